@@ -1,0 +1,1 @@
+"""A JAX benchmark suite for private federated learning."""
