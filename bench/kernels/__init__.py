@@ -1,0 +1,1 @@
+"""Pure functions for one client at one point. They know no algorithm and import nothing of ours."""

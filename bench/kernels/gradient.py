@@ -1,0 +1,74 @@
+"""Clipping and noise: the two operations that every private gradient method shares."""
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+
+def clip_factor(norm: Array, clip_norm) -> Array:
+    """What a vector of length `norm` is multiplied with, so that its length is at most `clip_norm`.
+
+    min(1, C / norm), written as 1 / max(1, norm / C): finite at norm 0, and 1 for C = inf.
+    """
+    return 1.0 / jnp.maximum(1.0, norm / clip_norm)
+
+
+def clip(tree, clip_norm):
+    """The pytree scaled to joint L2 norm at most `clip_norm`; unchanged where it is shorter."""
+    factor = clip_factor(optax.tree.norm(tree), clip_norm)
+    return jax.tree.map(lambda leaf: leaf * factor, tree)
+
+
+def clipped_sum(trees, clip_norm):
+    """Sum over clients of their clipped gradients, sum_i clip(g_i, C).
+
+    Replacing one client's gradient moves the sum by at most 2 C, removing it by at most C, in L2.
+    Scale-and-sum is one tensordot: XLA on a CPU would otherwise recompute the factor per element.
+
+    Args:
+        trees: pytree, leaves [client, ...]; the norm is joint over all leaves of one client.
+        clip_norm: C > 0; inf does not clip.
+
+    Returns:
+        The sum (leaves without the client axis) and the norms before clipping [client].
+    """
+    squares = [jnp.sum(jnp.square(leaf), axis=range(1, leaf.ndim)) for leaf in jax.tree.leaves(trees)]
+    norms = jnp.sqrt(sum(squares))
+    factor = clip_factor(norms, clip_norm)
+    return jax.tree.map(lambda leaf: jnp.tensordot(factor, leaf, 1), trees), norms
+
+
+def clipped_sum_linear(inputs: Array, residuals: Array, gram: Array, clip_norm):
+    """`clipped_sum` for linear models, without forming the gradients.
+
+    Client i's gradient is R_i^T X_i with inputs X_i [example, feature] and weighted residuals
+    R_i [example, output]; its squared norm is <R_i, X_i X_i^T R_i>.
+
+    Args:
+        inputs: [client, example, feature].
+        residuals: [client, example, output]; a padded example has residual 0.
+        gram: X_i X_i^T of the same examples, [client, example, example].
+        clip_norm: C > 0; inf does not clip.
+
+    Returns:
+        The sum [output, feature] and the norms before clipping [client].
+    """
+    squares = jnp.einsum("qik,qij,qjk->q", residuals, gram, residuals)
+    norms = jnp.sqrt(jnp.maximum(squares, 0.0))  # rounding can leave a tiny negative square
+    scaled = residuals * clip_factor(norms, clip_norm)[:, None, None]
+    return jnp.einsum("qmk,qmd->kd", scaled, inputs), norms
+
+
+def gaussian_like(key: Array, tree):
+    """Standard normal noise of the pytree's shape: the direction, to be scaled by each point's own std."""
+    leaves, structure = jax.tree.flatten(tree)
+    keys = jax.random.split(key, len(leaves))
+    noise = [jax.random.normal(k, leaf.shape, leaf.dtype) for k, leaf in zip(keys, leaves, strict=True)]
+    return jax.tree.unflatten(structure, noise)
+
+
+def noise_scale(noise_multiplier, clip_norm):
+    """sigma C, the std of the noise on a sum of clipped terms; exactly 0 for sigma = 0, also when C = inf."""
+    silent = jnp.asarray(noise_multiplier) == 0
+    return jnp.where(silent, 0.0, noise_multiplier * jnp.where(silent, 1.0, clip_norm))

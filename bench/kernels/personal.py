@@ -1,0 +1,107 @@
+"""The local half of a personalised model: gradients of sampled clients, and two ways to keep theta_i.
+
+Both forms offer the same four functions and the same results:
+
+- `dense` keeps theta_i itself and differentiates any loss f(w, theta_i, example);
+- `dual` keeps the coefficients of theta_i = A_i^T X_i, for linear predictions (w + theta_i) x under the
+  squared loss. From theta_i = 0, gradient steps never leave the span of the client's own examples X_i, so
+  this is exact, and it is smaller and faster when a client has fewer examples than features.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from bench.kernels.gradient import clipped_sum, clipped_sum_linear
+
+
+class Batch(NamedTuple):
+    """What the sampled clients use in one round.
+
+    clients: int32 [sampled], all different; None when everybody takes part, in order.
+    rows: which of its examples a client uses, int32 [sampled, example]; None when they are not stored.
+    examples: pytree, leaves [sampled, example, ...].
+    weight: of each example in the client's gradient, [sampled, example]: 1 / m_i for a mean, 1 for a sum,
+        0 for padding. A client whose weights are all 0 does not take part.
+    """
+
+    clients: Array | None
+    rows: Array | None
+    examples: Any
+    weight: Array
+
+
+class Local(NamedTuple):
+    """A way to keep the local models; `grads` is whatever the form needs to pass on.
+
+    init: () -> local, all theta_i = 0.
+    gradients: (w, local, batch) -> grads, with g_i = sum_k weight_ik grad f(w, theta_i, example_ik).
+    move: (local, batch, grads, step) -> local, theta_i <- theta_i - step g_i for the sampled clients.
+    clipped_sum: (batch, grads, clip_norm) -> (sum_i clip(g_i, C) shaped like w, norms before clipping).
+    """
+
+    init: Callable
+    gradients: Callable
+    move: Callable
+    clipped_sum: Callable
+
+
+def dense(loss: Callable, init_local, num_clients: int) -> Local:
+    """Local models kept as they are.
+
+    Args:
+        loss: f(w, theta_i, example) -> scalar, any differentiable function.
+        init_local: one client's theta at the start.
+        num_clients: of the task.
+    """
+
+    def init():
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (num_clients, *leaf.shape)), init_local)
+
+    def client_gradients(w, theta, examples, weight):
+        def weighted_loss(w, theta):
+            return weight @ jax.vmap(lambda example: loss(w, theta, example))(examples)
+
+        return jax.grad(weighted_loss, argnums=(0, 1))(w, theta)
+
+    def gradients(w, local, batch):
+        thetas = local if batch.clients is None else jax.tree.map(lambda leaf: leaf[batch.clients], local)
+        return jax.vmap(client_gradients, in_axes=(None, 0, 0, 0))(w, thetas, batch.examples, batch.weight)
+
+    def move(local, batch, grads, step):
+        def one(leaf, g):
+            return leaf - step * g if batch.clients is None else leaf.at[batch.clients].add(-step * g)
+
+        return jax.tree.map(one, local, grads[1])
+
+    return Local(init, gradients, move, lambda batch, grads, clip_norm: clipped_sum(grads[0], clip_norm))
+
+
+def dual(gram: Array, num_outputs: int) -> Local:
+    """Local linear models kept as coefficients of the client's own examples, A_i [example, output].
+
+    Args:
+        gram: X_i X_i^T of every client's stored inputs, [client, example, example].
+        num_outputs: K; the examples are pairs (x [feature], y [K]) under the loss |(w + theta_i) x - y|^2 / 2.
+    """
+
+    def init():
+        return jnp.zeros((*gram.shape[:2], num_outputs))
+
+    def gradients(w, local, batch):
+        inputs, targets = batch.examples
+        rows = gram[batch.clients[:, None], batch.rows]  # [sampled, example, stored example]
+        scores = jnp.einsum("qmd,kd->qmk", inputs, w) + jnp.einsum("qmn,qnk->qmk", rows, local[batch.clients])
+        return batch.weight[..., None] * (scores - targets)
+
+    def move(local, batch, residuals, step):
+        return local.at[batch.clients[:, None], batch.rows].add(-step * residuals)
+
+    def total(batch, residuals, clip_norm):
+        within = gram[batch.clients[:, None, None], batch.rows[:, :, None], batch.rows[:, None, :]]
+        return clipped_sum_linear(batch.examples[0], residuals, within, clip_norm)
+
+    return Local(init, gradients, move, total)

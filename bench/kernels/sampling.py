@@ -1,0 +1,120 @@
+"""Which clients take part in a round, and which of their examples they use.
+
+Nothing here depends on a hyper-parameter that a sweep varies, so a draw is made once for all points.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy import stats
+
+
+def fixed_size(key: Array, num_clients: int, num_sampled: int) -> Array:
+    """A uniformly random subset of exactly `num_sampled` clients, without replacement; int32 [num_sampled]."""
+    return jax.lax.top_k(jax.random.uniform(key, (num_clients,)), num_sampled)[1]
+
+
+def poisson(key: Array, num_clients: int, rate: float, bound: int) -> tuple[Array, Array]:
+    """Every client independently with probability `rate`, padded to `bound` places.
+
+    Should more than `bound` clients be drawn, a uniformly random `bound` of them are kept; `poisson_bound`
+    says how unlikely that is.
+
+    Returns:
+        Clients, int32 [bound], all different, and whether each place is taken, bool [bound].
+    """
+    draws = jax.random.uniform(key, (num_clients,))
+    smallest, clients = jax.lax.top_k(-draws, bound)
+    return clients, -smallest < rate
+
+
+def poisson_bound(num_clients: int, rate: float, failure: float = 1e-12) -> int:
+    """The smallest number of places that a Poisson sample exceeds with probability at most `failure`.
+
+    The bound's effect on privacy is at most `failure` a round in total variation: add rounds * failure
+    to delta. The default is below one part in a million of any delta used here.
+    """
+    return min(num_clients, int(stats.binom.isf(failure, num_clients, rate)))
+
+
+def distinct_rows(key: Array, num_examples: Array, capacity: int, batch_size: int) -> tuple[Array, Array]:
+    """`batch_size` different examples of each client, uniformly at random without replacement.
+
+    Args:
+        key: randomness.
+        num_examples: how many of the `capacity` padded examples are real, [client].
+        capacity: length of the padded example axis, at least `batch_size`.
+        batch_size: places in the minibatch.
+
+    Returns:
+        Rows, int32 [client, batch_size], and which of them are real, bool: a client with fewer examples
+        than `batch_size` uses all of them.
+    """
+    draws = jax.random.uniform(key, (num_examples.shape[0], capacity))
+    real = jnp.arange(capacity) < num_examples[:, None]
+    best, rows = jax.lax.top_k(jnp.where(real, draws, -1.0), batch_size)
+    return rows, best >= 0
+
+
+class Queue(NamedTuple):
+    """Every client's blocks in the order in which it will use them, and how far it has come.
+
+    order: block numbers, int32 [client, epoch, block]; an independent permutation per epoch.
+    position: how many blocks each client has used, int32 [client].
+    """
+
+    order: Array
+    position: Array
+
+
+def queue_start(key: Array, num_blocks: Array, num_epochs: int, max_blocks: int) -> Queue:
+    """Queues of `num_epochs` passes over each client's blocks.
+
+    Args:
+        key: randomness.
+        num_blocks: blocks of each client, [client]; at most `max_blocks`.
+        num_epochs: passes.
+        max_blocks: length of the padded block axis.
+    """
+    draws = jax.random.uniform(key, (num_blocks.shape[0], num_epochs, max_blocks))
+    real = jnp.arange(max_blocks) < num_blocks[:, None, None]
+    order = jnp.argsort(jnp.where(real, draws, jnp.inf), axis=-1)
+    return Queue(order.astype(jnp.int32), jnp.zeros_like(num_blocks))
+
+
+def queue_draw(key: Array, queue: Queue, num_blocks: Array, num_sampled: int):
+    """`num_sampled` random clients among those that still have blocks, and the next block of each.
+
+    Fewer take part when fewer are left. The rounds are not independent: a client takes part in exactly
+    num_epochs * num_blocks of them.
+
+    Returns:
+        The queue, clients int32 [num_sampled], their blocks int32 [num_sampled], and whether each place is
+        taken, bool [num_sampled].
+    """
+    num_epochs = queue.order.shape[1]
+    left = queue.position < num_epochs * num_blocks
+    draws = jax.random.uniform(key, left.shape)
+    best, clients = jax.lax.top_k(jnp.where(left, draws, -1.0), num_sampled)
+    present = best >= 0
+    position = queue.position[clients]
+    epoch, place = jnp.divmod(position, jnp.maximum(num_blocks[clients], 1))
+    blocks = queue.order[clients, jnp.minimum(epoch, num_epochs - 1), place]
+    return queue._replace(position=queue.position.at[clients].add(present)), clients, blocks, present
+
+
+def queue_rounds(num_blocks, num_epochs: int, num_sampled: int, seed: int = 0) -> int:
+    """How many rounds `queue_draw` needs until every queue is empty, by playing one schedule through.
+
+    The number depends on the draw only through the tail in which fewer than `num_sampled` clients are left.
+    """
+    rng = np.random.default_rng(seed)
+    left = np.asarray(num_blocks) * num_epochs
+    rounds = 0
+    while (available := np.flatnonzero(left)).size:
+        left[rng.permutation(available)[:num_sampled]] -= 1
+        rounds += 1
+    return rounds

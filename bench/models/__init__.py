@@ -1,0 +1,1 @@
+"""Models: initial parameters, predictions, the loss of one example."""

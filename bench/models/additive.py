@@ -1,0 +1,52 @@
+"""Additive personalised linear models: client i predicts (w + theta_i) x.
+
+Source: Bietti et al. 2022, equation (3).
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+
+class Additive(NamedTuple):
+    """Parameters of all clients' models.
+
+    w: shared, [output, feature] or [feature].
+    theta: local, [client, *w.shape]; None when kept in the dual form, or when there is none.
+    coefficients: local in the dual form, theta_i = A_i^T X_i with A [client, example, output] and X the
+        client's stored training inputs; else None.
+    """
+
+    w: Array
+    theta: Array | None = None
+    coefficients: Array | None = None
+
+
+def squared_loss(w: Array, theta: Array, example) -> Array:
+    """|(w + theta) x - y|^2 / 2, summed over outputs, of one example (x [feature], y [output])."""
+    x, y = example
+    return 0.5 * jnp.sum(jnp.square((w + theta) @ x - y))
+
+
+def scores(params, inputs: Array, support: Array) -> Array:
+    """Predictions of every client for its own inputs.
+
+    Args:
+        params: Additive, or a plain w when no client has a model of its own.
+        inputs: [client, example, feature].
+        support: the clients' stored training inputs, [client, stored example, feature]; read only in the
+            dual form.
+
+    Returns:
+        [client, example, output], or [client, example] for w [feature].
+    """
+    if not isinstance(params, Additive):
+        params = Additive(params)
+    out = jnp.tensordot(inputs, params.w, (2, params.w.ndim - 1))
+    if params.theta is not None:
+        out = out + jnp.einsum("nmd,n...d->nm...", inputs, params.theta)
+    if params.coefficients is not None:
+        cross = jnp.einsum("nmd,njd->nmj", inputs, support)  # the same for every point of a sweep
+        out = out + jnp.einsum("nmj,njk->nmk", cross, params.coefficients)
+    return out
