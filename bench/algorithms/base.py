@@ -1,0 +1,52 @@
+"""What an algorithm is: three pure functions, what it releases, and a version."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from jax import Array
+
+Scalar = float | Array  # a hyper-parameter that a sweep may vary without compiling again
+
+
+class State(NamedTuple):
+    """What the next round needs, in two halves.
+
+    schedule: the same for every point of a sweep: queues, counters, permutations. The engine computes it
+        once for all points, and a program in which it depends on a hyper-parameter does not compile.
+    variables: everything else.
+    """
+
+    schedule: Any = ()
+    variables: Any = ()
+
+
+class Algorithm(NamedTuple):
+    """A method on a task, with its hyper-parameters filled in. All three functions are pure and traceable.
+
+    init: key -> State.
+    round: (key, state) -> (state, info): one communication round; info is a dict of scalars for people. If
+        it holds "released" (0 or 1), that says whether this round released anything private.
+    params: state -> what the clients would predict with now.
+    """
+
+    init: Callable
+    round: Callable
+    params: Callable
+
+
+class Method(NamedTuple):
+    """A method as a sweep uses it.
+
+    make: (task, *, ...) -> Algorithm. The keyword-only signature is its configuration: a parameter annotated
+        `Scalar` is traced and may differ between the points of one compiled program, any other is static.
+    releases: (task, **the same arguments) -> dict of bench.privacy.Release, one for each way of accounting.
+        "paper" is the one that the results call epsilon; every other NAME becomes epsilon_NAME.
+    version: raise it whenever the same arguments may give other numbers than before; results of another
+        version are never mixed with new ones.
+    check: (task, **the same arguments) -> None; raises InputError for values that do not go together.
+    """
+
+    make: Callable[..., Algorithm]
+    releases: Callable[..., dict]
+    version: int
+    check: Callable[..., None] = lambda task, **_: None

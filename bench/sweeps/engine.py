@@ -1,0 +1,184 @@
+"""The one compiled program: points x seeds vmapped inside, rounds scanned around them, evaluation at the end.
+
+    for seed, for point (vmap): state
+    scan over rounds: draw once per seed -> one round at every point
+
+The scan is outside and the vmap inside: on a CPU that runs twice as fast as the reverse, and it lets the
+schedule half of the state (queues, permutations) stay unbatched, so that what does not depend on the point is
+computed once, or else the program does not compile.
+
+A run's key depends on its trial and seed alone, and a round's key on the run's key and the round's number:
+adding a point, a chunk or a later round changes no other number.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec
+
+from bench.algorithms.base import State
+from bench.data.task import Task
+
+OVER_POINTS = State(schedule=None, variables=0)
+START, ROUNDS = 0, 1  # the two uses of a run's key
+
+
+class Program(NamedTuple):
+    """What is fixed at compile time: the method's factory, its static arguments, rounds in a call, devices."""
+
+    make: Callable
+    static: tuple[tuple[str, Any], ...]
+    num_rounds: int
+    mesh: Mesh | None = None
+
+    def algorithm(self, task: Task, hypers: Mapping):
+        return self.make(task, **dict(self.static), **hypers)
+
+
+def run_key(trial: int, seed: int):
+    """The key of a run: a function of the data split and the seed, of nothing else."""
+    return jax.random.fold_in(jax.random.fold_in(jax.random.key(0), trial), seed)
+
+
+def _on_devices(program: Program, function, state_in: bool):
+    """The function with its points spread over the program's devices; unchanged for one device."""
+    if program.mesh is None:
+        return function
+    everywhere, points = PartitionSpec(), PartitionSpec("points")
+    state = State(everywhere, PartitionSpec(None, "points"))
+    metrics = PartitionSpec(None, "points")
+    specs = (everywhere, everywhere, points, state, everywhere) if state_in else (everywhere, everywhere, points)
+    return jax.shard_map(
+        function, mesh=program.mesh, in_specs=specs, out_specs=(state, metrics), check_vma=False
+    )
+
+
+def _metrics(program: Program, task: Task, hypers, state):
+    """The task's metrics at [seed, point]."""
+
+    def one(hyper, state):
+        return task.metrics(program.algorithm(task, hyper).params(state), task)
+
+    over_points = jax.vmap(one, in_axes=(0, OVER_POINTS))
+    return jax.vmap(over_points, in_axes=(None, State(0, 0)))(hypers, state)
+
+
+@partial(jax.jit, static_argnames="program")
+def start(task: Task, keys, hypers, *, program: Program):
+    """The state before the first round, leaves [seed, point, ...], and its metrics [seed, point]."""
+
+    def body(task, keys, hypers):
+        def one(key, hyper):
+            return program.algorithm(task, hyper).init(jax.random.fold_in(key, START))
+
+        over_points = jax.vmap(one, in_axes=(None, 0), out_axes=OVER_POINTS)
+        state = jax.vmap(over_points, in_axes=(0, None))(keys, hypers)
+        return state, _metrics(program, task, hypers, state)
+
+    return _on_devices(program, body, state_in=False)(task, keys, hypers)
+
+
+@partial(jax.jit, static_argnames="program", donate_argnames="state")
+def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
+    """`program.num_rounds` rounds, then the metrics and the mean of the rounds' info, each [seed, point]."""
+
+    def body(task, keys, hypers, state, first_round):
+        def one(key, hyper, state):
+            return program.algorithm(task, hyper).round(key, state)
+
+        over_points = jax.vmap(one, in_axes=(None, 0, OVER_POINTS), out_axes=(OVER_POINTS, 0))
+        over_seeds = jax.vmap(over_points, in_axes=(0, None, State(0, 0)), out_axes=(State(0, 0), 0))
+
+        def one_round(state, t):
+            at_t = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, ROUNDS), t))(keys)
+            return over_seeds(at_t, hypers, state)
+
+        state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
+        means = jax.tree.map(lambda leaf: leaf.mean(0), info)
+        return state, _metrics(program, task, hypers, state) | means
+
+    return _on_devices(program, body, state_in=True)(task, keys, hypers, state, first_round)
+
+
+class Plan(NamedTuple):
+    """How many points share a call, and the memory that the compiler says it needs, in bytes."""
+
+    chunk: int
+    peak_bytes: int
+    step: Callable
+
+
+def _pad(hypers: Mapping[str, np.ndarray], length: int) -> dict:
+    """The columns as float32 arrays of the given length; the last point is repeated."""
+    return {
+        name: jnp.asarray(np.pad(np.asarray(column, np.float32), (0, length - len(column)), mode="edge"))
+        for name, column in hypers.items()
+    }
+
+
+def _peak(program: Program, task: Task, keys, hypers, chunk: int):
+    """The compiled step for `chunk` points and its peak memory."""
+    padded = _pad({name: column[:1] for name, column in hypers.items()}, chunk)
+    state, _ = jax.eval_shape(partial(start, program=program), task, keys, padded)
+    step = advance.lower(task, keys, padded, state, jnp.int32(0), program=program).compile()
+    memory = step.memory_analysis()
+    peak = memory.argument_size_in_bytes + memory.temp_size_in_bytes + memory.output_size_in_bytes
+    return step, peak - memory.alias_size_in_bytes
+
+
+def plan(program: Program, task: Task, num_seeds: int, hypers, *, budget: float, most: int | None = None) -> Plan:
+    """The largest chunk, at most `most` points, whose compiled program fits into `budget` bytes.
+
+    The compiler's own figure decides; where it is too large the chunk is halved and compiled again.
+    """
+    devices = 1 if program.mesh is None else program.mesh.size
+    keys = jax.vmap(lambda seed: run_key(0, seed))(jnp.arange(num_seeds))
+    num_points = len(next(iter(hypers.values())))
+    one = _pad({name: column[:1] for name, column in hypers.items()}, devices)
+    state, _ = jax.eval_shape(partial(start, program=program), task, keys, one)
+    bytes_each = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state.variables)) / devices
+    chunk = min(num_points, most or num_points, max(1, int(budget / max(bytes_each, 1))))
+    while True:
+        chunk = -(-chunk // devices) * devices
+        step, peak = _peak(program, task, keys, hypers, chunk)
+        if peak <= budget or chunk <= devices:
+            return Plan(chunk, peak, step)
+        chunk = max(devices, min(chunk // 2, int(chunk * budget / peak)))
+
+
+def run_chunk(program: Program, step, task: Task, keys, hypers, *, num_evals: int, chunk: int, on_block=None):
+    """Train all the given points with all the given keys.
+
+    Args:
+        program: with `num_rounds` = rounds between evaluations.
+        step: `advance`, compiled for this chunk.
+        task: the data.
+        keys: of the runs, [seed].
+        hypers: traced arguments, each [point]; padded to `chunk` here.
+        num_evals: evaluations after the one at round 0.
+        chunk: points that the compiled program has room for.
+        on_block: called after each evaluation with the number of rounds done.
+
+    Returns:
+        name -> [seed, point, 1 + num_evals] float32; info that exists only between evaluations is NaN at
+        round 0. A point that diverges is NaN or inf in its own place alone.
+    """
+    num_points = len(next(iter(hypers.values())))
+    padded = _pad(hypers, chunk)
+    state, first = start(task, keys, padded, program=program)
+    blocks = [first]
+    for index in range(num_evals):
+        state, metrics = step(task, keys, padded, state, jnp.int32(index * program.num_rounds))
+        blocks.append(jax.device_get(metrics))
+        if on_block:
+            on_block((index + 1) * program.num_rounds)
+    empty = np.full((len(keys), chunk), np.nan, np.float32)
+    names = blocks[-1]
+    return {
+        name: np.stack([np.asarray(block.get(name, empty)) for block in blocks], axis=-1)[:, :num_points]
+        for name in names
+    }

@@ -1,0 +1,54 @@
+"""How far a long run is: a bar on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+class Meter:
+    """Counts work done, in units of one run and one round; a context manager.
+
+    Args:
+        title: what is running.
+        total: units in all.
+        every: seconds between plain lines.
+    """
+
+    def __init__(self, title: str, total: int, every: float = 10.0):
+        self.title, self.total, self.every = title, max(total, 1), every
+        self.done = 0
+        self.console = Console(file=sys.stderr, soft_wrap=True)
+        self.bar = None
+
+    def __enter__(self):
+        self.began = self.last = time.monotonic()
+        if self.console.is_terminal:
+            columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %")]
+            columns += [TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TimeRemainingColumn()]
+            self.bar = Progress(*columns, console=self.console)
+            self.task = self.bar.add_task(self.title, total=self.total, rate="")
+            self.bar.start()
+        return self
+
+    def __exit__(self, *_):
+        if self.bar:
+            self.bar.stop()
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self.console.print(text, highlight=False, markup=False)
+
+    def add(self, units: int) -> None:
+        """Units done since the last call."""
+        self.done += units
+        now = time.monotonic()
+        rate = self.done / max(now - self.began, 1e-9)
+        if self.bar:
+            self.bar.update(self.task, completed=self.done, rate=f"{rate:,.0f} run-rounds/s")
+        elif now - self.last >= self.every or self.done >= self.total:
+            self.last = now
+            left = (self.total - self.done) / max(rate, 1e-9)
+            percent = 100 * self.done / self.total
+            self.say(f"{self.title}: {percent:.0f} %, {rate:,.0f} run-rounds/s, {left:,.0f} s left")

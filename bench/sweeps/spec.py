@@ -1,0 +1,162 @@
+"""Tables of runs: what a sweep is, how to write a grid, how to derive a smaller sweep from a larger one."""
+
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bench.algorithms.base import Method, Scalar
+from bench.data.task import Task
+from bench.errors import InputError
+
+
+class Entry(NamedTuple):
+    """One line of a legend: a method, and the points of its hyper-parameters.
+
+    points: one row per point. Columns that the method's factory names are its arguments; "task" names one of
+        the sweep's tasks; all others are labels that are carried into the results.
+    """
+
+    method: Method
+    points: pd.DataFrame
+
+
+class Sweep(NamedTuple):
+    """A table of runs.
+
+    name: of the sweep, and of its folder in the results.
+    reproduces: what of which paper, in a few words.
+    tasks: by the name in the points' column "task"; trial -> a fresh split or draw, always the same shapes.
+    entries: by the name the legend will use.
+    num_rounds: communication rounds; a number, or (task, arguments) -> number where the data decide.
+    eval_every: rounds between evaluations.
+    seeds: repetitions of every point with other randomness.
+    trials: data splits, each of them run with every seed; None ties them: seed s runs on split s.
+    notes: what a reader of the results must know, such as a setting that the paper leaves open.
+    """
+
+    name: str
+    reproduces: str
+    tasks: Mapping[str, Callable[[int], Task]]
+    entries: Mapping[str, Entry]
+    num_rounds: int | Callable[[Task, Mapping[str, Any]], int]
+    eval_every: int
+    seeds: int = 1
+    trials: int | None = None
+    notes: str = ""
+
+    def repetitions(self) -> list[tuple[int, int]]:
+        """All pairs (trial, seed)."""
+        if self.trials is None:
+            return [(seed, seed) for seed in range(self.seeds)]
+        return list(itertools.product(range(self.trials), range(self.seeds)))
+
+
+# What a value of each name must satisfy, wherever it appears: (test, in words).
+RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
+    "step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
+    "personalization": (lambda v: v >= 0, "at least 0 (inf is global learning)"),
+    "clip_norm": (lambda v: v > 0, "positive (inf does not clip)"),
+    "noise_multiplier": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
+    "num_sampled": (lambda v: v >= 1, "at least 1"),
+    "batch_size": (lambda v: v >= 1, "at least 1"),
+    "num_epochs": (lambda v: v >= 1, "at least 1"),
+    "epsilon": (lambda v: v > 0, "positive"),
+    "delta": (lambda v: 0 < v < 1, "between 0 and 1"),
+}
+
+
+def grid(**columns) -> pd.DataFrame:
+    """Every combination of the columns' values; a single value stands for a list of one."""
+    lists = {
+        name: [values] if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
+        for name, values in columns.items()
+    }
+    return pd.DataFrame(list(itertools.product(*lists.values())), columns=list(lists))
+
+
+def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) -> Sweep:
+    """A smaller sweep derived from a larger one.
+
+    Args:
+        sweep: the larger one.
+        keep: for some columns, the values to keep. Each must occur: a smaller scale never tries what the
+            larger does not.
+        changes: fields of the sweep to replace (num_rounds, eval_every, seeds, trials), or columns of the
+            points to set to one value for all (num_epochs=1).
+
+    Raises:
+        InputError: for a value of `keep` that the sweep does not have.
+    """
+    fields = {name: value for name, value in changes.items() if name in Sweep._fields}
+    columns = {name: value for name, value in changes.items() if name not in Sweep._fields}
+    entries = {}
+    for name, entry in sweep.entries.items():
+        points = entry.points
+        for column, values in (keep or {}).items():
+            values = list(values)
+            missing = [value for value in values if not (points[column] == value).any()]
+            if missing:
+                raise InputError(f"sweep {sweep.name} has no {column} = {missing[0]}: keep values of its grid")
+            points = points[points[column].isin(values)]
+        entries[name] = entry._replace(points=points.assign(**columns).reset_index(drop=True))
+    return sweep._replace(entries=entries, **fields)
+
+
+def select(sweep: Sweep, where: str) -> Sweep:
+    """The sweep with the points that satisfy an expression such as "noise_multiplier <= 10 and clip_norm == 10".
+
+    Raises:
+        InputError: where the expression does not parse, names no column, or selects nothing.
+    """
+    entries = {}
+    for name, entry in sweep.entries.items():
+        table = entry.points.assign(algorithm=name)
+        try:
+            chosen = table.query(where, engine="python")
+        except Exception as error:  # pandas raises whatever the expression's evaluation raises
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InputError(
+                f"--where {where!r} does not work on {sweep.name}: {reason}; "
+                f"write a condition on {', '.join(table.columns)}"
+            ) from None
+        if len(chosen):
+            entries[name] = entry._replace(points=chosen.drop(columns="algorithm").reset_index(drop=True))
+    if not entries:
+        raise InputError(f"--where {where!r} selects none of the points of {sweep.name}: widen the condition")
+    return sweep._replace(entries=entries)
+
+
+def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:
+    """The keyword-only parameters of a method's factory, and the names of those that are traced."""
+    given = inspect.signature(method.make).parameters.values()
+    keywords = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
+    return keywords, {name for name, p in keywords.items() if p.annotation is Scalar}
+
+
+def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a point that the method's factory takes, as plain Python values, defaults filled in.
+
+    Raises:
+        InputError: where a required argument is missing, or a value is out of its range.
+    """
+    keywords, traced = parameters(method)
+    out = {}
+    for name, parameter in keywords.items():
+        if name in point:
+            value = point[name].item() if isinstance(point[name], np.generic) else point[name]
+        elif parameter.default is not parameter.empty:
+            value = parameter.default
+        else:
+            raise InputError(f"the points of {method.make.__name__} have no column {name}: add it")
+        out[name] = float(value) if name in traced else value
+    for name, value in (dict(point) | out).items():
+        if name in RANGES:
+            test, words = RANGES[name]
+            if not (isinstance(value, int | float | np.number) and not math.isnan(value) and test(value)):
+                raise InputError(f"{name} is {value}: it must be {words}")
+    return out

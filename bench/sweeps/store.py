@@ -1,0 +1,191 @@
+"""Results on disk: one Parquet part per finished chunk, written then renamed, in results/<scale>/<sweep>/.
+
+`pandas.read_parquet` on the folder gives the whole table, one row per run and evaluation. Files and folders
+whose names begin with "_" or "." are not part of it: parts being written, and parts set aside.
+"""
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.errors import InputError
+
+IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
+REQUIRED = [*IDENTITY, "sweep", "algorithm", "task", "rounds"]
+SET_ASIDE = {"stale": "_stale", "corrupt": "_corrupt"}
+
+
+def point_id(settings: Mapping[str, Any]) -> str:
+    """A short digest of everything that may change a point's numbers, other than its trial and seed."""
+    text = json.dumps(settings, sort_keys=True, default=lambda value: value.item())
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _message(path: Path, error: OSError) -> InputError:
+    reason = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}.get(error.errno or 0)
+    if reason is None:
+        reason = "no permission" if isinstance(error, PermissionError) else (error.strerror or str(error))
+    return InputError(f"cannot write {path}: {reason}; everything finished before is kept, choose --out or make room")
+
+
+def _parts(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._")
+
+
+def read_part(path: Path) -> pd.DataFrame | None:
+    """One part; None where its content is damaged.
+
+    Raises:
+        InputError: where it cannot be opened, or is a Parquet file of something else.
+    """
+    try:
+        table = pq.read_table(path)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EISDIR):
+            raise InputError(f"{path} cannot be opened ({error.strerror}): make it readable, or move it") from None
+        return None
+    except pa.ArrowException:
+        return None
+    missing = [name for name in REQUIRED if name not in table.column_names]
+    if missing:
+        raise InputError(f"{path} is not a part of these results (no column {missing[0]!r}): move it elsewhere")
+    return table.to_pandas()
+
+
+def read(folder: str | os.PathLike) -> pd.DataFrame:
+    """The whole table of one sweep at one scale, one row per run and evaluation.
+
+    Raises:
+        InputError: where there is none, or a part is damaged or foreign; each with what to do.
+    """
+    folder = Path(folder)
+    frames = []
+    for path in _parts(folder):
+        frame = read_part(path)
+        if frame is None:
+            raise InputError(f"{path} is damaged: run the sweep again, which sets it aside and redoes it")
+        frames.append(frame)
+    if not frames:
+        raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
+    return pd.concat(frames, ignore_index=True)
+
+
+def write_part(folder: Path, rows: pd.DataFrame) -> Path:
+    """Write a part so that it is there whole or not at all; its name follows from the runs in it."""
+    runs = rows[IDENTITY].drop_duplicates().astype(str).agg("/".join, axis=1)
+    digest = hashlib.blake2b("\n".join(sorted(runs)).encode(), digest_size=8).hexdigest()
+    path = folder / f"part-{digest}.parquet"
+    unfinished = folder / f".{path.name}.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(unfinished, "wb") as file:
+            pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise _message(path, error) from None
+    return path
+
+
+class Store:
+    """The folder of one sweep at one scale, held by one writer at a time.
+
+    Use as a context manager.
+
+    Attributes:
+        folder: where the parts are.
+        notes: what was set aside on opening, a sentence each.
+    """
+
+    def __init__(self, folder: str | os.PathLike):
+        self.folder = Path(folder)
+        self.notes: list[str] = []
+
+    def __enter__(self):
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = open(self.folder / ".lock", "w")  # noqa: SIM115  held until __exit__
+        except OSError as error:
+            raise _message(self.folder, error) from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.close()
+            raise InputError(f"{self.folder} is in use by another run: wait for it, or choose --out") from None
+        for leftover in self.folder.glob(".part-*"):  # of a writer that was killed
+            leftover.unlink(missing_ok=True)
+        return self
+
+    def __exit__(self, *_):
+        self._lock.close()
+
+    def _set_aside(self, path: Path, why: str) -> Path:
+        """Move a part out of the table; it is kept, under a name that does not collide."""
+        target = self.folder / SET_ASIDE[why]
+        try:
+            target.mkdir(exist_ok=True)
+            place = target / path.name
+            for number in range(1, 1000):
+                if not place.exists():
+                    break
+                place = target / f"{path.stem}-{number}.parquet"
+            os.replace(path, place)
+        except OSError as error:
+            raise _message(target, error) from None
+        return place
+
+    def open_parts(self, valid_points: Iterable[str]) -> pd.DataFrame:
+        """The runs that are there, one row each with the columns of IDENTITY.
+
+        Damaged parts, and rows of points that are not in `valid_points` (another setting, other data, another
+        version of a method), are set aside, and a sentence about each is added to `notes`.
+        """
+        valid, found = set(valid_points), []
+        for path in _parts(self.folder):
+            rows = read_part(path)
+            if rows is None:
+                place = self._set_aside(path, "corrupt")
+                self.notes.append(f"{path} is damaged: set aside as {place}, its runs are done again")
+                continue
+            current = rows["point"].isin(valid)
+            if not current.all():
+                # Aside first, good rows back second: a kill in between has them done again, never twice.
+                place = self._set_aside(path, "stale")
+                stale = rows.loc[~current, IDENTITY].drop_duplicates()
+                self.notes.append(
+                    f"{len(stale)} runs of other settings, data or code versions are set aside as {place}"
+                )
+                rows = rows[current]
+                if rows.empty:
+                    continue
+                write_part(self.folder, rows)
+            found.append(rows[IDENTITY].drop_duplicates())
+        if not found:
+            return pd.DataFrame(columns=IDENTITY)
+        runs = pd.concat(found, ignore_index=True)
+        if runs.duplicated().any():
+            raise InputError(f"{self.folder} holds some runs twice: move one of the copied parts elsewhere")
+        return runs
+
+    def clear(self) -> None:
+        """Set everything aside, for a run from the beginning."""
+        paths = _parts(self.folder)
+        for path in paths:
+            self._set_aside(path, "stale")
+        if paths:
+            self.notes.append(f"{len(paths)} parts are set aside in {self.folder / SET_ASIDE['stale']}")
+
+    def write(self, rows: pd.DataFrame) -> Path:
+        """Add a finished chunk."""
+        return write_part(self.folder, rows)
