@@ -1,0 +1,1 @@
+"""Data sets: where they come from, how they are read, and how they are dealt to clients."""
