@@ -168,10 +168,15 @@ def ppsgd(
     return Algorithm(init, one_round, params)
 
 
-def releases(task: Task, **args) -> dict:
-    """What a run makes public, as `bench.privacy` describes it: noisy sums of clipped user gradients."""
+def releases(task: Task, *, delta: float, **args) -> dict:
+    """What a run makes public, as `bench.privacy` describes it: noisy sums of clipped user gradients.
+
+    The names are those of `gaussian_claims`. "sampler" assumes a fresh uniform sample each round, which the
+    queue is not: its rounds depend on each other, and only "worst_case" is sound for it.
+    """
+    said = {"delta": delta, "privacy_unit": "user", "protects_against": "all other users together"}
     if args["personalization"] == 0:
-        return {name: nothing_released("user") for name in ("paper", "sampler", "tight", "worst_case")}
+        return {name: nothing_released(**said) for name in ("paper", "sampler", "tight", "worst_case")}
     if args.get("sampler", "fixed") == "queue":
         blocks = np.max(np.asarray(task.num_examples)) // args["batch_size"]
         most = int(blocks) * args.get("num_epochs", 1)
@@ -188,6 +193,7 @@ def releases(task: Task, **args) -> dict:
         num_clients=task.num_clients,
         num_sampled=args["num_sampled"],
         max_participations=participations,
+        **said,
     )
 
 
@@ -206,7 +212,9 @@ def check(task: Task, **args) -> None:
     if args.get("local", "dense") == "dual" and task.gram is None:
         raise InputError(f"task {task.name} has no Gram matrices: use local='dense'")
     if chosen == "queue" and task.train is None:
-        raise InputError(f"task {task.name} is a stream: the queue needs stored examples, use sampler='fixed'")
+        raise InputError(
+            f"task {task.name} is a stream: the queue needs stored examples, use sampler='fixed'"
+        )
     if task.train is not None and args["batch_size"] > jax.tree.leaves(task.train)[0].shape[1]:
         raise InputError(f"batch_size is {args['batch_size']}, more than any client of {task.name} has")
 

@@ -3,6 +3,7 @@
 Nothing here depends on a hyper-parameter that a sweep varies, so a draw is made once for all points.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import jax
@@ -110,9 +111,20 @@ def queue_rounds(num_blocks, num_epochs: int, num_sampled: int, seed: int = 0) -
     """How many rounds `queue_draw` needs until every queue is empty, by playing one schedule through.
 
     The number depends on the draw only through the tail in which fewer than `num_sampled` clients are left.
+
+    Args:
+        num_blocks: blocks of each client, [client].
+        num_epochs: passes.
+        num_sampled: clients in a round.
+        seed: of the schedule that is played.
     """
+    return _play_queue(tuple(np.asarray(num_blocks).tolist()), num_epochs, num_sampled, seed)
+
+
+@cache
+def _play_queue(num_blocks: tuple[int, ...], num_epochs: int, num_sampled: int, seed: int) -> int:
     rng = np.random.default_rng(seed)
-    left = np.asarray(num_blocks) * num_epochs
+    left = np.array(num_blocks) * num_epochs
     rounds = 0
     while (available := np.flatnonzero(left)).size:
         left[rng.permutation(available)[:num_sampled]] -= 1

@@ -51,7 +51,9 @@ def _on_devices(program: Program, function, state_in: bool):
     everywhere, points = PartitionSpec(), PartitionSpec("points")
     state = State(everywhere, PartitionSpec(None, "points"))
     metrics = PartitionSpec(None, "points")
-    specs = (everywhere, everywhere, points, state, everywhere) if state_in else (everywhere, everywhere, points)
+    specs = (
+        (everywhere, everywhere, points, state, everywhere) if state_in else (everywhere, everywhere, points)
+    )
     return jax.shard_map(
         function, mesh=program.mesh, in_specs=specs, out_specs=(state, metrics), check_vma=False
     )
@@ -130,7 +132,9 @@ def _peak(program: Program, task: Task, keys, hypers, chunk: int):
     return step, peak - memory.alias_size_in_bytes
 
 
-def plan(program: Program, task: Task, num_seeds: int, hypers, *, budget: float, most: int | None = None) -> Plan:
+def plan(
+    program: Program, task: Task, num_seeds: int, hypers, *, budget: float, most: int | None = None
+) -> Plan:
     """The largest chunk, at most `most` points, whose compiled program fits into `budget` bytes.
 
     The compiler's own figure decides; where it is too large the chunk is halved and compiled again.

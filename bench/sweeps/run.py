@@ -114,6 +114,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 "checksum": task.checksum,
                 "num_rounds": num_rounds,
                 "eval_every": sweep.eval_every,
+                "delta": sweep.delta,
             }
             labels = {k: v for k, v in row.items() if k not in args}
             out[name].append(Point(point_id(settings), algorithm, entry.method, args, labels, num_rounds))
@@ -123,14 +124,14 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     return out
 
 
-def privacy_columns(point: Point, task: Task, releases_done: np.ndarray) -> dict[str, Any]:
+def privacy_columns(point: Point, task: Task, delta: float, releases_done: np.ndarray) -> dict[str, Any]:
     """epsilon after each evaluation by every way of accounting, and the words that belong to it."""
-    claims = point.method.releases(task, **point.args)
+    claims = point.method.releases(task, delta=delta, **point.args)
     main = claims["paper"]
     columns = {
         "privacy_unit": main.privacy_unit,
         "neighbors": main.neighbors,
-        "sampler": main.sampler,
+        "accounted_as": main.sampler,
         "accountant": main.accountant,
         "delta": main.delta,
     }
@@ -162,7 +163,7 @@ def rows_of(sweep: Sweep, scale: str, task: Task, points, runs, metrics, timing:
             what = {k: v for k, v in point.args.items() if k != "step_size"}
             key = (point.method.make, tuple(sorted(what.items())), tuple(done))
             if key not in accounted:
-                accounted[key] = privacy_columns(point, task, done)
+                accounted[key] = privacy_columns(point, task, sweep.delta, done)
             frames.append(
                 pd.DataFrame(
                     {
@@ -213,7 +214,9 @@ class _Runner:
             )
         return self.plans[key]
 
-    def run(self, task: Task, points: list[Point], runs, eval_every: int, most: int | None, finished: Callable):
+    def run(
+        self, task: Task, points: list[Point], runs, eval_every: int, most: int | None, finished: Callable
+    ):
         """Train points that share their static arguments; call `finished` with each chunk's outcome."""
         first = points[0]
         program = engine.Program(first.method.make, first.static, eval_every, self.mesh)

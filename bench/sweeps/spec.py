@@ -34,6 +34,7 @@ class Sweep(NamedTuple):
     entries: by the name the legend will use.
     num_rounds: communication rounds; a number, or (task, arguments) -> number where the data decide.
     eval_every: rounds between evaluations.
+    delta: at which epsilon is stated.
     seeds: repetitions of every point with other randomness.
     trials: data splits, each of them run with every seed; None ties them: seed s runs on split s.
     notes: what a reader of the results must know, such as a setting that the paper leaves open.
@@ -45,6 +46,7 @@ class Sweep(NamedTuple):
     entries: Mapping[str, Entry]
     num_rounds: int | Callable[[Task, Mapping[str, Any]], int]
     eval_every: int
+    delta: float
     seeds: int = 1
     trials: int | None = None
     notes: str = ""
@@ -101,7 +103,9 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
             values = list(values)
             missing = [value for value in values if not (points[column] == value).any()]
             if missing:
-                raise InputError(f"sweep {sweep.name} has no {column} = {missing[0]}: keep values of its grid")
+                raise InputError(
+                    f"sweep {sweep.name} has no {column} = {missing[0]}: keep values of its grid"
+                )
             points = points[points[column].isin(values)]
         entries[name] = entry._replace(points=points.assign(**columns).reset_index(drop=True))
     return sweep._replace(entries=entries, **fields)
@@ -129,6 +133,16 @@ def select(sweep: Sweep, where: str) -> Sweep:
     if not entries:
         raise InputError(f"--where {where!r} selects none of the points of {sweep.name}: widen the condition")
     return sweep._replace(entries=entries)
+
+
+def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
+    """The sweep on one other task; points that differed only in the task, or in labels of it, become one."""
+    entries = {}
+    for label, entry in sweep.entries.items():
+        names = [c for c in entry.points if c in parameters(entry.method)[0]]
+        points = entry.points[names].drop_duplicates(ignore_index=True)
+        entries[label] = entry._replace(points=points)
+    return sweep._replace(tasks={name: make}, entries=entries)
 
 
 def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:

@@ -1,0 +1,16 @@
+"""Every task by name."""
+
+from collections.abc import Callable
+from functools import partial
+
+from bench.data import digits
+from bench.data.synthetic import synthetic
+from bench.data.task import Task
+
+TASKS: dict[str, Callable[[int], Task]] = {
+    "synthetic_0.01": partial(synthetic, delta_std=0.01),
+    "synthetic_0.1": partial(synthetic, delta_std=0.1),
+    "emnist_digits": digits.emnist_digits,
+    "mnist_by_writer": digits.mnist_by_writer,
+    "mnist_by_style": digits.mnist_by_style,
+}
