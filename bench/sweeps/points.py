@@ -1,0 +1,98 @@
+"""A sweep's points, resolved on its tasks and checked before anything is compiled."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import jax
+
+from bench.algorithms.base import Method
+from bench.data.task import Task
+from bench.errors import InputError, unknown_name
+from bench.sweeps.spec import Sweep, arguments, parameters
+from bench.sweeps.store import point_id
+
+# Columns that the engine adds to the results, beside epsilon and epsilon_*; no label may be called so.
+RESERVED = frozenset(
+    "point sweep algorithm source scale trial seed num_rounds rounds releases privacy_unit neighbors accounted_as"
+    " accountant delta version checksum date commit jax_version jaxlib_version python_version device wall_s compile_s"
+    " points_per_chunk".split()
+)
+
+
+class Point(NamedTuple):
+    """One row of a sweep's table on its task.
+
+    Attributes:
+        id: a digest of all that may change its rows, other than trial and seed.
+        algorithm: its name in the legend.
+        method: what runs.
+        static, traced: the method's arguments, those fixed when compiling and those that vary within a program.
+        labels: the other columns.
+        num_rounds: communication rounds.
+    """
+
+    id: str
+    algorithm: str
+    method: Method
+    static: tuple[tuple[str, Any], ...]
+    traced: dict[str, float]
+    labels: dict[str, Any]
+    num_rounds: int
+
+    @property
+    def args(self) -> dict[str, Any]:
+        return dict(self.static) | self.traced
+
+
+def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
+    """The sweep's points by task. Every value is in its range, and fits the others and the task.
+
+    Raises:
+        InputError: for the first that is not or does not, for an unknown task, and for a point given twice.
+    """
+    out: dict[str, list[Point]] = {name: [] for name in tasks}
+    shapes = {name: [leaf.shape for leaf in jax.tree.leaves(task)] for name, task in tasks.items()}
+    for algorithm, entry in sweep.entries.items():
+        keywords, traced = parameters(entry.method)
+        for label in entry.points.columns.difference(list(keywords)):
+            if label in RESERVED or label.startswith("epsilon"):
+                raise InputError(f"the points of {algorithm} have a column {label}, as the results have: rename it")
+        for row in entry.points.to_dict("records"):
+            name = row.pop("task", next(iter(sweep.tasks)))
+            if name not in tasks:
+                raise unknown_name(f"task of sweep {sweep.name}", str(name), tasks)
+            task, args = tasks[name], arguments(entry.method, row)
+            entry.method.check(task, **args)
+            labels = {k: v for k, v in row.items() if k not in args}
+            num_rounds = sweep.num_rounds(task, args) if callable(sweep.num_rounds) else sweep.num_rounds
+            if num_rounds % sweep.eval_every:
+                raise InputError(
+                    f"{num_rounds} rounds of {sweep.name} are no multiple of eval_every = {sweep.eval_every}"
+                )
+            settings = {
+                "algorithm": algorithm,
+                "method": entry.method.make.__name__,
+                "version": entry.method.version,
+                "args": args,
+                "labels": labels,
+                "task": task.name,
+                "shapes": shapes[name],
+                "checksum": task.checksum,
+                "num_rounds": num_rounds,
+                "eval_every": sweep.eval_every,
+                "delta": sweep.delta,
+            }
+            point = Point(
+                id=point_id(settings),
+                algorithm=algorithm,
+                method=entry.method,
+                static=tuple(sorted((k, v) for k, v in args.items() if k not in traced)),
+                traced={k: v for k, v in args.items() if k in traced},
+                labels=labels,
+                num_rounds=num_rounds,
+            )
+            out[name].append(point)
+    for name, points in out.items():
+        if len({p.id for p in points}) < len(points):
+            raise InputError(f"sweep {sweep.name} has the same point twice on task {name}: drop one")
+    return out

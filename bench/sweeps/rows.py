@@ -1,0 +1,140 @@
+"""What a finished chunk becomes: one row per run and evaluation, with what it cost in privacy and where it ran."""
+
+import contextlib
+import datetime
+import importlib.metadata
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import jax
+import numpy as np
+import pandas as pd
+
+from bench.data.task import Task
+from bench.privacy.accounting import epsilons
+from bench.privacy.events import Release
+from bench.sweeps.points import Point
+from bench.sweeps.spec import Sweep
+
+_known: dict[tuple, np.ndarray] = {}  # epsilons of everything that has been accounted in this process
+
+
+@cache
+def provenance() -> dict[str, str]:
+    """The code, the libraries and the machine, as columns."""
+
+    def git(*words):
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            root = Path(__file__).parent
+            done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, timeout=5)
+            return done.stdout.strip()
+        return ""
+
+    commit = git("rev-parse", "--short=12", "HEAD")
+    dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no", "--", "bench") else ""
+    return {
+        "commit": commit + dirty if commit else "unknown",
+        "jax_version": jax.__version__,
+        "jaxlib_version": importlib.metadata.version("jaxlib"),
+        "python_version": platform.python_version(),
+        "device": f"{jax.local_device_count()} x {jax.local_devices()[0].device_kind}",
+    }
+
+
+def _epsilons(claim: Release, counts: tuple[int, ...]) -> np.ndarray:
+    """`epsilons`, computed once for all claims that say the same: most points of a sweep differ in other things."""
+    said = (tuple(claim.event(count) for count in counts), claim.neighbors, claim.accountant, claim.delta)
+    if said not in _known:
+        _known[said] = epsilons(claim, counts)
+    return _known[said]
+
+
+def privacy_columns(claims: Mapping[str, Release], counts: np.ndarray) -> dict:
+    """epsilon after each evaluation by every way of accounting, [run, evaluation], and the words that belong to it.
+
+    Args:
+        claims: of a method's `releases`.
+        counts: how many rounds had released something, [run, evaluation].
+    """
+    main = claims["paper"]
+    columns = {
+        "privacy_unit": main.privacy_unit,
+        "neighbors": main.neighbors,
+        "accounted_as": main.sampler,
+        "accountant": main.accountant,
+        "delta": main.delta,
+    }
+    for name, claim in claims.items():
+        column = "epsilon" if name == "paper" else f"epsilon_{name}"
+        columns[column] = np.stack([_epsilons(claim, tuple(row)) for row in counts.tolist()])
+    return columns
+
+
+def _released(released: np.ndarray | None, rounds: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """Rounds that had released something by each evaluation, [point, run, evaluation].
+
+    `released` is the share of the rounds since the evaluation before, [run, point, evaluation]; None: every round.
+    """
+    if released is None:
+        return np.broadcast_to(rounds, shape)
+    share = np.swapaxes(released, 0, 1)[..., 1:]
+    since = np.rint(share * np.diff(rounds)).astype(int)
+    return np.concatenate([np.zeros((*shape[:2], 1), int), since.cumsum(-1)], axis=-1)
+
+
+def rows_of(
+    sweep: Sweep,
+    scale: str,
+    task: Task,
+    points: Sequence[Point],
+    runs: Sequence[tuple[int, int]],
+    metrics: Mapping[str, np.ndarray],
+    timing: Mapping[str, float],
+) -> pd.DataFrame:
+    """The table of a finished chunk: one row per run and evaluation.
+
+    Args:
+        points: of the chunk.
+        runs: (trial, seed) of the chunk.
+        metrics: name -> [run, point, evaluation].
+        timing: columns that all rows share.
+    """
+    shape = (len(points), len(runs), next(iter(metrics.values())).shape[-1])
+    rounds = np.arange(shape[-1]) * sweep.eval_every
+    counts = _released(metrics.get("released"), rounds, shape)
+    trials, seeds = np.array(runs).T
+    whole = [
+        {
+            "point": point.id,
+            "sweep": sweep.name,
+            "algorithm": point.algorithm,
+            "task": task.name,
+            "source": task.source,
+            "scale": scale,
+            "trial": trials[:, None],
+            "seed": seeds[:, None],
+            "num_rounds": point.num_rounds,
+            "rounds": rounds,
+            "releases": counts[p],
+        }
+        | point.labels
+        | point.args
+        | privacy_columns(point.method.releases(task, delta=sweep.delta, **point.args), counts[p])
+        | {name: values[:, p] for name, values in metrics.items() if name != "released"}
+        | {"version": point.method.version, "checksum": task.checksum}
+        for p, point in enumerate(points)
+    ]
+    names = dict.fromkeys(name for one in whole for name in one)
+    columns = {name: _column([one.get(name, np.nan) for one in whole], shape) for name in names}
+    shared = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")} | provenance() | dict(timing)
+    return pd.DataFrame(columns | shared)
+
+
+def _column(values: list, shape: tuple[int, int, int]):
+    """A column in the order point, run, evaluation, from one value or one array [run, evaluation] a point."""
+    if any(isinstance(value, np.ndarray) for value in values):
+        return np.stack([np.broadcast_to(value, shape[1:]) for value in values]).ravel()
+    return pd.Series(values).array.repeat(shape[1] * shape[2])

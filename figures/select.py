@@ -1,0 +1,98 @@
+"""From runs to the numbers of a figure: tuning, and intervals over repetitions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+REPETITION = ["trial", "seed"]
+
+
+def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str) -> pd.DataFrame:
+    """For each group, the rows of the value of `over` whose mean of `on` over repetitions is best.
+
+    A value that diverged in any repetition (NaN) is never chosen while another one did not.
+
+    Args:
+        runs: one row per run and evaluation.
+        by: columns of a group; with "rounds" among them every point of a curve is tuned by itself.
+        over: the column to choose a value of.
+        on: the metric to choose by.
+        best: "min" or "max".
+    """
+    sign = {"min": 1.0, "max": -1.0}[best]
+    value = (sign * runs[on].astype(float)).replace([np.inf, -np.inf], np.nan).fillna(np.inf)
+    means = value.groupby([runs[c] for c in [*by, over]], observed=True).mean()
+    chosen = means.groupby(level=list(by), observed=True).idxmin()
+    keys = pd.DataFrame(list(chosen), columns=[*by, over])
+    return runs.merge(keys, on=[*by, over])
+
+
+def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = False) -> pd.DataFrame:
+    """Mean over repetitions with its 95 % confidence interval (Student's t), one row per group.
+
+    Args:
+        rows: one row per repetition in each group.
+        by: columns of a group.
+        value: the column to average.
+        log: average logarithms, for a positive quantity on a logarithmic axis.
+
+    Returns:
+        The columns of `by`, then `value`, "low", "high" and "repetitions". With one repetition, or where one
+        is not finite, low and high are NaN: there is no interval.
+    """
+    measured = rows[value].astype(float)
+    grouped = (np.log(measured) if log else measured).groupby([rows[c] for c in by], observed=True)
+    mean, std, count = grouped.mean(), grouped.std(ddof=1), grouped.size()
+    mean[grouped.count() < count] = np.nan  # a diverged repetition is not averaged away
+    half = stats.t.ppf(0.975, np.maximum(count - 1, 1)) * std / np.sqrt(count)
+    back = np.exp if log else (lambda x: x)
+    table = pd.DataFrame({value: back(mean), "low": back(mean - half), "high": back(mean + half), "repetitions": count})
+    return table.reset_index()
+
+
+def tuned_curves(
+    runs: pd.DataFrame,
+    *,
+    by: Sequence[str],
+    value: str,
+    best: str,
+    tunings: dict[str, str],
+    carry: Sequence[str] = (),
+    log: bool = False,
+) -> pd.DataFrame:
+    """Curves of `value`, step size tuned per point, for each way of tuning.
+
+    Args:
+        runs: one row per run and evaluation.
+        by: columns of a point on a curve.
+        value: the metric shown.
+        best: "min" or "max".
+        tunings: label -> metric that the step size is chosen by.
+        carry: further columns, whose mean in the group is kept (epsilon).
+        log: see `interval`.
+
+    Returns:
+        One row per point and tuning, with columns "tuned_on" and "step_size".
+    """
+    frames = []
+    for label, metric in tunings.items():
+        rows = tune(runs, by=by, over="step_size", on=metric, best=best)
+        table = interval(rows, by=[*by, "step_size"], value=value, log=log)
+        for name in carry:
+            means = rows.groupby([*by, "step_size"], observed=True)[name].mean().rename(name)
+            table = table.merge(means.reset_index(), on=[*by, "step_size"])
+        frames.append(table.assign(tuned_on=label))
+    return pd.concat(frames, ignore_index=True)
+
+
+def where_from(runs: pd.DataFrame) -> dict[str, str]:
+    """What must stand on a figure: source, task, scale, repetitions, and when and with what it was run."""
+    repetitions = len(runs[REPETITION].drop_duplicates())
+    return {
+        "source": "; ".join(sorted(runs["source"].unique())),
+        "task": ", ".join(sorted(runs["task"].unique())),
+        "scale": ", ".join(sorted(runs["scale"].unique())),
+        "repetitions": str(repetitions),
+    }
