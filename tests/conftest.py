@@ -1,0 +1,39 @@
+"""What all tests share: `--slow`, strict dtypes, warnings as errors, and no touch of the user's own files."""
+
+import os
+import socket
+import tempfile
+
+# Before anything imports bench: tests neither read nor write the user's cache, data or downloads.
+_FOLDER = tempfile.TemporaryDirectory(prefix="bench-tests-")
+os.environ["BENCH_CACHE"] = _FOLDER.name
+os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
+for name in ("BENCH_DATA", "BENCH_DOWNLOAD"):
+    os.environ.pop(name, None)
+
+import pytest  # noqa: E402
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--slow"):
+        skip = pytest.mark.skip(reason="takes more than ten seconds: give --slow")
+        for item in items:
+            if "slow" in item.keywords:
+                item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch):
+    """A test that would leave this machine fails at once instead of waiting."""
+    connect = socket.socket.connect
+
+    def refuse(self, address):
+        if self.family == socket.AF_UNIX or address[0] in ("127.0.0.1", "::1", "localhost"):
+            return connect(self, address)
+        raise OSError(f"a test tried to reach {address}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
