@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# From a fresh machine to the figures: sets up, gets the data, runs every sweep, draws every figure.
+#
+#   ./run_all.sh                     scale smoke
+#   ./run_all.sh --scale laptop      or paper; goes on where an earlier run stopped
+#   ./run_all.sh test                sets up and runs the tests
+#
+# Options: --scale NAME, --out DIR (default results), --data-dir DIR (data files that you have), --download (allow
+# downloads from official addresses), --gpu (the CUDA build of jax). Environment: PYTHON, the interpreter to use;
+# BENCH_VENV, where the environment goes (default .venv).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+fail() { echo "error: $*" >&2; exit 2; }
+
+command=all scale=smoke out=results gpu=no run_options=() get_options=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    test) command=test ;;
+    --scale) [ $# -gt 1 ] || fail "--scale needs a value: smoke, laptop or paper"; scale=$2; shift ;;
+    --out) [ $# -gt 1 ] || fail "--out needs a folder"; out=$2; shift ;;
+    --data-dir) [ $# -gt 1 ] || fail "--data-dir needs a folder"; run_options+=(--data-dir "$2"); get_options+=(--data-dir "$2"); shift ;;
+    --download) run_options+=(--download); get_options+=(--download) ;;
+    --gpu) gpu=yes ;;
+    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) fail "no option or command is called '$1': see ./run_all.sh --help" ;;
+  esac
+  shift
+done
+case "$scale" in smoke | laptop | paper) ;; *) fail "no scale is called '$scale': there are smoke, laptop, paper" ;; esac
+
+suitable() { # a name on the PATH may be a shim of an interpreter that is not there, so each is asked
+  "$1" -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1
+}
+python=
+for candidate in ${PYTHON:-python3.12 python3.13 python3.11 python3 python}; do
+  if suitable "$candidate"; then python=$candidate; break; fi
+done
+[ -n "$python" ] || fail "no Python 3.11 to 3.13 with venv is on the PATH: install one, or name it in PYTHON"
+
+# The environment is made again when the lock or the interpreter changes; half an environment has no stamp.
+venv=${BENCH_VENV:-.venv}
+lock=requirements.lock
+[ "$command" = test ] && lock=requirements-test.lock
+stamp=$("$python" -c 'import sys, hashlib; print(hashlib.sha256(b"".join(open(f, "rb").read() for f in sys.argv[1:]) + sys.version.encode()).hexdigest())' "$lock")-$gpu
+if ! grep -qsx "$lock $stamp" "$venv/stamp"; then
+  echo "setting up $venv with $("$python" --version)"
+  grep -qs "$("$python" -c 'import sys; print(sys.version.split()[0])')" "$venv/pyvenv.cfg" || "$python" -m venv --clear "$venv"
+  touch "$venv/stamp"
+  sed -i.old "/^${lock//./\\.} /d" "$venv/stamp"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock" \
+    || fail "the packages of $lock could not be installed: see above; is the network reachable?"
+  if [ "$gpu" = yes ]; then
+    version=$("$venv/bin/python" -c 'import jax; print(jax.__version__)')
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "jax[cuda13]==$version" \
+      || fail "the CUDA build of jax $version could not be installed: see above, or leave --gpu out"
+  fi
+  echo "$lock $stamp" >>"$venv/stamp"
+fi
+run=$venv/bin/python
+
+if [ "$command" = test ]; then
+  "$run" -m ruff check .
+  "$run" -m ruff format --check .
+  exec "$run" -m pytest
+fi
+
+"$run" -m bench data get mnist "${get_options[@]}"
+"$run" -m bench run all --scale "$scale" --out "$out" "${run_options[@]}"
+"$run" -m figures --scale "$scale" --results "$out"
+"$run" -m figures claims --scale "$scale" --results "$out"
