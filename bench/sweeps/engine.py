@@ -22,6 +22,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from bench.algorithms.base import State
 from bench.data.task import Task
+from bench.errors import InputError
 
 OVER_POINTS = State(schedule=None, variables=0)
 START, ROUNDS = 0, 1  # the two uses of a run's key
@@ -44,6 +45,12 @@ def run_key(trial: int, seed: int):
     return jax.random.fold_in(jax.random.fold_in(jax.random.key(0), trial), seed)
 
 
+@jax.jit
+def run_keys(trials, seeds):
+    """`run_key` of each pair, [run]."""
+    return jax.vmap(run_key)(trials, seeds)
+
+
 def _on_devices(program: Program, function, state_in: bool):
     """The function with its points spread over the program's devices; unchanged for one device."""
     if program.mesh is None:
@@ -51,12 +58,8 @@ def _on_devices(program: Program, function, state_in: bool):
     everywhere, points = PartitionSpec(), PartitionSpec("points")
     state = State(everywhere, PartitionSpec(None, "points"))
     metrics = PartitionSpec(None, "points")
-    specs = (
-        (everywhere, everywhere, points, state, everywhere) if state_in else (everywhere, everywhere, points)
-    )
-    return jax.shard_map(
-        function, mesh=program.mesh, in_specs=specs, out_specs=(state, metrics), check_vma=False
-    )
+    specs = (everywhere, everywhere, points, state, everywhere) if state_in else (everywhere, everywhere, points)
+    return jax.shard_map(function, mesh=program.mesh, in_specs=specs, out_specs=(state, metrics), check_vma=False)
 
 
 def _metrics(program: Program, task: Task, hypers, state):
@@ -122,28 +125,51 @@ def _pad(hypers: Mapping[str, np.ndarray], length: int) -> dict:
     }
 
 
+def _abstract_state(program: Program, task: Task, keys, hypers):
+    """The shapes of the state for these points; refuses a method whose schedule is not the same for all of them."""
+    try:
+        return jax.eval_shape(partial(start, program=program), task, keys, hypers)[0]
+    except ValueError as error:
+        raise _schedule_error(program, error) from error
+
+
+def _schedule_error(program: Program, error: ValueError) -> ValueError:
+    """The error to raise for one of tracing: in our words where an output that must be shared has a point axis."""
+    if "out_axes" not in str(error):
+        return error
+    return InputError(
+        f"the schedule of {program.make.__name__} depends on a hyper-parameter: keep that part in State.variables"
+    )
+
+
 def _peak(program: Program, task: Task, keys, hypers, chunk: int):
-    """The compiled step for `chunk` points and its peak memory."""
+    """The compiled step for `chunk` points and its peak memory on all devices together."""
     padded = _pad({name: column[:1] for name, column in hypers.items()}, chunk)
-    state, _ = jax.eval_shape(partial(start, program=program), task, keys, padded)
-    step = advance.lower(task, keys, padded, state, jnp.int32(0), program=program).compile()
+    state = _abstract_state(program, task, keys, padded)
+    try:
+        step = advance.lower(task, keys, padded, state, jnp.int32(0), program=program).compile()
+    except ValueError as error:
+        raise _schedule_error(program, error) from error
     memory = step.memory_analysis()
     peak = memory.argument_size_in_bytes + memory.temp_size_in_bytes + memory.output_size_in_bytes
-    return step, peak - memory.alias_size_in_bytes
+    return step, (peak - memory.alias_size_in_bytes) * _num_devices(program)
 
 
-def plan(
-    program: Program, task: Task, num_seeds: int, hypers, *, budget: float, most: int | None = None
-) -> Plan:
-    """The largest chunk, at most `most` points, whose compiled program fits into `budget` bytes.
+def _num_devices(program: Program) -> int:
+    return 1 if program.mesh is None else program.mesh.size
+
+
+def plan(program: Program, task: Task, num_seeds: int, hypers, *, budget: float, most: int | None = None) -> Plan:
+    """The largest chunk, at most `most` points, whose compiled program fits into `budget` bytes on all devices.
 
     The compiler's own figure decides; where it is too large the chunk is halved and compiled again.
     """
-    devices = 1 if program.mesh is None else program.mesh.size
-    keys = jax.vmap(lambda seed: run_key(0, seed))(jnp.arange(num_seeds))
+    devices = _num_devices(program)
+    seeds = jnp.arange(num_seeds)
+    keys = jax.eval_shape(run_keys, seeds, seeds)
     num_points = len(next(iter(hypers.values())))
     one = _pad({name: column[:1] for name, column in hypers.items()}, devices)
-    state, _ = jax.eval_shape(partial(start, program=program), task, keys, one)
+    state = _abstract_state(program, task, keys, one)
     bytes_each = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state.variables)) / devices
     chunk = min(num_points, most or num_points, max(1, int(budget / max(bytes_each, 1))))
     while True:

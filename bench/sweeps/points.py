@@ -12,11 +12,13 @@ from bench.sweeps.spec import Sweep, arguments, parameters
 from bench.sweeps.store import point_id
 
 # Columns that the engine adds to the results, beside epsilon and epsilon_*; no label may be called so.
-RESERVED = frozenset(
-    "point sweep algorithm source scale trial seed num_rounds rounds releases privacy_unit neighbors accounted_as"
-    " accountant delta version checksum date commit jax_version jaxlib_version python_version device wall_s compile_s"
-    " points_per_chunk".split()
-)
+# fmt: off
+RESERVED = {
+    "point", "sweep", "algorithm", "source", "scale", "trial", "seed", "num_rounds", "rounds", "releases",
+    "privacy_unit", "neighbors", "accounted_as", "accountant", "delta", "version", "checksum", "date", "commit",
+    "jax_version", "jaxlib_version", "python_version", "device", "wall_s", "compile_s", "points_per_chunk",
+}
+# fmt: on
 
 
 class Point(NamedTuple):
@@ -92,7 +94,8 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 num_rounds=num_rounds,
             )
             out[name].append(point)
-    for name, points in out.items():
-        if len({p.id for p in points}) < len(points):
-            raise InputError(f"sweep {sweep.name} has the same point twice on task {name}: drop one")
+    ids = [point.id for points in out.values() for point in points]
+    if len(set(ids)) < len(ids):
+        again = next(point for points in out.values() for point in points if ids.count(point.id) > 1)
+        raise InputError(f"sweep {sweep.name} has the same point twice, {again.algorithm} with {again.args}: drop one")
     return out

@@ -79,39 +79,36 @@ class _Runner:
         program = engine.Program(first.method.make, first.static, eval_every, self.mesh)
         most = self.limits.get((program, len(runs)), self.most or len(points))
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
-        chunk = most
+        plan = None
         if len(runs) == 1 or most >= len(points):
-            (chunk, _, step), compile_s = self.plan(program, task, len(runs), hypers, most)
-        if len(runs) > 1 and chunk < len(points):
+            plan, compile_s = self.plan(program, task, len(runs), hypers, most)
+        if plan is None or (len(runs) > 1 and plan.chunk < len(points)):
             for run in runs:
                 self.run(task, points, [run], eval_every, finished)
             return
+        chunk = plan.chunk
         keys = engine.run_keys(*np.array(runs, np.int32).T)
         for at in range(0, len(points), chunk):
-            part, blocks = points[at : at + chunk], []
-
-            def on_block(rounds, units=len(part) * len(runs) * eval_every, blocks=blocks):
-                blocks.append(units)
-                self.meter.add(units)
-
-            began = time.monotonic()
+            part = points[at : at + chunk]
+            began, done = time.monotonic(), self.meter.done
+            units = len(part) * len(runs) * eval_every
             try:
                 metrics = engine.run_chunk(
                     program,
-                    step,
+                    plan.step,
                     task,
                     keys,
                     {name: column[at : at + chunk] for name, column in hypers.items()},
                     num_evals=first.num_rounds // eval_every,
                     chunk=chunk,
-                    on_block=on_block,
+                    on_block=lambda _, units=units: self.meter.add(units),
                 )
             except (MemoryError, jax.errors.JaxRuntimeError) as error:
                 if not (isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)):
                     raise
                 if len(runs) == 1 and chunk <= self.num_devices:
                     raise InputError(f"{task.name} needs more memory than there is, even for one point") from None
-                self.meter.add(-sum(blocks))
+                self.meter.add(done - self.meter.done)
                 self.meter.say(f"out of memory with {chunk} points x {len(runs)} seeds at a time: going on with fewer")
                 self.limits[program, len(runs)] = min(chunk, len(points)) // 2
                 self.run(task, points[at:], runs, eval_every, finished)

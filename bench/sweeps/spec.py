@@ -103,9 +103,7 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
             values = list(values)
             missing = [value for value in values if not (points[column] == value).any()]
             if missing:
-                raise InputError(
-                    f"sweep {sweep.name} has no {column} = {missing[0]}: keep values of its grid"
-                )
+                raise InputError(f"sweep {sweep.name} has no {column} = {missing[0]}: keep values of its grid")
             points = points[points[column].isin(values)]
         entries[name] = entry._replace(points=points.assign(**columns).reset_index(drop=True))
     return sweep._replace(entries=entries, **fields)

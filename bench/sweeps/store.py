@@ -34,9 +34,7 @@ def _message(path: Path, error: OSError) -> InputError:
     reason = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}.get(error.errno or 0)
     if reason is None:
         reason = "no permission" if isinstance(error, PermissionError) else (error.strerror or str(error))
-    return InputError(
-        f"cannot write {path}: {reason}; everything finished before is kept, choose --out or make room"
-    )
+    return InputError(f"cannot write {path}: {reason}; everything finished before is kept, choose --out or make room")
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -53,17 +51,13 @@ def read_part(path: Path) -> pd.DataFrame | None:
         table = pq.read_table(path)
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM, errno.EISDIR):
-            raise InputError(
-                f"{path} cannot be opened ({error.strerror}): make it readable, or move it"
-            ) from None
+            raise InputError(f"{path} cannot be opened ({error.strerror}): make it readable, or move it") from None
         return None
     except pa.ArrowException:
         return None
     missing = [name for name in REQUIRED if name not in table.column_names]
     if missing:
-        raise InputError(
-            f"{path} is not a part of these results (no column {missing[0]!r}): move it elsewhere"
-        )
+        raise InputError(f"{path} is not a part of these results (no column {missing[0]!r}): move it elsewhere")
     return table.to_pandas()
 
 
@@ -81,9 +75,7 @@ def read(folder: str | os.PathLike) -> pd.DataFrame:
             raise InputError(f"{path} is damaged: run the sweep again, which sets it aside and redoes it")
         frames.append(frame)
     if not frames:
-        raise InputError(
-            f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale"
-        )
+        raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
     return pd.concat(frames, ignore_index=True)
 
 
@@ -130,9 +122,7 @@ class Store:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()
-            raise InputError(
-                f"{self.folder} is in use by another run: wait for it, or choose --out"
-            ) from None
+            raise InputError(f"{self.folder} is in use by another run: wait for it, or choose --out") from None
         for leftover in self.folder.glob(".part-*"):  # of a writer that was killed
             leftover.unlink(missing_ok=True)
         return self
