@@ -1,0 +1,140 @@
+"""The command line of the accountants: `epsilon` and `noise`, for Gaussian noise on a sum of clipped vectors.
+
+python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4
+python -m bench noise --epsilon 2 --sampling-rate 0.01 --steps 20000 --delta 1e-4
+
+The first prints 8.94197, the second 2.78003; each then prints one line that says what the number means.
+"""
+
+import json
+import math
+from typing import Annotated
+
+import typer
+
+from bench.errors import InputError, unknown_name
+from bench.privacy import accounting, events
+from bench.privacy.events import Release, require
+
+Rate = Annotated[float | None, typer.Option(help="Share of the units in a round; left out without sampling.")]
+Steps = Annotated[int, typer.Option(help="Number of noisy sums released.")]
+Delta = Annotated[float, typer.Option(help="Delta of (epsilon, delta)-DP.")]
+Sampling = Annotated[
+    str,
+    typer.Option(
+        help="poisson (each unit by itself; add-or-remove), fixed (so many, without replacement; replace one,"
+        " which moves the sum by 2 C), none (every unit; add-or-remove)."
+    ),
+]
+Accountant = Annotated[str, typer.Option(help="rdp (as Opacus), or pld (tighter; exact without sampling).")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of two lines.")]
+
+
+def epsilon(
+    noise_multiplier: Annotated[float, typer.Option(help="Noise on the sum, over the clipping norm C.")],
+    steps: Steps,
+    delta: Delta,
+    sampling_rate: Rate = None,
+    sampling: Sampling = "poisson",
+    accountant: Accountant = "rdp",
+    as_json: Json = False,
+) -> None:
+    """What so many noisy sums cost: epsilon, and one line that says what it means."""
+    sigma = noise_multiplier
+    require("--noise-multiplier", sigma, 0 <= sigma < math.inf, "give a finite number, 0 or more")
+    rate = _checked(steps, delta, sampling_rate, sampling, accountant)
+    release = events.gaussian(
+        sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta, privacy_unit="unit"
+    )
+    value = accounting.epsilon(release, steps)
+    meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value)}"
+    _print("epsilon", value, f"{value:.6g}", meaning, release, steps, rate, as_json)
+
+
+def noise(
+    epsilon: Annotated[float, typer.Option(help="The epsilon to keep within.")],
+    steps: Steps,
+    delta: Delta,
+    sampling_rate: Rate = None,
+    sampling: Sampling = "poisson",
+    accountant: Accountant = "rdp",
+    as_json: Json = False,
+) -> None:
+    """The least noise that keeps within epsilon: its multiplier, and one line that says what it means."""
+    require("--epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
+    rate = _checked(steps, delta, sampling_rate, sampling, accountant)
+
+    def release(sigma: float) -> Release:
+        return events.gaussian(
+            sigma,
+            sampling=sampling,
+            sampling_rate=rate,
+            accountant=accountant,
+            delta=delta,
+            privacy_unit="unit",
+        )
+
+    sigma = accounting.noise_multiplier(epsilon, release, steps)
+    digits = 5 - math.floor(math.log10(sigma))
+    sigma = math.ceil(sigma * 10.0**digits) / 10.0**digits  # six digits, rounded up: what is printed suffices
+    meaning = f"least noise multiplier for epsilon {epsilon:g} at delta {delta:g}: "
+    meaning += _meaning(release(sigma), steps, epsilon)
+    _print("noise_multiplier", sigma, f"{sigma:.6g}", meaning, release(sigma), steps, rate, as_json)
+
+
+def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str) -> float:
+    """The sampling rate to account with; raises InputError, naming the option, for what cannot be used."""
+    if sampling not in events.SAMPLINGS:
+        raise unknown_name("--sampling", sampling, events.SAMPLINGS)
+    if accountant not in events.ACCOUNTANTS:
+        raise unknown_name("--accountant", accountant, events.ACCOUNTANTS)
+    if (sampling, accountant) == ("fixed", "pld"):
+        raise InputError("--accountant pld does not know --sampling fixed: take --accountant rdp.")
+    require("--steps", steps, steps >= 1, "give 1 or more")
+    require("--delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
+    if sampling_rate is None:
+        if sampling != "none":
+            raise InputError("--sampling-rate is missing: give the share of the units in a round.")
+        return 1.0
+    require("--sampling-rate", sampling_rate, 0 < sampling_rate <= 1, "give a share above 0 and at most 1")
+    if sampling == "none":
+        require("--sampling-rate", sampling_rate, sampling_rate == 1, "with --sampling none leave it out")
+    return sampling_rate
+
+
+def _meaning(release: Release, steps: int, value: float) -> str:
+    """What is protected, against whom, under which relation and sampler, and how it was computed."""
+    text = (
+        f"{steps} step{'s' if steps > 1 else ''}, each {release.mechanism}; protects one unit (whatever is"
+        f" clipped and sampled: a user, an example) under {release.neighbors}, against"
+        f" {release.protects_against}; {accounting.CONVERSIONS[release.accountant]}"
+    )
+    if release.neighbors == events.REPLACE:
+        text += "; replacing one unit moves the sum by 2 C, so the noise counts half"
+    if math.isnan(value):
+        text += f"; not computed, as RDP gives more than {accounting.PLD_LIMIT:g}: take --accountant rdp"
+    floor = accounting.rdp_floor(release.delta)
+    if release.accountant == "rdp" and value < 1.5 * floor:
+        text += f"; near {floor:.2g}, where this conversion is loose"
+        text += "" if release.neighbors == events.REPLACE else ": --accountant pld is not"
+    return text + "."
+
+
+def _print(
+    name: str, value: float, text: str, meaning: str, release: Release, steps: int, rate: float, as_json: bool
+) -> None:
+    if not as_json:
+        typer.echo(f"{text}\n{meaning}")
+        return
+    fields = {
+        name: value if math.isfinite(value) else str(value),  # JSON has no inf and no nan
+        "delta": release.delta,
+        "steps": steps,
+        "sampling_rate": rate,
+        "sampler": release.sampler,
+        "neighbors": release.neighbors,
+        "sensitivity_in_clip_norms": events.SENSITIVITY[release.neighbors],
+        "accountant": release.accountant,
+        "meaning": meaning,
+    }
+    typer.echo(json.dumps(fields))

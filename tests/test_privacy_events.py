@@ -1,0 +1,200 @@
+"""What a description says, in words, in events and in epsilon: the mistakes of this field would show here."""
+
+import math
+import subprocess
+import sys
+
+import dp_accounting as dp
+import pytest
+from scipy import stats
+
+from bench.errors import InputError
+from bench.privacy import events
+from bench.privacy.accounting import epsilon, epsilons, noise_multiplier
+
+
+def claims(noise_multiplier=1.0, num_clients=1000, num_sampled=10, max_participations=5):
+    return events.gaussian_claims(
+        noise_multiplier=noise_multiplier,
+        num_clients=num_clients,
+        num_sampled=num_sampled,
+        delta=1e-4,
+        max_participations=max_participations,
+        privacy_unit="user",
+        protects_against="the other users",
+    )
+
+
+def test_the_four_claims_hold_the_multipliers_rates_and_counts_of_the_mechanism():
+    # Written out: a noise scaled by Q, a rate by the batch size, a lost factor 2 or count would each show here.
+    events_of = {name: release.event(300) for name, release in claims(noise_multiplier=3.0).items()}
+    poisson = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(3.0)), 300)
+    assert events_of == {
+        "paper": poisson,
+        "sampler": dp.SelfComposedDpEvent(dp.SampledWithoutReplacementDpEvent(100, 1, dp.GaussianDpEvent(1.5)), 300),
+        "tight": poisson,
+        "worst_case": dp.SelfComposedDpEvent(dp.GaussianDpEvent(1.5), 5),
+    }
+
+
+def test_with_everybody_in_each_round_the_tight_claim_is_the_closed_form():
+    full = claims(num_sampled=1000)
+    assert full["tight"].event(7) == dp.SelfComposedDpEvent(dp.GaussianDpEvent(1.0), 7)
+    assert full["tight"].accountant == "gdp"
+    assert full["paper"].event(7) == dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(1.0, dp.GaussianDpEvent(1.0)), 7)
+
+
+def test_each_claim_says_relation_sampler_and_accountant():
+    said = {name: (r.neighbors, r.sampler, r.accountant) for name, r in claims().items()}
+    assert said == {
+        "paper": ("add-or-remove one", "poisson", "rdp"),
+        "sampler": ("replace one", "fixed size without replacement", "rdp"),
+        "tight": ("add-or-remove one", "poisson", "pld"),
+        "worst_case": ("replace one", "any schedule", "gdp"),
+    }
+    assert {(r.privacy_unit, r.protects_against, r.delta) for r in claims().values()} == {
+        ("user", "the other users", 1e-4)
+    }
+
+
+@pytest.mark.parametrize(
+    ("max_participations", "rounds", "count"),
+    [(5, 300, 5), (5, 3, 3), (0, 300, 0), (lambda rounds: rounds // 10, 300, 30), (lambda rounds: 7, 4, 4)],
+)
+def test_participations_are_a_number_or_a_function_and_never_more_than_the_rounds(max_participations, rounds, count):
+    release = claims(max_participations=max_participations)["worst_case"]
+    assert release.event(rounds).count == count
+
+
+def test_negative_participations_are_refused():
+    with pytest.raises(InputError, match=r"max_participations=-1: "):
+        claims(max_participations=-1)["worst_case"].event(3)
+
+
+@pytest.mark.parametrize("rate", [0.01, 1 / 94, 1 / 3, 1e-12, 0.9999999, 1.0])
+def test_the_fixed_size_event_keeps_the_rate_exactly(rate):
+    event = events.fixed_size_gaussian(1.0, sampling_rate=rate, delta=1e-5).event(1).event
+    assert event.sample_size / event.source_dataset_size == rate
+
+
+def test_no_noise_is_described_as_not_private_and_local_learning_as_nothing():
+    for release in claims(noise_multiplier=0.0).values():
+        assert isinstance(release.event(3).event, dp.NonPrivateDpEvent)
+    assert events.nothing_released(delta=1e-4).event(1000) == dp.NoOpDpEvent()
+
+
+def test_replace_one_counts_the_noise_half():
+    add = events.full_gaussian(2.0, delta=1e-5, neighbors="add-or-remove one").event(1).event
+    replace = events.full_gaussian(2.0, delta=1e-5, neighbors="replace one").event(1).event
+    assert (add.noise_multiplier, replace.noise_multiplier) == (2.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "accountant", "same_as"),
+    [
+        ("poisson", "rdp", events.poisson_gaussian(2.0, sampling_rate=0.1, delta=1e-5)),
+        ("poisson", "pld", events.poisson_gaussian(2.0, sampling_rate=0.1, delta=1e-5, accountant="pld")),
+        ("fixed", "rdp", events.fixed_size_gaussian(2.0, sampling_rate=0.1, delta=1e-5)),
+        ("none", "rdp", events.full_gaussian(2.0, delta=1e-5, accountant="rdp")),
+        ("none", "pld", events.full_gaussian(2.0, delta=1e-5, accountant="gdp")),
+    ],
+)
+def test_a_release_by_name_is_the_one_by_factory(sampling, accountant, same_as):
+    rate = 1.0 if sampling == "none" else 0.1
+    named = events.gaussian(2.0, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=1e-5)
+    assert named._replace(event=None) == same_as._replace(event=None)
+    assert named.event(4) == same_as.event(4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"noise_multiplier": -1.0}, "noise_multiplier=-1.0: give a finite number, 0 or more."),
+        ({"noise_multiplier": float("nan")}, "noise_multiplier=nan: give a finite number, 0 or more."),
+        ({"noise_multiplier": float("inf")}, "noise_multiplier=inf: give a finite number, 0 or more."),
+        ({"sampling_rate": 0.0}, "sampling_rate=0.0: give a share above 0 and at most 1."),
+        ({"sampling_rate": 1.5}, "sampling_rate=1.5: give a share above 0 and at most 1."),
+        ({"sampling_rate": float("nan")}, "sampling_rate=nan: give a share above 0 and at most 1."),
+        ({"delta": 0.0}, "delta=0.0: give a probability between 0 and 1."),
+        ({"delta": 1.0}, "delta=1.0: give a probability between 0 and 1."),
+        ({"sampling": "poison"}, "no sampling is called 'poison': did you mean poisson?"),
+        ({"accountant": "rpd"}, "no accountant is called 'rpd': did you mean rdp?"),
+        ({"sampling": "none"}, "sampling_rate=0.1: without sampling leave it out."),
+        (
+            {"sampling": "fixed", "accountant": "pld"},
+            "accountant pld does not know fixed-size samples: take rdp, or sampling poisson.",
+        ),
+    ],
+)
+def test_bad_input_names_the_culprit_and_the_remedy_in_one_line(changes, message):
+    good = {"noise_multiplier": 1.0, "sampling": "poisson", "sampling_rate": 0.1, "delta": 1e-5}
+    with pytest.raises(InputError) as error:
+        events.gaussian(**(good | changes))
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("num_sampled", [0, 1001])
+def test_a_sample_must_fit_among_the_clients(num_sampled):
+    with pytest.raises(InputError, match=r"num_sampled=\d+: give 1 to 1000 clients"):
+        claims(num_sampled=num_sampled)
+
+
+def test_an_unknown_relation_is_refused():
+    with pytest.raises(InputError, match="did you mean replace one"):
+        events.full_gaussian(1.0, delta=1e-5, neighbors="replace")
+
+
+def test_the_package_stays_on_the_host():
+    code = "import sys, bench.privacy.commands; sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_noise_on_a_mean_is_not_noise_on_a_sum():
+    num_sampled, clip, sigma = 10, 0.5, 2.0
+    released = epsilon(events.full_gaussian(sigma, delta=1e-5), 1)
+
+    def delta_of(sensitivity, noise_std):  # of one release, Balle and Wang 2018, Theorem 8
+        half, shift = sensitivity / (2 * noise_std), released * noise_std / sensitivity
+        return stats.norm.cdf(half - shift) - math.exp(released) * stats.norm.cdf(-half - shift)
+
+    assert delta_of(clip, sigma * clip) == pytest.approx(1e-5, rel=1e-6)
+    assert delta_of(clip / num_sampled, sigma * clip / num_sampled) == pytest.approx(1e-5, rel=1e-6)
+    assert delta_of(clip, sigma * clip / num_sampled) > 0.5  # the noise of a mean, put on a sum
+
+
+def test_fixed_size_samples_are_not_poisson_samples():
+    for sigma, rounds in ((1.0, 2000), (3.0, 20000), (10.0, 20000)):
+        claim = claims(noise_multiplier=sigma)
+        assert epsilon(claim["sampler"], rounds) > 1.5 * epsilon(claim["paper"], rounds)
+
+
+def test_the_rate_is_units_in_a_round_over_units():
+    assert epsilon(claims(num_sampled=10)["paper"], 20000) == pytest.approx(8.942, rel=0.01)  # Opacus 1.5.3
+    assert epsilon(claims(num_sampled=1)["paper"], 20000) < 1.2
+
+
+def test_composition_is_not_forgotten():
+    for name in ("paper", "sampler", "tight"):
+        one, many = epsilons(claims()[name], [1, 20000])
+        assert many > 5 * one
+    claim = claims(noise_multiplier=5.0, max_participations=lambda rounds: rounds // 10)["worst_case"]
+    assert epsilon(claim, 4000) > 2.5 * epsilon(claim, 1000)
+
+
+def test_a_bounded_participation_of_everybody_is_replace_one_without_sampling():
+    bounded = events.bounded_participation_gaussian(3.0, max_participations=40, delta=1e-5)
+    full = events.full_gaussian(3.0, delta=1e-5, neighbors=events.REPLACE)
+    half_the_noise = events.full_gaussian(1.5, delta=1e-5, neighbors=events.ADD_OR_REMOVE)
+    assert epsilon(bounded, 40) == epsilon(full, 40) == epsilon(half_the_noise, 40)
+    assert epsilon(bounded, 4000) == epsilon(bounded, 40)
+
+
+def test_noise_for_bounded_participation_is_the_closed_form():
+    sigma = noise_multiplier(
+        2.0, lambda s: events.bounded_participation_gaussian(s, max_participations=16, delta=1e-5), 1000
+    )
+    assert sigma == pytest.approx(2 * 4 * dp.get_sigma_gaussian(2.0, 1e-5), rel=1e-3)
+
+
+def test_nothing_released_costs_nothing():
+    assert epsilons(events.nothing_released(delta=1e-4), [0, 1, 10**6]).tolist() == [0, 0, 0]
