@@ -12,17 +12,17 @@ billboard model: the sequence of w is public, theta_i stays with user i).
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.participation import check_participation, claims, participation
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient as kernel
-from bench.kernels import personal, sampling
+from bench.kernels import personal
 from bench.models.additive import Additive
-from bench.privacy.events import gaussian_claims, nothing_released
+from bench.privacy.events import nothing_released
 
-SAMPLERS = ("all", "fixed", "poisson", "queue")
+REDUCE = ("mean", "sum")
 
 
 def step_sizes(step_size, personalization):
@@ -49,7 +49,7 @@ def ppsgd(
 
     The authors' experiments: sampler "all" (synthetic) or "queue" (real data), reduce "mean".
     Algorithm 1: sampler "all". Algorithm 2: "poisson" with reduce "sum". Algorithm 3: "poisson", "mean".
-    In the paper's symbols a = alpha D, eta = D eta_theta and sigma_zeta = sigma C / D, with D below.
+    In the paper's symbols a = alpha D, eta = D eta_theta and sigma_zeta = sigma C / D, with D the divisor.
 
     Args:
         task: with loss(w, theta_i, example).
@@ -60,104 +60,55 @@ def ppsgd(
             inf globally.
         clip_norm: C > 0, on a user's reduced gradient; inf does not clip.
         noise_multiplier: sigma >= 0; the noise on the sum of clipped gradients has std sigma C.
-        sampler: "all" users; "fixed" size without replacement; "poisson", each with probability q; "queue":
-            as the authors did, each user holds num_epochs passes over its blocks of `batch_size` consecutive
-            examples (the remainder is not used), and Q random users with blocks left use one each.
-        num_epochs: passes, read by "queue" only.
-        reduce: "mean" or "sum" of a user's example gradients. D is the number of users that took part
-            ("queue"), else its expectation q N, times the mean minibatch size for "sum".
+        sampler, num_epochs, reduce: see `participation`, which also gives D. The experiments use "queue" on real
+            data.
         local: "dense" keeps theta_i, "dual" its coefficients (linear model on stored examples).
         average: predict with the average of the iterates 0..t-1, which the theorems are about.
     """
-    num_clients = task.num_clients
-    rate = num_sampled / num_clients
-    sizes = jnp.minimum(task.num_examples, batch_size)
-    expected = rate * (jnp.sum(sizes) if reduce == "sum" else num_clients)
+    who = participation(
+        task,
+        num_sampled=num_sampled,
+        batch_size=batch_size,
+        sampler=sampler,
+        num_epochs=num_epochs,
+        reduce=reduce,
+    )
     form = (
-        personal.dense(task.loss, task.init_params, num_clients)
+        personal.dense(task.loss, task.init_params, task.num_clients)
         if local == "dense"
         else personal.dual(task.gram, task.init_params.shape[0])
     )
     eta_w, eta_theta = step_sizes(step_size, personalization)
 
     def init(key):
-        schedule = {}
-        if sampler == "queue":
-            num_blocks = task.num_examples // batch_size
-            max_blocks = jax.tree.leaves(task.train)[0].shape[1] // batch_size
-            schedule["queue"] = sampling.queue_start(key, num_blocks, num_epochs, max_blocks)
+        schedule = {"who": who.init(key)}
         variables = {"w": task.init_params, "local": form.init()}
         if average:
             schedule["t"] = jnp.zeros(())
             variables["mean"] = variables
         return State(schedule, variables)
 
-    def participants(key, schedule):
-        """Clients (None for all, in order), which of the places are taken, their blocks, the schedule."""
-        everybody = jnp.ones(num_sampled, bool)
-        if sampler == "queue":
-            queue, clients, blocks, present = sampling.queue_draw(
-                key, schedule["queue"], task.num_examples // batch_size, num_sampled
-            )
-            return clients, present, blocks, schedule | {"queue": queue}
-        if sampler == "poisson":
-            bound = sampling.poisson_bound(num_clients, rate)
-            return *sampling.poisson(key, num_clients, rate, bound), None, schedule
-        clients = None if sampler == "all" else sampling.fixed_size(key, num_clients, num_sampled)
-        return clients, everybody, None, schedule
-
-    def minibatches(key, clients, blocks):
-        """Rows of the stored examples (None for a stream), the examples, and which of them are real."""
-        if task.train is None:
-            taken = sizes if clients is None else sizes[clients]
-            real = jnp.arange(batch_size) < taken[:, None]
-            return None, task.sample(key, task, clients, batch_size), real
-        clients = jnp.arange(num_clients) if clients is None else clients
-        if blocks is None:
-            capacity = jax.tree.leaves(task.train)[0].shape[1]
-            rows, real = sampling.distinct_rows(key, task.num_examples[clients], capacity, batch_size)
-        else:
-            rows = blocks[:, None] * batch_size + jnp.arange(batch_size)
-            real = jnp.ones(rows.shape, bool)
-        return rows, jax.tree.map(lambda leaf: leaf[clients[:, None], rows], task.train), real
-
-    def draw(key, schedule):
-        """The round's batch, how many take part, and the schedule after it."""
-        key_clients, key_examples = jax.random.split(key)
-        clients, present, blocks, schedule = participants(key_clients, schedule)
-        rows, examples, real = minibatches(key_examples, clients, blocks)
-        weight = (real & present[:, None]).astype(jnp.float32)
-        if reduce == "mean":
-            weight = weight / jnp.maximum(jnp.sum(real, axis=1, keepdims=True), 1)
-        if rows is not None and clients is None:
-            clients = jnp.arange(num_clients)
-        return personal.Batch(clients, rows, examples, weight), jnp.sum(present), schedule
-
     def one_round(key, state):
-        key_batch, key_noise = jax.random.split(key)
+        key_draw, key_noise = jax.random.split(key)
         schedule, variables = state
         w, local_models = variables["w"], variables["local"]
-        batch, count, schedule = draw(key_batch, schedule)
-        divisor = jnp.maximum(count, 1) if sampler == "queue" else expected
-        grads = form.gradients(w, local_models, batch)
-        total, norms = form.clipped_sum(batch, grads, clip_norm)
+        drawn, queue = who.draw(key_draw, schedule["who"])
+        grads = form.gradients(w, local_models, drawn.batch)
+        total, norms = form.clipped_sum(drawn.batch, grads, clip_norm)
         noise = kernel.gaussian_like(key_noise, w)
-        # A round in which the queue is empty releases nothing; a Poisson round without users still does.
-        released = count > 0 if sampler == "queue" else jnp.ones((), bool)
-        std = jnp.where(released, kernel.noise_scale(noise_multiplier, clip_norm), 0.0)
-        step = jax.tree.map(lambda g, n: (g + std * n) / divisor, total, noise)
+        std = jnp.where(drawn.released, kernel.noise_scale(noise_multiplier, clip_norm), 0.0)
         moved = {
-            "w": jax.tree.map(lambda leaf, g: leaf - eta_w * g, w, step),
-            "local": form.move(local_models, batch, grads, eta_theta),
+            "w": jax.tree.map(lambda z, g, n: z - eta_w * (g + std * n) / drawn.divisor, w, total, noise),
+            "local": form.move(local_models, drawn.batch, grads, eta_theta),
         }
+        schedule = schedule | {"who": queue}
         if average:
-            t = schedule["t"]
-            current = {"w": w, "local": local_models}
+            t, current = schedule["t"], {"w": w, "local": local_models}
             mean = jax.tree.map(lambda m, z: m + (z - m) / (t + 1), variables["mean"], current)
             schedule, moved = schedule | {"t": t + 1}, moved | {"mean": mean}
         info = {
-            "released": released.astype(jnp.float32),
-            "clipped": jnp.sum(norms > clip_norm) / jnp.maximum(count, 1),
+            "released": drawn.released.astype(jnp.float32),
+            "clipped": jnp.sum(norms > clip_norm) / jnp.maximum(drawn.count, 1),
         }
         return State(schedule, moved), info
 
@@ -168,55 +119,29 @@ def ppsgd(
     return Algorithm(init, one_round, params)
 
 
-def releases(task: Task, *, delta: float, **args) -> dict:
-    """What a run makes public, as `bench.privacy` describes it: noisy sums of clipped user gradients.
-
-    The names are those of `gaussian_claims`. "sampler" assumes a fresh uniform sample each round, which the
-    queue is not: its rounds depend on each other, and only "worst_case" is sound for it.
-    """
-    said = {"delta": delta, "privacy_unit": "user", "protects_against": "all other users together"}
-    if args["personalization"] == 0:
-        return {name: nothing_released(**said) for name in ("paper", "sampler", "tight", "worst_case")}
-    if args.get("sampler", "fixed") == "queue":
-        blocks = np.max(np.asarray(task.num_examples)) // args["batch_size"]
-        most = int(blocks) * args.get("num_epochs", 1)
-
-        def participations(rounds):
-            return min(rounds, most)
-    else:
-
-        def participations(rounds):
-            return rounds
-
-    return gaussian_claims(
-        noise_multiplier=args["noise_multiplier"],
-        num_clients=task.num_clients,
-        num_sampled=args["num_sampled"],
-        max_participations=participations,
-        **said,
+def releases(task: Task, *, delta: float, personalization: float, noise_multiplier: float, **args) -> dict:
+    """What a run makes public: w after every round, and nothing at all for a = 0, when w stays at 0."""
+    against = "all other users together"
+    if personalization == 0:
+        silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)
+        return dict.fromkeys(("paper", "sampler", "tight", "worst_case"), silent)
+    return claims(
+        task,
+        noise_multiplier=noise_multiplier,
+        delta=delta,
+        protects_against=against,
+        **{name: args[name] for name in ("num_sampled", "batch_size", "sampler", "num_epochs")},
     )
 
 
-def check(task: Task, **args) -> None:
+def check(task: Task, *, local: str, num_sampled: int, batch_size: int, sampler: str, reduce: str, **_) -> None:
     """Refuse values that do not go together, before anything is compiled."""
-    chosen = args.get("sampler", "fixed")
-    if chosen not in SAMPLERS:
-        raise unknown_name("sampler", chosen, SAMPLERS)
-    if args["num_sampled"] > task.num_clients:
-        raise InputError(
-            f"num_sampled is {args['num_sampled']}, but task {task.name} has {task.num_clients} clients: "
-            "sample at most that many"
-        )
-    if chosen == "all" and args["num_sampled"] != task.num_clients:
-        raise InputError(f"sampler 'all' means num_sampled = {task.num_clients}, not {args['num_sampled']}")
-    if args.get("local", "dense") == "dual" and task.gram is None:
+    check_participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler)
+    for kind, value, known in (("form of local models", local, ("dense", "dual")), ("way to reduce", reduce, REDUCE)):
+        if value not in known:
+            raise unknown_name(kind, value, known)
+    if local == "dual" and task.gram is None:
         raise InputError(f"task {task.name} has no Gram matrices: use local='dense'")
-    if chosen == "queue" and task.train is None:
-        raise InputError(
-            f"task {task.name} is a stream: the queue needs stored examples, use sampler='fixed'"
-        )
-    if task.train is not None and args["batch_size"] > jax.tree.leaves(task.train)[0].shape[1]:
-        raise InputError(f"batch_size is {args['batch_size']}, more than any client of {task.name} has")
 
 
 METHOD = Method(ppsgd, releases, version=1, check=check)

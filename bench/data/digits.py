@@ -154,8 +154,10 @@ def mnist_by_writer(trial: int, *, batch_size: int = 10, test_fraction: float = 
 
 
 def mnist_by_style(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1) -> Task:
-    """MNIST dealt to 1,000 pseudo-writers, 40 slants by 25 stroke widths, about 70 images each; arguments as
-    for `mnist_by_writer`."""
+    """MNIST dealt to 1,000 pseudo-writers, 40 slants by 25 stroke widths, about 70 images each.
+
+    Arguments as for `mnist_by_writer`.
+    """
     images, labels, mnist = _mnist()
     groups = by_label(by_style(*style(images), labels, (40, 25)))
     return linear_task(

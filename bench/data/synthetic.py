@@ -22,7 +22,7 @@ def synthetic(
     label_noise: float = 0.01,
     batch_size: int = 10,
 ) -> Task:
-    """A draw of the users' true parameters.
+    """A regression stream for each of 1,000 users, with one draw of their true parameters.
 
     theta_0 = 10 N(0, I); theta_i* = theta_0 + delta_std N(0, 1) on the last `num_differing` coordinates.
 

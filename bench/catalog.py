@@ -1,0 +1,67 @@
+"""What the suite has: sweeps, algorithms, tasks, data sets and figures, each with a line about it."""
+
+import inspect
+from typing import Any
+
+import figures
+from bench.algorithms import ALGORITHMS
+from bench.data import fetch
+from bench.data.sources import DATASETS
+from bench.data.tasks import TASKS
+from bench.errors import InputError
+from bench.sweeps import SCALES, SWEEPS
+
+
+def _line(thing) -> str:
+    """The first sentence of a docstring; of the function within, for a partial."""
+    text = inspect.getdoc(getattr(thing, "func", thing)) or ""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def _where(name: str) -> str:
+    try:
+        found = fetch.find(name)
+    except InputError as error:
+        return f"not usable: {error}"
+    return found.source if found else "not here"
+
+
+def catalog() -> dict[str, list[dict[str, Any]]]:
+    """Kind -> entries; every entry has "name" and "what", and what else there is to say."""
+    sweeps = []
+    for name, make in SWEEPS.items():
+        by_scale = {scale: make(scale) for scale in SCALES}
+        runs = {
+            scale: sum(len(entry.points) for entry in sweep.entries.values()) * len(sweep.repetitions())
+            for scale, sweep in by_scale.items()
+        }
+        sweeps.append({"name": name, "what": by_scale["paper"].reproduces, "runs": runs})
+    return {
+        "sweeps": sweeps,
+        "algorithms": [{"name": name, "what": _line(method.make)} for name, method in ALGORITHMS.items()],
+        "tasks": [{"name": name, "what": _line(make)} for name, make in TASKS.items()],
+        "data": [
+            {"name": name, "what": data.what, "where": _where(name), "licence": data.licence}
+            for name, data in DATASETS.items()
+        ],
+        "figures": [
+            {"name": name, "what": _line(module), "sweep": module.SWEEP} for name, module in figures.FIGURES.items()
+        ],
+    }
+
+
+def tables(entries: dict[str, list[dict[str, Any]]]) -> str:
+    """The catalog as text."""
+    lines = []
+    for kind, rows in entries.items():
+        lines.append(f"{kind}:")
+        width = max(len(row["name"]) for row in rows)
+        for row in rows:
+            extra = ""
+            if "runs" in row:
+                extra = " (runs: " + ", ".join(f"{scale} {n}" for scale, n in row["runs"].items()) + ")"
+            if "where" in row:
+                extra = f" [{row['where']}]"
+            lines.append(f"  {row['name']:{width}}  {row['what']}{extra}")
+        lines.append("")
+    return "\n".join(lines).rstrip()
