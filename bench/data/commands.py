@@ -30,6 +30,7 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
 ) -> None:
     """What data sets there are, which are here, and on what terms."""
+    own.root(data_dir)
     rows = [_row(name, data_dir) for name in DATASETS]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
@@ -50,16 +51,17 @@ def get_(
     ] = False,
 ) -> None:
     """Get a data set, check it, and keep it in the cache."""
+    own.root(data_dir)
     failed = []
     for each in _names(name):
         try:
+            if not name and not _obtainable(each, download) and not find(each, data_dir):
+                typer.echo(f"{each}: not here: {_how(each)}")
+                continue
             with Console(stderr=True).status(each) as status:
                 found = get(each, data_dir=data_dir, download=download, report=status.update)
         except InputError as error:
-            if name or _obtainable(each, download):
-                failed.append(str(error))
-            else:
-                typer.echo(f"{each}: not here: {_how(each)}")
+            failed.append(str(error))
             continue
         typer.echo(f"{each}: {_places(found)} ({found.source}; terms: {DATASETS[each].licence})")
     if failed:
@@ -68,7 +70,8 @@ def get_(
 
 @app.command("verify")
 def verify(name: Name = None, data_dir: DataDir = None) -> None:
-    """Compute all checksums anew; fails when a file is not what it should be."""
+    """Compute all checksums anew; fails where one is wrong."""
+    own.root(data_dir)
     failed = []
     for each in _names(name):
         failed += [

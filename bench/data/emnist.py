@@ -39,11 +39,11 @@ def federated_emnist(found: Found) -> list[Client]:
     try:
         train, test = read(*paths)
     except (OSError, KeyError, IndexError, ValueError, EOFError, lzma.LZMAError, sqlite3.Error) as error:
-        names = " and ".join(str(path) for path in paths)
+        names, what = " and ".join(str(path) for path in paths), " ".join(str(error).split())[:100]
         if getattr(error, "errno", None) == errno.ENOSPC:
             raise InputError(f"{names}: no room to unpack it: decompress it, or set TMPDIR.") from None
         raise InputError(
-            f"{names}: not federated EMNIST digits as TFF distributes them ({error}): replace it."
+            f"{names}: not federated EMNIST digits as TFF distributes them ({what}): replace it."
         ) from None
     none = np.zeros((0, 28, 28), np.float32), np.zeros(0, np.int32)
     return [(client, *train.get(client, none), *test.get(client, none)) for client in sorted({*train, *test})]

@@ -14,6 +14,23 @@ SOURCE = "user files"
 DEPTH = 4  # folders below the given one
 
 
+def root(data_dir: str | Path | None = None) -> Path | None:
+    """The folder with the user's files: the one given, or the one that BENCH_DATA names, if any.
+
+    Raises:
+        InputError: there is no such folder, or it cannot be read.
+    """
+    where = data_dir or os.environ.get("BENCH_DATA")
+    if not where:
+        return None
+    where = Path(where).expanduser()
+    try:
+        os.listdir(where)
+    except OSError as error:
+        raise InputError(f"{where}: {error.strerror}: give --data-dir (BENCH_DATA) another folder.") from None
+    return where
+
+
 def search(name: str, data_dir: str | Path | None = None) -> tuple[Found | None, str]:
     """The data set among the user's files, as they lie there, gzipped or not; or else why not.
 
@@ -22,7 +39,7 @@ def search(name: str, data_dir: str | Path | None = None) -> tuple[Found | None,
 
     Args:
         name: the data set.
-        data_dir: the folder to search, four levels deep; by default the one that BENCH_DATA names, if any.
+        data_dir: the folder to search, four levels deep; as for root.
 
     Returns:
         what was found, or None; and in words what was searched, for an error.
@@ -31,24 +48,19 @@ def search(name: str, data_dir: str | Path | None = None) -> tuple[Found | None,
         InputError: there is no such folder or it cannot be read; a file has the right name and the wrong
             content, and there is no better one; files of a set without known checksums are there twice.
     """
-    root = data_dir or os.environ.get("BENCH_DATA")
-    if not root:
+    where = root(data_dir)
+    if where is None:
         return None, "--data-dir"
-    root = Path(root).expanduser()
-    try:
-        os.listdir(root)
-    except OSError as error:
-        raise InputError(f"{root}: {error.strerror}: give --data-dir (BENCH_DATA) another folder.") from None
     candidates: dict[str, list[Path]] = {}
     packed = (".lzma", ".xz") if DATASETS[name].own else (".gz",)
     wanted = {*DATASETS[name].files, *(file for files in DATASETS[name].own for file in files)}
-    for path in _walk(root):
+    for path in _walk(where):
         if (file := _canonical(path.name, packed)) in wanted:
             candidates.setdefault(file, []).append(path)
     pick = _pick_unchecked if DATASETS[name].own else _pick
-    files, missing = pick(name, candidates, root)
+    files, missing = pick(name, candidates, where)
     if missing:
-        return None, f"{root} (no {', '.join(missing)}{' of that set' if candidates else ''})"
+        return None, f"{where} (no {', '.join(missing)}{' of that set' if candidates else ''})"
     sums = dict(DATASETS[name].files) or {file: _sha256(path) for file, path in files.items()}
     return Found(name, files, SOURCE, cache.checksum(sums)), ""
 
@@ -92,9 +104,7 @@ def _of_another(name: str, file: str, path: Path, md5: str, root: Path) -> bool:
     return bool(names) and name not in names
 
 
-def _pick_unchecked(
-    name: str, candidates: dict[str, list[Path]], root: Path
-) -> tuple[dict[str, Path], list[str]]:
+def _pick_unchecked(name: str, candidates: dict[str, list[Path]], root: Path) -> tuple[dict[str, Path], list[str]]:
     """The first alternative that is there whole: without checksums there must be only one copy of it."""
     for files in DATASETS[name].own:
         if all(file in candidates for file in files):

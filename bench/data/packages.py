@@ -113,11 +113,14 @@ def unpack(archive: Path, folder: Path, members: Iterable[str]) -> Path:
             subprocess.run(["dpkg-deb", "-x", archive, folder], check=True, capture_output=True)
         else:
             with tarfile.open(archive) as file:
-                file.extractall(folder, (m for m in file if m.name in members), filter="data")
+                for entry in file:  # by hand: only the names that were asked for, and only their content
+                    if entry.name in members and (content := file.extractfile(entry)):
+                        (folder / entry.name).parent.mkdir(parents=True, exist_ok=True)
+                        (folder / entry.name).write_bytes(content.read())
     except FileNotFoundError:
         raise Unavailable("dpkg-deb is not installed") from None
-    except DAMAGED as error:
-        raise Unavailable(f"{archive.name} cannot be unpacked ({error})") from None
+    except DAMAGED:
+        raise Unavailable(f"{archive.name} cannot be unpacked") from None
     if missing := [member for member in sorted(members) if not (folder / member).is_file()]:
         raise Unavailable(f"{archive.name} holds no {missing[0]}")
     return folder

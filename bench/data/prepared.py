@@ -16,6 +16,7 @@ from bench.data.decode import cifar_binary, idx_bytes
 from bench.data.sources import DATASETS
 
 Rows = list[dict]
+BATCH = 10_000  # pictures in a file of CIFAR-10
 SOURCE = "tensorflow_datasets"
 
 
@@ -58,9 +59,7 @@ def contents(name: str, report: Report) -> Contents:
 
         yield from REBUILD[name](split)
     except NotImplementedError:
-        raise Unavailable(
-            f"{where} is not in the form array_record, the one read without TensorFlow"
-        ) from None
+        raise Unavailable(f"{where} is not in the form array_record, the one read without TensorFlow") from None
     except Exception as error:  # a foreign library on a foreign folder; the next source is tried
         raise Unavailable(f"{where} cannot be read ({type(error).__name__})") from None
 
@@ -75,12 +74,10 @@ def _idx(split: Callable[[str], Rows]) -> Contents:
 def _cifar(split: Callable[[str], Rows]) -> Contents:
     for of, prefix in (("train", "data_batch"), ("test", "test_batch")):
         rows = split(of)
-        for start in range(0, len(rows), 10_000):
-            batch = rows[start : start + 10_000]
-            data = cifar_binary(
-                np.stack([row["image"] for row in batch]), np.stack([row["label"] for row in batch])
-            )
-            yield f"{prefix}_{start // 10_000 + 1}.bin" if of == "train" else f"{prefix}.bin", data
+        for start in range(0, len(rows), BATCH):
+            batch = rows[start : start + BATCH]
+            data = cifar_binary(np.stack([row["image"] for row in batch]), np.stack([row["label"] for row in batch]))
+            yield f"{prefix}_{start // BATCH + 1}.bin" if of == "train" else f"{prefix}.bin", data
 
 
 def _movielens(split: Callable[[str], Rows]) -> Contents:

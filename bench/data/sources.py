@@ -86,9 +86,7 @@ DATASETS: dict[str, DataSet] = {
                 members={name: (f"usr/share/datasets/fashion-mnist/{name}.gz",) for name in IDX},
             ),
         ),
-        addresses=(
-            Address("official", _gzipped("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com", IDX)),
-        ),
+        addresses=(Address("official", _gzipped("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com", IDX)),),
         prepared="fashion_mnist",
     ),
     "cifar10": DataSet(
