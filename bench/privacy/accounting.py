@@ -19,7 +19,8 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from typing import Any
 
 import dp_accounting as dp
 import numpy as np
@@ -42,7 +43,7 @@ CONVERSIONS = {
 PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for a number that says "no privacy"
 TINY_NOISE = 0.02  # below it a round costs thousands, and sampling takes a few percent off that at most
 
-Atoms = dict[dp.DpEvent, int]  # event that is not a composition -> how many times
+Atoms = dict[Any, int]  # DpEvent that is not a composition -> how many times
 
 
 def epsilon(release: Release, rounds: int) -> float:
@@ -160,12 +161,12 @@ def _gdp_epsilon(atoms: Atoms, delta: float) -> float:
 
 
 def _rdp_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
-    total = sum(times * _rdp(atom, neighbors) for atom, times in atoms.items())
-    return float(dp.rdp.compute_epsilon(ORDERS, total, delta)[0])
+    total = np.sum([times * _rdp(atom, neighbors) for atom, times in atoms.items()], axis=0)
+    return float(dp.rdp.compute_epsilon(ORDERS.tolist(), total.tolist(), delta)[0])
 
 
 @lru_cache(maxsize=4096)
-def _rdp(atom: dp.DpEvent, neighbors: str) -> np.ndarray:
+def _rdp(atom: Any, neighbors: str) -> np.ndarray:
     """RDP of one release at ORDERS."""
     if isinstance(getattr(atom, "event", None), dp.GaussianDpEvent):
         sigma = atom.event.noise_multiplier
@@ -173,7 +174,7 @@ def _rdp(atom: dp.DpEvent, neighbors: str) -> np.ndarray:
             return _poisson_rdp(atom.sampling_probability, sigma)
         if isinstance(atom, dp.SampledWithoutReplacementDpEvent) and neighbors == REPLACE:
             return _fixed_size_rdp(atom.sample_size / atom.source_dataset_size, sigma)
-    accountant = dp.rdp.RdpAccountant(ORDERS, RELATIONS[neighbors])
+    accountant = dp.rdp.RdpAccountant(ORDERS.tolist(), RELATIONS[neighbors])
     if not accountant.supports(atom):
         raise InputError(f"accountant rdp does not know {atom} under {neighbors}: take another relation.")
     return accountant.compose(atom).rdp
@@ -235,7 +236,8 @@ def _fixed_size_rdp(q: float, sigma: float) -> np.ndarray:
     )
     a = j[:, None]
     log_binomial = gammaln(a + 1) - gammaln(j + 1) - gammaln(a - j + 1)  # -inf for j > a  # [a, j]
-    cgf = np.logaddexp(0, logsumexp(log_binomial + j * math.log(q) + log_m, axis=1))
+    log_sum = np.asarray(logsumexp(log_binomial + j * math.log(q) + log_m, axis=1))
+    cgf = np.logaddexp(0, log_sum)
     bound = np.interp(ORDERS, np.arange(1, top + 1), np.concatenate([[0.0], cgf])) / (ORDERS - 1)
     return np.minimum(bound, plain)
 
@@ -256,11 +258,8 @@ def _pld_parameters(atoms: Atoms, neighbors: str) -> frozenset[tuple[float, floa
 @lru_cache(maxsize=16384)
 def _pld_epsilon(parameters: frozenset[tuple[float, float, int]], delta: float) -> float:
     interval = min(_pld_interval(sigma, rate) for sigma, rate, _ in parameters)
-    total = None
-    for sigma, rate, times in sorted(parameters):
-        part = _pld(sigma, rate, interval).self_compose(times)
-        total = part if total is None else total.compose(part)
-    return float(total.get_epsilon_for_delta(delta))
+    parts = [_pld(sigma, rate, interval).self_compose(times) for sigma, rate, times in sorted(parameters)]
+    return float(reduce(lambda one, other: one.compose(other), parts).get_epsilon_for_delta(delta))
 
 
 @lru_cache(maxsize=64)
