@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -179,7 +180,13 @@ def test_a_crash_between_writing_and_moving_leaves_no_half_file(mnist, tmp_path,
 
 def test_many_at_once_fill_the_cache_once(mnist, tmp_path, monkeypatch):
     data, stored, store = write(tmp_path / "data", mnist, packed=True), [], cache.store
-    monkeypatch.setattr(cache, "store", lambda *args: stored.append(1) or store(*args))
+
+    def slow(*args):
+        stored.append(1)
+        time.sleep(0.1)
+        return store(*args)
+
+    monkeypatch.setattr(cache, "store", slow)
     threads = [threading.Thread(target=fetch.get, args=("mnist",), kwargs={"data_dir": data}) for _ in range(8)]
     for thread in threads:
         thread.start()

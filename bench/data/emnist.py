@@ -84,8 +84,7 @@ def _database_splits(path: Path) -> list[Split]:
             clients: dict[str, list] = {}
             # In the order in which the rows were written, whatever index there is.
             rows = database.execute(
-                "SELECT client_id, serialized_example_proto FROM examples NOT INDEXED"
-                " WHERE split_name = ? ORDER BY rowid",
+                "SELECT client_id, serialized_example_proto FROM examples WHERE split_name = ? ORDER BY rowid",
                 (split,),
             )
             for client, example in rows:
