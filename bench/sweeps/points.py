@@ -65,7 +65,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 raise unknown_name(f"task of sweep {sweep.name}", str(name), tasks)
             task, args = tasks[name], arguments(entry.method, row)
             entry.method.check(task, **args)
-            labels = {k: v for k, v in row.items() if k not in args}
+            labels = {k: v for k, v in row.items() if k not in args and v == v}  # NaN: this point has no such label
             num_rounds = sweep.num_rounds(task, args) if callable(sweep.num_rounds) else sweep.num_rounds
             if num_rounds % sweep.eval_every:
                 raise InputError(

@@ -4,6 +4,7 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ import pandas as pd
 
 from bench.algorithms.base import Method, Scalar
 from bench.data.task import Task
-from bench.errors import InputError
+from bench.errors import InputError, unknown_name
+from bench.sweeps.where import condition
 
 
 class Entry(NamedTuple):
@@ -86,75 +88,101 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
 
     Args:
         sweep: the larger one.
-        keep: for some columns, the values to keep. Each must occur: a smaller scale never tries what the
-            larger does not.
+        keep: for some columns, the values to keep. Each must occur in some entry: a smaller scale never tries
+            what the larger does not. Entries without the column are kept as they are.
         changes: fields of the sweep to replace (num_rounds, eval_every, seeds, trials), or columns of the
             points to set to one value for all (num_epochs=1).
 
     Raises:
-        InputError: for a value of `keep` that the sweep does not have.
+        InputError: for a column, or a value of `keep`, that the sweep does not have, and where nothing is left.
     """
+    keep = {column: list(values) for column, values in (keep or {}).items()}
     fields = {name: value for name, value in changes.items() if name in Sweep._fields}
     columns = {name: value for name, value in changes.items() if name not in Sweep._fields}
+    known = {column for entry in sweep.entries.values() for column in entry.points}
+    for column in (*keep, *columns):
+        if column not in known:
+            raise unknown_name(f"column of sweep {sweep.name}", column, known)
+    for column, values in keep.items():
+        there = [entry.points[column] for entry in sweep.entries.values() if column in entry.points]
+        for value in values:
+            if not any((one == value).any() for one in there):
+                raise InputError(f"sweep {sweep.name} has no {column} = {value}: keep values of its grid")
     entries = {}
     for name, entry in sweep.entries.items():
         points = entry.points
-        for column, values in (keep or {}).items():
-            values = list(values)
-            missing = [value for value in values if not (points[column] == value).any()]
-            if missing:
-                raise InputError(f"sweep {sweep.name} has no {column} = {missing[0]}: keep values of its grid")
-            points = points[points[column].isin(values)]
-        entries[name] = entry._replace(points=points.assign(**columns).reset_index(drop=True))
+        for column in points.columns.intersection(list(keep)):
+            points = points[points[column].isin(keep[column])]
+        if len(points):
+            changed = {column: value for column, value in columns.items() if column in points}
+            points = points.assign(**changed).drop_duplicates(ignore_index=True)
+            entries[name] = entry._replace(points=points)
+    if not entries:
+        raise InputError(f"nothing of sweep {sweep.name} is left: keep more of its grid")
     return sweep._replace(entries=entries, **fields)
 
 
 def select(sweep: Sweep, where: str) -> Sweep:
-    """The sweep with the points that satisfy an expression such as "noise_multiplier <= 10 and clip_norm == 10".
+    """The sweep with the points that satisfy a condition (`bench.sweeps.where`) on its columns and "algorithm".
+
+    An entry that has no such column holds NaN there, which equals nothing.
 
     Raises:
         InputError: where the expression does not parse, names no column, or selects nothing.
     """
+    tables = {name: entry.points.assign(algorithm=name) for name, entry in sweep.entries.items()}
+    columns = list(dict.fromkeys(column for table in tables.values() for column in table))
     entries = {}
     for name, entry in sweep.entries.items():
-        table = entry.points.assign(algorithm=name)
         try:
-            chosen = table.query(where, engine="python")
-        except Exception as error:  # pandas raises whatever the expression's evaluation raises
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            chosen = condition(where, tables[name].reindex(columns=columns))
+        except InputError as error:
             raise InputError(
-                f"--where {where!r} does not work on {sweep.name}: {reason}; "
-                f"write a condition on {', '.join(table.columns)}"
+                f"--where {where!r} does not work on {sweep.name}: {error}; "
+                f'write a condition on {", ".join(columns)}, such as "{columns[0]} == {tables[name][columns[0]][0]!r}"'
             ) from None
-        if len(chosen):
-            entries[name] = entry._replace(points=chosen.drop(columns="algorithm").reset_index(drop=True))
+        if chosen.any():
+            entries[name] = entry._replace(points=entry.points[chosen].reset_index(drop=True))
     if not entries:
         raise InputError(f"--where {where!r} selects none of the points of {sweep.name}: widen the condition")
     return sweep._replace(entries=entries)
 
 
 def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
-    """The sweep on one other task; points that differed only in the task, or in labels of it, become one."""
+    """The sweep on one other task, under a name of its own, so that its results stand beside those of the sweep.
+
+    Points that differed only in the task, or in labels of it, become one.
+    """
     entries = {}
     for label, entry in sweep.entries.items():
         names = [c for c in entry.points if c in parameters(entry.method)[0]]
         points = entry.points[names].drop_duplicates(ignore_index=True)
         entries[label] = entry._replace(points=points)
-    return sweep._replace(tasks={name: make}, entries=entries)
+    return sweep._replace(name=f"{sweep.name}_on_{name}", tasks={name: make}, entries=entries)
 
 
+@cache
 def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:
-    """The keyword-only parameters of a method's factory, and the names of those that are traced."""
-    given = inspect.signature(method.make).parameters.values()
+    """The keyword-only parameters of a method's factory, and the names of those that are traced.
+
+    Raises:
+        InputError: where none is traced; the engine's points are vmapped over those.
+    """
+    given = inspect.signature(method.make, eval_str=True).parameters.values()
     keywords = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
-    return keywords, {name for name, p in keywords.items() if p.annotation is Scalar}
+    traced = {name for name, p in keywords.items() if p.annotation == Scalar}
+    if not traced:
+        raise InputError(
+            f"no argument of {method.make.__name__} is annotated Scalar: annotate those that a sweep varies"
+        )
+    return keywords, traced
 
 
 def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a point that the method's factory takes, as plain Python values, defaults filled in.
 
     Raises:
-        InputError: where a required argument is missing, or a value is out of its range.
+        InputError: where a required argument is missing, or a value is out of its range or no number.
     """
     keywords, traced = parameters(method)
     out = {}
@@ -165,7 +193,13 @@ def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
             value = parameter.default
         else:
             raise InputError(f"the points of {method.make.__name__} have no column {name}: add it")
-        out[name] = float(value) if name in traced else value
+        if name in traced or parameter.annotation is int:
+            if not isinstance(value, int | float) or math.isnan(value):
+                raise InputError(f"{name} is {value}: it must be a number")
+            if parameter.annotation is int and not float(value).is_integer():
+                raise InputError(f"{name} is {value}: it must be a whole number")
+            value = float(value) if name in traced else int(value)
+        out[name] = value
     for name, value in (dict(point) | out).items():
         if name in RANGES:
             test, words = RANGES[name]

@@ -1,0 +1,102 @@
+"""Conditions on a sweep's points, such as "noise_multiplier <= 10 and personalization in (1, inf)".
+
+What may be written is Python's syntax for comparisons of columns with literals, joined with and, or, not (or &, |, ~),
+with `in` for a list. Everything else (calls, attributes, indices, other names) is refused, so that a condition from a
+script or a file can do nothing but choose points.
+"""
+
+import ast
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bench.errors import InputError, unknown_name
+
+COMPARISONS = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def condition(expression: str, table: pd.DataFrame) -> np.ndarray:
+    """For each row of the table, whether it satisfies the expression.
+
+    Raises:
+        InputError: where the expression does not parse, names no column, compares text with a number by size, or is
+            anything but comparisons of columns.
+    """
+    try:
+        return _truth(ast.parse(expression.strip(), mode="eval").body, table)
+    except SyntaxError as error:
+        raise InputError(f"it does not parse ({error.msg})") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("it does not parse") from None
+    except TypeError:
+        raise InputError("it compares text with a number") from None
+
+
+def _truth(node: ast.expr, table: pd.DataFrame) -> np.ndarray:
+    """The node as a truth value of each row."""
+    match node:
+        case ast.BoolOp(ast.And(), nodes):
+            return functools.reduce(operator.and_, [_truth(one, table) for one in nodes])
+        case ast.BoolOp(ast.Or(), nodes):
+            return functools.reduce(operator.or_, [_truth(one, table) for one in nodes])
+        case ast.BinOp(left, ast.BitAnd(), right):
+            return _truth(left, table) & _truth(right, table)
+        case ast.BinOp(left, ast.BitOr(), right):
+            return _truth(left, table) | _truth(right, table)
+        case ast.UnaryOp(ast.Not() | ast.Invert(), inner):
+            return ~_truth(inner, table)
+        case ast.Compare(left, operators, others):
+            sides = [left, *others]
+            pairs = zip(sides[:-1], operators, sides[1:], strict=True)
+            return functools.reduce(operator.and_, [_compare(*pair, table) for pair in pairs])
+        case ast.Name():
+            values = _value(node, table)
+            if values.dtype == bool:
+                return values.to_numpy()
+    raise InputError(f"{ast.unparse(node)} is no comparison of a column")
+
+
+def _compare(left: ast.expr, how: ast.cmpop, right: ast.expr, table: pd.DataFrame) -> np.ndarray:
+    here, there = _value(left, table), _value(right, table)
+    if isinstance(how, ast.In | ast.NotIn):
+        if not isinstance(here, pd.Series) or not isinstance(there, list):
+            raise InputError("`in` wants a column before it and a list after it")
+        return here.isin(there).to_numpy() ^ isinstance(how, ast.NotIn)
+    if type(how) not in COMPARISONS or isinstance(here, list) or isinstance(there, list):
+        raise InputError("a list goes after `in` only, and `is` does not work")
+    result = COMPARISONS[type(how)](here, there)
+    if not isinstance(result, pd.Series):
+        raise InputError(f"{ast.unparse(left)} is compared with no column")
+    return result.to_numpy()
+
+
+def _value(node: ast.expr, table: pd.DataFrame) -> Any:
+    """A column, a literal, or a list of literals."""
+    match node:
+        case ast.Name("inf" | "nan" as name):
+            return float(name)
+        case ast.Name(name):
+            if name not in table:
+                raise unknown_name("column", name, table.columns)
+            return table[name]
+        case ast.Constant(bool() | int() | float() | str() as value):
+            return value
+        case ast.UnaryOp(ast.USub(), ast.Constant(int() | float()) | ast.Name("inf") as inner):
+            return -_value(inner, table)
+        case ast.List(nodes) | ast.Tuple(nodes) | ast.Set(nodes):
+            values = [_value(one, table) for one in nodes]
+            if not any(isinstance(value, pd.Series | list) for value in values):
+                return values
+    raise InputError(f"{ast.unparse(node)} is neither a column nor a value")
