@@ -1,7 +1,8 @@
 """Results on disk: one Parquet part per finished chunk, written then renamed, in results/<scale>/<sweep>/.
 
 `pandas.read_parquet` on the folder gives the whole table, one row per run and evaluation. Files and folders
-whose names begin with "_" or "." are not part of it: parts being written, and parts set aside.
+whose names begin with "_" or "." are not part of it: parts being written, and parts set aside. Methods differ in
+their columns, and readers of a folder take the columns of its first file: `columns.parquet`, which has no rows.
 """
 
 import errno
@@ -15,12 +16,14 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.errors import InputError
 
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
 REQUIRED = [*IDENTITY, "sweep", "algorithm", "task", "rounds"]
+COLUMNS = "columns.parquet"
 SET_ASIDE = {"stale": "_stale", "corrupt": "_corrupt"}
 
 
@@ -38,27 +41,33 @@ def _message(path: Path, error: OSError) -> InputError:
 
 
 def _parts(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._")
+    return sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._" and path.name != COLUMNS)
 
 
-def read_part(path: Path) -> pd.DataFrame | None:
+def _parquet(path: Path) -> pa.Table | None:
+    """A Parquet file's table; None where its content is damaged, which its checksums tell."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            return file.read()
+    except OSError as error:
+        if error.errno:  # of the system, where Arrow has none for content that it does not understand
+            raise InputError(f"{path} cannot be read ({error.strerror}): make it readable, or move it") from None
+        return None
+    except (pa.ArrowException, ValueError):
+        return None
+
+
+def read_part(path: Path) -> pa.Table | None:
     """One part; None where its content is damaged.
 
     Raises:
         InputError: where it cannot be opened, or is a Parquet file of something else.
     """
-    try:
-        table = pq.read_table(path)
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EISDIR):
-            raise InputError(f"{path} cannot be opened ({error.strerror}): make it readable, or move it") from None
-        return None
-    except pa.ArrowException:
-        return None
-    missing = [name for name in REQUIRED if name not in table.column_names]
+    table = _parquet(path)
+    missing = [name for name in REQUIRED if table is not None and name not in table.column_names]
     if missing:
         raise InputError(f"{path} is not a part of these results (no column {missing[0]!r}): move it elsewhere")
-    return table.to_pandas()
+    return table
 
 
 def read(folder: str | os.PathLike) -> pd.DataFrame:
@@ -68,34 +77,35 @@ def read(folder: str | os.PathLike) -> pd.DataFrame:
         InputError: where there is none, or a part is damaged or foreign; each with what to do.
     """
     folder = Path(folder)
-    frames = []
+    tables = []
     for path in _parts(folder):
-        frame = read_part(path)
-        if frame is None:
+        table = read_part(path)
+        if table is None:
             raise InputError(f"{path} is damaged: run the sweep again, which sets it aside and redoes it")
-        frames.append(frame)
-    if not frames:
+        tables.append(table)
+    if not tables:
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
-    return pd.concat(frames, ignore_index=True)
+    return pa.concat_tables(tables, promote_options="permissive").to_pandas()
 
 
-def write_part(folder: Path, rows: pd.DataFrame) -> Path:
-    """Write a part so that it is there whole or not at all; its name follows from the runs in it."""
-    runs = rows[IDENTITY].drop_duplicates().astype(str).agg("/".join, axis=1)
-    digest = hashlib.blake2b("\n".join(sorted(runs)).encode(), digest_size=8).hexdigest()
-    path = folder / f"part-{digest}.parquet"
-    unfinished = folder / f".{path.name}.{os.getpid()}"
+def _runs(table: pa.Table) -> pd.DataFrame:
+    """The runs of a part, one row each."""
+    return table.group_by(IDENTITY, use_threads=False).aggregate([]).to_pandas()
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    """Write a file so that it is there whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         with open(unfinished, "wb") as file:
-            pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), file, compression="zstd")
+            pq.write_table(table, file, compression="zstd", write_page_checksum=True)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise _message(path, error) from None
-    return path
 
 
 class Store:
@@ -111,6 +121,7 @@ class Store:
     def __init__(self, folder: str | os.PathLike):
         self.folder = Path(folder)
         self.notes: list[str] = []
+        self._schema: pa.Schema | None = None  # of the whole table, as `columns.parquet` has it
 
     def __enter__(self):
         try:
@@ -120,10 +131,12 @@ class Store:
             raise _message(self.folder, error) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
             self._lock.close()
+            if not isinstance(error, BlockingIOError):
+                raise _message(self.folder, error) from None
             raise InputError(f"{self.folder} is in use by another run: wait for it, or choose --out") from None
-        for leftover in self.folder.glob(".part-*"):  # of a writer that was killed
+        for leftover in self.folder.glob(".*.parquet.*"):  # of a writer that was killed
             leftover.unlink(missing_ok=True)
         return self
 
@@ -150,33 +163,64 @@ class Store:
 
         Damaged parts, and rows of points that are not in `valid_points` (another setting, other data, another
         version of a method), are set aside, and a sentence about each is added to `notes`.
+
+        Raises:
+            InputError: where a part cannot be opened or is of something else, before anything is moved; where
+                two parts hold the same run.
         """
-        valid, found = set(valid_points), []
+        valid, parts = set(valid_points), []
         for path in _parts(self.folder):
-            rows = read_part(path)
-            if rows is None:
+            table = read_part(path)
+            parts.append((path, None if table is None else (_runs(table), table.schema)))
+        found, schemas = [], []
+        for path, content in parts:
+            if content is None:
                 place = self._set_aside(path, "corrupt")
                 self.notes.append(f"{path} is damaged: set aside as {place}, its runs are done again")
                 continue
-            current = rows["point"].isin(valid)
+            runs, schema = content
+            current = runs["point"].isin(valid)
             if not current.all():
                 # Aside first, good rows back second: a kill in between has them done again, never twice.
                 place = self._set_aside(path, "stale")
-                stale = rows.loc[~current, IDENTITY].drop_duplicates()
                 self.notes.append(
-                    f"{len(stale)} runs of other settings, data or code versions are set aside as {place}"
+                    f"{sum(~current)} runs of other settings, data or code versions are set aside as {place}"
                 )
-                rows = rows[current]
-                if rows.empty:
+                if not current.any():
                     continue
-                write_part(self.folder, rows)
-            found.append(rows[IDENTITY].drop_duplicates())
+                self._write_part(_parquet(place).filter(pc.field("point").isin(list(valid))))
+            found.append(runs[current])
+            schemas.append(schema)
+        self._name_columns(schemas)
         if not found:
             return pd.DataFrame(columns=IDENTITY)
         runs = pd.concat(found, ignore_index=True)
         if runs.duplicated().any():
             raise InputError(f"{self.folder} holds some runs twice: move one of the copied parts elsewhere")
         return runs
+
+    def _name_columns(self, schemas: list[pa.Schema]) -> None:
+        """Have `columns.parquet` name the columns of these schemas, and no others."""
+        path = self.folder / COLUMNS
+        if not schemas:
+            path.unlink(missing_ok=True)
+            return
+        try:
+            self._schema = pa.unify_schemas(schemas, promote_options="permissive")
+        except pa.ArrowTypeError as error:
+            text = str(error).splitlines()[0]
+            raise InputError(f"a column of {self.folder} is of two kinds ({text}): give it one") from None
+        there = _parquet(path) if path.exists() else None
+        if there is None or there.schema != self._schema:
+            _write(path, self._schema.empty_table())
+
+    def _write_part(self, table: pa.Table) -> Path:
+        """Write a part; its name follows from the runs in it."""
+        runs = _runs(table).astype(str).agg("/".join, axis=1)
+        digest = hashlib.blake2b("\n".join(sorted(runs)).encode(), digest_size=8).hexdigest()
+        path = self.folder / f"part-{digest}.parquet"
+        _write(path, table)
+        return path
 
     def clear(self) -> None:
         """Set everything aside, for a run from the beginning."""
@@ -188,4 +232,6 @@ class Store:
 
     def write(self, rows: pd.DataFrame) -> Path:
         """Add a finished chunk."""
-        return write_part(self.folder, rows)
+        table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(None)
+        self._name_columns([self._schema, table.schema] if self._schema else [table.schema])
+        return self._write_part(table)
