@@ -105,14 +105,18 @@ def _data_options(data_dir: Path | None, download: bool) -> None:
 
 
 def main() -> int:
-    """Run a command; bad input is one line and exit status 2."""
+    """Run a command; bad input is one line and exit status 2, no command at all is the help."""
     try:
         app(standalone_mode=False)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except typer.TyperException as error:
-        print(f"error: {error.format_message()}", file=sys.stderr)
+        message = error.format_message()
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(message)
+            return 0
+        print(f"error: {' '.join(message.split())}", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, typer.Abort):
         print("stopped; everything finished is kept, run the same command to go on", file=sys.stderr)
