@@ -86,6 +86,11 @@ def participation(
         if task.train is None:
             taken = sizes if clients is None else sizes[clients]
             return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size) < taken[:, None]
+        if clients is None:
+            everything = jnp.broadcast_to(jnp.arange(batch_size), (num_clients, batch_size))
+            if batch_size == _capacity(task):  # everybody uses all it has: nothing to draw, nothing to move
+                return everything, task.train, everything < sizes[:, None]
+            clients = jnp.arange(num_clients)
         if blocks is None:
             rows, real = sampling.distinct_rows(key, task.num_examples[clients], _capacity(task), batch_size)
         else:
@@ -96,8 +101,6 @@ def participation(
     def draw(key, schedule):
         key_clients, key_examples = jax.random.split(key)
         clients, present, blocks, schedule = clients_of(key_clients, schedule)
-        if clients is None and task.train is not None:
-            clients = jnp.arange(num_clients)
         rows, examples, real = examples_of(key_examples, clients, blocks)
         weight = (real & present[:, None]).astype(jnp.float32)
         if reduce == "mean":

@@ -91,17 +91,21 @@ def dual(gram: Array, num_outputs: int) -> Local:
     def init():
         return jnp.zeros((*gram.shape[:2], num_outputs))
 
+    def clients_of(batch):
+        return jnp.arange(gram.shape[0]) if batch.clients is None else batch.clients
+
     def gradients(w, local, batch):
         inputs, targets = batch.examples
-        rows = gram[batch.clients[:, None], batch.rows]  # [sampled, example, stored example]
-        scores = jnp.einsum("qmd,kd->qmk", inputs, w) + jnp.einsum("qmn,qnk->qmk", rows, local[batch.clients])
+        clients = clients_of(batch)
+        rows = gram[clients[:, None], batch.rows]  # [sampled, example, stored example]
+        scores = jnp.einsum("qmd,kd->qmk", inputs, w) + jnp.einsum("qmn,qnk->qmk", rows, local[clients])
         return batch.weight[..., None] * (scores - targets)
 
     def move(local, batch, residuals, step):
-        return local.at[batch.clients[:, None], batch.rows].add(-step * residuals)
+        return local.at[clients_of(batch)[:, None], batch.rows].add(-step * residuals)
 
     def total(batch, residuals, clip_norm):
-        within = gram[batch.clients[:, None, None], batch.rows[:, :, None], batch.rows[:, None, :]]
+        within = gram[clients_of(batch)[:, None, None], batch.rows[:, :, None], batch.rows[:, None, :]]
         return clipped_sum_linear(batch.examples[0], residuals, within, clip_norm)
 
     return Local(init, gradients, move, total)
