@@ -18,6 +18,10 @@ def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("filterwarnings", "error")
+
+
 def pytest_collection_modifyitems(config, items):
     if not config.getoption("--slow"):
         skip = pytest.mark.skip(reason="takes more than ten seconds: give --slow")
