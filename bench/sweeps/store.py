@@ -47,13 +47,12 @@ def _parts(folder: Path) -> list[Path]:
 def _parquet(path: Path) -> pa.Table | None:
     """A Parquet file's table; None where its content is damaged, which its checksums tell."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            return file.read()
+        content = path.read_bytes()
     except OSError as error:
-        if error.errno:  # of the system, where Arrow has none for content that it does not understand
-            raise InputError(f"{path} cannot be read ({error.strerror}): make it readable, or move it") from None
-        return None
-    except (pa.ArrowException, ValueError):
+        raise InputError(f"{path} cannot be read ({error.strerror}): make it readable, or move it") from None
+    try:
+        return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
+    except (pa.ArrowException, OSError, ValueError):
         return None
 
 
