@@ -1,0 +1,287 @@
+"""Running a sweep: what is missing and nothing else, in any pieces, with the same rows at the end."""
+
+import time
+from functools import partial
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from tiny_sweeps import EVERY, ROUNDS, TASK, WALK, run, table, walks
+
+from bench.errors import InputError
+from bench.sweeps import engine, store
+from bench.sweeps import run as running
+from bench.sweeps.run import run_sweep
+from bench.sweeps.spec import Entry, grid, on_task, select
+
+KEY = ["point", "trial", "seed", "rounds"]
+RESULT = [*KEY, "step_size", "excess_risk", "validation_loss", "epsilon"]
+
+
+@pytest.fixture(autouse=True)
+def calls(monkeypatch):
+    """(points, runs) of every call of the engine."""
+    made, original = [], engine.run_chunk
+
+    def counted(program, step, task, keys, hypers, **options):
+        made.append((len(hypers["step_size"]), len(keys)))
+        return original(program, step, task, keys, hypers, **options)
+
+    monkeypatch.setattr(engine, "run_chunk", counted)
+    return made
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The sweep of walks, run in one go."""
+    return run(walks(), tmp_path_factory.mktemp("undisturbed"))
+
+
+def assert_same_rows(here, there):
+    pd.testing.assert_frame_equal(here[RESULT], there[RESULT], rtol=1e-6)
+    assert not here.duplicated(KEY).any()
+
+
+def test_one_row_per_run_and_evaluation(undisturbed):
+    assert len(undisturbed) == 4 * 2 * (1 + ROUNDS // EVERY)
+    assert not undisturbed.duplicated(KEY).any()
+    assert sorted(undisturbed["rounds"].unique()) == list(range(0, ROUNDS + 1, EVERY))
+    assert undisturbed.groupby("step_size")["excess_risk"].last().nunique() == 4
+    drift = undisturbed[undisturbed["rounds"] == 0]
+    assert drift.groupby("trial")["excess_risk"].nunique().tolist() == [1, 1]  # w = 0: only the data differ
+
+
+def test_every_seed_has_a_draw_of_the_data_unless_trials_say_otherwise(tmp_path):
+    tied, crossed = run(walks(), tmp_path), run(walks(trials=3, name="crossed"), tmp_path)
+    assert set(zip(tied["trial"], tied["seed"], strict=True)) == {(0, 0), (1, 1)}
+    assert set(zip(crossed["trial"], crossed["seed"], strict=True)) == {(t, s) for t in range(3) for s in range(2)}
+    at_start = crossed[crossed["rounds"] == 0].groupby("trial")["excess_risk"]
+    assert at_start.nunique().tolist() == [1, 1, 1]
+    assert at_start.first().nunique() == 3
+    same = crossed[crossed["trial"] == crossed["seed"]]
+    pd.testing.assert_series_equal(
+        same["excess_risk"].reset_index(drop=True), tied["excess_risk"], rtol=1e-6, check_index=False
+    )
+
+
+def test_running_again_does_nothing(tmp_path, calls, capsys):
+    """64 runs, in well under the 0.66 s that benchopt takes with everything cached."""
+    sweep = walks(steps=np.linspace(0.1, 1.0, 32))
+    first = run(sweep, tmp_path)
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "smoke" / "tiny").iterdir() if path.name[0] != "."}
+    calls.clear()
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        run_sweep(sweep, scale="smoke", out=tmp_path)
+        took.append(time.perf_counter() - began)
+    assert calls == []
+    assert min(took) < 0.66
+    assert files == {path: path.stat().st_mtime_ns for path in files}
+    assert "tiny at scale smoke: 0 runs to do, 64 in" in capsys.readouterr().err
+    pd.testing.assert_frame_equal(table(tmp_path / "smoke" / "tiny"), first)
+
+
+def test_more_seeds_are_run_and_the_old_ones_are_not(tmp_path, undisturbed, calls):
+    run(walks(seeds=1), tmp_path)
+    calls.clear()
+    assert_same_rows(run(walks(seeds=2), tmp_path), undisturbed)
+    assert calls == [(4, 1)]
+    run(walks(seeds=1), tmp_path)
+    assert calls == [(4, 1)]
+
+
+def test_a_selection_first_and_the_rest_later_are_the_whole(tmp_path, undisturbed, calls):
+    chosen = run(select(walks(), "step_size in (0.2, 0.4)"), tmp_path, whole=walks())
+    assert sorted(chosen["step_size"].unique()) == [0.2, 0.4]
+    calls.clear()
+    assert_same_rows(run(walks(), tmp_path), undisturbed)
+    assert calls == [(2, 1), (2, 1)]
+    calls.clear()
+    run(select(walks(), "step_size == 0.1"), tmp_path, whole=walks())
+    assert calls == []
+    assert not (tmp_path / "smoke" / "tiny" / "_stale").exists()
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_the_chunk_changes_no_row(tmp_path, undisturbed, most):
+    assert_same_rows(run(walks(trials=1), tmp_path, most=most), run(walks(trials=1), tmp_path / "free"))
+    assert_same_rows(run(walks(name="tied"), tmp_path, most=most), undisturbed)
+
+
+def test_a_damaged_part_is_redone(tmp_path, undisturbed, capsys, calls):
+    run(walks(), tmp_path)
+    folder = tmp_path / "smoke" / "tiny"
+    damaged = sorted(folder.glob("part-*"))[0]
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    calls.clear()
+    assert_same_rows(run(walks(), tmp_path), undisturbed)
+    assert calls == [(4, 1)]
+    assert f"{damaged} is damaged: set aside as {folder / '_corrupt' / damaged.name}" in capsys.readouterr().err
+
+
+def relabelled(**changes):
+    """The task with other static fields."""
+    import dataclasses
+
+    return {"synthetic": lambda trial: dataclasses.replace(TASK(trial), **changes)}
+
+
+OTHERS = {
+    "a setting of the sweep": lambda: walks(num_rounds=ROUNDS + EVERY),
+    "the data": lambda: walks(tasks=relabelled(checksum="other")),
+    "the version of the method": lambda: walks()._replace(
+        entries={"Walk": walks().entries["Walk"]._replace(method=WALK._replace(version=2))}
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_results_of_other_settings_are_set_aside_with_a_sentence(tmp_path, undisturbed, capsys, what):
+    run(walks(), tmp_path)
+    capsys.readouterr()
+    other = OTHERS[what]()
+    rows = run(other, tmp_path)
+    aside = tmp_path / "smoke" / "tiny" / "_stale"
+    assert f"4 runs of other settings, data or code versions are set aside as {aside}" in capsys.readouterr().err
+    assert not set(rows["point"]) & set(undisturbed["point"])
+    assert rows["num_rounds"].unique().tolist() == [other.num_rounds]
+    assert len(rows) == 4 * 2 * (1 + other.num_rounds // EVERY)
+    assert_same_rows(table(aside), undisturbed)
+
+
+def test_fresh_sets_everything_aside(tmp_path, undisturbed, calls):
+    run(walks(), tmp_path)
+    calls.clear()
+    assert_same_rows(run(walks(), tmp_path, fresh=True), undisturbed)
+    assert calls == [(4, 1), (4, 1)]
+    assert_same_rows(table(tmp_path / "smoke" / "tiny" / "_stale"), undisturbed)
+
+
+def test_another_task_has_a_folder_of_its_own(tmp_path, undisturbed):
+    run(walks(), tmp_path)
+    run(on_task(walks(), "wide", partial(TASK, delta_std=0.5)), tmp_path)
+    assert_same_rows(run(walks(), tmp_path), undisturbed)
+    assert set(table(tmp_path / "smoke" / "tiny_on_wide")["sweep"]) == {"tiny_on_wide"}
+    assert not list(tmp_path.rglob("_stale"))
+
+
+class Killed(BaseException):
+    """The process is gone: no handler of errors sees it."""
+
+
+def killed_at(monkeypatch, number: int):
+    """Die at the given call, counted over all that change the disk or train."""
+    left = [number]
+
+    def dying(original):
+        def call(*args, **options):
+            if left[0] == 0:
+                raise Killed
+            left[0] -= 1
+            return original(*args, **options)
+
+        return call
+
+    for module, name in ((store.os, "replace"), (store.os, "fsync"), (store.pq, "write_table"), (engine, "run_chunk")):
+        monkeypatch.setattr(module, name, dying(getattr(module, name)))
+
+
+def test_dying_anywhere_loses_the_chunk_in_flight_at_most(tmp_path, monkeypatch, undisturbed, calls):
+    """At every call that trains or writes, one after the other, until a run gets through."""
+    for number in range(100):
+        out = tmp_path / str(number)
+        with monkeypatch.context() as patched:
+            killed_at(patched, number)
+            try:
+                run_sweep(walks(), scale="smoke", out=out, most=2)
+                break
+            except Killed:
+                pass
+        trained = sum(points for points, _ in calls)
+        kept = len(list((out / "smoke" / "tiny").glob("part-*"))) * 2
+        calls.clear()
+        assert_same_rows(run(walks(), out, most=2), undisturbed)
+        assert sum(points for points, _ in calls) == 8 - kept
+        assert kept >= trained - 2
+        calls.clear()
+    assert number > 15
+
+
+def test_dying_while_stale_rows_are_sorted_out_doubles_nothing(tmp_path, monkeypatch, undisturbed):
+    smaller = walks(steps=(0.1, 0.2, 0.3))
+    expected = undisturbed[undisturbed["step_size"] < 0.35].reset_index(drop=True)
+    for number in range(100):
+        out = tmp_path / str(number)
+        run_sweep(walks(), scale="smoke", out=out)
+        with monkeypatch.context() as patched:
+            killed_at(patched, number)
+            try:
+                run_sweep(smaller, scale="smoke", out=out)
+                break
+            except Killed:
+                pass
+        assert_same_rows(run(smaller, out), expected)
+    assert number > 3
+
+
+def out_of_memory(monkeypatch, error, fits):
+    """Calls of more runs at once than fit fail, in the middle of their rounds."""
+    original = engine.run_chunk
+
+    def failing(program, step, task, keys, hypers, *, on_block, **options):
+        if len(hypers["step_size"]) * len(keys) > fits:
+            on_block(program.num_rounds)
+            raise error
+        return original(program, step, task, keys, hypers, on_block=on_block, **options)
+
+    monkeypatch.setattr(engine, "run_chunk", failing)
+
+
+ERRORS = [MemoryError(), jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes.")]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("fits", [1, 3])
+def test_out_of_memory_means_a_smaller_chunk_and_the_same_rows(tmp_path, monkeypatch, calls, capsys, error, fits):
+    """Seeds one at a time first, then fewer points; what was learnt holds for the seeds and trials that follow."""
+    sweep = walks(steps=(0.1, 0.2, 0.3, 0.4, 0.5), trials=2)
+    expected = run(sweep, tmp_path / "enough")
+    calls.clear()
+    done = []
+    meter_add = running.Meter.add
+    monkeypatch.setattr(running.Meter, "add", lambda self, n: (meter_add(self, n), done.append(self.done / self.total)))
+    out_of_memory(monkeypatch, error, fits)
+    assert_same_rows(run(sweep, tmp_path), expected)
+    assert sum(points * runs for points, runs in calls) == 5 * 2 * 2
+    assert max(points * runs for points, runs in calls) <= fits
+    said = capsys.readouterr().err
+    assert "out of memory with 5 points x 2 seeds at a time: going on with fewer" in said
+    assert said.count("out of memory with 5 points x") == 2
+    assert done[-1] == max(done) == 1.0
+
+
+def test_not_even_one_point_fits(tmp_path, monkeypatch):
+    out_of_memory(monkeypatch, MemoryError(), fits=0)
+    with pytest.raises(InputError, match=r"synthetic_0.1 needs more memory than there is, even for one point"):
+        run(walks(), tmp_path)
+
+
+def test_other_errors_of_the_device_are_not_taken_for_lack_of_memory(tmp_path, monkeypatch):
+    out_of_memory(monkeypatch, jax.errors.JaxRuntimeError("INTERNAL: something else"), fits=0)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
+        run(walks(), tmp_path)
+
+
+def test_the_budget_decides_the_chunk(tmp_path, undisturbed, calls):
+    assert_same_rows(run(walks(), tmp_path, budget=1.0), undisturbed)
+    assert calls == [(1, 1)] * 8
+
+
+def test_two_methods_in_one_sweep_are_one_table(tmp_path):
+    entries = {
+        name: Entry(WALK, grid(step_size=[0.1], noise_multiplier=noise)) for name, noise in (("a", 1.0), ("b", 2.0))
+    }
+    rows = run(walks()._replace(entries=entries), tmp_path)
+    assert rows.groupby("algorithm").size().to_dict() == {"a": 10, "b": 10}
