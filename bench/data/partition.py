@@ -33,9 +33,7 @@ def hold_out(indices: np.ndarray, fraction: float, rng: np.random.Generator) -> 
     return shuffled[num_held:], shuffled[:num_held]
 
 
-def by_style(
-    first: np.ndarray, second: np.ndarray, classes: np.ndarray, counts: tuple[int, int]
-) -> np.ndarray:
+def by_style(first: np.ndarray, second: np.ndarray, classes: np.ndarray, counts: tuple[int, int]) -> np.ndarray:
     """Groups of examples that are alike in two measurements, each with the same share of every class.
 
     Within each class, examples are ranked by `first` and cut into counts[0] equal slices, and each slice is
@@ -51,9 +49,7 @@ def by_style(
     """
     groups = np.zeros(len(first), int)
     for members in by_label(classes):
-        for i, part in enumerate(
-            np.array_split(members[np.argsort(first[members], kind="stable")], counts[0])
-        ):
+        for i, part in enumerate(np.array_split(members[np.argsort(first[members], kind="stable")], counts[0])):
             ranked = part[np.argsort(second[part], kind="stable")]
             for j, cell in enumerate(np.array_split(ranked, counts[1])):
                 groups[cell] = i * counts[1] + j
