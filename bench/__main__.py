@@ -107,7 +107,7 @@ def _data_options(data_dir: Path | None, download: bool) -> None:
 def main() -> int:
     """Run a command; bad input is one line and exit status 2, no command at all is the help."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False) or 0  # of a command that ended with typer.Exit
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -119,9 +119,10 @@ def main() -> int:
         print(f"error: {' '.join(message.split())}", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    if code == 130:  # which is also how typer passes Ctrl-C on
         print("stopped; everything finished is kept, run the same command to go on", file=sys.stderr)
-        return 130
-    return 0
+    return code
 
 
 if __name__ == "__main__":
