@@ -58,7 +58,7 @@ def private_sgd(**fields) -> Sweep:
 
 
 def sweep_of(entries, **fields) -> Sweep:
-    default = dict(name="tiny", reproduces="", tasks={"synthetic": TASK}, num_rounds=ROUNDS, eval_every=EVERY)
+    default = dict(name="tiny", reproduces="a test", tasks={"synthetic": TASK}, num_rounds=ROUNDS, eval_every=EVERY)
     return Sweep(entries=entries, **(default | dict(delta=1e-4, seeds=2) | fields))
 
 

@@ -1,0 +1,206 @@
+"""Imports point one way, in no circle, and nothing asks which paper it works for."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# What a module whose name begins so may import of ours, itself included. The longest name that fits counts.
+MAY_IMPORT = {
+    "bench": [],
+    "bench.errors": [],
+    "bench.reference": ["bench.reference"],
+    "bench.kernels": ["bench.kernels", "bench.errors"],
+    "bench.privacy": ["bench.privacy", "bench.errors"],
+    "bench.models": ["bench.models", "bench.kernels", "bench.errors"],
+    "bench.data": ["bench.data", "bench.models", "bench.kernels", "bench.errors"],
+    "bench.algorithms": [
+        "bench.algorithms",
+        "bench.kernels",
+        "bench.models",
+        "bench.data.task",
+        "bench.privacy.events",
+        "bench.errors",
+    ],
+    "bench.sweeps": [
+        "bench.sweeps",
+        "bench.algorithms",
+        "bench.data",
+        "bench.models",
+        "bench.kernels",
+        "bench.privacy",
+        "bench.errors",
+    ],
+    "figures": ["figures", "bench.sweeps.store", "bench.errors"],
+    # Programs: they may import everything, and only each other may import them (nobody's list names them).
+    "bench.__main__": ["bench", "figures"],
+    "bench.catalog": ["bench", "figures"],
+    "bench.perf": ["bench"],
+}
+PROGRAMS = ("bench.__main__", "bench.catalog", "bench.perf", "figures.__main__")
+PAPERS = {"ppsgd", "isrl", "pfl", "p2p"}
+
+
+def modules(root: Path) -> dict[str, ast.Module]:
+    found = {}
+    for top in ("bench", "figures"):
+        for path in sorted((root / top).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            found[name] = ast.parse(path.read_text())
+    return found
+
+
+def imports(name: str, tree: ast.Module, known) -> set[str]:
+    """Our modules that a module imports, also within functions; `from package import module` is the module."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} imports relatively: write the full name"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in known else node.module)
+    return {one for one in found if one.split(".")[0] in ("bench", "figures")}
+
+
+def within(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def wrong_ways(root: Path) -> list[str]:
+    trees = modules(root)
+    out = []
+    for name, tree in trees.items():
+        layers = [layer for layer in MAY_IMPORT if within(name, layer)]
+        layer = max(layers, key=len)
+        for target in sorted(imports(name, tree, trees)):
+            program = target in PROGRAMS and name not in PROGRAMS
+            if program or not any(within(target, one) for one in MAY_IMPORT[layer]):
+                out.append(f"{name} imports {target}")
+    return out
+
+
+def circles(root: Path) -> list[str]:
+    trees = modules(root)
+    graph = {name: imports(name, tree, trees) - {name} for name, tree in trees.items()}
+    done, out = set(), []
+
+    def visit(name, path):
+        if name in path:
+            out.append(" -> ".join([*path[path.index(name) :], name]))
+        elif name not in done:
+            for target in sorted(graph.get(name, ())):
+                visit(target, [*path, name])
+            done.add(name)
+
+    for name in graph:
+        visit(name, [])
+    return out
+
+
+def asks_for_a_paper(root: Path) -> list[str]:
+    """Comparisons, and cases of a match, with a paper's short name, and comparisons of `paper` with a literal."""
+    out = []
+    for name, tree in modules(root).items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+            elif isinstance(node, ast.MatchValue):
+                sides = [node.value]
+            else:
+                continue
+            inner = [one for side in sides for one in ast.walk(side)]
+            literals = {one.value for one in inner if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+            about = any(getattr(one, "id", getattr(one, "attr", "")) == "paper" for one in inner)
+            if literals & PAPERS or (about and literals):
+                out.append(f"{name}:{node.lineno if hasattr(node, 'lineno') else node.value.lineno}")
+    return out
+
+
+def test_imports_point_one_way():
+    assert wrong_ways(ROOT) == []
+
+
+def test_no_imports_in_a_circle():
+    assert circles(ROOT) == []
+
+
+def test_nothing_asks_which_paper_it_works_for():
+    assert asks_for_a_paper(ROOT) == []
+
+
+def test_every_layer_exists():
+    """A rule about a module that is gone checks nothing."""
+    names = set(modules(ROOT))
+    assert [layer for layer in (*MAY_IMPORT, *PROGRAMS) if layer not in names] == []
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A tree of the same shape with nothing wrong in it; gives a function that adds a module."""
+
+    def add(name, text):
+        path = tmp_path / (name.replace(".", "/") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for package in path.relative_to(tmp_path).parents[:-1]:
+            (tmp_path / package / "__init__.py").touch()
+        path.write_text(text)
+        return tmp_path
+
+    add("bench.errors", "")
+    add("bench.kernels.gradient", "import jax\nfrom bench.errors import InputError\n")
+    add("bench.data.task", "from dataclasses import dataclass\n")
+    add("bench.data.digits", "from bench.data.task import Task\n")
+    add("bench.algorithms.ppsgd", "from bench.kernels import gradient\nfrom bench.data.task import Task\n")
+    add("bench.sweeps.store", "import os\n")
+    add("bench.sweeps.ppsgd", "from bench.algorithms import ppsgd\nfrom bench.data import digits\n")
+    add("figures.fig1", "from bench.sweeps.store import read\nif scale == 'paper' or paper not in CLAIMS: pass\n")
+    return add
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("bench.kernels.other", "from bench.data.task import Task", "bench.kernels.other imports bench.data.task"),
+        ("bench.kernels.other", "def f():\n    import bench.algorithms.ppsgd", "imports bench.algorithms.ppsgd"),
+        ("bench.algorithms.other", "from bench.data import digits", "bench.algorithms.other imports bench.data.digits"),
+        ("bench.data.other", "from bench.algorithms import ppsgd", "bench.data.other imports bench.algorithms.ppsgd"),
+        ("bench.privacy.other", "from bench import kernels", "bench.privacy.other imports bench.kernels"),
+        ("figures.other", "from bench.sweeps import ppsgd", "figures.other imports bench.sweeps.ppsgd"),
+        ("figures.other", "from bench import sweeps", "figures.other imports bench.sweeps"),
+        ("bench.sweeps.other", "import figures.fig1", "bench.sweeps.other imports figures.fig1"),
+        ("bench.newcomer", "from bench import errors", "bench.newcomer imports bench.errors"),
+    ],
+)
+def test_an_import_the_wrong_way_is_found(tree, name, text, said):
+    assert wrong_ways(tree("bench.errors", "")) == []
+    (found,) = wrong_ways(tree(name, text))
+    assert found.endswith(said)
+
+
+def test_a_circle_is_found(tree):
+    assert circles(tree("bench.errors", "")) == []
+    tree("bench.data.a", "from bench.data import b")
+    tree("bench.data.b", "from bench.data import c")
+    assert circles(tree("bench.data.c", "import bench.data.a")) == [
+        "bench.data.a -> bench.data.b -> bench.data.c -> bench.data.a"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if paper == 'a': pass",
+        "x = 1 if self.paper != 'a' else 2",
+        "if name in ('isrl', 'x'): pass",
+        "match name:\n    case 'p2p': pass",
+        "rows = [r for r in rows if r['paper'] == 'pfl']",
+    ],
+)
+def test_a_branch_on_the_paper_is_found(tree, text):
+    assert asks_for_a_paper(tree("bench.errors", "")) == []
+    assert len(asks_for_a_paper(tree("bench.data.other", text))) == 1
