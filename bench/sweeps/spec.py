@@ -63,12 +63,14 @@ class Sweep(NamedTuple):
 # What a value of each name must satisfy, wherever it appears: (test, in words).
 RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
+    "server_step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
     "personalization": (lambda v: v >= 0, "at least 0 (inf is global learning)"),
     "clip_norm": (lambda v: v > 0, "positive (inf does not clip)"),
     "noise_multiplier": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
     "num_sampled": (lambda v: v >= 1, "at least 1"),
     "batch_size": (lambda v: v >= 1, "at least 1"),
     "num_epochs": (lambda v: v >= 1, "at least 1"),
+    "num_steps": (lambda v: v >= 1, "at least 1"),
     "epsilon": (lambda v: v > 0, "positive"),
     "delta": (lambda v: 0 < v < 1, "between 0 and 1"),
 }
