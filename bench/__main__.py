@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bench.cli import exit_status
 from bench.data.commands import app as data_app
 from bench.errors import InputError, unknown_name
 from bench.privacy.commands import epsilon, noise
@@ -105,24 +106,8 @@ def _data_options(data_dir: Path | None, download: bool) -> None:
 
 
 def main() -> int:
-    """Run a command; bad input is one line and exit status 2, no command at all is the help."""
-    try:
-        code = app(standalone_mode=False) or 0  # of a command that ended with typer.Exit
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except typer.TyperException as error:
-        message = error.format_message()
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(message)
-            return 0
-        print(f"error: {' '.join(message.split())}", file=sys.stderr)
-        return 2
-    except (KeyboardInterrupt, typer.Abort):
-        code = 130
-    if code == 130:  # which is also how typer passes Ctrl-C on
-        print("stopped; everything finished is kept, run the same command to go on", file=sys.stderr)
-    return code
+    """Run a command; the exit status."""
+    return exit_status(app)
 
 
 if __name__ == "__main__":

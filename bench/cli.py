@@ -1,0 +1,28 @@
+"""From a command line to its exit status; every `python -m` of the suite ends here."""
+
+import sys
+
+import typer
+
+from bench.errors import InputError
+
+
+def exit_status(app: typer.Typer) -> int:
+    """Run a command: bad input is one line and status 2, no command at all is the help, Ctrl-C is a line and 130."""
+    try:
+        code = app(standalone_mode=False) or 0  # of a command that ended with typer.Exit
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except typer.TyperException as error:
+        message = error.format_message()
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(message)
+            return 0
+        print(f"error: {' '.join(message.split())}", file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    if code == 130:  # which is also how typer passes Ctrl-C on
+        print("stopped; everything finished is kept, run the same command to go on", file=sys.stderr)
+    return code
