@@ -11,6 +11,7 @@ os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
 for name in ("BENCH_DATA", "BENCH_DOWNLOAD"):
     os.environ.pop(name, None)
 
+import jax  # noqa: E402
 import pytest  # noqa: E402
 
 
@@ -41,3 +42,11 @@ def no_network(monkeypatch):
         raise OSError(f"a test tried to reach {address}")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+@pytest.fixture(scope="module")
+def quick_compilation():
+    """For a module with many small programs: compile them in half the time, to slower code."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)

@@ -17,6 +17,8 @@ from bench.kernels import gradient, sampling
 from bench.models.additive import squared_loss
 from bench.reference import ppsgd as reference
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 UNEQUAL = (9, 4, 2, 1, 6, 5)  # examples of the clients of the small tasks
 AT_LEAST_TWO = (9, 4, 2, 3, 6, 5)
 D, K = 5, 3  # features, outputs
