@@ -7,6 +7,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
+from bench.cli import exit_status
 from bench.errors import InputError, unknown_name
 from bench.sweeps import store
 
@@ -16,14 +17,24 @@ TUNINGS = ("paper", "validation", "both")
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-def runs_of(results: Path, scale: str | None, sweep: str) -> tuple[pd.DataFrame, Path]:
+def runs_of(results: Path, scale: str | None, sweep: str) -> tuple[pd.DataFrame, Path] | None:
     """A sweep's runs at the scale, or at the largest scale that is there, and the folder of that scale."""
-    folders = [results / name for name in ([scale] if scale else SCALES)]
-    folder = next((f for f in folders if any((f / sweep).glob("*.parquet"))), folders[-1])
-    if not any((folder / sweep).glob("*.parquet")):
-        option = f" --scale {scale}" if scale else ""
-        raise InputError(f"no results of {sweep} in {results}: first run `python -m bench run {sweep}{option}`")
-    return store.read(folder / sweep), folder
+    for folder in [results / name for name in ([scale] if scale else SCALES)]:
+        if any(path.name != store.COLUMNS for path in (folder / sweep).glob("*.parquet")):
+            return store.read(folder / sweep), folder
+    return None
+
+
+def no_results(results: Path, scale: str | None, sweep: str) -> InputError:
+    """The error where a sweep has none: says how to make some."""
+    options = (f" --scale {scale}" if scale else "") + (f" --out {results}" if results != Path("results") else "")
+    return InputError(f"no results of {sweep} in {results}: first run `python -m bench run {sweep}{options}`")
+
+
+def one_tuning(table: pd.DataFrame, tunings: dict[str, str], tune: str) -> pd.DataFrame:
+    """The rows of one way of tuning, of a figure's two."""
+    label = list(tunings)[TUNINGS.index(tune)]
+    return table[table["tuned_on"] == label].reset_index(drop=True)
 
 
 @app.command()
@@ -35,51 +46,52 @@ def main(
     tune: Annotated[str, typer.Option(help="Step sizes chosen as in the paper, on validation data, or both.")] = "both",
 ) -> None:
     """Draw figures from results: PNG, PDF and the numbers as CSV. `claims` checks what the papers claim."""
-    from figures import FIGURES
+    from figures import FIGURES, style
     from figures.claims import CLAIMS, check
 
     for kind, value, known in (("scale", scale, SCALES), ("way of tuning", tune, TUNINGS)):
         if value is not None and value not in known:
             raise unknown_name(kind, value, known)
     if names and names[0] == "claims":
-        for paper in names[1:] or CLAIMS:
-            if paper not in CLAIMS:
-                raise unknown_name("paper with claims", paper, CLAIMS)
-            check(paper, lambda sweep: runs_of(results, scale, sweep), out)
+        for name in names[1:]:
+            if name not in CLAIMS:
+                raise unknown_name("paper with claims", name, CLAIMS)
+        for name in names[1:] or CLAIMS:
+            found = {claim.sweep: runs_of(results, scale, claim.sweep) for claim in CLAIMS[name]}
+            if not any(found.values()):
+                raise no_results(results, scale, next(iter(found)))
+            folder = out or next(folder for _, folder in filter(None, found.values())) / "figures"
+            check(name, {sweep: pair[0] for sweep, pair in found.items() if pair}, folder)
         return
     for name in names or []:
         if name not in FIGURES:
             raise unknown_name("figure", name, FIGURES)
-    from figures import style
-
+    drawn = 0
     for name in names or FIGURES:
         figure = FIGURES[name]
-        runs, folder = runs_of(results, scale, figure.SWEEP)
-        table = figure.table(runs)
+        found = runs_of(results, scale, figure.SWEEP)
+        if not found:
+            missing = no_results(results, scale, figure.SWEEP)
+            if names:
+                raise missing
+            print(f"{name} is left out: {missing}", file=sys.stderr)
+            continue
+        table = figure.table(found[0])
         if tune != "both":
-            label = list(table["tuned_on"].unique())[TUNINGS.index(tune)]
-            table = table[table["tuned_on"] == label]
+            table = one_tuning(table, figure.TUNINGS, tune)
+        folder = out or found[1] / "figures"
         try:
-            paths = style.save(figure.draw(table), table, out or folder / "figures", name)
+            print(style.save(figure.draw(table), table, folder, name)[0])
         except OSError as error:
-            raise InputError(f"cannot write {error.filename}: {error.strerror}; choose --out") from None
-        print(paths[0])
+            raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
+        drawn += 1
+    if not drawn:
+        raise InputError(f"nothing to draw in {results}: first run `python -m bench run all`, or choose --results")
 
 
 def run() -> int:
-    """Run the command; bad input is one line and exit status 2."""
-    try:
-        app(standalone_mode=False)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except typer.TyperException as error:
-        print(f"error: {error.format_message()}", file=sys.stderr)
-        return 2
-    except (KeyboardInterrupt, typer.Abort):
-        print("stopped; run the same command again", file=sys.stderr)
-        return 130
-    return 0
+    """Run the command; the exit status."""
+    return exit_status(app)
 
 
 if __name__ == "__main__":

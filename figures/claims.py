@@ -4,40 +4,67 @@ A claim is a function of the runs that gives a verdict and the numbers behind it
 failing; one that the runs at hand cannot decide is "not testable at this scale".
 """
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from bench.errors import InputError
 from figures import ppsgd_claims
-from figures.verdicts import UNTESTABLE, Claim, NotTestable
+from figures.verdicts import UNTESTABLE, Claim, NotTestable, Verdict
 
 CLAIMS: dict[str, list[Claim]] = {"ppsgd": ppsgd_claims.CLAIMS}
+WIDTH = 100  # of the text
 
 
-def check(paper: str, runs_of: Callable, out: Path | None) -> pd.DataFrame:
-    """Print the claims of a paper with their verdicts, and write them to claims_<paper>.csv.
+def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
+    """The verdict on a claim; always one, whatever the runs are."""
+    if runs is None:
+        return Verdict(UNTESTABLE, f"no results of {claim.sweep}")
+    try:
+        return claim.check(runs)
+    except (NotTestable, InputError) as why:
+        return Verdict(UNTESTABLE, str(why))
+    except Exception as error:
+        text = " ".join(str(error).split())
+        return Verdict(
+            UNTESTABLE, f"the check itself stopped, which is a mistake in it: {type(error).__name__}: {text}"
+        )
+
+
+def as_text(table: pd.DataFrame) -> str:
+    """The verdicts as lines that fit a terminal and are Markdown."""
+    lines = []
+    for row in table.itertuples():
+        lines += textwrap.wrap(f"- **{row.verdict}**: {row.claim} ({row.where})", WIDTH, subsequent_indent="  ")
+        for part in row.evidence.split("; "):
+            lines += textwrap.wrap(f"- {part}", WIDTH, initial_indent="    ", subsequent_indent="      ")
+    counts = table["verdict"].value_counts()
+    scales = ", ".join(dict.fromkeys(scale for scale in table["scale"] if scale))
+    lines += ["", f"Scale {scales}: " + ", ".join(f"{outcome} {number}" for outcome, number in counts.items()) + "."]
+    return "\n".join(lines)
+
+
+def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
+    """Print the claims of a paper with their verdicts, and write them to claims_<paper>.csv and .md.
 
     Args:
         paper: a key of CLAIMS.
-        runs_of: sweep -> (its runs, the folder of its scale).
-        out: where the CSV goes; default figures/ beside the results.
+        runs: sweep -> its runs; a sweep without results is left out.
+        folder: where the files go.
     """
-    rows, folder = [], out
+    rows = []
     for claim in CLAIMS[paper]:
-        runs, scale_folder = runs_of(claim.sweep)
-        folder = folder or scale_folder / "figures"
-        try:
-            outcome, evidence = claim.check(runs)
-        except NotTestable as why:
-            outcome, evidence = UNTESTABLE, str(why)
-        rows.append((paper, claim.where, claim.text, outcome, evidence, ", ".join(runs["scale"].unique())))
-        print(f"{outcome.upper():7} {claim.text}\n        {claim.where}. {evidence}")
+        there = runs.get(claim.sweep)
+        scale = "" if there is None else ", ".join(there["scale"].unique())
+        rows.append((paper, claim.where, claim.text, *judge(claim, there), scale))
     table = pd.DataFrame(rows, columns=["paper", "where", "claim", "verdict", "evidence", "scale"])
+    print(as_text(table))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         table.to_csv(folder / f"claims_{paper}.csv", index=False)
+        (folder / f"claims_{paper}.md").write_text(as_text(table) + "\n")
     except OSError as error:
-        raise InputError(f"cannot write {folder}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
     return table

@@ -2,23 +2,21 @@
 
 Every point of a curve has its own best step size, as in the paper. The paper gives neither the noise levels of
 the panels nor delta_std beyond doubt: the rows show both values of delta_std, the columns sigma 0, 1 and 10.
-To expect: without noise the order from 20 to 50 rounds is global < ... < local; with sigma = 10, local is the
-best after some 200 rounds.
+To expect: without noise the order from 20 to 50 rounds is global < ... < local, and global stops at its floor;
+with sigma = 10, local is the best after some 200 rounds.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from figures import select, style
+from figures import ppsgd_runs, select, style
 
 SWEEP = "ppsgd_synthetic"
 PANELS = (0.0, 1.0, 10.0)
 CURVES = (0.0, 0.3, 1.0, 3.0, float("inf"))
-CLIP_NORM = 10.0
-TUNINGS = {"risk": "excess_risk", "validation": "validation_loss"}
-LOOKS = {"risk": {"linestyle": "-"}, "validation": {"linestyle": ":", "linewidth": 1}}
-EPSILONS = ("epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case")
+TUNINGS = {"risk": "excess_risk", "validation": "validation_loss"}  # the paper's way first
+TUNING_TITLES = {"risk": "step size by exact risk, as in the paper", "validation": "step size by held-out loss"}
+FLOOR = {"color": "#333333", "linestyle": (0, (7, 3, 1, 3)), "linewidth": 0.9}
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -27,68 +25,49 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     "risk" tunes on the exact risk, as the paper did; "validation" on examples that nobody trains on. Local
     learning has no noise: its one curve stands in every panel.
     """
-    runs = runs[(runs["clip_norm"] == CLIP_NORM) & runs["personalization"].isin(CURVES) & (runs["rounds"] > 0)]
-    local = runs[runs["personalization"] == 0]
-    shared = runs[(runs["personalization"] > 0) & runs["noise_multiplier"].isin(PANELS)]
-    runs = pd.concat([shared, *(local.assign(noise_multiplier=sigma) for sigma in PANELS)])
     out = select.tuned_curves(
-        runs,
+        ppsgd_runs.in_panels(ppsgd_runs.shown(runs), PANELS, CURVES),
         by=["delta_std", "noise_multiplier", "personalization", "rounds"],
         value="excess_risk",
         best="min",
         tunings=TUNINGS,
-        carry=[*EPSILONS, "global_floor"],
+        carry=[*ppsgd_runs.EPSILONS, "global_floor"],
         log=True,
     )
     return out.assign(**select.where_from(runs))
 
 
 def draw(table: pd.DataFrame):
-    """Rows delta_std, columns sigma; solid lines as the paper tuned, dotted on held-out data; epsilon in green."""
-    deltas = sorted(table["delta_std"].unique())
-    figure, axes = plt.subplots(
-        len(deltas), len(PANELS), figsize=(11.5, 3.3 * len(deltas)), sharex=True, sharey="row", squeeze=False
-    )
-    for row, delta in zip(axes, deltas, strict=True):
+    """Rows delta_std, columns sigma, under them epsilon; solid as the paper tuned, dotted on held-out data."""
+    deltas, tunings = sorted(table["delta_std"].unique()), style.present(table, "tuned_on", TUNINGS)
+    figure, axes = style.with_epsilon(len(deltas), len(PANELS), height=2.8)
+    for row, delta in zip(axes, deltas, strict=False):
         for ax, sigma in zip(row, PANELS, strict=True):
             panel = table[(table["delta_std"] == delta) & (table["noise_multiplier"] == sigma)]
-            for a in CURVES:
-                color = style.PERSONALIZATION_COLORS[a]
-                lines = panel[panel["personalization"] == a]
-                for tuning, look in LOOKS.items():
-                    line = lines[lines["tuned_on"] == tuning]
-                    style.curve(ax, line, "rounds", "excess_risk", color=color, **look)
+            style.curves(ax, panel, "rounds", "excess_risk", CURVES, tunings)
             ax.set_yscale("log")
-            ax.set_title(rf"$\sigma$ = {sigma:g}, $\delta_{{std}}$ = {delta:g}")
-            _epsilon_axis(ax, panel, last=ax is row[-1])
-        row[0].set_ylabel("excess risk, mean over users\nand coordinates")
-    for ax in axes[-1]:
-        ax.set_xlabel("communication rounds")
-    handles = style.personalization_handles(CURVES)
-    handles.append(Line2D([], [], color=style.EPSILON_COLOR, linestyle="--", label=r"$\varepsilon$ (right axis)"))
-    style.head(figure, "Personalised private SGD, synthetic stream (Bietti et al. 2022, Fig. 1a)", handles)
+            with style.same_limits(ax):
+                for floor in panel["global_floor"].unique()[:1]:
+                    ax.axhline(floor, **FLOOR)
+        row[0].set_ylabel(f"excess risk per user and coordinate\nusers' spread $\\delta_{{std}}$ = {delta:g}")
+    for column, sigma in enumerate(PANELS):
+        panel = table[table["noise_multiplier"] == sigma]
+        style.noise_title(axes[0, column], panel, sigma)
+        style.epsilon(axes[-1, column], panel)
+    axes[-1, 0].set_ylabel(r"$\varepsilon$", color=style.EPSILON_COLOR)
+    style.plain_log_ticks(axes[-1, 0].yaxis)
+    style.head(
+        figure,
+        "Personalised private SGD, synthetic stream (Bietti et al. 2022, Fig. 1a)",
+        [*style.personalization_handles(CURVES), Line2D([], [], label="floor of global learning", **FLOOR)],
+        [*style.tuning_handles(tunings, TUNING_TITLES), *style.epsilon_handles()],
+    )
     style.footer(
         figure,
-        table.iloc[0],
-        "Step size: best at every point, by the exact risk as in the paper (solid) or by held-out examples (dotted).",
-        "Green: epsilon so far, delta = 1e-4, as the paper accounts (dashed, add-or-remove one user) and for",
-        "replacing one user (dotted). Numbers of the paper's curves are not published.",
+        table,
+        "Every point of a curve has its own best step size. Repetitions differ most in the parameters drawn, which all "
+        "curves of a repetition share: curves may differ surely where bands overlap.",
+        "Epsilon so far at delta = 1e-4. All users take part in every round. Numbers of the paper's curves are not "
+        "published.",
     )
     return figure
-
-
-def _epsilon_axis(ax, panel: pd.DataFrame, last: bool) -> None:
-    shared = panel[(panel["personalization"] == panel["personalization"].max())]
-    shared = shared[shared["tuned_on"] == "risk"].sort_values("rounds")
-    if not (shared["noise_multiplier"] > 0).all():
-        ax.text(0.97, 0.95, r"$\varepsilon = \infty$", transform=ax.transAxes, ha="right", color=style.EPSILON_COLOR)
-        return
-    right = ax.twinx()
-    right.plot(shared["rounds"], shared["epsilon"], "--", color=style.EPSILON_COLOR, linewidth=1.2)
-    right.plot(shared["rounds"], shared["epsilon_worst_case"], ":", color=style.EPSILON_COLOR, linewidth=1)
-    right.set_yscale("log")
-    style.plain_log_ticks(right.yaxis)
-    right.tick_params(colors=style.EPSILON_COLOR, which="both", labelsize=7.5)
-    right.grid(False)
-    if last:
-        right.set_ylabel(r"$\varepsilon$ at $\delta = 10^{-4}$", color=style.EPSILON_COLOR)

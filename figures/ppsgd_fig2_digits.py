@@ -11,75 +11,103 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from figures import ppsgd_digits as digits
-from figures import select, style
+from figures import ppsgd_runs, select, style
 
 SWEEP = "ppsgd_digits"
 CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, float("inf"))
+TUNINGS = digits.TUNINGS
 AXIS = (1e3, 1e-1)  # inverted, as in the paper
 SAME_EPSILON = 0.01  # closer values are one point of the black curve, as in the authors' plot
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Final accuracy by personalisation, noise and way of tuning, and the black curve with personalization NaN."""
-    runs = digits.shown(runs, CURVES)
-    final = runs[runs["rounds"] == runs["num_rounds"]]
+    """Final accuracy by personalisation, noise and way of tuning, and the black curve with personalization NaN.
+
+    The black curve is over all alpha of the runs, of which the picture shows some.
+    """
+    shown = ppsgd_runs.shown(runs)
     lines = select.tuned_curves(
-        final,
+        shown[shown["rounds"] == shown["num_rounds"]],
         by=["personalization", "noise_multiplier"],
         value="test_accuracy",
         best="max",
-        tunings=digits.TUNINGS,
-        carry=digits.EPSILONS,
+        tunings=TUNINGS,
+        carry=ppsgd_runs.EPSILONS,
     ).assign(curve="alpha")
-    best = [_best_so_far(rows) for _, rows in lines.groupby("tuned_on")]
+    best = [_best_so_far(lines[lines["tuned_on"] == label]) for label in TUNINGS]
     return pd.concat([lines, *best], ignore_index=True).assign(**select.where_from(runs))
 
 
 def _best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
-    """The running maximum of accuracy as epsilon grows, over all alpha > 0 and sigma, from local learning on."""
+    """The running maximum of accuracy as epsilon grows, over all alpha > 0 and sigma > 0, from local learning on.
+
+    Local learning has epsilon 0: on a logarithmic axis it starts at the axis' end, or earlier where runs do.
+    """
     shared = lines[(lines["personalization"] > 0) & np.isfinite(lines["epsilon"])].sort_values("epsilon")
-    local = lines.loc[lines["personalization"] == 0, "test_accuracy"].max()
-    start = pd.DataFrame({"epsilon": [shared["epsilon"].min()], "test_accuracy": [local]})
-    points = pd.concat([start, shared[["epsilon", "test_accuracy"]]], ignore_index=True)
-    points["test_accuracy"] = points["test_accuracy"].cummax()
-    last = points["epsilon"].diff().shift(-1).fillna(np.inf) >= SAME_EPSILON
-    return points[last].assign(curve="best so far", tuned_on=lines["tuned_on"].iloc[0], personalization=np.nan)
+    local = lines[lines["personalization"] == ppsgd_runs.LOCAL]
+    start = local.assign(epsilon=min(AXIS[1], shared["epsilon"].min()))
+    points = pd.concat([start, shared], ignore_index=True)[["epsilon", "test_accuracy", "repetitions", "tuned_on"]]
+    points["test_accuracy"] = points["test_accuracy"].cummax().ffill()  # one that diverged reaches nothing
+    last = ~(points["epsilon"].diff().shift(-1) < SAME_EPSILON)
+    return points[last].assign(curve="best so far", personalization=np.nan)
 
 
 def draw(table: pd.DataFrame):
-    """One panel per way of tuning; noise-free values stand at the left edge."""
-    tunings = style.present(table, "tuned_on", digits.TUNINGS)
-    figure, axes = plt.subplots(1, len(tunings), figsize=(5.75 * len(tunings), 4.2), sharey=True, squeeze=False)
-    for ax, label in zip(axes[0], tunings, strict=True):
-        panel = table[table["tuned_on"] == label]
-        for a in style.present(panel, "personalization", CURVES):
-            line = panel[panel["personalization"] == a]
-            color = style.PERSONALIZATION_COLORS[a]
-            if a == 0:
-                local = line.iloc[0]
-                ax.axhline(local["test_accuracy"], color=color)
-                ax.axhspan(local["low"], local["high"], color=color, alpha=0.18, linewidth=0)
-                continue
-            noisy, silent = line[np.isfinite(line["epsilon"])], line[line["noise_multiplier"] == 0]
-            style.curve(ax, noisy, "epsilon", "test_accuracy", color=color, marker="o", markersize=3)
-            ax.plot([AXIS[0]], silent["test_accuracy"], marker="<", color=color, clip_on=False, markersize=6)
-        best = panel[panel["curve"] == "best so far"].sort_values("epsilon")
-        ax.step(best["epsilon"], best["test_accuracy"], color="black", where="post")
-        ax.set_xscale("log")
-        ax.set_xlim(*AXIS)
+    """One panel per way of tuning; the strip at its left has the values without noise."""
+    tunings = style.present(table, "tuned_on", TUNINGS)
+    figure, axes = _axes(len(tunings))
+    for (silent, ax), label in zip(axes, tunings, strict=True):
+        _panel(silent, ax, table[table["tuned_on"] == label])
         ax.set_title(digits.TUNING_TITLES[label])
-        ax.set_xlabel(r"$\varepsilon$ at $\delta = 10^{-4}$ (more private to the right)")
-    axes[0, 0].set_ylabel("final test accuracy, pooled")
-    axes[0, 0].set_ylim(0, 1)
+    axes[0][0].set_ylabel("final test accuracy, examples of all users")
+    style.percent(axes[0][0].yaxis)
     handles = style.personalization_handles(style.present(table, "personalization", CURVES))
-    handles.append(Line2D([], [], color="black", label=r"best so far, any $\alpha$"))
-    style.head(figure, "Accuracy against privacy, digits by client, linear (Bietti et al. 2022, Fig. 2)", handles)
+    best = Line2D([], [], color="black", linewidth=2.5, label=r"best of all $\alpha$ at $\varepsilon$ or less")
+    style.head(
+        figure, "Accuracy against privacy, digits by client, linear (Bietti et al. 2022, Fig. 2)", [*handles, best]
+    )
     style.footer(
         figure,
-        table.iloc[0],
-        "Triangles at the left edge: no noise.",
-        "Epsilon as the paper accounts (RDP, Poisson at rate Q/N, add-or-remove one user); the values for the",
-        "sampler that ran and without amplification are in the CSV.",
-        "Numbers of the paper's curves are not published.",
+        table,
+        ppsgd_runs.stand_in(table),
+        digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
+        "The black curve leaves out runs without noise; lines between markers only guide the eye. Numbers of the "
+        "paper's curves are not published.",
     )
     return figure
+
+
+def _axes(count: int):
+    """Pairs of a strip and a panel, with a gap between the pairs."""
+    widths = [1, 11, 0.2] * count
+    figure, axes = plt.subplots(
+        1, 3 * count, figsize=(6.2 * count, 4.8), sharey=True, squeeze=False, width_ratios=widths
+    )
+    for ax in axes[0, 2::3]:
+        ax.remove()
+    return figure, list(zip(axes[0, ::3], axes[0, 1::3], strict=True))
+
+
+def _panel(silent, ax, panel: pd.DataFrame) -> None:
+    best = panel[panel["curve"] == "best so far"].sort_values("epsilon")
+    ax.step(best["epsilon"], best["test_accuracy"], color="black", linewidth=2.5, where="post", zorder=1.9)
+    for a in style.present(panel, "personalization", CURVES):
+        line, look = panel[panel["personalization"] == a], style.PERSONALIZATION[a]
+        if a == ppsgd_runs.LOCAL:
+            for one in (silent, ax):
+                one.axhline(line["test_accuracy"].iloc[0], color=look["color"])
+                with style.same_limits(one):
+                    one.axhspan(line["low"].iloc[0], line["high"].iloc[0], color=look["color"], alpha=0.15, linewidth=0)
+            continue
+        style.curve(ax, line[np.isfinite(line["epsilon"])], "epsilon", "test_accuracy", **look)
+        for value in line.loc[np.isinf(line["epsilon"]), "test_accuracy"]:
+            silent.plot([0], [value], **look)
+    if not ax.lines[1:]:
+        style.nothing(ax)
+    ax.set_xscale("log")
+    ax.set_xlim(*AXIS)
+    style.plain_log_ticks(ax.xaxis)
+    ax.set_xlabel(r"$\varepsilon$ at $\delta = 10^{-4}$ (more private to the right)")
+    silent.set_xlim(-1, 1)
+    silent.set_xticks([0], [r"$\infty$"])
+    silent.set_xlabel("no noise")

@@ -9,10 +9,17 @@ from scipy import stats
 REPETITION = ["trial", "seed"]
 
 
-def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str) -> pd.DataFrame:
+def _measured(values: pd.Series, log: bool) -> pd.Series:
+    """The values or their logarithms; NaN where there is none to average."""
+    values = values.astype(float).replace([np.inf, -np.inf], np.nan)
+    return np.log(values.where(values > 0)) if log else values
+
+
+def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str, log: bool = False) -> pd.DataFrame:
     """For each group, the rows of the value of `over` whose mean of `on` over repetitions is best.
 
-    A value that diverged in any repetition (NaN) is never chosen while another one did not.
+    A value that diverged in any repetition (NaN, inf) is never chosen while another one did not, nor one of
+    which fewer repetitions are there than of another (a sweep that still runs). Of equals it is the smallest.
 
     Args:
         runs: one row per run and evaluation.
@@ -20,13 +27,26 @@ def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str
         over: the column to choose a value of.
         on: the metric to choose by.
         best: "min" or "max".
+        log: compare means of logarithms, where those are shown.
     """
     sign = {"min": 1.0, "max": -1.0}[best]
-    value = (sign * runs[on].astype(float)).replace([np.inf, -np.inf], np.nan).fillna(np.inf)
-    means = value.groupby([runs[c] for c in [*by, over]], observed=True).mean()
-    chosen = means.groupby(level=list(by), observed=True).idxmin()
+    value = (sign * _measured(runs[on], log)).fillna(np.inf)
+    candidates = value.groupby([runs[c] for c in [*by, over]], observed=True)
+    means, counts = candidates.mean(), candidates.size()
+    whole = counts == counts.groupby(level=list(by), observed=True).transform("max")
+    chosen = means[whole].groupby(level=list(by), observed=True).idxmin()
     keys = pd.DataFrame(list(chosen), columns=[*by, over])
     return runs.merge(keys, on=[*by, over])
+
+
+def half_width(std, count):
+    """Half of the 95 % confidence interval of a mean (Student's t); NaN for one repetition.
+
+    Args:
+        std: standard deviation over repetitions, with count - 1 in the denominator.
+        count: of repetitions.
+    """
+    return stats.t.ppf(0.975, np.maximum(count - 1, 1)) * std / np.sqrt(count)
 
 
 def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = False) -> pd.DataFrame:
@@ -39,14 +59,13 @@ def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = F
         log: average logarithms, for a positive quantity on a logarithmic axis.
 
     Returns:
-        The columns of `by`, then `value`, "low", "high" and "repetitions". With one repetition, or where one
-        is not finite, low and high are NaN: there is no interval.
+        The columns of `by`, then `value`, "low", "high" and "repetitions". With one repetition low and high are
+        NaN: there is no interval. Where one repetition is not finite all three are: it is not averaged away.
     """
-    measured = rows[value].astype(float)
-    grouped = (np.log(measured) if log else measured).groupby([rows[c] for c in by], observed=True)
+    grouped = _measured(rows[value], log).groupby([rows[c] for c in by], observed=True)
     mean, std, count = grouped.mean(), grouped.std(ddof=1), grouped.size()
-    mean[grouped.count() < count] = np.nan  # a diverged repetition is not averaged away
-    half = stats.t.ppf(0.975, np.maximum(count - 1, 1)) * std / np.sqrt(count)
+    mean[grouped.count() < count] = np.nan
+    half = half_width(std, count)
     back = np.exp if log else (lambda x: x)
     table = pd.DataFrame({value: back(mean), "low": back(mean - half), "high": back(mean + half), "repetitions": count})
     return table.reset_index()
@@ -71,14 +90,14 @@ def tuned_curves(
         best: "min" or "max".
         tunings: label -> metric that the step size is chosen by.
         carry: further columns, whose mean in the group is kept (epsilon).
-        log: see `interval`.
+        log: choose by, and show, means of logarithms.
 
     Returns:
         One row per point and tuning, with columns "tuned_on" and "step_size".
     """
     frames = []
     for label, metric in tunings.items():
-        rows = tune(runs, by=by, over="step_size", on=metric, best=best)
+        rows = tune(runs, by=by, over="step_size", on=metric, best=best, log=log)
         table = interval(rows, by=[*by, "step_size"], value=value, log=log)
         for name in carry:
             means = rows.groupby([*by, "step_size"], observed=True)[name].mean().rename(name)
@@ -88,11 +107,5 @@ def tuned_curves(
 
 
 def where_from(runs: pd.DataFrame) -> dict[str, str]:
-    """What must stand on a figure: source, task, scale, repetitions, and when and with what it was run."""
-    repetitions = len(runs[REPETITION].drop_duplicates())
-    return {
-        "source": "; ".join(sorted(runs["source"].unique())),
-        "task": ", ".join(sorted(runs["task"].unique())),
-        "scale": ", ".join(sorted(runs["scale"].unique())),
-        "repetitions": str(repetitions),
-    }
+    """What must stand beside the numbers of a figure: the data's source and task, the scale, the code's commit."""
+    return {name: ", ".join(sorted(map(str, runs[name].unique()))) for name in ("source", "task", "scale", "commit")}

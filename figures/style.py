@@ -1,19 +1,21 @@
-"""One look for all figures."""
+"""One look for all figures. A picture shows numbers and makes none: they come from a figure's `table`."""
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
 
 plt.rcParams.update(
     {
@@ -22,28 +24,33 @@ plt.rcParams.update(
         "font.size": 9,
         "axes.titlesize": 9.5,
         "axes.spines.top": False,
+        "axes.spines.right": False,
         "axes.grid": True,
         "grid.alpha": 0.25,
         "grid.linewidth": 0.6,
         "lines.linewidth": 1.5,
+        "lines.markersize": 4.5,
         "legend.frameon": False,
+        "legend.fontsize": 8.5,
         "pdf.fonttype": 42,
     }
 )
 
-# Local learning grey, global black-blue, in between from light to dark: the order of a is the order of tones.
-PERSONALIZATION_COLORS = {
-    0.0: "#8c8c8c",
-    0.1: "#e6a532",
-    0.3: "#e07b39",
-    1.0: "#c8443c",
-    3.0: "#a02c6b",
-    10.0: "#7a3b9a",
-    30.0: "#5a4fb0",
-    100.0: "#3c78b4",
-    math.inf: "#12355b",
+# Local learning grey, global dark blue, in between from light to dark; each with a marker of its own, for print in
+# grey and for eyes that do not tell red from green.
+PERSONALIZATION: dict[float, dict] = {
+    0.0: {"color": "#8c8c8c", "marker": "x"},
+    0.1: {"color": "#e6a532", "marker": "o"},
+    0.3: {"color": "#e07b39", "marker": "s"},
+    1.0: {"color": "#c8443c", "marker": "^"},
+    3.0: {"color": "#a02c6b", "marker": "D"},
+    10.0: {"color": "#7a3b9a", "marker": "v"},
+    30.0: {"color": "#5a4fb0", "marker": "P"},
+    100.0: {"color": "#3c78b4", "marker": "<"},
+    math.inf: {"color": "#12355b", "marker": ">"},
 }
 EPSILON_COLOR = "#2a8a4a"
+SECOND = {"linestyle": ":", "linewidth": 1.1, "marker": ""}  # of a second way of tuning, where two share a panel
 
 
 def personalization_label(a: float) -> str:
@@ -55,19 +62,19 @@ def personalization_label(a: float) -> str:
     return rf"$\alpha Q = {a:g}$"
 
 
-def personalization_handles(curves: Iterable[float], **look) -> list[Line2D]:
+def personalization_handles(curves: Iterable[float]) -> list[Line2D]:
     """Legend entries of the curves."""
-    return [Line2D([], [], color=PERSONALIZATION_COLORS[a], label=personalization_label(a), **look) for a in curves]
+    return [Line2D([], [], label=personalization_label(a), **PERSONALIZATION[a]) for a in curves]
 
 
-def head(figure: Figure, title: str, handles: Sequence[Line2D]) -> None:
-    """Title and legend above the panels, at the same distance whatever the figure's height."""
-    height = figure.get_figheight()
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.55 / height))
-    figure.suptitle(title, y=1 - 0.05 / height, va="top", fontsize=11)
-    figure.legend(
-        handles=handles, loc="upper center", ncol=len(handles), bbox_to_anchor=(0.5, 1 - 0.27 / height), fontsize=8.5
-    )
+def head(figure: Figure, title: str, *legends: Sequence[Line2D]) -> None:
+    """Title and rows of legend above the panels, at the same distance whatever the figure's height."""
+    inch = 1 / figure.get_figheight()
+    figure.tight_layout(w_pad=1.5, rect=(0, 0, 1, 1 - (0.33 + 0.2 * len(legends)) * inch))
+    figure.suptitle(title, y=1 - 0.05 * inch, va="top", fontsize=11)
+    for place, handles in enumerate(legends):
+        above = (0.5, 1 - (0.26 + 0.19 * place) * inch)
+        figure.legend(handles=handles, loc="upper center", ncol=len(handles), bbox_to_anchor=above)
 
 
 def present(table: pd.DataFrame, column: str, order: Iterable) -> list:
@@ -75,36 +82,127 @@ def present(table: pd.DataFrame, column: str, order: Iterable) -> list:
     return [value for value in order if (table[column] == value).any()]
 
 
-def curve(ax: Axes, table: pd.DataFrame, x: str, y: str, *, color: str, **look) -> None:
-    """A line with its interval as a band."""
+@contextmanager
+def same_limits(ax: Axes) -> Iterator[None]:
+    """What is drawn within does not stretch the axes."""
+    limits = ax.dataLim.frozen()
+    yield
+    ax.dataLim.set(limits)
+
+
+def curve(ax: Axes, table: pd.DataFrame, x: str, y: str, *, band: bool = True, **look) -> None:
+    """A line with its interval as a band, which does not stretch the axes; nothing where there are no rows."""
     table = table.sort_values(x)
-    ax.plot(table[x], table[y], color=color, **look)
-    ax.fill_between(table[x], table["low"], table["high"], color=color, alpha=0.18, linewidth=0)
+    if table.empty:
+        return
+    ax.plot(table[x], table[y], **look)
+    if band and np.isfinite(table["low"]).any():
+        with same_limits(ax):
+            ax.fill_between(table[x], table["low"], table["high"], color=look["color"], alpha=0.15, linewidth=0)
 
 
-def plain_log_ticks(axis) -> None:
-    """Ticks at 1, 2 and 5 of each decade, written as plain numbers."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+def curves(ax: Axes, table: pd.DataFrame, x: str, y: str, order: Sequence[float], tunings: Sequence[str]) -> None:
+    """A line for each personalisation; the first way of tuning solid with markers and band, the second dotted."""
+    for number, a in enumerate(order):
+        look = PERSONALIZATION[a] | {"markevery": (0.02 * number, 0.15)}
+        for place, tuning in enumerate(tunings):
+            line = table[(table["personalization"] == a) & (table["tuned_on"] == tuning)]
+            curve(ax, line, x, y, band=place == 0, **(look | SECOND if place else look))
+    if not ax.lines:
+        nothing(ax)
+
+
+def tuning_handles(tunings: Sequence[str], titles: dict[str, str]) -> list[Line2D]:
+    """Legend entries that tell ways of tuning apart, where two share a panel."""
+    looks = [{}, SECOND]
+    return [
+        Line2D([], [], **({"color": "#444444"} | look), label=titles[t])
+        for t, look in zip(tunings, looks, strict=False)
+    ]
+
+
+def nothing(ax: Axes) -> None:
+    """Say that a panel is empty because there are no runs for it."""
+    ax.text(0.5, 0.5, "no runs", transform=ax.transAxes, ha="center", va="center", color="#777777")
+
+
+def with_epsilon(rows: int, columns: int, height: float) -> tuple[Figure, np.ndarray]:
+    """Rows of panels and, under them, a low row for epsilon; [rows + 1, columns] axes that share rounds."""
+    figure, axes = plt.subplots(
+        rows + 1,
+        columns,
+        figsize=(11.5, height * rows + 1.9),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        height_ratios=[*[height] * rows, 1.1],
+    )
+    axes[0, 0].xaxis.set_major_locator(MaxNLocator(5))
+    return figure, axes
+
+
+def epsilon(ax: Axes, panel: pd.DataFrame) -> None:
+    """epsilon so far: as the paper accounts (dashed), and where one user is replaced, unamplified (dotted)."""
+    spent = panel[panel["personalization"] > 0].drop_duplicates("rounds").sort_values("rounds")
+    spent = spent[np.isfinite(spent["epsilon"]) & (spent["epsilon"] > 0)]
+    ax.set_xlabel("communication rounds")
+    ax.set_yscale("log")
+    ax.tick_params(axis="y", colors=EPSILON_COLOR)
+    if spent.empty:
+        ax.text(0.5, 0.5, r"$\varepsilon = \infty$", transform=ax.transAxes, ha="center", color=EPSILON_COLOR)
+        return
+    ax.plot(spent["rounds"], spent["epsilon"], "--", color=EPSILON_COLOR)
+    ax.plot(spent["rounds"], spent["epsilon_worst_case"], ":", color=EPSILON_COLOR)
+
+
+def noise_title(ax: Axes, panel: pd.DataFrame, sigma: float) -> None:
+    """The noise of a panel and the epsilon that it ends with."""
+    spent = panel[panel["personalization"] > 0].sort_values("rounds")["epsilon"]
+    final = "" if spent.empty else f", final $\\varepsilon$ = {float(f'{spent.iloc[-1]:.2g}'):g}"
+    ax.set_title(rf"$\sigma$ = {sigma:g}{final}".replace("inf", r"$\infty$"))
+
+
+def epsilon_handles() -> list[Line2D]:
+    """Legend entries of the row of epsilon."""
+    looks = (
+        ("--", r"$\varepsilon$ as the paper accounts"),
+        (":", r"$\varepsilon$, one user replaced, no amplification"),
+    )
+    return [Line2D([], [], color=EPSILON_COLOR, linestyle=style, label=label) for style, label in looks]
+
+
+def percent(axis) -> None:
+    """Ticks of a share, as percent."""
+    axis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+
+
+def plain_log_ticks(axis, subs: Sequence[int] = (1,)) -> None:
+    """Ticks at these multiples of each power of ten, written as plain numbers."""
+    axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())
 
 
-def footer(figure: Figure, facts: Mapping[str, str], *notes: str) -> None:
-    """Source, scale and how to read the figure, under it."""
-    text = (
-        f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, "
-        f"{facts['repetitions']} repetitions; bands are 95 % intervals of the mean over them. " + " ".join(notes)
-    )
-    width = int(figure.get_figwidth() * 17)
-    figure.text(0.01, -0.01, "\n".join(textwrap.wrap(text, width)), fontsize=7.5, color="#444444", va="top")
+def footer(figure: Figure, table: pd.DataFrame, *notes: str) -> None:
+    """Source, scale, repetitions and how to read the figure, under it; a note each begins a line."""
+    facts, counts = table.iloc[0], table["repetitions"].dropna().astype(int)
+    few, many = counts.min(), counts.max()
+    repetitions = f"{few} to {many} repetitions (the runs are not complete)" if few < many else f"{many} repetitions"
+    bands = "bands are 95 % intervals of the mean over them" if many > 1 else "one has no interval"
+    data = f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, {repetitions}; {bands}."
+    width = int(figure.get_figwidth() * 18)
+    lines = [line for note in (data, *notes) if note for line in textwrap.wrap(note, width)]
+    figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)
 
 
 def save(figure: Figure, table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     """PNG, PDF and the numbers behind them as CSV; nothing in them depends on the hour."""
-    folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for kind in ("png", "pdf", "csv")]
-    figure.savefig(paths[0], bbox_inches="tight", metadata={"Software": None})
-    figure.savefig(paths[1], bbox_inches="tight", metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    plt.close(figure)
-    table.to_csv(paths[2], index=False, float_format="%.6g")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        figure.savefig(paths[0], bbox_inches="tight", metadata={"Software": None})
+        figure.savefig(paths[1], bbox_inches="tight", metadata=dict.fromkeys(("CreationDate", "Producer", "Creator")))
+        table.to_csv(paths[2], index=False, float_format="%.6g")
+    finally:
+        plt.close(figure)
     return paths

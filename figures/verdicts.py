@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
+
+from figures.select import half_width
 
 HOLDS, FAILS, UNTESTABLE = "holds", "fails", "not testable at this scale"
 
@@ -37,3 +40,32 @@ class NotTestable(Exception):
 def verdict(outcome: bool, evidence: str) -> Verdict:
     """Holds or fails, as the numbers say."""
     return Verdict(HOLDS if outcome else FAILS, evidence)
+
+
+def require(values, needed, name: str, where: str = "") -> None:
+    """Raise NotTestable where one of the numbers needed is not among the values."""
+    there = np.unique(np.asarray(values, float))
+    missing = [value for value in needed if not np.isclose(there, value).any()]
+    if missing:
+        raise NotTestable(f"no runs with {name} = {', '.join(f'{value:g}' for value in missing)}{where}")
+
+
+def repeated(count: int) -> None:
+    """Raise NotTestable where there are not two repetitions: one tells nothing about chance."""
+    if count < 2:
+        raise NotTestable("one repetition has no interval: two are needed")
+
+
+def spread(values: pd.Series, form: str = ".3g", never: str = "inf") -> str:
+    """Mean over repetitions, its 95 % interval, and the smallest and largest of them.
+
+    Args:
+        values: one per repetition.
+        form: of a number.
+        never: word for an infinite value.
+    """
+    said = [format(value, form) if np.isfinite(value) else never for value in (values.min(), values.max())]
+    if not np.isfinite(values).all():
+        return f"{said[0]} to {said[1]}"
+    mean, half = values.mean(), half_width(values.std(ddof=1), len(values))
+    return f"{mean:{form}} [{mean - half:{form}}, {mean + half:{form}}], {said[0]} to {said[1]}"

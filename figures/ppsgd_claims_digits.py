@@ -1,0 +1,117 @@
+"""How runs on digits by client decide what Bietti et al. 2022 claim of Figures 1c and 2.
+
+A claim must come out the same with the step size chosen on test data, as in the paper, and on held-out data.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from figures import ppsgd_digits as digits
+from figures import select
+from figures.ppsgd_runs import GLOBAL, LOCAL, shown
+from figures.verdicts import FAILS, HOLDS, NotTestable, Verdict, repeated, require, verdict
+
+NEAR_ONE = (0.5, 2.0)  # epsilon
+
+
+def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
+    """Final test accuracy with its interval, and epsilon; index (noise_multiplier, personalization).
+
+    Raises:
+        NotTestable: where local or global learning is missing, or there is one repetition.
+    """
+    runs = shown(runs)
+    runs = runs[runs["rounds"] == runs["num_rounds"]]
+    require(runs["personalization"], [LOCAL, GLOBAL], "a", " at the last round")
+    table = select.tuned_curves(
+        runs,
+        by=["noise_multiplier", "personalization"],
+        value="test_accuracy",
+        best="max",
+        tunings={tuning: digits.TUNINGS[tuning]},
+        carry=["epsilon"],
+    )
+    repeated(table["repetitions"].min())
+    measured = ["test_accuracy", "low", "high"]
+    table[measured] = table[measured].fillna(-np.inf)  # diverged: worse than anything
+    return table.set_index(["noise_multiplier", "personalization"]).sort_index()
+
+
+def _both_tunings(decide: Callable) -> Callable:
+    """A check that must come out the same with the step size chosen on test and on held-out data."""
+
+    def check(runs: pd.DataFrame) -> Verdict:
+        outcomes = {tuning: decide(_final_accuracy(runs, tuning)) for tuning in digits.TUNINGS}
+        evidence = [f"step by {t}: {HOLDS if holds else FAILS}, {e}" for t, (holds, e) in outcomes.items()]
+        return verdict(all(holds for holds, _ in outcomes.values()), "; ".join(evidence))
+
+    check.__doc__ = decide.__doc__
+    return check
+
+
+def _percent(row: pd.Series) -> str:
+    if not np.isfinite(row["test_accuracy"]):
+        return "diverged"
+    return f"{100 * row['test_accuracy']:.2f} % [{100 * row['low']:.2f}, {100 * row['high']:.2f}]"
+
+
+def _sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
+    """The rows of one noise level with a > 0, by a."""
+    rows = table[table.index.get_level_values("noise_multiplier") == sigma].droplevel("noise_multiplier")
+    return rows[rows.index > LOCAL]
+
+
+@_both_tunings
+def without_noise(table: pd.DataFrame):
+    """No noise: global beats local by more than the intervals over repetitions."""
+    local, silent = table.loc[(0.0, LOCAL)], _sharing(table, 0.0)
+    require(silent.index, [GLOBAL], "a", " and sigma = 0")
+    shared, between = silent.loc[GLOBAL], silent.drop(GLOBAL)
+    evidence = f"local {_percent(local)}, global {_percent(shared)}"
+    if len(between):
+        best = between["test_accuracy"].idxmax()
+        evidence += f", for comparison a = {best:g} {_percent(between.loc[best])}"
+    return bool(shared["low"] > local["high"]), evidence
+
+
+@_both_tunings
+def strong_privacy(table: pd.DataFrame):
+    """At the noise whose epsilon is nearest to 1, the best of all a > 0 is below 1."""
+    epsilon = table.loc[table.index.get_level_values("personalization") > LOCAL, "epsilon"]
+    epsilon = epsilon[np.isfinite(epsilon) & (epsilon > 0)].groupby(level="noise_multiplier").mean()
+    if epsilon.empty:
+        raise NotTestable("no runs with noise")
+    sigma = np.log(epsilon).abs().idxmin()
+    if not NEAR_ONE[0] < epsilon[sigma] < NEAR_ONE[1]:
+        raise NotTestable(f"the nearest epsilon to 1 is {epsilon[sigma]:.2g}")
+    rows = _sharing(table, sigma)
+    small, large = rows[rows.index < 1], rows[rows.index >= 1]
+    if small.empty or large.empty:
+        raise NotTestable(f"a below and above 1 are needed at sigma = {sigma:g}")
+    best, other = small["test_accuracy"].idxmax(), large["test_accuracy"].idxmax()
+    return bool(small.loc[best, "test_accuracy"] > large.loc[other, "test_accuracy"]), (
+        f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: a = {best:g} {_percent(small.loc[best])}, "
+        f"best other a = {other:g} {_percent(large.loc[other])}"
+    )
+
+
+@_both_tunings
+def strict_gain(table: pd.DataFrame):
+    """At some finite epsilon, an a in between beats local and global by more than the intervals over repetitions."""
+    local, gains = table.loc[(0.0, LOCAL)], []
+    for sigma in table.index.get_level_values("noise_multiplier").unique():
+        rows = _sharing(table, sigma)
+        between = rows.drop(GLOBAL, errors="ignore")
+        if sigma > 0 and GLOBAL in rows.index and len(between):
+            a = between["low"].idxmax()
+            bar = max(local["high"], rows.loc[GLOBAL, "high"])
+            gains.append((between.loc[a, "low"] - bar, sigma, a, rows.loc[GLOBAL], between.loc[a]))
+    if not gains:
+        raise NotTestable("no noise level has both global learning and an a in between")
+    gain, sigma, a, shared, best = max(gains, key=lambda item: np.nan_to_num(item[0], nan=-np.inf))
+    return bool(gain > 0), (
+        f"largest gap at sigma {sigma:g}, epsilon {best['epsilon']:.3g}: a = {a:g} {_percent(best)}, "
+        f"global {_percent(shared)}, local {_percent(local)}"
+    )

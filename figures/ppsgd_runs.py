@@ -1,0 +1,47 @@
+"""What the figures and claims of Bietti et al. 2022 share: which runs they read, and on which data."""
+
+import math
+
+import pandas as pd
+
+from bench.errors import InputError
+from figures.select import REPETITION
+
+LOCAL, GLOBAL = 0.0, math.inf
+CLIP_NORM = 10.0
+EPSILONS = ["epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"]
+STAND_INS = {
+    "mnist_by_writer": "836 real writers of MNIST stand in for the paper's 1,000 writers of federated EMNIST.",
+    "mnist_by_style": "1,000 pseudo-writers of MNIST, dealt by slant and stroke width, stand in for the paper's 1,000 "
+    "writers of federated EMNIST.",
+}
+
+
+def shown(runs: pd.DataFrame) -> pd.DataFrame:
+    """PPSGD's runs at the clipping norm shown. Local learning has no noise: it stands once, at sigma 0.
+
+    Raises:
+        InputError: where there are none.
+    """
+    ours = runs[(runs["algorithm"] == "PPSGD") & (runs["clip_norm"] == CLIP_NORM)]
+    if ours.empty:
+        name = " ".join(runs["sweep"].unique())
+        raise InputError(
+            f"no run of PPSGD with clip_norm = {CLIP_NORM:g}: run `python -m bench run {name}`, no --where"
+        )
+    local = ours[ours["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
+    once = local.drop_duplicates([*REPETITION, "task", "step_size", "rounds"]).assign(noise_multiplier=0.0)
+    return pd.concat([ours[ours["personalization"] > LOCAL], once], ignore_index=True)
+
+
+def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
+    """The runs of some curves at some noise levels, local learning at each of them."""
+    runs = runs[runs["personalization"].isin(curves) & (runs["rounds"] > 0)]
+    local = runs[runs["personalization"] == LOCAL]
+    shared = runs[(runs["personalization"] > LOCAL) & runs["noise_multiplier"].isin(sigmas)]
+    return pd.concat([shared, *(local.assign(noise_multiplier=sigma) for sigma in sigmas)], ignore_index=True)
+
+
+def stand_in(table: pd.DataFrame) -> str:
+    """A sentence on data that are not the paper's; nothing where they are."""
+    return " ".join(sentence for task, sentence in STAND_INS.items() if task in table["task"].iloc[0].split(", "))
