@@ -51,6 +51,31 @@ def run_keys(trials, seeds):
     return jax.vmap(run_key)(trials, seeds)
 
 
+def _over(function, in_axes, out_axes, size: int):
+    """`jax.vmap` over the first axis of what has axis 0; for size 1 the plain function, which compiles to faster code.
+
+    in_axes and out_axes are pytree prefixes of 0 and None.
+    """
+    if size > 1:
+        return jax.vmap(function, in_axes=in_axes, out_axes=out_axes)
+
+    def each(axes, trees, change):
+        def one(axis, tree):
+            return tree if axis is None else jax.tree.map(change, tree)
+
+        return jax.tree.map(one, axes, trees, is_leaf=lambda axis: axis is None)
+
+    def alone(*args):
+        return each(out_axes, function(*each(in_axes, args, lambda leaf: leaf[0])), lambda leaf: leaf[None])
+
+    return alone
+
+
+def _sizes(keys, hypers) -> tuple[int, int]:
+    """Numbers of seeds and of points."""
+    return keys.shape[0], jax.tree.leaves(hypers)[0].shape[0]
+
+
 def _on_devices(program: Program, function, state_in: bool):
     """The function with its points spread over the program's devices; unchanged for one device."""
     if program.mesh is None:
@@ -62,14 +87,15 @@ def _on_devices(program: Program, function, state_in: bool):
     return jax.shard_map(function, mesh=program.mesh, in_specs=specs, out_specs=(state, metrics), check_vma=False)
 
 
-def _metrics(program: Program, task: Task, hypers, state):
+def _metrics(program: Program, task: Task, keys, hypers, state):
     """The task's metrics at [seed, point]."""
+    num_seeds, num_points = _sizes(keys, hypers)
 
     def one(hyper, state):
         return task.metrics(program.algorithm(task, hyper).params(state), task)
 
-    over_points = jax.vmap(one, in_axes=(0, OVER_POINTS))
-    return jax.vmap(over_points, in_axes=(None, State(0, 0)))(hypers, state)
+    over_points = _over(one, (0, OVER_POINTS), 0, num_points)
+    return _over(over_points, (None, State(0, 0)), 0, num_seeds)(hypers, state)
 
 
 @partial(jax.jit, static_argnames="program")
@@ -80,9 +106,10 @@ def start(task: Task, keys, hypers, *, program: Program):
         def one(key, hyper):
             return program.algorithm(task, hyper).init(jax.random.fold_in(key, START))
 
-        over_points = jax.vmap(one, in_axes=(None, 0), out_axes=OVER_POINTS)
-        state = jax.vmap(over_points, in_axes=(0, None))(keys, hypers)
-        return state, _metrics(program, task, hypers, state)
+        num_seeds, num_points = _sizes(keys, hypers)
+        over_points = _over(one, (None, 0), OVER_POINTS, num_points)
+        state = _over(over_points, (0, None), State(0, 0), num_seeds)(keys, hypers)
+        return state, _metrics(program, task, keys, hypers, state)
 
     return _on_devices(program, body, state_in=False)(task, keys, hypers)
 
@@ -95,8 +122,9 @@ def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
         def one(key, hyper, state):
             return program.algorithm(task, hyper).round(key, state)
 
-        over_points = jax.vmap(one, in_axes=(None, 0, OVER_POINTS), out_axes=(OVER_POINTS, 0))
-        over_seeds = jax.vmap(over_points, in_axes=(0, None, State(0, 0)), out_axes=(State(0, 0), 0))
+        num_seeds, num_points = _sizes(keys, hypers)
+        over_points = _over(one, (None, 0, OVER_POINTS), (OVER_POINTS, 0), num_points)
+        over_seeds = _over(over_points, (0, None, State(0, 0)), (State(0, 0), 0), num_seeds)
 
         def one_round(state, t):
             at_t = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, ROUNDS), t))(keys)
@@ -104,7 +132,7 @@ def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
 
         state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
         means = jax.tree.map(lambda leaf: leaf.mean(0), info)
-        return state, _metrics(program, task, hypers, state) | means
+        return state, _metrics(program, task, keys, hypers, state) | means
 
     return _on_devices(program, body, state_in=True)(task, keys, hypers, state, first_round)
 
