@@ -12,14 +12,14 @@ def exit_status(app: typer.Typer) -> int:
     try:
         code = app(standalone_mode=False) or 0  # of a command that ended with typer.Exit
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return 2
     except typer.TyperException as error:
         message = error.format_message()
         if type(error).__name__ == "NoArgsIsHelpError":
             print(message)
             return 0
-        print(f"error: {' '.join(message.split())}", file=sys.stderr)
+        print(f"error: {message}", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, typer.Abort):
         code = 130
