@@ -50,6 +50,8 @@ WRONG = [
     (["run", "tiny", "--where", "__import__('os').abort()"], "is no comparison of a column"),
     (["run", "tiny", "--data-dir", "/nowhere"], "--data-dir /nowhere is not a folder"),
     (["run", "tiny", "--sede", "1"], "No such option: --sede"),
+    (["run", "tiny", "--two\nlines", "1"], "No such option: --two"),
+    (["run", "tiny", "--data-dir", "two\nlines"], "--data-dir two lines is not a folder"),
     (["epsilon", "--steps", "10"], "Missing option"),
     (["epsilon", "--noise-multiplier", "x", "--steps", "1", "--delta", "0.1"], "--noise-multiplier"),
 ]

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parent.parent
 MAY_IMPORT = {
     "bench": [],
     "bench.errors": [],
+    "bench.cli": ["bench.errors"],
     "bench.reference": ["bench.reference"],
     "bench.kernels": ["bench.kernels", "bench.errors"],
     "bench.privacy": ["bench.privacy", "bench.errors"],
@@ -38,6 +39,7 @@ MAY_IMPORT = {
     "bench.__main__": ["bench", "figures"],
     "bench.catalog": ["bench", "figures"],
     "bench.perf": ["bench"],
+    "figures.__main__": ["figures", "bench.sweeps.store", "bench.errors", "bench.cli"],
 }
 PROGRAMS = ("bench.__main__", "bench.catalog", "bench.perf", "figures.__main__")
 PAPERS = {"ppsgd", "isrl", "pfl", "p2p"}

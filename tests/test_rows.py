@@ -46,7 +46,7 @@ def queue_task(trial: int) -> Task:
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
+def table(tmp_path_factory, quick_compilation):
     """PPSGD with a label, without noise, with some, and without personalisation."""
     use_compilation_cache()
     points = pd.DataFrame(hypers()).assign(**dict(STATIC), panel="left")
@@ -54,7 +54,7 @@ def table(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def queued(tmp_path_factory):
+def queued(tmp_path_factory, quick_compilation):
     points = grid(step_size=0.1, personalization=[0.0, 1.0], noise_multiplier=[2.0], num_epochs=[1, 2], **QUEUE)
     return run(private_sgd(points=points, tasks={"stored": queue_task}, eval_every=2), tmp_path_factory.mktemp("rows"))
 
@@ -154,10 +154,10 @@ def test_rounds_with_an_empty_queue_release_nothing(queued):
 
 def test_releases_are_counted_from_the_share_of_rounds_that_released():
     rounds = np.array([0, 500, 1000, 1500])
-    share = np.array([np.nan, 1.0, 123 / 500, 0.0], np.float32)
-    counts = rows._released(np.tile(share, (2, 3, 1)), rounds, (3, 2, 4))
-    assert counts.shape == (3, 2, 4)
-    assert (counts == [0, 500, 623, 623]).all()
+    share = np.array([[[np.nan, 1, 123 / 500, 0], [np.nan, 1, 1, 1]], [[np.nan, 0, 0, 1 / 500], [np.nan, 0, 0, 0]]])
+    counts = rows._released(share.astype(np.float32), rounds, (2, 2, 4))  # of [run, point], to [point, run]
+    assert counts[0].tolist() == [[0, 500, 623, 623], [0, 0, 0, 1]]
+    assert counts[1].tolist() == [[0, 500, 1000, 1500], [0, 0, 0, 0]]
     assert (rows._released(None, rounds, (3, 2, 4)) == rounds).all()
 
 

@@ -226,12 +226,13 @@ def test_dying_while_stale_rows_are_sorted_out_doubles_nothing(tmp_path, monkeyp
     assert number > 3
 
 
-def out_of_memory(monkeypatch, error, fits):
-    """Calls of more runs at once than fit fail, in the middle of their rounds."""
-    original = engine.run_chunk
+def out_of_memory(monkeypatch, error, fits, after=0):
+    """Calls of more runs at once than fit fail, in the middle of their rounds; the first `after` calls do not."""
+    original, left = engine.run_chunk, [after]
 
     def failing(program, step, task, keys, hypers, *, on_block, **options):
-        if len(hypers["step_size"]) * len(keys) > fits:
+        left[0] -= 1
+        if left[0] < 0 and len(hypers["step_size"]) * len(keys) > fits:
             on_block(program.num_rounds)
             raise error
         return original(program, step, task, keys, hypers, on_block=on_block, **options)
@@ -260,6 +261,12 @@ def test_out_of_memory_means_a_smaller_chunk_and_the_same_rows(tmp_path, monkeyp
     assert "out of memory with 5 points x 2 seeds at a time: going on with fewer" in said
     assert said.count("out of memory with 5 points x") == 2
     assert done[-1] == max(done) == 1.0
+
+
+def test_memory_that_runs_out_later_leaves_what_was_finished_as_it_is(tmp_path, monkeypatch, undisturbed, calls):
+    out_of_memory(monkeypatch, MemoryError(), fits=1, after=3)
+    assert_same_rows(run(walks(), tmp_path, most=2), undisturbed)
+    assert calls == [(2, 1), (2, 1), (2, 1), (1, 1), (1, 1)]
 
 
 def test_not_even_one_point_fits(tmp_path, monkeypatch):
