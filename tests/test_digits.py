@@ -11,6 +11,8 @@ from bench.data.dataset import Found
 from bench.errors import InputError
 from bench.models.additive import Additive
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 PIXELS = 784
 
 

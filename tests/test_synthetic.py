@@ -9,6 +9,8 @@ from scipy import stats
 from bench.data.synthetic import synthetic
 from bench.models.additive import Additive
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 N, D = 30, 12
 
 
@@ -35,7 +37,7 @@ def test_theta_0_has_standard_deviation_10():
 def test_inputs_have_variance_1_over_k_and_labels_the_noise_that_was_asked_for():
     task = task_of(label_noise=0.3, batch_size=4)
     clients = jnp.array([4, 17])
-    x, y = jax.vmap(lambda key: task.sample(key, task, clients, 4))(jax.random.split(jax.random.key(0), 3000))
+    x, y = jax.vmap(lambda key: task.sample(key, task, clients, 4))(jax.random.split(jax.random.key(0), 1000))
     x, y = np.asarray(x), np.asarray(y)
     covariance = np.cov(x.reshape(-1, D).T)
     scale = 1 / np.sqrt(np.arange(1, D + 1))
@@ -76,7 +78,7 @@ def test_the_risk_is_the_expected_squared_error_beyond_the_label_noise():
     """E (prediction - y)^2 = d * excess_risk + tau^2, by drawing; validation_loss is half of it on a fixed draw."""
     task = task_of(label_noise=0.5, batch_size=200)
     w = task.evaluation["truth"][0] + 0.3
-    x, y = task.sample(jax.random.key(0), task, None, 1000)
+    x, y = task.sample(jax.random.key(0), task, None, 500)
     squared = np.square(np.einsum("nmd,d->nm", x, w) - np.asarray(y))
     metrics = task.metrics(w, task)
     expected = D * float(metrics["excess_risk"]) + 0.25

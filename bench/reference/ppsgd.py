@@ -162,7 +162,7 @@ def algorithm_1(
         new_theta, total = theta.copy(), np.zeros(w.shape)
         for i in range(N):
             x, y = xi[i]
-            g = sum(example_gradient(w, theta[i], x[k], y[k]) for k in range(len(x))) / len(x)
+            g = np.mean([example_gradient(w, theta[i], x[k], y[k]) for k in range(len(x))], axis=0)
             new_theta[i] = theta[i] - eta / N * g  # line 7
             total += clip(g, clip_norm)  # lines 8 and 9
         zeta = sigma_zeta * normal
@@ -210,7 +210,7 @@ def algorithm_2(
             if not b[i]:
                 continue
             x, y = xi[i]
-            g = sum(example_gradient(w, theta[i], x[k], y[k]) for k in range(sizes[i]))
+            g = np.sum([example_gradient(w, theta[i], x[k], y[k]) for k in range(sizes[i])], axis=0)
             if average_users:
                 g = g / sizes[i]
             new_theta[i] = theta[i] - eta / scale * g  # line 8
