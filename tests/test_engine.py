@@ -76,26 +76,48 @@ def test_seeds_at_once_and_one_at_a_time_agree(whole):
 
 
 TWO_DEVICES = """
-import jax, numpy as np
-from tiny_sweeps import COLUMNS, private_sgd, run
-from pathlib import Path
 import sys
-assert len(jax.devices()) == 2
-both = run(private_sgd(), Path(sys.argv[1]), most=5)
-one = run(private_sgd(), Path(sys.argv[2]), devices=jax.devices()[:1])
+from pathlib import Path
+import jax, numpy as np
+from bench.errors import InputError
+from bench.sweeps import engine
+from tiny_sweeps import COLUMNS, TASK, private_sgd, run, walk, walks
+out = Path(sys.argv[1])
+devices = jax.devices()
+assert len(devices) == 2
+both = run(private_sgd(), out / "two", most=5)
+one = run(private_sgd(), out / "one", devices=devices[:1])
 assert list(both["points_per_chunk"].unique()) == [6], both["points_per_chunk"].unique()
 assert (both["point"] == one["point"]).all() and len(one) == 12 * 2 * 5
 for name in COLUMNS:
     np.testing.assert_allclose(both[name], one[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+# Each device holds the data and half of the points: together they need what two programs of half the points need.
+mesh = jax.sharding.Mesh(np.array(devices), ("points",))
+columns = {name: np.ones(400) for name in ("step_size", "noise_multiplier")}
+half = {name: column[:200] for name, column in columns.items()}
+peak = engine.plan(engine.Program(walk, (), 5, mesh), TASK(0), 1, columns, budget=1e9).peak_bytes
+assert 1.8 < peak / engine.plan(engine.Program(walk, (), 5), TASK(0), 1, half, budget=1e9).peak_bytes < 2.2
+
+def full(*_, **__):
+    raise MemoryError
+
+engine.run_chunk = full  # a chunk cannot be smaller than a point a device
+try:
+    run(walks(), out / "full")
+except InputError as error:
+    assert "needs more memory than there is" in str(error)
+else:
+    raise AssertionError("went on without memory")
 """
 
 
 def test_two_devices_agree_with_one(tmp_path, monkeypatch):
-    """At most 5 points a chunk become 6, 3 a device; 12 points are no multiple of 5."""
+    """At most 5 points a chunk become 6, 3 a device; 12 points are no multiple of 5. Memory is counted on both."""
     monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
     monkeypatch.setenv("PYTHONPATH", "tests:.")
-    script = [sys.executable, "-c", TWO_DEVICES, str(tmp_path / "two"), str(tmp_path / "one")]
-    done = subprocess.run(script, capture_output=True, text=True)
+    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # compiles in half the time
+    done = subprocess.run([sys.executable, "-c", TWO_DEVICES, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
