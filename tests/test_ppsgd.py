@@ -258,7 +258,6 @@ def test_sampler_poisson_is_algorithm_2_with_sums_and_3_with_means(make, local, 
     assert 0 < np.mean(info["clipped"]) < 1
 
 
-@pytest.mark.xfail(run=False, reason="init puts the variables into themselves")
 @pytest.mark.parametrize("local", ["dense", "dual"])
 def test_average_is_the_mean_of_the_iterates_before_the_last(local):
     args = dict(sampler="fixed", num_sampled=3, batch_size=2, local=local, average=True)

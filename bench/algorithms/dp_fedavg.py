@@ -76,7 +76,7 @@ def dp_fedavg(
         w = jax.tree.map(lambda z, g, n: z - server_step_size * (g + std * n) / drawn.divisor, w, total, noise)
         info = {
             "released": drawn.released.astype(jnp.float32),
-            "clipped": jnp.sum(norms > clip_norm) / jnp.maximum(drawn.count, 1),
+            "clipped": jnp.sum(norms > clip_norm, dtype=jnp.float32) / jnp.maximum(drawn.count, 1.0),
         }
         return State(schedule, w), info
 
@@ -94,9 +94,9 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, **args) -> di
     )
 
 
-def check(task: Task, *, num_sampled: int, batch_size: int, sampler: str, **_) -> None:
+def check(task: Task, **args) -> None:
     """Refuse values that do not go together, before anything is compiled."""
-    check_participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler)
+    check_participation(task, **args)
 
 
 METHOD = Method(dp_fedavg, releases, version=1, check=check)

@@ -3,6 +3,7 @@
 Everything here depends on the key and the data alone, never on a hyper-parameter that a sweep varies.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -57,13 +58,13 @@ def participation(
             remainder is not used), and Q random users with blocks left use one each.
         num_epochs: passes, read by "queue" only.
         reduce: "mean" or "sum" of a user's example gradients. The divisor is the number of users that take
-            part ("queue"), else its expectation q N, times the mean minibatch size for "sum".
+            part ("queue") or its expectation q N (else), times their mean minibatch size for "sum".
     """
     num_clients = task.num_clients
     rate = num_sampled / num_clients
     sizes = jnp.minimum(task.num_examples, batch_size)
     num_blocks = task.num_examples // batch_size
-    expected = rate * (jnp.sum(sizes) if reduce == "sum" else num_clients)
+    expected = rate * (jnp.sum(sizes, dtype=jnp.float32) if reduce == "sum" else num_clients)
 
     def init(key):
         if sampler != "queue":
@@ -104,10 +105,10 @@ def participation(
         rows, examples, real = examples_of(key_examples, clients, blocks)
         weight = (real & present[:, None]).astype(jnp.float32)
         if reduce == "mean":
-            weight = weight / jnp.maximum(jnp.sum(real, axis=1, keepdims=True), 1)
-        count = jnp.sum(present)
+            weight = weight / jnp.maximum(jnp.sum(real, axis=1, keepdims=True, dtype=jnp.float32), 1.0)
+        count = jnp.sum(present, dtype=jnp.float32)
         queued = sampler == "queue"
-        divisor = jnp.maximum(count, 1) if queued else expected
+        divisor = jnp.maximum(count, 1.0) * (batch_size if reduce == "sum" else 1) if queued else expected
         released = count > 0 if queued else jnp.ones((), bool)
         return Draw(Batch(clients, rows, examples, weight), divisor, count, released), schedule
 
@@ -157,8 +158,17 @@ def claims(
     )
 
 
-def check_participation(task: Task, *, num_sampled: int, batch_size: int, sampler: str) -> None:
-    """Refuse values that do not go together, before anything is compiled.
+def check_participation(
+    task: Task,
+    *,
+    num_sampled: int,
+    batch_size: int,
+    sampler: str,
+    clip_norm: float,
+    noise_multiplier: float,
+    **_,
+) -> None:
+    """Refuse values of a private user-level method that do not go together, before anything is compiled.
 
     Raises:
         InputError: naming the value and what to do.
@@ -176,4 +186,9 @@ def check_participation(task: Task, *, num_sampled: int, batch_size: int, sample
     if task.train is not None and batch_size > _capacity(task):
         raise InputError(
             f"batch_size is {batch_size}, more than any client of {task.name} has: use at most {_capacity(task)}"
+        )
+    if noise_multiplier > 0 and math.isinf(clip_norm):
+        raise InputError(
+            f"noise_multiplier is {noise_multiplier:g} with clip_norm inf: noise has no scale without clipping, "
+            "give a finite clip_norm, or noise_multiplier 0"
         )

@@ -85,7 +85,7 @@ def ppsgd(
         variables = {"w": task.init_params, "local": form.init()}
         if average:
             schedule["t"] = jnp.zeros(())
-            variables["mean"] = variables
+            variables["mean"] = dict(variables)
         return State(schedule, variables)
 
     def one_round(key, state):
@@ -108,7 +108,7 @@ def ppsgd(
             schedule, moved = schedule | {"t": t + 1}, moved | {"mean": mean}
         info = {
             "released": drawn.released.astype(jnp.float32),
-            "clipped": jnp.sum(norms > clip_norm) / jnp.maximum(drawn.count, 1),
+            "clipped": jnp.sum(norms > clip_norm, dtype=jnp.float32) / jnp.maximum(drawn.count, 1.0),
         }
         return State(schedule, moved), info
 
@@ -134,9 +134,9 @@ def releases(task: Task, *, delta: float, personalization: float, noise_multipli
     )
 
 
-def check(task: Task, *, local: str, num_sampled: int, batch_size: int, sampler: str, reduce: str, **_) -> None:
+def check(task: Task, *, local: str, reduce: str, **args) -> None:
     """Refuse values that do not go together, before anything is compiled."""
-    check_participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler)
+    check_participation(task, **args)
     for kind, value, known in (("form of local models", local, ("dense", "dual")), ("way to reduce", reduce, REDUCE)):
         if value not in known:
             raise unknown_name(kind, value, known)

@@ -110,7 +110,7 @@ def linear_task(digits: Digits, *, name: str, source: str, checksum: str, batch_
         num_examples=sizes,
         train=(pixels, jax.nn.one_hot(labels, NUM_CLASSES) - 0.1),
         evaluation={"test": stack(digits.test), "validation": stack(validation)},
-        gram=jnp.einsum("nid,njd->nij", pixels, pixels),
+        gram=jnp.einsum("nid,njd->nij", pixels, pixels, precision="highest"),
         loss=squared_loss,
         metrics=accuracy,
         name=name,
