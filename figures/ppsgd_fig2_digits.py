@@ -94,7 +94,7 @@ def _panel(silent, ax, panel: pd.DataFrame) -> None:
     for a in style.present(panel, "personalization", CURVES):
         line, look = panel[panel["personalization"] == a], style.PERSONALIZATION[a]
         if a == ppsgd_runs.LOCAL:
-            for one in (silent, ax):
+            for one in (silent, ax) if np.isfinite(line["test_accuracy"].iloc[0]) else ():
                 one.axhline(line["test_accuracy"].iloc[0], color=look["color"])
                 with style.same_limits(one):
                     one.axhspan(line["low"].iloc[0], line["high"].iloc[0], color=look["color"], alpha=0.15, linewidth=0)
@@ -103,7 +103,7 @@ def _panel(silent, ax, panel: pd.DataFrame) -> None:
         for value in line.loc[np.isinf(line["epsilon"]), "test_accuracy"]:
             silent.plot([0], [value], **look)
     if not ax.lines[1:]:
-        style.nothing(ax)
+        style.nothing(ax, panel)
     ax.set_xscale("log")
     ax.set_xlim(*AXIS)
     style.plain_log_ticks(ax.xaxis)

@@ -35,11 +35,18 @@ def shown(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
-    """The runs of some curves at some noise levels, local learning at each of them."""
+    """The runs of some curves at some noise levels, local learning at each of them.
+
+    Raises:
+        InputError: where there are none.
+    """
     runs = runs[runs["personalization"].isin(curves) & (runs["rounds"] > 0)]
     local = runs[runs["personalization"] == LOCAL]
     shared = runs[(runs["personalization"] > LOCAL) & runs["noise_multiplier"].isin(sigmas)]
-    return pd.concat([shared, *(local.assign(noise_multiplier=sigma) for sigma in sigmas)], ignore_index=True)
+    out = pd.concat([shared, *(local.assign(noise_multiplier=sigma) for sigma in sigmas)], ignore_index=True)
+    if out.empty:
+        raise InputError("no run of the curves and noise levels shown: run the sweep without --where")
+    return out
 
 
 def stand_in(table: pd.DataFrame) -> str:

@@ -91,9 +91,9 @@ def same_limits(ax: Axes) -> Iterator[None]:
 
 
 def curve(ax: Axes, table: pd.DataFrame, x: str, y: str, *, band: bool = True, **look) -> None:
-    """A line with its interval as a band, which does not stretch the axes; nothing where there are no rows."""
+    """A line with its interval as a band, which does not stretch the axes; nothing where there is no value."""
     table = table.sort_values(x)
-    if table.empty:
+    if not np.isfinite(table[y]).any():
         return
     ax.plot(table[x], table[y], **look)
     if band and np.isfinite(table["low"]).any():
@@ -109,7 +109,7 @@ def curves(ax: Axes, table: pd.DataFrame, x: str, y: str, order: Sequence[float]
             line = table[(table["personalization"] == a) & (table["tuned_on"] == tuning)]
             curve(ax, line, x, y, band=place == 0, **(look | SECOND if place else look))
     if not ax.lines:
-        nothing(ax)
+        nothing(ax, table)
 
 
 def tuning_handles(tunings: Sequence[str], titles: dict[str, str]) -> list[Line2D]:
@@ -121,9 +121,17 @@ def tuning_handles(tunings: Sequence[str], titles: dict[str, str]) -> list[Line2
     ]
 
 
-def nothing(ax: Axes) -> None:
-    """Say that a panel is empty because there are no runs for it."""
-    ax.text(0.5, 0.5, "no runs", transform=ax.transAxes, ha="center", va="center", color="#777777")
+def nothing(ax: Axes, table: pd.DataFrame) -> None:
+    """Say why a panel is empty: there are no rows for it, or all of them diverged."""
+    ax.text(
+        0.5,
+        0.5,
+        "no runs" if table.empty else "all runs diverged",
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+        color="#777777",
+    )
 
 
 def with_epsilon(rows: int, columns: int, height: float) -> tuple[Figure, np.ndarray]:
@@ -188,8 +196,10 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str) -> None:
     facts, counts = table.iloc[0], table["repetitions"].dropna().astype(int)
     few, many = counts.min(), counts.max()
     repetitions = f"{few} to {many} repetitions (the runs are not complete)" if few < many else f"{many} repetitions"
-    bands = "bands are 95 % intervals of the mean over them" if many > 1 else "one has no interval"
-    data = f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, {repetitions}; {bands}."
+    bands = (
+        f"{repetitions}; bands are 95 % intervals of the mean over them" if many > 1 else "1 repetition, no intervals"
+    )
+    data = f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, {bands}."
     width = int(figure.get_figwidth() * 18)
     lines = [line for note in (data, *notes) if note for line in textwrap.wrap(note, width)]
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)
