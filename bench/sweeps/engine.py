@@ -153,10 +153,13 @@ def _pad(hypers: Mapping[str, np.ndarray], length: int) -> dict:
     }
 
 
-def _abstract_state(program: Program, task: Task, keys, hypers):
-    """The shapes of the state for these points; refuses a method whose schedule is not the same for all of them."""
+def _abstract(program: Program, task: Task, num_seeds: int, names, num_points: int):
+    """The shapes of keys, points and state; refuses a method whose schedule is not the same for all points."""
+    seeds = jax.ShapeDtypeStruct((num_seeds,), jnp.int32)
+    keys = jax.eval_shape(run_keys, seeds, seeds)
+    hypers = {name: jax.ShapeDtypeStruct((num_points,), jnp.float32) for name in names}
     try:
-        return jax.eval_shape(partial(start, program=program), task, keys, hypers)[0]
+        return keys, hypers, jax.eval_shape(partial(start, program=program), task, keys, hypers)[0]
     except ValueError as error:
         raise _schedule_error(program, error) from error
 
@@ -170,12 +173,11 @@ def _schedule_error(program: Program, error: ValueError) -> ValueError:
     )
 
 
-def _peak(program: Program, task: Task, keys, hypers, chunk: int):
-    """The compiled step for `chunk` points and its peak memory on all devices together."""
-    padded = _pad({name: column[:1] for name, column in hypers.items()}, chunk)
-    state = _abstract_state(program, task, keys, padded)
+def _peak(program: Program, task: Task, keys, hypers, state):
+    """The compiled step for these shapes, and its peak memory on all devices together."""
     try:
-        step = advance.lower(task, keys, padded, state, jnp.int32(0), program=program).compile()
+        first_round = jax.ShapeDtypeStruct((), jnp.int32)
+        step = advance.lower(task, keys, hypers, state, first_round, program=program).compile()
     except ValueError as error:
         raise _schedule_error(program, error) from error
     memory = step.memory_analysis()
@@ -193,19 +195,18 @@ def plan(program: Program, task: Task, num_seeds: int, hypers, *, budget: float,
     The compiler's own figure decides; where it is too large the chunk is halved and compiled again.
     """
     devices = _num_devices(program)
-    seeds = jnp.arange(num_seeds)
-    keys = jax.eval_shape(run_keys, seeds, seeds)
     num_points = len(next(iter(hypers.values())))
-    one = _pad({name: column[:1] for name, column in hypers.items()}, devices)
-    state = _abstract_state(program, task, keys, one)
-    bytes_each = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state.variables)) / devices
-    chunk = min(num_points, most or num_points, max(1, int(budget / max(bytes_each, 1))))
+    chunk = -(-min(num_points, most or num_points) // devices) * devices
     while True:
-        chunk = -(-chunk // devices) * devices
-        step, peak = _peak(program, task, keys, hypers, chunk)
-        if peak <= budget or chunk <= devices:
-            return Plan(chunk, peak, step)
-        chunk = max(devices, min(chunk // 2, int(chunk * budget / peak)))
+        shapes = _abstract(program, task, num_seeds, hypers, chunk)
+        held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes[-1].variables))
+        if held > budget and chunk > devices:  # too large for certain: not worth compiling
+            peak = held
+        else:
+            step, peak = _peak(program, task, *shapes)
+            if peak <= budget or chunk <= devices:
+                return Plan(chunk, peak, step)
+        chunk = max(1, min(chunk // 2, int(chunk * budget / peak)) // devices) * devices
 
 
 def run_chunk(program: Program, step, task: Task, keys, hypers, *, num_evals: int, chunk: int, on_block=None):

@@ -32,7 +32,7 @@ def use_compilation_cache() -> None:
     """Keep compiled programs on disk, unless the user has chosen a place already."""
     if not jax.config.jax_compilation_cache_dir:
         jax.config.update("jax_compilation_cache_dir", str(cache_dir()))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
 
 
 def memory_budget() -> float:
