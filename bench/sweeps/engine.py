@@ -91,8 +91,11 @@ def _metrics(program: Program, task: Task, keys, hypers, state):
     """The task's metrics at [seed, point]."""
     num_seeds, num_points = _sizes(keys, hypers)
 
+    metrics = task.metrics
+    assert metrics is not None, f"task {task.name} has no metrics"
+
     def one(hyper, state):
-        return task.metrics(program.algorithm(task, hyper).params(state), task)
+        return metrics(program.algorithm(task, hyper).params(state), task)
 
     over_points = _over(one, (0, OVER_POINTS), 0, num_points)
     return _over(over_points, (None, State(0, 0)), 0, num_seeds)(hypers, state)
@@ -181,6 +184,8 @@ def _peak(program: Program, task: Task, keys, hypers, state):
     except ValueError as error:
         raise _schedule_error(program, error) from error
     memory = step.memory_analysis()
+    if memory is None:  # a backend that does not say
+        return step, 0
     peak = memory.argument_size_in_bytes + memory.temp_size_in_bytes + memory.output_size_in_bytes
     return step, (peak - memory.alias_size_in_bytes) * _num_devices(program)
 

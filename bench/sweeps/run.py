@@ -30,7 +30,7 @@ def cache_dir() -> Path:
 
 def use_compilation_cache() -> None:
     """Keep compiled programs on disk, unless the user has chosen a place already."""
-    if not jax.config.jax_compilation_cache_dir:
+    if not jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
         jax.config.update("jax_compilation_cache_dir", str(cache_dir()))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
 
@@ -79,7 +79,7 @@ class _Runner:
         program = engine.Program(first.method.make, first.static, eval_every, self.mesh)
         most = self.limits.get((program, len(runs)), self.most or len(points))
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
-        plan = None
+        plan, compile_s = None, 0.0
         if len(runs) == 1 or most >= len(points):
             plan, compile_s = self.plan(program, task, len(runs), hypers, most)
         if plan is None or (len(runs) > 1 and plan.chunk < len(points)):

@@ -114,7 +114,7 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
     for name, entry in sweep.entries.items():
         points = entry.points
         for column in points.columns.intersection(list(keep)):
-            points = points[points[column].isin(keep[column])]
+            points = points.loc[points[column].isin(keep[column])]
         if len(points):
             changed = {column: value for column, value in columns.items() if column in points}
             points = points.assign(**changed).drop_duplicates(ignore_index=True)
@@ -205,6 +205,6 @@ def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in (dict(point) | out).items():
         if name in RANGES:
             test, words = RANGES[name]
-            if not (isinstance(value, int | float | np.number) and not math.isnan(value) and test(value)):
+            if not (isinstance(value, int | float | np.number) and not math.isnan(value) and test(float(value))):
                 raise InputError(f"{name} is {value}: it must be {words}")
     return out

@@ -187,7 +187,9 @@ class Store:
                 )
                 if not current.any():
                     continue
-                self._write_part(_parquet(place).filter(pc.field("point").isin(list(valid))))
+                table = read_part(place)
+                assert table is not None, f"{place} was readable a moment ago"
+                self._write_part(table.filter(pc.field("point").isin(list(valid))))
             found.append(runs[current])
             schemas.append(schema)
         self._name_columns(schemas)
@@ -205,13 +207,14 @@ class Store:
             path.unlink(missing_ok=True)
             return
         try:
-            self._schema = pa.unify_schemas(schemas, promote_options="permissive")
+            schema = pa.unify_schemas(schemas, promote_options="permissive")
         except pa.ArrowTypeError as error:
             text = str(error).splitlines()[0]
             raise InputError(f"a column of {self.folder} is of two kinds ({text}): give it one") from None
         there = _parquet(path) if path.exists() else None
-        if there is None or there.schema != self._schema:
-            _write(path, self._schema.empty_table())
+        if there is None or there.schema != schema:
+            _write(path, schema.empty_table())
+        self._schema = schema
 
     def _write_part(self, table: pa.Table) -> Path:
         """Write a part; its name follows from the runs in it."""
