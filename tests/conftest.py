@@ -19,6 +19,9 @@ def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
 
 
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+
 def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error")
 

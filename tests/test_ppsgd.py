@@ -47,7 +47,7 @@ def fresh(key, task, clients, batch_size):
     """Examples of a stream whose clients differ in scale; y is one number."""
     ids = jnp.arange(task.num_clients) if clients is None else clients
     key_x, key_y = jax.random.split(key)
-    x = jax.random.normal(key_x, (ids.shape[0], batch_size, D)) * (0.3 + 0.25 * ids[:, None, None])
+    x = jax.random.normal(key_x, (ids.shape[0], batch_size, D)) * (0.3 + 0.25 * ids.astype(jnp.float32)[:, None, None])
     return x, jnp.sum(x, axis=-1) + jax.random.normal(key_y, x.shape[:2])
 
 
