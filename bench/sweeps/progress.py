@@ -38,7 +38,7 @@ class Meter:
 
     def say(self, text: str) -> None:
         """A line above the bar."""
-        self.console.print(text, highlight=False, markup=False)
+        self.console.print(text, highlight=False, markup=False, emoji=False)
 
     def add(self, units: int) -> None:
         """Units done since the last call."""
