@@ -1,5 +1,6 @@
 """Running a sweep: what is missing and nothing else, in any pieces, with the same rows at the end."""
 
+import dataclasses
 import time
 from functools import partial
 
@@ -7,16 +8,13 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_sweeps import EVERY, ROUNDS, TASK, WALK, run, table, walks
+from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, WALK, assert_same_rows, run, table, walks
 
 from bench.errors import InputError
 from bench.sweeps import engine, store
 from bench.sweeps import run as running
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, grid, on_task, select
-
-KEY = ["point", "trial", "seed", "rounds"]
-RESULT = [*KEY, "step_size", "excess_risk", "validation_loss", "epsilon"]
 
 
 @pytest.fixture(autouse=True)
@@ -36,11 +34,6 @@ def calls(monkeypatch):
 def undisturbed(tmp_path_factory):
     """The sweep of walks, run in one go."""
     return run(walks(), tmp_path_factory.mktemp("undisturbed"))
-
-
-def assert_same_rows(here, there):
-    pd.testing.assert_frame_equal(here[RESULT], there[RESULT], rtol=1e-6)
-    assert not here.duplicated(KEY).any()
 
 
 def test_one_row_per_run_and_evaluation(undisturbed):
@@ -123,8 +116,6 @@ def test_a_damaged_part_is_redone(tmp_path, undisturbed, capsys, calls):
 
 def relabelled(**changes):
     """The task with other static fields."""
-    import dataclasses
-
     return {"synthetic": lambda trial: dataclasses.replace(TASK(trial), **changes)}
 
 
@@ -284,6 +275,15 @@ def test_other_errors_of_the_device_are_not_taken_for_lack_of_memory(tmp_path, m
 def test_the_budget_decides_the_chunk(tmp_path, undisturbed, calls):
     assert_same_rows(run(walks(), tmp_path, budget=1.0), undisturbed)
     assert calls == [(1, 1)] * 8
+
+
+def test_a_line_of_progress_is_written_as_it_is(capsys):
+    with running.Meter("x", 10) as meter:
+        meter.say("/data/:bomb:/[bold]results")
+        meter.add(10)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "/data/:bomb:/[bold]results"
+    assert said[1].startswith("x: 100 %, ")
 
 
 def test_two_methods_in_one_sweep_are_one_table(tmp_path):

@@ -19,6 +19,7 @@ TASK = partial(synthetic, num_clients=12, num_features=6)
 ROUNDS, EVERY = 20, 5
 STATIC = (("batch_size", 3), ("num_sampled", 4), ("sampler", "fixed"))
 _steps: dict[tuple, object] = {}  # compiled, of `train`
+KEY = ["point", "trial", "seed", "rounds"]
 COLUMNS = ["excess_risk", "validation_loss", "clipped"]
 
 
@@ -65,13 +66,20 @@ def sweep_of(entries, **fields) -> Sweep:
 def table(folder) -> pd.DataFrame:
     """What pandas alone reads from a folder of results, in an order of its own."""
     rows = pd.read_parquet(folder)
-    return rows.sort_values(["point", "trial", "seed", "rounds"], ignore_index=True)
+    return rows.sort_values(KEY, ignore_index=True)
 
 
 def run(sweep: Sweep, out, **options) -> pd.DataFrame:
     """Run the sweep at scale "smoke" and read the folder."""
     run_sweep(sweep, scale="smoke", out=out, **options)
     return table(out / "smoke" / sweep.name)
+
+
+def assert_same_rows(here: pd.DataFrame, there: pd.DataFrame) -> None:
+    """The same runs with the same numbers, each once; float32 sums may differ in their last bits."""
+    names = [*KEY, "step_size", "excess_risk", "validation_loss", "epsilon"]
+    pd.testing.assert_frame_equal(here[names], there[names], rtol=1e-6)
+    assert not here.duplicated(KEY).any()
 
 
 def train(columns, *, seeds=(0, 1), chunk=None, make=ppsgd.ppsgd, static=STATIC, rounds=ROUNDS, trial=0, task=None):
