@@ -93,7 +93,8 @@ def strong_privacy(table: pd.DataFrame):
     best, other = small["test_accuracy"].idxmax(), large["test_accuracy"].idxmax()
     return bool(small.loc[best, "test_accuracy"] > large.loc[other, "test_accuracy"]), (
         f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: a = {best:g} {_percent(small.loc[best])}, "
-        f"best other a = {other:g} {_percent(large.loc[other])}"
+        f"best other a = {other:g} {_percent(large.loc[other])}, "
+        f"for comparison local {_percent(table.loc[(0.0, LOCAL)])}"
     )
 
 

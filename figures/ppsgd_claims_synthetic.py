@@ -89,7 +89,7 @@ def plateau(runs: pd.DataFrame) -> Verdict:
     holds = bool(ratio.between(0.9, 1.1).all() and (others < 1).all())
     return verdict(
         holds,
-        f"global ends at {spread(ratio)} of the floor ({floor.min():.3g} to {floor.max():.3g}); "
+        f"global ends at {spread(ratio, '.4f')} of the floor (of {floor.min():.3g} to {floor.max():.3g}); "
         f"the largest of the others ends at {spread(others)} of it",
     )
 

@@ -49,7 +49,9 @@ def draw(table: pd.DataFrame):
             with style.same_limits(ax):
                 for floor in panel["global_floor"].unique()[:1]:
                     ax.axhline(floor, **FLOOR)
-        row[0].set_ylabel(f"excess risk per user and coordinate\nusers' spread $\\delta_{{std}}$ = {delta:g}")
+        row[0].set_ylabel(
+            f"excess risk per user and coordinate\nusers' spread $\\delta_{{\\mathrm{{std}}}}$ = {delta:g}"
+        )
     for column, sigma in enumerate(PANELS):
         panel = table[table["noise_multiplier"] == sigma]
         style.noise_title(axes[0, column], panel, sigma)
@@ -66,7 +68,7 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         "Every point of a curve has its own best step size. Repetitions differ most in the parameters drawn, which all "
-        "curves of a repetition share: curves may differ surely where bands overlap.",
+        "curves of a repetition share: where bands overlap, curves can still differ in every repetition.",
         "Epsilon so far at delta = 1e-4. All users take part in every round. Numbers of the paper's curves are not "
         "published.",
     )

@@ -1,7 +1,7 @@
 """Bietti et al. 2022, Figure 1c: test accuracy on digits by client against rounds, linear models, three noise levels.
 
 The panels' noise levels are not in the paper: sigma 0, 1 and 5 are shown (epsilon infinite, about 9 and about 1).
-To expect: local learning is poor; without noise global is far better; with much noise small alpha > 0 is the best
+To expect: local learning is poor; without noise global is better; with much noise small alpha > 0 is the best
 of those that share.
 """
 

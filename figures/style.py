@@ -181,6 +181,7 @@ def epsilon_handles() -> list[Line2D]:
 
 def percent(axis) -> None:
     """Ticks of a share, as percent."""
+    axis.set_major_locator(MaxNLocator(10))
     axis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
 
 

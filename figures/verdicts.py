@@ -68,4 +68,4 @@ def spread(values: pd.Series, form: str = ".3g", never: str = "inf") -> str:
     if not np.isfinite(values).all():
         return f"{said[0]} to {said[1]}"
     mean, half = values.mean(), half_width(values.std(ddof=1), len(values))
-    return f"{mean:{form}} [{mean - half:{form}}, {mean + half:{form}}], {said[0]} to {said[1]}"
+    return f"{mean:{form}} [{mean - half:{form}}, {mean + half:{form}}] ({said[0]} to {said[1]})"

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 
 from bench.sweeps import store
+from figures import claims
+from figures.verdicts import Claim, Verdict
 
 SYNTHETIC_CURVES = (0.0, 0.3, 1.0, 3.0, math.inf)
 DIGIT_CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, math.inf)
@@ -134,3 +136,25 @@ def write(runs: pd.DataFrame, results, scale: str = "smoke"):
     """The runs as a folder of results; returns the path of its one part."""
     with store.Store(results / scale / runs["sweep"].iloc[0]) as opened:
         return opened.write(runs.assign(scale=scale))
+
+
+def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
+    """The verdict, which must not come from a mistake in the check."""
+    found = claims.judge(claim, runs)
+    assert "mistake" not in found.evidence, found
+    return found
+
+
+def changed(runs: pd.DataFrame, where, **values) -> pd.DataFrame:
+    """The runs with some values replaced; a number is a factor, a function makes values of the rows."""
+    runs = runs.copy()
+    rows = where(runs)
+    assert rows.any()
+    for name, value in values.items():
+        runs.loc[rows, name] = value(runs[rows]) if callable(value) else runs.loc[rows, name] * value
+    return runs
+
+
+def at(**columns):
+    """Condition: these columns have these values."""
+    return lambda runs: np.logical_and.reduce([runs[name] == value for name, value in columns.items()])
