@@ -66,7 +66,8 @@ def early_order(runs: pd.DataFrame) -> Verdict:
         with np.errstate(invalid="ignore", divide="ignore"):
             gaps = np.log(risk.shift(-1, axis=1) / risk).iloc[:, :-1]
             means = gaps.groupby(level="rounds").mean().where(gaps.notna().groupby(level="rounds").all(), -np.inf)
-        at, above = means.stack().idxmin()
+        row, column = np.unravel_index(means.to_numpy().argmin(), means.shape)
+        at, above = means.index[row], means.columns[column]
         below = order[order.index(above) + 1]
         holds &= bool((means > 0).all(axis=None))
         smallest = np.exp(gaps.xs(at, level="rounds")[above])
