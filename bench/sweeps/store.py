@@ -5,6 +5,7 @@ whose names begin with "_" or "." are not part of it: parts being written, and p
 their columns, and readers of a folder take the columns of its first file: `columns.parquet`, which has no rows.
 """
 
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -102,9 +103,12 @@ def _write(path: Path, table: pa.Table) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise _message(path, error) from None
+    except BaseException as error:  # Ctrl-C as well
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _message(path, error) from None
+        raise
 
 
 class Store:
