@@ -9,7 +9,7 @@ import sys
 
 import pandas as pd
 import pytest
-from tiny_sweeps import walks
+from tiny_sweeps import ROOT, walks
 
 from bench import __main__ as command
 from bench.errors import unknown_name
@@ -181,7 +181,7 @@ def test_the_program_itself(tmp_path):
     """In a process of its own: the help without arguments, the status and the one line of an error, no traceback."""
 
     def call(*words):
-        return subprocess.run([sys.executable, "-m", "bench", *words], capture_output=True, text=True)
+        return subprocess.run([sys.executable, "-m", "bench", *words], capture_output=True, text=True, cwd=ROOT)
 
     shown = call()
     assert shown.returncode == 0

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tiny_sweeps import COLUMNS, EVERY, ROUNDS, STATIC, TASK, hypers, train
+from tiny_sweeps import COLUMNS, EVERY, ROOT, ROUNDS, STATIC, TASK, hypers, train
 
 from bench.algorithms.base import Algorithm, State
 from bench.algorithms.ppsgd import ppsgd
@@ -117,7 +117,7 @@ def test_two_devices_agree_with_one(tmp_path, monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
     monkeypatch.setenv("PYTHONPATH", "tests:.")
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # compiles in half the time
-    done = subprocess.run([sys.executable, "-c", TWO_DEVICES, str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", TWO_DEVICES, str(tmp_path)], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 

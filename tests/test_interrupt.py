@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tiny_sweeps import EVERY, ROUNDS, assert_same_rows, run, table, walks
+from tiny_sweeps import EVERY, ROOT, ROUNDS, assert_same_rows, run, table, walks
 
 from bench.sweeps import store
 
@@ -32,7 +32,7 @@ sys.exit(command.main())
 def start(out, pause: float = 0) -> subprocess.Popen:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(["tests", "."]), "PAUSE": str(pause)}
     command = [sys.executable, "-c", SCRIPT, "run", "tiny", "--chunk", "1", "--out", str(out)]
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
 
 def parts(out) -> int:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_sweeps import EVERY, ROUNDS, STATIC, TASK, hypers, private_sgd, run
+from tiny_sweeps import EVERY, ROOT, ROUNDS, STATIC, TASK, hypers, private_sgd, run
 
 from bench.algorithms import ppsgd
 from bench.data.task import Task
@@ -78,7 +78,7 @@ def test_every_row_says_which_run_it_is_of(table):
 
 
 def test_every_row_says_what_made_it(table):
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=ROOT).stdout.strip()
     (written,) = set(table["commit"])
     assert written == "unknown" if not commit else re.fullmatch(f"{commit[:12]}(-dirty)?", written)
     said = {

@@ -175,7 +175,8 @@ def killed_at(monkeypatch, number: int):
 
         return call
 
-    for module, name in ((store.os, "replace"), (store.os, "fsync"), (store.pq, "write_table"), (engine, "run_chunk")):
+    places = [(store.os, "replace"), (store.os, "fsync"), (store.pq, "write_table"), (store.Path, "unlink")]
+    for module, name in [*places, (engine, "run_chunk")]:
         monkeypatch.setattr(module, name, dying(getattr(module, name)))
 
 

@@ -235,6 +235,16 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path, monke
     assert set(pd.read_parquet(tmp_path)["point"]) == {"a", "b"}
 
 
+def test_ctrl_c_in_the_middle_of_writing_leaves_nothing_half_written(tmp_path, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", stopped)
+    with Store(tmp_path) as opened, pytest.raises(KeyboardInterrupt):
+        opened.write(rows("a"))
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+
+
 @pytest.mark.parametrize(
     ("code", "said"), [(errno.EACCES, "no permission"), (errno.EROFS, "it is read-only"), (errno.EIO, "Input/output")]
 )

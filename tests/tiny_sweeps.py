@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -15,6 +16,7 @@ from bench.sweeps import engine
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, grid
 
+ROOT = Path(__file__).parent.parent  # where processes start
 TASK = partial(synthetic, num_clients=12, num_features=6)
 ROUNDS, EVERY = 20, 5
 STATIC = (("batch_size", 3), ("num_sampled", 4), ("sampler", "fixed"))
