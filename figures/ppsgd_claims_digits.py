@@ -63,22 +63,35 @@ def _sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
     return rows[rows.index > LOCAL]
 
 
+def _silent(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
+    """Without noise: local, global, and what lies in between, by a."""
+    local, silent = table.loc[(0.0, LOCAL)], _sharing(table, 0.0)
+    require(silent.index, [GLOBAL], "a", " and sigma = 0")
+    return local, silent.loc[GLOBAL], silent.drop(GLOBAL)
+
+
 @_both_tunings
 def without_noise(table: pd.DataFrame):
     """No noise: global beats local by more than the intervals over repetitions."""
-    local, silent = table.loc[(0.0, LOCAL)], _sharing(table, 0.0)
-    require(silent.index, [GLOBAL], "a", " and sigma = 0")
-    shared, between = silent.loc[GLOBAL], silent.drop(GLOBAL)
-    evidence = f"local {_percent(local)}, global {_percent(shared)}"
-    if len(between):
-        best = between["test_accuracy"].idxmax()
-        evidence += f", for comparison a = {best:g} {_percent(between.loc[best])}"
-    return bool(shared["low"] > local["high"]), evidence
+    local, shared, _ = _silent(table)
+    return bool(shared["low"] > local["high"]), f"local {_percent(local)}, global {_percent(shared)}"
+
+
+@_both_tunings
+def between_without_noise(table: pd.DataFrame):
+    """No noise: some a in between beats both, by more than the intervals over repetitions."""
+    local, shared, between = _silent(table)
+    if between.empty:
+        raise NotTestable("no a in between without noise")
+    a = between["low"].idxmax()
+    return bool(between.loc[a, "low"] > max(local["high"], shared["high"])), (
+        f"a = {a:g} {_percent(between.loc[a])}, global {_percent(shared)}, local {_percent(local)}"
+    )
 
 
 @_both_tunings
 def strong_privacy(table: pd.DataFrame):
-    """At the noise whose epsilon is nearest to 1, the best of all a > 0 is below 1."""
+    """At the noise whose epsilon is nearest to 1, the smallest a > 0 is the best of all a > 0, on average."""
     epsilon = table.loc[table.index.get_level_values("personalization") > LOCAL, "epsilon"]
     epsilon = epsilon[np.isfinite(epsilon) & (epsilon > 0)].groupby(level="noise_multiplier").mean()
     if epsilon.empty:
@@ -86,14 +99,14 @@ def strong_privacy(table: pd.DataFrame):
     sigma = np.log(epsilon).abs().idxmin()
     if not NEAR_ONE[0] < epsilon[sigma] < NEAR_ONE[1]:
         raise NotTestable(f"the nearest epsilon to 1 is {epsilon[sigma]:.2g}")
-    rows = _sharing(table, sigma)
-    small, large = rows[rows.index < 1], rows[rows.index >= 1]
-    if small.empty or large.empty:
-        raise NotTestable(f"a below and above 1 are needed at sigma = {sigma:g}")
-    best, other = small["test_accuracy"].idxmax(), large["test_accuracy"].idxmax()
-    return bool(small.loc[best, "test_accuracy"] > large.loc[other, "test_accuracy"]), (
-        f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: a = {best:g} {_percent(small.loc[best])}, "
-        f"best other a = {other:g} {_percent(large.loc[other])}, "
+    rows = _sharing(table, sigma).sort_index()
+    if len(rows) < 2:
+        raise NotTestable(f"two values of a > 0 are needed at sigma = {sigma:g}")
+    smallest, others = rows.iloc[0], rows.iloc[1:]
+    other = others["test_accuracy"].idxmax()
+    return bool(smallest["test_accuracy"] > others.loc[other, "test_accuracy"]), (
+        f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: a = {rows.index[0]:g} {_percent(smallest)}, "
+        f"best other a = {other:g} {_percent(others.loc[other])}, "
         f"for comparison local {_percent(table.loc[(0.0, LOCAL)])}"
     )
 

@@ -13,7 +13,7 @@ from figures.verdicts import FAILS, HOLDS, UNTESTABLE, Claim, NotTestable
 
 INF = math.inf
 SYNTHETIC, DIGITS = synthetic_runs(), digit_runs()
-EARLY, FLOOR, PUBLISHED, CROSSING, ORDER, SILENT, PRIVATE, GAIN = CLAIMS
+EARLY, FLOOR, PUBLISHED, CROSSING, ORDER, SILENT, BETWEEN, PRIVATE, GAIN = CLAIMS
 
 
 def diverged(rows):
@@ -70,6 +70,8 @@ FAILING = {
         digit_runs(lambda a, s, seed: accuracy(a, s, seed) if a else 0.8 + 0.04 * seed),
     ),
     "global diverged": (SILENT, changed(DIGITS, at(personalization=INF, seed=0), test_accuracy=diverged)),
+    "global is as good": (BETWEEN, changed(DIGITS, at(personalization=INF), test_accuracy=1.06)),
+    "local is as good": (BETWEEN, changed(DIGITS, at(personalization=0.0), test_accuracy=3.0)),
     "large a is best": (PRIVATE, changed(DIGITS, at(personalization=10.0), test_accuracy=1.7)),
     "small a diverged": (PRIVATE, changed(DIGITS, at(personalization=0.1), test_accuracy=diverged)),
     "local is best": (GAIN, changed(DIGITS, at(personalization=0.0), test_accuracy=3.2)),
@@ -125,7 +127,11 @@ OPEN = {
     ),
     "other spreads": ([FLOOR, PUBLISHED], lambda r: r.assign(delta_std=0.5), "no runs with delta_std"),
     "no floor": ([FLOOR], lambda r: r.assign(global_floor=np.nan), "the floor of global learning is not"),
-    "noise everywhere": ([SILENT], lambda r: r[(r["noise_multiplier"] > 0) | (r["personalization"] == 0)], "sigma = 0"),
+    "noise everywhere": (
+        [SILENT, BETWEEN],
+        lambda r: r[(r["noise_multiplier"] > 0) | (r["personalization"] == 0)],
+        "sigma = 0",
+    ),
     "no noise": ([PRIVATE], lambda r: r[r["noise_multiplier"] == 0], "no runs with noise"),
     "no noise either": ([GAIN], lambda r: r[r["noise_multiplier"] == 0], "no noise level has"),
     "epsilon far from 1": (
@@ -133,9 +139,9 @@ OPEN = {
         lambda r: r[r["noise_multiplier"].isin([0, 0.5])],
         "the nearest epsilon to 1 is 10",
     ),
-    "no small a": ([PRIVATE], lambda r: r[r["personalization"] != 0.1], "a below and above 1 are needed"),
-    "nothing in between": ([GAIN], lambda r: r[r["personalization"].isin([0, INF])], "an a in between"),
-    "no last round": ([SILENT, PRIVATE, GAIN], lambda r: r[r["rounds"] < 1000], "at the last round"),
+    "one a > 0": ([PRIVATE], lambda r: r[r["personalization"].isin([0, INF])], "two values of a > 0 are needed"),
+    "nothing in between": ([BETWEEN, GAIN], lambda r: r[r["personalization"].isin([0, INF])], "a in between"),
+    "no last round": ([SILENT, BETWEEN, PRIVATE, GAIN], lambda r: r[r["rounds"] < 1000], "at the last round"),
     "several runs of a repetition": (
         [CROSSING],
         lambda r: pd.concat([r, r.assign(point="again", excess_risk=r["excess_risk"] * 2)]),
