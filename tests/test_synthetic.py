@@ -113,3 +113,11 @@ def test_a_trial_is_a_draw():
     assert not np.array_equal(same.evaluation["truth"], other.evaluation["truth"])
     assert not np.array_equal(same.evaluation["validation"][0], other.evaluation["validation"][0])
     assert jax.tree.structure(same) == jax.tree.structure(other)  # so that both share one compiled program
+
+
+def test_another_recipe_is_other_data():
+    """The checksum tells runs on one recipe from runs on another, and not one draw from another."""
+    usual = synthetic(0, num_clients=4)
+    assert synthetic(1, num_clients=4).checksum == usual.checksum
+    for change in ({"label_noise": 0.02}, {"delta_std": 0.2}, {"num_differing": 4}, {"batch_size": 9}):
+        assert synthetic(0, num_clients=4, **change).checksum != usual.checksum

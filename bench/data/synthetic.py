@@ -4,6 +4,8 @@ User i answers y = theta_i* x + noise with x ~ N(0, diag(1/k)). The users' theta
 five coordinates. Data never end: every round draws fresh examples, so the risk is known exactly.
 """
 
+import hashlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -35,6 +37,7 @@ def synthetic(
         label_noise: tau, standard deviation.
         batch_size: the most examples a user draws in a round, and its number of validation examples.
     """
+    recipe = (num_clients, num_features, num_differing, delta_std, label_noise, batch_size)
     rng = np.random.default_rng([trial, 0x5EED])
     truth = np.tile(10 * rng.standard_normal(num_features), (num_clients, 1))
     truth[:, -num_differing:] += delta_std * rng.standard_normal((num_clients, num_differing))
@@ -58,6 +61,7 @@ def synthetic(
         sample=draw,
         name=f"synthetic_{delta_std:g}",
         source="generated",
+        checksum=hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest(),
     )
 
 

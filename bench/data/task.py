@@ -32,7 +32,7 @@ class Task:
         sample: (key, task, clients, batch_size) -> fresh examples [client, example, ...], for a stream.
         name: what the task is called in results.
         source: where its data came from.
-        checksum: of the data; empty where they are generated.
+        checksum: of the data, or of the recipe that generates them.
     """
 
     init_params: Any
