@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,9 @@ sys.exit(command.main())
 def start(out, pause: float = 0) -> subprocess.Popen:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(["tests", "."]), "PAUSE": str(pause)}
     command = [sys.executable, "-c", SCRIPT, "run", "tiny", "--chunk", "1", "--out", str(out)]
-    return subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    # A shell's background job ignores Ctrl-C, and so would what it starts: the command is to hear it all the same.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
 
 
 def parts(out) -> int:

