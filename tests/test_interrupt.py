@@ -87,7 +87,7 @@ def test_kill_9_again_and_again_loses_nothing_that_was_finished(tmp_path):
 
 def test_ctrl_c_says_how_to_go_on_and_a_second_writer_is_refused(tmp_path):
     out = tmp_path / "out"
-    process = start(out, pause=0.5)
+    process = start(out, pause=5)
     wait_for_parts(process, out, 1)
     second = start(out)
     assert second.wait() == 2
