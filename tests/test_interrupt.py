@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,8 @@ STEPS = [round(0.1 + 0.05 * place, 2) for place in range(24)]
 
 # The command line as a person uses it, with a sweep of random walks; a pause after each part, that there is time.
 SCRIPT = f"""
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job would ignore
 from bench import __main__ as command
 from bench.sweeps import SWEEPS, store
 from tiny_sweeps import walks
@@ -33,9 +33,7 @@ sys.exit(command.main())
 def start(out, pause: float = 0) -> subprocess.Popen:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(["tests", "."]), "PAUSE": str(pause)}
     command = [sys.executable, "-c", SCRIPT, "run", "tiny", "--chunk", "1", "--out", str(out)]
-    # A shell's background job ignores Ctrl-C, and so would what it starts: the command is to hear it all the same.
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    return subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
+    return subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
 
 def parts(out) -> int:
