@@ -87,11 +87,12 @@ def risk(params, task: Task) -> dict:
     known, (inputs, targets) = task.evaluation, task.evaluation["validation"]
     theta = getattr(params, "theta", None)
     w = getattr(params, "w", params)
-    model = w if theta is None else w + theta
-    shared = jnp.broadcast_to(model, known["truth"].shape)
-    error = jnp.einsum("nmd,nd->nm", inputs, shared) - targets
+    model = jnp.broadcast_to(w if theta is None else w + theta, known["truth"].shape)
+    # Summed over users first: a sum over everything at once takes six times as long on a CPU.
+    squares = jnp.sum(jnp.square(model - known["truth"]), axis=0)
+    error = jnp.einsum("nmd,nd->nm", inputs, model) - targets
     return {
-        "excess_risk": jnp.mean(known["variance"] * jnp.square(model - known["truth"])),
+        "excess_risk": squares @ known["variance"] / model.size,
         "validation_loss": 0.5 * jnp.mean(jnp.square(error)),
         "global_floor": known["floor"],
     }
