@@ -7,9 +7,11 @@
 #
 # Options: --scale NAME, --out DIR (default results), --data-dir DIR (data files that you have), --download (allow
 # downloads from official addresses), --gpu (the CUDA build of jax). Environment: PYTHON, the interpreter to use;
-# BENCH_VENV, where the environment goes (default .venv).
+# BENCH_VENV, where the environment goes (default .venv). Relative paths are relative to this folder.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+
+trap 'echo "stopped; run the same command to go on" >&2; exit 130' INT
 
 fail() { echo "error: $*" >&2; exit 2; }
 
@@ -33,9 +35,14 @@ suitable() { # a name on the PATH may be a shim of an interpreter that is not th
   "$1" -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1
 }
 python=
-for candidate in ${PYTHON:-python3.12 python3.13 python3.11 python3 python}; do
-  if suitable "$candidate"; then python=$candidate; break; fi
-done
+if [ -n "${PYTHON:-}" ]; then
+  suitable "$PYTHON" || fail "PYTHON=$PYTHON is not a Python 3.11 to 3.13 with venv: name one, or leave PYTHON out"
+  python=$PYTHON
+else
+  for candidate in python3.12 python3.13 python3.11 python3 python; do
+    if suitable "$candidate"; then python=$candidate; break; fi
+  done
+fi
 [ -n "$python" ] || fail "no Python 3.11 to 3.13 with venv is on the PATH: install one, or name it in PYTHON"
 
 # The environment is made again when the lock or the interpreter changes; half an environment has no stamp.
@@ -69,3 +76,4 @@ fi
 "$run" -m bench run all --scale "$scale" --out "$out" "${run_options[@]}"
 "$run" -m figures --scale "$scale" --results "$out"
 "$run" -m figures claims --scale "$scale" --results "$out"
+echo "done: results in $out/$scale, figures and claims in $out/$scale/figures"

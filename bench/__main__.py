@@ -48,7 +48,7 @@ def run(
     where: Annotated[str | None, typer.Option(help='Only these points, as "noise_multiplier <= 10".')] = None,
     seeds: Annotated[int | None, typer.Option(help="Repetitions of every point.")] = None,
     task: Annotated[str | None, typer.Option(help="Another task than the sweep's own; see `list`.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Set old results aside and start over.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="First set all the sweep's results aside.")] = False,
     chunk: Annotated[int | None, typer.Option(help="Points at once at most; never changes a result.")] = None,
     data_dir: DataDir = None,
     download: Download = False,
@@ -61,9 +61,9 @@ def run(
 
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
-    for option, value in {"--seeds": seeds, "--chunk": chunk}.items():
-        if value is not None and value < 1:
-            raise InputError(f"{option} is {value}: it must be at least 1")
+    for option, value, most in (("--seeds", seeds, 10_000), ("--chunk", chunk, 10**9)):
+        if value is not None and not 1 <= value <= most:
+            raise InputError(f"{option} is {value}: it must be at least 1 and at most {most:,}")
     chosen = list(SWEEPS) if names == ["all"] else names
     for name in chosen:
         if name not in SWEEPS:
@@ -72,13 +72,14 @@ def run(
         raise unknown_name("task", task, TASKS)
     _data_options(data_dir, download)
     use_compilation_cache()
+    todo = []  # all of them are checked before the first one runs
     for name in chosen:
         whole = SWEEPS[name](scale)
         if task is not None:
             whole = on_task(whole, task, TASKS[task])
         sweep = whole if where is None else select(whole, where)
-        if seeds is not None:
-            sweep = sweep._replace(seeds=seeds)
+        todo.append((whole, sweep if seeds is None else sweep._replace(seeds=seeds)))
+    for whole, sweep in todo:
         run_sweep(sweep, whole=whole, scale=scale, out=out, fresh=fresh, most=chunk)
 
 

@@ -22,6 +22,8 @@ def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
     """The verdict on a claim; always one, whatever the runs are."""
     if runs is None:
         return Verdict(UNTESTABLE, f"no results of {claim.sweep}")
+    if "smoke" in set(runs["scale"]):
+        return Verdict(UNTESTABLE, "scale smoke shows that everything runs, and decides nothing: run a larger one")
     try:
         return claim.check(runs)
     except (NotTestable, InputError) as why:

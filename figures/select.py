@@ -19,7 +19,8 @@ def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str
     """For each group, the rows of the value of `over` whose mean of `on` over repetitions is best.
 
     A value that diverged in any repetition (NaN, inf) is never chosen while another one did not, nor one of
-    which fewer repetitions are there than of another (a sweep that still runs). Of equals it is the smallest.
+    which fewer repetitions are there than of another (a sweep that still runs). Repetitions that only a minority of
+    the values has (more seeds for a part of the grid) do not count. Of equals it is the smallest.
 
     Args:
         runs: one row per run and evaluation.
@@ -30,6 +31,7 @@ def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str
         log: compare means of logarithms, where those are shown.
     """
     sign = {"min": 1.0, "max": -1.0}[best]
+    runs = runs[_common(runs, by, over)]
     value = (sign * _measured(runs[on], log)).fillna(np.inf)
     candidates = value.groupby([runs[c] for c in [*by, over]], observed=True)
     means, counts = candidates.mean(), candidates.size()
@@ -37,6 +39,14 @@ def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str
     chosen = means[whole].groupby(level=list(by), observed=True).idxmin()
     keys = pd.DataFrame(list(chosen), columns=[*by, over])
     return runs.merge(keys, on=[*by, over])
+
+
+def _common(runs: pd.DataFrame, by: Sequence[str], over: str) -> pd.Series:
+    """Rows of repetitions that at least half of the values of `over` have, within each group."""
+    groups = [runs[c] for c in by]
+    values = runs[over].groupby(groups, observed=True).transform("nunique")
+    have = runs[over].groupby([*groups, *(runs[c] for c in REPETITION)], observed=True).transform("nunique")
+    return 2 * have >= values
 
 
 def half_width(std, count):

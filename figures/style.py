@@ -152,12 +152,13 @@ def with_epsilon(rows: int, columns: int, height: float) -> tuple[Figure, np.nda
 def epsilon(ax: Axes, panel: pd.DataFrame) -> None:
     """epsilon so far: as the paper accounts (dashed), and where one user is replaced, unamplified (dotted)."""
     spent = panel[panel["personalization"] > 0].drop_duplicates("rounds").sort_values("rounds")
+    words = "no runs" if spent.empty else r"$\varepsilon = \infty$"
     spent = spent[np.isfinite(spent["epsilon"]) & (spent["epsilon"] > 0)]
     ax.set_xlabel("communication rounds")
     ax.set_yscale("log")
     ax.tick_params(axis="y", colors=EPSILON_COLOR)
     if spent.empty:
-        ax.text(0.5, 0.5, r"$\varepsilon = \infty$", transform=ax.transAxes, ha="center", color=EPSILON_COLOR)
+        ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", color=EPSILON_COLOR)
         return
     ax.plot(spent["rounds"], spent["epsilon"], "--", color=EPSILON_COLOR)
     ax.plot(spent["rounds"], spent["epsilon_worst_case"], ":", color=EPSILON_COLOR)

@@ -37,7 +37,7 @@ def _table(sweep: str, task: str, source: str, rows: list[dict]) -> pd.DataFrame
         algorithm="PPSGD",
         task=task,
         source=source,
-        scale="smoke",
+        scale="laptop",
         commit="0123456789ab",
         trial=runs["seed"],
         num_rounds=runs["rounds"].max(),

@@ -104,6 +104,7 @@ def test_every_claim_can_fail():
 
 SHORT = SYNTHETIC[SYNTHETIC["rounds"] <= 200]
 OPEN = {
+    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "decides nothing"),
     "one repetition": (CLAIMS, lambda r: r[r["seed"] == 0], "two are needed"),
     "no global": (CLAIMS, lambda r: r[r["personalization"] < INF], "no runs with a = inf"),
     "no local": (CLAIMS, lambda r: r[r["personalization"] > 0], "no runs with a = 0"),
@@ -192,7 +193,7 @@ def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
     for outcome, count in table["verdict"].value_counts().items():
         assert text.count(f"**{outcome}**") == count
         assert f"{outcome} {count}" in text.splitlines()[-1]
-    assert "Scale smoke" in text
+    assert "Scale laptop" in text
     assert (tmp_path / "new" / "claims_ppsgd.md").read_text() == text
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "new" / "claims_ppsgd.csv"), table)
 

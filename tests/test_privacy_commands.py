@@ -90,8 +90,8 @@ def test_a_value_at_the_floor_of_the_conversion_is_marked():
 
 
 BAD = [
-    ("epsilon", {"--noise-multiplier": -1}, "--noise-multiplier=-1.0: give a finite number, 0 or more."),
-    ("epsilon", {"--noise-multiplier": "nan"}, "--noise-multiplier=nan: give a finite number, 0 or more."),
+    ("epsilon", {"--noise-multiplier": -1}, "--noise-multiplier=-1.0: give 0, or a number from 1e-06 to 1e+06."),
+    ("epsilon", {"--noise-multiplier": "nan"}, "--noise-multiplier=nan: give 0, or a number from 1e-06 to 1e+06."),
     ("noise", {"--epsilon": 0}, "--epsilon=0.0: give a finite number above 0."),
     ("noise", {"--epsilon": "inf"}, "--epsilon=inf: give a finite number above 0."),
     ("noise", {"--epsilon": "nan"}, "--epsilon=nan: give a finite number above 0."),
@@ -104,7 +104,7 @@ BAD = [
             ({"--sampling-rate": "nan"}, "--sampling-rate=nan: give a share above 0 and at most 1."),
             ({"--sampling-rate": None}, "--sampling-rate is missing: give the share of the units in a round."),
             ({"--sampling": "none"}, "--sampling-rate=0.01: with --sampling none leave it out."),
-            ({"--steps": 0}, "--steps=0: give 1 or more."),
+            ({"--steps": 0}, "--steps=0: give 1 to 1,000,000,000,000 with --accountant rdp."),
             ({"--delta": 0}, "--delta=0.0: give a probability between 0 and 1."),
             ({"--delta": 1}, "--delta=1.0: give a probability between 0 and 1."),
             ({"--delta": "nan"}, "--delta=nan: give a probability between 0 and 1."),

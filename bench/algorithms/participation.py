@@ -183,6 +183,8 @@ def check_participation(
         raise InputError(f"sampler 'all' means num_sampled = {task.num_clients}, not {num_sampled}")
     if sampler == "queue" and task.train is None:
         raise InputError(f"task {task.name} is a stream: the queue needs stored examples, use sampler='fixed'")
+    if task.train is None and batch_size > (most := int(np.max(np.asarray(task.num_examples)))):
+        raise InputError(f"batch_size is {batch_size}, but no client of {task.name} draws more than {most} examples")
     if task.train is not None and batch_size > _capacity(task):
         raise InputError(
             f"batch_size is {batch_size}, more than any client of {task.name} has: use at most {_capacity(task)}"

@@ -30,6 +30,10 @@ Accountant = Annotated[str, typer.Option(help="rdp (as Opacus), or pld (tighter;
 Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of two lines.")]
 
 
+MOST_STEPS = {"rdp": 10**12, "pld": 10**7}  # beyond, a loss distribution takes minutes
+NOISE = (1e-6, 1e6)  # multipliers that the accountants can compute with; also 0
+
+
 def epsilon(
     noise_multiplier: Annotated[float, typer.Option(help="Noise on the sum, over the clipping norm C.")],
     steps: Steps,
@@ -41,7 +45,8 @@ def epsilon(
 ) -> None:
     """What so many noisy sums cost: epsilon, and one line that says what it means."""
     sigma = noise_multiplier
-    require("--noise-multiplier", sigma, 0 <= sigma < math.inf, "give a finite number, 0 or more")
+    usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
+    require("--noise-multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
     rate = _checked(steps, delta, sampling_rate, sampling, accountant)
     release = events.gaussian(
         sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta, privacy_unit="unit"
@@ -90,7 +95,8 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
         raise unknown_name("--accountant", accountant, events.ACCOUNTANTS)
     if (sampling, accountant) == ("fixed", "pld"):
         raise InputError("--accountant pld does not know --sampling fixed: take --accountant rdp.")
-    require("--steps", steps, steps >= 1, "give 1 or more")
+    most = MOST_STEPS[accountant]
+    require("--steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with --accountant {accountant}")
     require("--delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
     if sampling_rate is None:
         if sampling != "none":

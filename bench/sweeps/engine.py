@@ -66,7 +66,8 @@ def _over(function, in_axes, out_axes, size: int):
         return jax.tree.map(one, axes, trees, is_leaf=lambda axis: axis is None)
 
     def alone(*args):
-        return each(out_axes, function(*each(in_axes, args, lambda leaf: leaf[0])), lambda leaf: leaf[None])
+        out = function(*each(in_axes, args, lambda leaf: leaf[0]))
+        return each(out_axes, out, lambda leaf: jnp.asarray(leaf)[None])
 
     return alone
 

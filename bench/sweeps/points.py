@@ -52,6 +52,10 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     Raises:
         InputError: for the first that is not or does not, for an unknown task, and for a point given twice.
     """
+    for field in ("eval_every", "seeds", "trials"):
+        value = getattr(sweep, field)
+        if value is not None and value < 1:
+            raise InputError(f"{field} of sweep {sweep.name} is {value}: it must be at least 1")
     out: dict[str, list[Point]] = {name: [] for name in tasks}
     shapes = {name: [leaf.shape for leaf in jax.tree.leaves(task)] for name, task in tasks.items()}
     for algorithm, entry in sweep.entries.items():
@@ -67,9 +71,9 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             entry.method.check(task, **args)
             labels = {k: v for k, v in row.items() if k not in args and v == v}  # NaN: this point has no such label
             num_rounds = sweep.num_rounds(task, args) if callable(sweep.num_rounds) else sweep.num_rounds
-            if num_rounds % sweep.eval_every:
+            if num_rounds < 1 or num_rounds % sweep.eval_every:
                 raise InputError(
-                    f"{num_rounds} rounds of {sweep.name} are no multiple of eval_every = {sweep.eval_every}"
+                    f"{num_rounds} rounds of {sweep.name} are no positive multiple of eval_every = {sweep.eval_every}"
                 )
             settings = {
                 "algorithm": algorithm,

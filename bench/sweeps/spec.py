@@ -141,7 +141,7 @@ def select(sweep: Sweep, where: str) -> Sweep:
         except InputError as error:
             raise InputError(
                 f"--where {where!r} does not work on {sweep.name}: {error}; "
-                f'write a condition on {", ".join(columns)}, such as "{columns[0]} == {tables[name][columns[0]][0]!r}"'
+                f'write a condition on {", ".join(columns)}, such as "step_size <= 0.1 and algorithm == {name!r}"'
             ) from None
         if chosen.any():
             entries[name] = entry._replace(points=entry.points[chosen].reset_index(drop=True))

@@ -85,7 +85,13 @@ def read(folder: str | os.PathLike) -> pd.DataFrame:
         tables.append(table)
     if not tables:
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
-    return pa.concat_tables(tables, promote_options="permissive").to_pandas()
+    rows = pa.concat_tables(tables, promote_options="permissive").to_pandas()
+    if rows.duplicated([*IDENTITY, "rounds"]).any():
+        raise InputError(f"{folder} holds some runs twice: move one of the copied parts elsewhere")
+    if rows["sweep"].nunique() > 1:
+        names = ", ".join(sorted(rows["sweep"].unique()))
+        raise InputError(f"{folder} holds results of several sweeps ({names}): move the foreign parts elsewhere")
+    return rows
 
 
 def _runs(table: pa.Table) -> pd.DataFrame:

@@ -36,7 +36,7 @@ def condition(expression: str, table: pd.DataFrame) -> np.ndarray:
         return _truth(ast.parse(expression.strip(), mode="eval").body, table)
     except SyntaxError as error:
         raise InputError(f"it does not parse ({error.msg})") from None
-    except (ValueError, RecursionError, MemoryError) as error:
+    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError("it does not parse") from None
