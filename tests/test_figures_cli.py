@@ -11,6 +11,7 @@ from made_up_runs import digit_runs, synthetic_runs, write
 
 from figures import FIGURES, style
 from figures import __main__ as command
+from figures.ppsgd_claims import CLAIMS
 
 DIGIT_FIGURES = ["ppsgd_fig1c", "ppsgd_fig2_digits"]
 

@@ -293,3 +293,13 @@ def test_two_methods_in_one_sweep_are_one_table(tmp_path):
     }
     rows = run(walks()._replace(entries=entries), tmp_path)
     assert rows.groupby("algorithm").size().to_dict() == {"a": 10, "b": 10}
+
+
+def test_a_copied_part_is_refused_when_read(tmp_path):
+    """Else every figure would count its runs twice."""
+    run(walks(), tmp_path)
+    folder = tmp_path / "smoke" / "tiny"
+    part = next(folder.glob("part-*.parquet"))
+    (folder / "copy.parquet").write_bytes(part.read_bytes())
+    with pytest.raises(InputError, match="holds some runs twice"):
+        store.read(folder)

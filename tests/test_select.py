@@ -176,3 +176,12 @@ def test_an_infinite_epsilon_is_carried():
 def test_where_from_names_every_source_once():
     table = pd.DataFrame({"source": ["b", "a", "b"], "task": "t", "scale": "smoke", "commit": ["x", "y", "x"]})
     assert select.where_from(table) == {"source": "a, b", "task": "t", "scale": "smoke", "commit": "x, y"}
+
+
+def test_more_repetitions_of_one_value_do_not_make_it_the_only_one():
+    """Two steps with three repetitions and one with four: the worse one, which has more, is not chosen for that."""
+    rows = [(step, seed, {0.1: 0.9, 0.2: 0.3, 0.3: 0.5}[step]) for step in (0.1, 0.2, 0.3) for seed in range(3)]
+    runs = pd.DataFrame([*rows, (0.1, 3, 0.9)], columns=["step_size", "seed", "risk"]).assign(trial=0, rounds=1)
+    chosen = select.tune(runs, by=["rounds"], over="step_size", on="risk", best="min")
+    assert set(chosen["step_size"]) == {0.2}
+    assert len(chosen) == 3
