@@ -428,11 +428,12 @@ def test_without_clipping_and_noise_it_is_gradient_descent_on_the_pooled_loss(pe
     """f(w, theta) = mean over clients of their mean loss; theta_i steps with N times its partial gradient."""
     task = stored_task()
     x, y = task.train
-    real = jnp.arange(9) < task.num_examples[:, None]
+    sizes = task.num_examples.astype(jnp.float32)
+    real = (jnp.arange(9) < sizes[:, None]).astype(jnp.float32)
 
     def pooled(w, theta):
         losses = 0.5 * jnp.sum(jnp.square(jnp.einsum("nmd,nkd->nmk", x, w + theta) - y), -1)
-        return jnp.mean(jnp.sum(losses * real, 1) / task.num_examples)
+        return jnp.mean(jnp.sum(losses * real, 1) / sizes)
 
     eta_w, eta_theta = reference.step_sizes(0.2, personalization)
     w, theta = jnp.zeros((K, D)), jnp.zeros((6, K, D))
