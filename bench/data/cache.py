@@ -21,7 +21,7 @@ PART = ".part-"  # how the names of unfinished files and folders begin
 
 
 def folder(name: str) -> Path:
-    """Where the files of a data set are kept: under BENCH_CACHE, or else the user's cache folder."""
+    """Where files are kept under a name, a data set's or others: in BENCH_CACHE, or else the user's cache folder."""
     if root := os.environ.get("BENCH_CACHE"):
         return Path(root).expanduser() / name
     import pooch

@@ -10,6 +10,7 @@ import numpy as np
 import psutil
 from jax.sharding import Mesh
 
+from bench.data import cache
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import engine
@@ -22,16 +23,10 @@ from bench.sweeps.store import Store
 MEMORY_LIMIT = 10e9  # bytes that a compiled program may need at most, whatever the machine has
 
 
-def cache_dir() -> Path:
-    """Where compiled programs are kept between runs."""
-    base = os.environ.get("BENCH_CACHE") or Path.home() / ".cache" / "private-federated-bench"
-    return Path(base) / "compiled"
-
-
 def use_compilation_cache() -> None:
-    """Keep compiled programs on disk, unless the user has chosen a place already."""
+    """Keep compiled programs on disk, beside the data sets, unless the user has chosen a place already."""
     if not jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
-        jax.config.update("jax_compilation_cache_dir", str(cache_dir()))
+        jax.config.update("jax_compilation_cache_dir", str(cache.folder("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
 
 
