@@ -1,11 +1,14 @@
 """A problem: examples dealt to clients, a loss, a score."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 from jax import Array
+
+from bench.kernels.graph import Graph
 
 
 def _static(default=None):
@@ -27,7 +30,15 @@ class Task:
         train: training examples, pytree with leaves [client, example, ...], padded; None for a stream.
         evaluation: what `metrics` reads: test and validation examples, known optima.
         gram: X_i X_i^T of the training inputs, [client, example, example], where the dual form is used.
+        graph: who talks to whom, and how similar they are, for peer-to-peer methods.
+        regularization: lambda_i of lambda_i |theta|^2 in the clients' own objectives, [client].
+        smoothness: bound on the curvature of the clients' own objectives, [client].
+        budget: how much of a privacy budget each client grants, relative to the others, [client]; 0 never speaks.
         loss: (shared, local, example) -> scalar loss of one example.
+        link: (score, target) -> scalar loss, where `loss` is link(<shared + local, input>, target) with one vector
+            as model and train = (inputs [client, example, feature], targets [client, example]).
+        lipschitz: bounds on the gradient of `loss` in the model, in L1 and in L2, over all examples that a client
+            may have, not only those it has; (inf, inf) where there are none.
         metrics: (params, task) -> dict of scalars; params is what an algorithm predicts with.
         sample: (key, task, clients, batch_size) -> fresh examples [client, example, ...], for a stream.
         name: what the task is called in results.
@@ -40,7 +51,13 @@ class Task:
     train: Any = None
     evaluation: Any = None
     gram: Array | None = None
+    graph: Graph | None = None
+    regularization: Array | None = None
+    smoothness: Array | None = None
+    budget: Array | None = None
     loss: Callable | None = _static()
+    link: Callable | None = _static()
+    lipschitz: tuple[float, float] = _static((math.inf, math.inf))
     metrics: Callable | None = _static()
     sample: Callable | None = _static()
     name: str = _static("")

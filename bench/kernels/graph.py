@@ -1,0 +1,65 @@
+"""Weighted graphs of clients as padded lists of neighbours, and what is linear in them: O(edges), never O(clients^2)."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+
+class Graph(NamedTuple):
+    """A symmetric weighted graph without loops.
+
+    neighbors: int32 [client, slot]; an empty slot names the client itself.
+    weights: W_ij float32 [client, slot]; 0 in an empty slot.
+    reverse: int32 [client, slot], the slot in which the neighbour lists this client; 0 in an empty slot.
+    """
+
+    neighbors: Array
+    weights: Array
+    reverse: Array
+
+    @property
+    def degrees(self) -> Array:
+        """D_ii = sum_j W_ij, [client]."""
+        return self.weights.sum(1)
+
+    @property
+    def num_neighbors(self) -> Array:
+        """|N_i|, int32 [client]."""
+        return jnp.sum(self.weights > 0, axis=1, dtype=jnp.int32)
+
+
+def neighbor_sum(graph: Graph, models: Array) -> Array:
+    """sum_j W_ij theta_j for every client, [client, feature]."""
+    return jnp.einsum("nk,nkd->nd", graph.weights, models[graph.neighbors], precision="highest")
+
+
+def roughness(graph: Graph, models: Array) -> Array:
+    """sum_{i<j} W_ij |theta_i - theta_j|^2."""
+    squares = jnp.sum(jnp.square(models[:, None] - models[graph.neighbors]), axis=-1)
+    return 0.5 * jnp.sum(graph.weights * squares)
+
+
+def propagate(graph: Graph, local: Array, anchor: Array, *, tolerance: float = 1e-6) -> Array:
+    """The models that minimise sum_{i<j} W_ij |theta_i - theta_j|^2 + sum_i D_ii a_i |theta_i - local_i|^2.
+
+    They solve (D - W + D a) theta = D a local, by conjugate gradients: one product with W an iteration.
+
+    Args:
+        graph: connected.
+        local: the models to smooth, [client, feature].
+        anchor: a_i >= 0, not all 0, [client].
+        tolerance: of the residual, relative to the right side.
+    """
+    degrees = graph.degrees[:, None]
+    pull = degrees * anchor[:, None]
+
+    def system(models):
+        return (degrees + pull) * models - neighbor_sum(graph, models)
+
+    # Jacobi's preconditioner makes the iterations independent of how unequal the degrees are.
+    solved, _ = jax.scipy.sparse.linalg.cg(
+        system, pull * local, x0=local, tol=tolerance, maxiter=1000, M=lambda x: x / (degrees + pull)
+    )
+    return solved

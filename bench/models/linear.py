@@ -1,0 +1,52 @@
+"""Linear models with one output: links, and the losses of an example that they make.
+
+A link is (score, target) -> loss; the loss of an example (x, y) is link(<w + theta_i, x>, y), convex in the model.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from bench.models.additive import Additive
+
+
+def logistic(score: Array, label: Array) -> Array:
+    """log(1 + exp(-y s)), label y = 1 or -1; |derivative| < 1, curvature <= 1/4."""
+    return jax.nn.softplus(-label * score)
+
+
+def squared(score: Array, target: Array) -> Array:
+    """(s - y)^2."""
+    return jnp.square(score - target)
+
+
+def hinge(score: Array, label: Array) -> Array:
+    """max(0, 1 - y s), label y = 1 or -1; |derivative| <= 1, not smooth."""
+    return jax.nn.relu(1 - label * score)
+
+
+def logistic_loss(w: Array, theta: Array, example) -> Array:
+    """`logistic` of one example (x [feature], y)."""
+    x, y = example
+    return logistic(x @ (w + theta), y)
+
+
+def squared_loss(w: Array, theta: Array, example) -> Array:
+    """`squared` of one example (x [feature], y)."""
+    x, y = example
+    return squared(x @ (w + theta), y)
+
+
+def hinge_loss(w: Array, theta: Array, example) -> Array:
+    """`hinge` of one example (x [feature], y)."""
+    x, y = example
+    return hinge(x @ (w + theta), y)
+
+
+def personal(params, num_clients: int) -> Array:
+    """What each client predicts with, [client, feature]; of an Additive, of anything with `theta`, or of a plain w."""
+    if isinstance(params, Additive):
+        theta = jnp.zeros_like(params.w) if params.theta is None else params.theta
+        return jnp.broadcast_to(params.w + theta, (num_clients, params.w.shape[-1]))
+    models = getattr(params, "theta", params)
+    return jnp.broadcast_to(models, (num_clients, models.shape[-1]))
