@@ -279,7 +279,7 @@ def test_other_mechanisms_pass_through_the_rdp_of_dp_accounting():
         events.poisson_gaussian(1.0, sampling_rate=0.1, delta=1e-5)._replace(neighbors=REPLACE),
         events.fixed_size_gaussian(1.0, sampling_rate=0.1, delta=1e-5)._replace(neighbors=ADD_OR_REMOVE),
         events.fixed_size_gaussian(1.0, sampling_rate=0.1, delta=1e-5)._replace(accountant="pld"),
-        events.full_gaussian(1.0, delta=1e-5, neighbors=REPLACE, accountant="pld"),
+        events.poisson_gaussian(1.0, sampling_rate=0.1, delta=1e-5, accountant="pld")._replace(neighbors=REPLACE),
         events.full_gaussian(1.0, delta=1e-5, accountant="prv"),
         events.full_gaussian(1.0, delta=1e-5)._replace(neighbors="replace"),
     ],

@@ -5,8 +5,15 @@ rdp: Renyi DP at Opacus' default orders, composed by addition, converted by
     (Canonne, Kamath, Steinke 2020, Proposition 12; Opacus has the same). For a vanishing cost this stays at
     a floor set by the largest order, 63 (0.066 at delta = 1e-4): an artefact, not a privacy loss.
 pld: privacy loss distributions of dp_accounting, pessimistic (Doroshenko et al. 2022): an upper bound, too
-    large by about 0.2 % at most. Poisson-sampled and plain Gaussians under "add-or-remove one".
+    large by about 0.2 % at most. Plain Gaussians and Laplace, also mixed; Poisson-sampled Gaussians under
+    "add-or-remove one".
 gdp: composed Gaussians exactly, one Gaussian with 1 / sigma^2 = sum 1 / sigma_t^2 (Balle, Wang 2018).
+composition: pure epsilons of Laplace noise composed by a formula (`pure_composition`).
+
+Laplace noise in each coordinate, on a sum that moves by at most 1 in L1, is accounted as one coordinate that
+moves by 1. Movements a and b in two coordinates are dominated by a + b in one: from a noisy value that moves by
+a + b, the two noisy values can be drawn without further look at the data. (tests/test_laplace.py compares
+the two numerically.)
 
 Two of the RDP curves are computed here and not by dp_accounting 0.6. Poisson sampling: at non-integer orders
 its series adds the alternating terms as if all were positive (sound, but up to threefold too large) and
@@ -39,8 +46,10 @@ CONVERSIONS = {
     "rdp": "RDP at Opacus' orders, converted by Canonne, Kamath and Steinke 2020, Proposition 12",
     "pld": "privacy loss distribution, an upper bound within about 0.2 %",
     "gdp": "exact closed form of composed Gaussians, Balle and Wang 2018",
+    "composition": "composition of pure DP, Kairouz, Oh and Viswanath 2015, Theorem 3.5",
 }
 PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for a number that says "no privacy"
+PLD_LAPLACE = 32.0  # above this pure epsilon, what lies above is added to the result; costs e^-32 in delta
 TINY_NOISE = 0.02  # below it a round costs thousands, and sampling takes a few percent off that at most
 
 Atoms = dict[Any, int]  # DpEvent that is not a composition -> how many times
@@ -54,8 +63,8 @@ def epsilon(release: Release, rounds: int) -> float:
         rounds: 0 or more.
 
     Returns:
-        0 for no rounds or nothing released; inf without noise; NaN ("not computed") where accountant is
-        "pld" and the RDP value of the same release exceeds PLD_LIMIT; else epsilon.
+        0 for nothing released; inf without noise; NaN ("not computed") where accountant is "pld" and the
+        RDP value of the Gaussians in the release exceeds PLD_LIMIT; else epsilon.
 
     Raises:
         InputError: for negative rounds, or a release that the accountant does not know.
@@ -66,7 +75,7 @@ def epsilon(release: Release, rounds: int) -> float:
         raise unknown_name("neighbouring relation", release.neighbors, RELATIONS)
     if release.accountant not in CONVERSIONS:
         raise unknown_name("accountant", release.accountant, CONVERSIONS)
-    atoms = _atoms(release.event(rounds)) if rounds else {}
+    atoms = _atoms(release.event(rounds))  # also for no rounds: a run may begin with a release
     if not atoms:
         return 0.0
     if any(isinstance(atom, dp.NonPrivateDpEvent) for atom in atoms):
@@ -75,10 +84,13 @@ def epsilon(release: Release, rounds: int) -> float:
         return _gdp_epsilon(atoms, release.delta)
     if release.accountant == "rdp":
         return _rdp_epsilon(atoms, release.neighbors, release.delta)
-    parameters = _pld_parameters(atoms, release.neighbors)
-    if _rdp_epsilon(atoms, release.neighbors, release.delta) > PLD_LIMIT:
+    if release.accountant == "composition":
+        return pure_composition(*_pure(atoms), release.delta)
+    _check_pld(atoms, release.neighbors)
+    gaussians = {atom: times for atom, times in atoms.items() if not isinstance(atom, dp.LaplaceDpEvent)}
+    if gaussians and _rdp_epsilon(gaussians, release.neighbors, release.delta) > PLD_LIMIT:
         return math.nan
-    return _pld_epsilon(parameters, release.delta)
+    return _pld_epsilon(frozenset(atoms.items()), release.delta)
 
 
 def epsilons(release: Release, rounds: Sequence[int]) -> np.ndarray:
@@ -131,6 +143,29 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def pure_composition(epsilons: Sequence[float], times: Sequence[int], delta: float) -> float:
+    """The epsilon at delta of mechanisms that are pure epsilon_l-DP, each so many times, in any order.
+
+    The smallest of (Kairouz, Oh, Viswanath 2015, Theorem 3.5; Bellet et al. 2018, Theorem 1), sums over l,
+
+        sum e,   M + sqrt(2 V log(exp(1) + sqrt(V) / delta)),   M + sqrt(2 V log(1 / delta)),
+        M = sum e (exp(e) - 1) / (exp(e) + 1) = sum e tanh(e / 2),   V = sum e^2.
+
+    The first holds at delta = 0 already. (Bellet et al. print the roots inside the sum of M; the theorem that
+    they cite has one root.)
+
+    Args:
+        epsilons: 0 or more, e.g. one for each update.
+        times: how often each, of the same length.
+        delta: in (0, 1).
+    """
+    e, count = np.asarray(epsilons, dtype=np.float64), np.asarray(times)
+    variance = float(count @ e**2)
+    mean = float(count @ (e * np.tanh(e / 2)))
+    logs = (math.log(math.e + math.sqrt(variance) / delta), math.log(1 / delta))
+    return min(float(count @ e), *(mean + math.sqrt(2 * variance * log) for log in logs))
 
 
 def rdp_floor(delta: float) -> float:
@@ -242,39 +277,82 @@ def _fixed_size_rdp(q: float, sigma: float) -> np.ndarray:
     return np.minimum(bound, plain)
 
 
-def _pld_parameters(atoms: Atoms, neighbors: str) -> frozenset[tuple[float, float, int]]:
-    """(noise multiplier, rate, times) of each part, for the PLD of Gaussians under add-or-remove."""
-    parameters = set()
-    for atom, times in atoms.items():
-        rate = atom.sampling_probability if isinstance(atom, dp.PoissonSampledDpEvent) else 1.0
-        gaussian = atom.event if isinstance(atom, dp.PoissonSampledDpEvent) else atom
-        # dp_accounting's PLD would double the movement under replace-one once more, its RDP does not.
-        if not isinstance(gaussian, dp.GaussianDpEvent) or neighbors != ADD_OR_REMOVE:
+def _pure(atoms: Atoms) -> tuple[list[float], list[int]]:
+    """(pure epsilons, times) of Laplace releases."""
+    if not all(isinstance(atom, dp.LaplaceDpEvent) for atom in atoms):
+        raise InputError("accountant composition knows Laplace noise only: take rdp, pld or gdp for a Gaussian.")
+    return [1 / atom.noise_multiplier for atom in atoms], list(atoms.values())
+
+
+def _check_pld(atoms: Atoms, neighbors: str) -> None:
+    """Multipliers are relative to the movement, so what is not sampled is the same under both relations."""
+    for atom in atoms:
+        sampled = isinstance(atom, dp.PoissonSampledDpEvent) and isinstance(atom.event, dp.GaussianDpEvent)
+        plain = isinstance(atom, (dp.GaussianDpEvent, dp.LaplaceDpEvent))
+        if not (plain or (sampled and neighbors == ADD_OR_REMOVE)):
             raise InputError(f"accountant pld does not know {atom} under {neighbors}: take rdp.")
-        parameters.add((gaussian.noise_multiplier, rate, times))
-    return frozenset(parameters)
 
 
 @lru_cache(maxsize=16384)
-def _pld_epsilon(parameters: frozenset[tuple[float, float, int]], delta: float) -> float:
-    interval = min(_pld_interval(sigma, rate) for sigma, rate, _ in parameters)
-    parts = [_pld(sigma, rate, interval).self_compose(times) for sigma, rate, times in sorted(parameters)]
-    return float(reduce(lambda one, other: one.compose(other), parts).get_epsilon_for_delta(delta))
+def _pld_epsilon(atoms: frozenset[tuple[Any, int]], delta: float) -> float:
+    """Epsilon of composed Gaussian and Laplace releases.
+
+    The loss of a Laplace release of pure epsilon e is e - min(Z, 2 e), Z being 0 or exponential with mean 2,
+    even odds: lowering e to a cap c and adding e - c to the result exaggerates it. The sum of the pure epsilons
+    bounds it too, and wins where the grid is coarser than the little that composition saves.
+    """
+    above, parts, pure = 0.0, [], 0.0
+    for atom, times in sorted(atoms, key=repr):
+        if isinstance(atom, dp.LaplaceDpEvent):
+            e = 1 / atom.noise_multiplier
+            pure += times * e
+            above += times * max(e - PLD_LAPLACE, 0.0)
+            atom = dp.LaplaceDpEvent(1 / min(e, PLD_LAPLACE))
+        else:
+            pure = math.inf
+        parts.append((atom, times))
+    interval = _pld_interval(parts)
+    losses = [_pld(atom, interval).self_compose(times) for atom, times in parts]
+    composed = reduce(lambda one, other: one.compose(other), losses)
+    return min(above + float(composed.get_epsilon_for_delta(delta)), pure)
 
 
 @lru_cache(maxsize=64)
-def _pld(sigma: float, rate: float, interval: float) -> pld.privacy_loss_distribution.PrivacyLossDistribution:
+def _pld(atom: Any, interval: float) -> pld.privacy_loss_distribution.PrivacyLossDistribution:
+    if isinstance(atom, dp.LaplaceDpEvent):
+        return pld.privacy_loss_distribution.from_laplace_mechanism(
+            atom.noise_multiplier, value_discretization_interval=interval
+        )
+    sigma, rate = _gaussian_parameters(atom)
     return pld.privacy_loss_distribution.from_gaussian_mechanism(
         sigma, sampling_prob=rate, value_discretization_interval=interval
     )
 
 
-def _pld_interval(sigma: float, rate: float) -> float:
+def _gaussian_parameters(atom: Any) -> tuple[float, float]:
+    """(noise multiplier, sampling rate)."""
+    if isinstance(atom, dp.PoissonSampledDpEvent):
+        return atom.event.noise_multiplier, atom.sampling_probability
+    return atom.noise_multiplier, 1.0
+
+
+def _pld_interval(parts: Sequence[tuple[Any, int]]) -> float:
     """Discretisation of the privacy loss: a tenth of the standard deviation of one round's loss.
 
     A fixed 1e-4 (dp_accounting's default) is too fine for little noise and 10 % off for much of it. The error
-    grows with the square of interval / deviation; a tenth gives about 0.1 % too large an epsilon.
+    grows with the square of interval / deviation; a tenth gives about 0.1 % too large an epsilon. Laplace, whose
+    loss has an edge, takes a hundredth. The smallest of the parts counts, but each part keeps within 1e5 points.
     """
-    deviation = rate * math.sqrt(math.expm1(min(sigma**-2, 50.0)))
-    largest = math.log1p(rate * math.expm1(min((10 * sigma + 0.5) / sigma**2, 700.0)))
-    return max(min(deviation / 10, 2e-3), largest / 1e5)  # at most 1e5 points a round
+    wanted, largest = [], []
+    for atom, times in parts:
+        if isinstance(atom, dp.LaplaceDpEvent):
+            e = 1 / atom.noise_multiplier
+            deviation = min(e, math.sqrt(3.0))  # of e - min(Z, 2 e), for small and for large e
+            wanted.append(deviation / 100)
+            largest.append(max(2 * e, 16 * deviation * math.sqrt(times)))
+        else:
+            sigma, rate = _gaussian_parameters(atom)
+            deviation = rate * math.sqrt(math.expm1(min(sigma**-2, 50.0)))
+            wanted.append(min(deviation / 10, 2e-3))
+            largest.append(math.log1p(rate * math.expm1(min((10 * sigma + 0.5) / sigma**2, 700.0))))
+    return max(min(wanted), max(largest) / 1e5)

@@ -9,8 +9,14 @@ that releases the mean of Q terms adds noise of standard deviation sigma C / Q t
 Between neighbours the sum moves by C under "add-or-remove one", by 2 C under "replace one". The multipliers
 INSIDE an event are always relative to that movement, so "replace one" stores sigma / 2.
 
+`laplace` is the same with the L1 norm and Laplace noise of scale sigma C in each coordinate.
+
+A noise calibrated to a bound L0 that the terms can exceed has the multiplier sigma L0 / L, L being the bound
+that they do obey; without any bound L is infinite, the multiplier 0 and epsilon inf.
+
 Arguments that the factories share, each raising InputError outside its range:
-    noise_multiplier: sigma, the standard deviation of the noise on the sum over C; finite, 0 or more.
+    noise_multiplier: sigma, the standard deviation (Laplace: the scale) of the noise on the sum over C;
+        finite, 0 or more.
     sampling_rate: share of the units in a round, in (0, 1].
     delta: in (0, 1).
     privacy_unit, protects_against: words for the fields of `Release`.
@@ -43,7 +49,8 @@ class Release(NamedTuple):
         protects_against: who learns little about one unit, in words.
         neighbors: "add-or-remove one" or "replace one".
         sampler: "poisson", "fixed size without replacement", "all", "any schedule", "nothing released".
-        accountant: "rdp", "pld", or "gdp" (the exact closed form of composed Gaussians).
+        accountant: "rdp", "pld", "gdp" (the exact closed form of composed Gaussians), or "composition" (of
+            pure DP, Kairouz, Oh and Viswanath 2015).
         delta: the delta at which epsilon is wanted.
         mechanism: what a round does, in words.
     """
@@ -77,8 +84,12 @@ def poisson_gaussian(
 
     Protects one unit added or removed. `accountant` is "rdp" or "pld"."""
     _check(noise_multiplier, delta, sampling_rate)
+
+    def sampled(sigma: float) -> dp.DpEvent:
+        return dp.PoissonSampledDpEvent(sampling_rate, dp.GaussianDpEvent(sigma))
+
     return Release(
-        event=_rounds(noise_multiplier, ADD_OR_REMOVE, lambda g: dp.PoissonSampledDpEvent(sampling_rate, g)),
+        event=_rounds(noise_multiplier, ADD_OR_REMOVE, sampled),
         privacy_unit=privacy_unit,
         protects_against=protects_against,
         neighbors=ADD_OR_REMOVE,
@@ -108,8 +119,8 @@ def fixed_size_gaussian(
     _check(noise_multiplier, delta, sampling_rate)
     size = Fraction(repr(float(sampling_rate)))  # the event wants two integers; only their ratio counts
 
-    def sampled(gaussian: dp.DpEvent) -> dp.DpEvent:
-        return dp.SampledWithoutReplacementDpEvent(size.denominator, size.numerator, gaussian)
+    def sampled(sigma: float) -> dp.DpEvent:
+        return dp.SampledWithoutReplacementDpEvent(size.denominator, size.numerator, dp.GaussianDpEvent(sigma))
 
     return Release(
         event=_rounds(noise_multiplier, REPLACE, sampled),
@@ -139,7 +150,7 @@ def full_gaussian(
     if neighbors not in SENSITIVITY:
         raise unknown_name("neighbouring relation", neighbors, SENSITIVITY)
     return Release(
-        event=_rounds(noise_multiplier, neighbors, lambda gaussian: gaussian),
+        event=_rounds(noise_multiplier, neighbors, dp.GaussianDpEvent),
         privacy_unit=privacy_unit,
         protects_against=protects_against,
         neighbors=neighbors,
@@ -168,7 +179,7 @@ def bounded_participation_gaussian(
             A negative k raises InputError when the event is asked for.
     """
     _check(noise_multiplier, delta)
-    k_gaussians = _rounds(noise_multiplier, REPLACE, lambda gaussian: gaussian)
+    k_gaussians = _rounds(noise_multiplier, REPLACE, dp.GaussianDpEvent)
 
     def event(rounds: int) -> dp.DpEvent:
         k = operator.index(max_participations(rounds) if callable(max_participations) else max_participations)
@@ -184,6 +195,58 @@ def bounded_participation_gaussian(
         accountant="gdp",
         delta=delta,
         mechanism=f"{_noise(noise_multiplier)}, each {privacy_unit} in a bounded number of rounds",
+    )
+
+
+def laplace(
+    noise_multiplier: float,
+    *,
+    delta: float,
+    neighbors: str = REPLACE,
+    accountant: str = "composition",
+    privacy_unit: str = "point",
+    protects_against: str = EVERYBODY,
+) -> Release:
+    """Laplace on the sum over all of a client's vectors of L1 norm <= C: no sampling, no amplification.
+
+    Each coordinate of the sum gets noise of scale sigma C (of the mean of m: sigma C / m). Replacing one term
+    moves the sum by 2 C in L1, and so a round is (2 / sigma)-DP by itself; under "add-or-remove one",
+    (1 / sigma)-DP. Where clients take turns, `rounds` counts the releases of one client.
+
+    Args:
+        accountant: "composition" or "pld" (tighter).
+    """
+    _check(noise_multiplier, delta)
+    if neighbors not in SENSITIVITY:
+        raise unknown_name("neighbouring relation", neighbors, SENSITIVITY)
+    return Release(
+        event=_rounds(noise_multiplier, neighbors, dp.LaplaceDpEvent),
+        privacy_unit=privacy_unit,
+        protects_against=protects_against,
+        neighbors=neighbors,
+        sampler="all",
+        accountant=accountant,
+        delta=delta,
+        mechanism=f"Laplace noise of scale {noise_multiplier:g} C on each coordinate of a sum of vectors of L1"
+        f" norm <= C, every {privacy_unit} in every round",
+    )
+
+
+def preceded_by(release: Release, first: Release) -> Release:
+    """One round of `first`, then the rounds of `release`: a run that starts from something private.
+
+    After 0 rounds the start has been released already, and costs what it costs. Delta and accountant are those
+    of `release`.
+
+    Raises:
+        InputError: where the two do not protect the same unit, under the same relation, against the same.
+    """
+    for field in ("privacy_unit", "neighbors", "protects_against"):
+        own, other = getattr(release, field), getattr(first, field)
+        require(field, other, own == other, f"what comes first must protect as what follows, {own}")
+    return release._replace(
+        event=lambda rounds: dp.ComposedDpEvent([first.event(1), release.event(rounds)]),
+        mechanism=f"once: {first.mechanism}; then {release.mechanism}",
     )
 
 
@@ -284,13 +347,13 @@ def _check(noise_multiplier: float, delta: float, sampling_rate: float = 1.0) ->
 
 
 def _rounds(
-    noise_multiplier: float, neighbors: str, sampled: Callable[[dp.DpEvent], dp.DpEvent]
+    noise_multiplier: float, neighbors: str, mechanism: Callable[[float], dp.DpEvent]
 ) -> Callable[[int], dp.DpEvent]:
-    """rounds -> that many releases of one Gaussian under one sampler."""
+    """rounds -> that many releases of one mechanism, given as multiplier -> event."""
     if noise_multiplier == 0:
         one: dp.DpEvent = dp.NonPrivateDpEvent()
     else:
-        one = sampled(dp.GaussianDpEvent(float(noise_multiplier) / SENSITIVITY[neighbors]))
+        one = mechanism(float(noise_multiplier) / SENSITIVITY[neighbors])
     return lambda rounds: dp.SelfComposedDpEvent(one, rounds)
 
 
