@@ -1,4 +1,4 @@
-"""Weighted graphs of clients as padded lists of neighbours, and what is linear in them: O(edges), never O(clients^2)."""
+"""Weighted graphs of clients as padded lists of neighbours: work and memory grow with the edges, not with clients^2."""
 
 from typing import NamedTuple
 
@@ -63,3 +63,9 @@ def propagate(graph: Graph, local: Array, anchor: Array, *, tolerance: float = 1
         system, pull * local, x0=local, tol=tolerance, maxiter=1000, M=lambda x: x / (degrees + pull)
     )
     return solved
+
+
+def confidence(num_examples: Array) -> Array:
+    """c_i = m_i / max_j m_j, [client]; a client without examples counts as one with a hundredth of an example."""
+    sizes = jnp.maximum(num_examples.astype(jnp.float32), 0.01)
+    return sizes / jnp.max(sizes)

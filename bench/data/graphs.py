@@ -1,0 +1,167 @@
+"""Graphs of clients, made on the host: weights as sparse matrices, and their check and packing into a Graph.
+
+Every function that makes weights returns a symmetric scipy.sparse matrix without diagonal; `from_weights` is the
+only way from there, or from anyone's own matrix, to what an algorithm uses.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from bench.errors import InputError
+from bench.kernels.graph import Graph
+
+TOLERANCE = 1e-6  # of W_ij against W_ji, relative to the largest weight: rounding, no more
+BLOCK = 1024  # rows of a similarity matrix at a time
+
+
+def from_weights(weights, *, slots: int = 0) -> Graph:
+    """The graph with these weights, in time and memory linear in the edges.
+
+    Args:
+        weights: W, symmetric, non-negative, zero on the diagonal, connected; dense or scipy.sparse [client, client].
+        slots: length of the neighbour lists, so that graphs of other trials share one shape; by default, and at
+            least, the largest number of neighbours.
+
+    Raises:
+        InputError: W is not such a matrix, or some client cannot be reached from some other. Weights below
+            the smallest float32 count as 0.
+    """
+    if sparse.issparse(weights):
+        matrix = weights.tocsr().astype(np.float64)
+        matrix.sum_duplicates()
+    else:
+        dense = np.asarray(weights, np.float64)
+        matrix = sparse.csr_matrix(dense) if dense.ndim == 2 else None
+    if matrix is None or matrix.shape[0] != matrix.shape[1]:
+        raise InputError("graph: the weights are no square matrix: give W_ij for every pair of clients.")
+    with np.errstate(over="ignore"):
+        narrow = matrix.data.astype(np.float32)
+    _refuse(matrix, ~np.isfinite(narrow), "not finite", "weights are finite numbers")
+    _refuse(matrix, matrix.data < 0, "negative", "weights are similarities, 0 for none")
+    if matrix.diagonal().any():
+        client = int(np.flatnonzero(matrix.diagonal())[0])
+        raise InputError(f"graph: client {client} is its own neighbour: set the diagonal to 0.")
+    gap = abs(matrix - matrix.T).tocoo()
+    if gap.nnz and gap.data.max() > TOLERANCE * matrix.data.max():
+        i, j = gap.row[gap.data.argmax()], gap.col[gap.data.argmax()]
+        raise InputError(f"graph: W[{i}, {j}] differs from W[{j}, {i}]: make it symmetric, (W + W^T) / 2.")
+    matrix = ((matrix + matrix.T) / 2).astype(np.float32)
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    _refuse_pieces(matrix)
+    return _pack(matrix, slots)
+
+
+def _refuse(matrix, wrong: np.ndarray, what: str, remedy: str) -> None:
+    if wrong.any():
+        entry = int(np.flatnonzero(wrong)[0])
+        i = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        raise InputError(f"graph: W[{i}, {matrix.indices[entry]}] = {matrix.data[entry]:g} is {what}: {remedy}.")
+
+
+def _refuse_pieces(matrix) -> None:
+    count, labels = connected_components(matrix, directed=False)
+    alone = np.flatnonzero(np.diff(matrix.indptr) == 0)
+    if not len(alone) and count == 1:
+        return
+    apart = np.argmax(labels != labels[0])
+    one = f"client {alone[0]} has no neighbour" if len(alone) else f"no path joins clients 0 and {apart}"
+    raise InputError(f"graph: it falls into {count} components ({one}): add edges, or keep the largest component.")
+
+
+def _pack(matrix, slots: int) -> Graph:
+    """Padded lists of a checked matrix with sorted rows and no stored zeros."""
+    count, starts, columns = matrix.shape[0], matrix.indptr, matrix.indices
+    sizes = np.diff(starts)
+    rows = np.repeat(np.arange(count), sizes)
+    slot = np.arange(len(columns)) - starts[rows]
+    # The transpose has the same pattern, so its k-th entry is the twin (j, i) of the k-th entry (i, j).
+    twin = sparse.csr_matrix((slot, columns, starts), matrix.shape).T.tocsr()
+    twin.sort_indices()
+    shape = (count, max(slots, int(sizes.max())))
+    neighbors = np.repeat(np.arange(count, dtype=np.int32)[:, None], shape[1], axis=1)
+    weights, reverse = np.zeros(shape, np.float32), np.zeros(shape, np.int32)
+    neighbors[rows, slot], weights[rows, slot], reverse[rows, slot] = columns, matrix.data, twin.data
+    return Graph(jnp.asarray(neighbors), jnp.asarray(weights), jnp.asarray(reverse))
+
+
+def by_angle(models: np.ndarray, *, width: float):
+    """exp((cos(angle) - 1) / width) between clients' models, without the small ones.
+
+    Weights from max(W) 10^(-k/2) up are kept, for the smallest k = 1, 2, ... at which the graph is connected, and
+    divided by their mean row sum, so that the mean of D_ii is 1.
+
+    Args:
+        models: [client, coordinate], none 0.
+        width: gamma > 0.
+
+    Source: Vanhaesebrouck, Bellet and Tommasi 2017, section 5; the cut and the scale are those of the authors' program.
+    """
+    unit = models / np.linalg.norm(models, axis=1, keepdims=True)
+    weights = np.exp((unit @ unit.T - 1) / width)
+    np.fill_diagonal(weights, 0)
+    k, threshold = 0, np.inf
+    while threshold > 0:  # it underflows at last, and then all are kept
+        k += 1
+        threshold = weights.max() * 10.0 ** (-k / 2)
+        kept = sparse.csr_matrix(np.where(weights >= threshold, weights, 0))
+        if connected_components(kept, directed=False)[0] == 1:
+            break
+    return kept * (len(models) / kept.sum())
+
+
+def nearest_neighbors(vectors, *, num_neighbors: int):
+    """Weight 1 between two clients of which either is among the other's nearest by cosine.
+
+    A client whose vector is 0 has cosine 0 with everybody; of equals the first is the nearest.
+
+    Args:
+        vectors: [client, coordinate], dense or scipy.sparse.
+        num_neighbors: how many nearest each client names, 1 <= k < clients; it may have more, named by others.
+
+    Raises:
+        InputError: k is out of range.
+    """
+    count = vectors.shape[0]
+    if not 1 <= num_neighbors < count:
+        raise InputError(f"num_neighbors = {num_neighbors}: with {count} clients it is between 1 and {count - 1}.")
+    vectors = sparse.csr_matrix(vectors, dtype=np.float64)
+    norms = sparse.linalg.norm(vectors, axis=1)
+    unit = sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ vectors
+    nearest = []
+    for start in range(0, count, BLOCK):
+        cosine = (unit[start : start + BLOCK] @ unit.T).toarray()
+        rows = np.arange(len(cosine))
+        cosine[rows, start + rows] = -np.inf
+        nearest.append(np.argsort(-cosine, axis=1, kind="stable")[:, :num_neighbors])
+    columns = np.concatenate(nearest).ravel()
+    rows = np.repeat(np.arange(count), num_neighbors)
+    named = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), (count, count))
+    return named.maximum(named.T)
+
+
+def ring_with_chords(num_clients: int, *, degree: int, seed: int = 0):
+    """Weight 1 along a ring and along degree / 2 - 1 closed walks through all clients in random order.
+
+    Connected, with at most `degree` neighbours each and nearly always exactly as many, at any size.
+
+    Args:
+        num_clients: at least 3.
+        degree: even, at least 2.
+        seed: of the random orders.
+
+    Raises:
+        InputError: there is no such graph.
+    """
+    if num_clients < 3 or degree < 2 or degree % 2:
+        raise InputError(f"ring of {num_clients} clients with degree {degree}: take 3 or more and an even degree.")
+    rng = np.random.default_rng([seed, 0x41C6])
+    orders = [np.arange(num_clients), *(rng.permutation(num_clients) for _ in range(degree // 2 - 1))]
+    rows = np.concatenate(orders)
+    columns = np.concatenate([np.roll(order, -1) for order in orders])
+    walked = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), (num_clients, num_clients))
+    walked = walked + walked.T
+    walked.data[:] = 1  # an edge that two walks share counts once
+    return walked

@@ -1,0 +1,192 @@
+"""Linear models that peers learn together: what such a problem is scored by, and the classification of Bellet et al.
+
+Agent i holds m_i examples and its own objective L_i(theta) = (1/m_i) sum loss + lambda_i |theta|^2. Together they
+minimise, with weights W over a graph, D_ii = sum_j W_ij and the confidence c_i = m_i / max_j m_j,
+
+    Q(theta) = 1/2 sum_{i<j} W_ij |theta_i - theta_j|^2 + mu sum_i D_ii c_i L_i(theta_i).
+"""
+
+import hashlib
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from bench.data.graphs import by_angle, from_weights
+from bench.data.task import Task
+from bench.errors import InputError, unknown_name
+from bench.kernels.graph import confidence, roughness
+from bench.models.linear import Personal, logistic, logistic_loss, personal
+
+INSTANCES = ("test", "validation")
+SMOOTHNESS = ("one", "quarter", "data")
+SIZE_BINS = (10, 20, 30, 40, 50, 60, 70, 80, 90)  # lower edges of the groups of agents by m_i; the last has no upper
+
+
+# ---- Scores ----
+
+
+def mean_of_real(values: Array, sizes: Array) -> Array:
+    """Mean of the first sizes[i] entries of each row, 0 for none: [client, example] -> [client]."""
+    real = jnp.arange(values.shape[1]) < sizes[:, None]
+    return jnp.sum(jnp.where(real, values, 0.0), axis=1) / jnp.maximum(sizes, 1).astype(values.dtype)
+
+
+def scores(models: Array, inputs: Array) -> Array:
+    """<theta_i, x> of every example, [client, example]."""
+    return jnp.einsum("nmp,np->nm", inputs, models, precision="highest")
+
+
+def objective(params, task: Task) -> Array:
+    """Q of the training examples with the mu of a Personal; NaN for other params, which have none."""
+    if not isinstance(params, Personal):
+        return jnp.full((), jnp.nan)
+    models = personal(params, task.num_clients)
+    inputs, targets = task.train
+    losses = mean_of_real(task.link(scores(models, inputs), targets), task.num_examples)
+    own = losses + task.regularization * jnp.sum(jnp.square(models), axis=1)
+    pull = task.graph.degrees * confidence(task.num_examples)
+    return 0.5 * roughness(task.graph, models) + params.mu * (pull @ own)
+
+
+def accuracy(params, task: Task) -> dict:
+    """Test accuracy averaged over agents, also of the agents by how much data they have, and the objective.
+
+    test_accuracy: mean over agents of the share of test points with <theta_i, x> y > 0.
+    test_accuracy_m10 ... _m90: over the agents with 10 to 19, ..., 80 to 89, and 90 or more training examples;
+        NaN where there are none.
+    objective: see `objective`.
+
+    All are NaN where a model is not finite.
+    """
+    models = personal(params, task.num_clients)
+    inputs, labels, sizes = task.evaluation["test"]
+    right = (scores(models, inputs) * labels > 0).astype(jnp.float32)
+    of_agent = jnp.where(jnp.all(jnp.isfinite(models)), mean_of_real(right, sizes), jnp.nan)
+    out = {"test_accuracy": jnp.mean(of_agent)}
+    for lower, upper in zip(SIZE_BINS, (*SIZE_BINS[1:], math.inf), strict=True):
+        within = (task.num_examples >= lower) & (task.num_examples.astype(jnp.float32) < upper)
+        out[f"test_accuracy_m{lower}"] = jnp.sum(jnp.where(within, of_agent, 0.0)) / jnp.sum(within, dtype=jnp.float32)
+    return out | {"objective": objective(params, task)}
+
+
+# ---- Linear classification ----
+
+
+def linear_p2p(
+    trial: int,
+    *,
+    num_features: int = 100,
+    num_agents: int = 100,
+    instances: str = "test",
+    num_examples: tuple[int, int] = (10, 100),
+    num_test: int = 100,
+    input_range: float = 10.0,
+    label_noise: float = 0.05,
+    graph_width: float = 0.1,
+    smoothness: str = "one",
+    scaled: bool = False,
+) -> Task:
+    """Agents whose linear classifiers differ by angle in a plane, joined where their angles are alike.
+
+    Target models are N(0, 1/2) in the first two coordinates and 0 in the others, inputs uniform on [-r, r]^p, labels
+    the sign of the target's score with a fixed share flipped. Weights: `graphs.by_angle` of the targets, so the
+    graph is known to all and made of no training example. Trials of one num_features share all shapes. The agents
+    and the graph of a trial are the same for every num_features, and its data too whether scaled or not.
+
+    The published experiments draw Laplace noise for |gradient| <= 1, which these inputs do not give: see `lipschitz`
+    for what they allow, and scaled=True for inputs that do.
+
+    Args:
+        trial: which draw.
+        num_features: p >= 2.
+        num_agents: n >= 2.
+        instances: "test" or "validation", other problems of the same kind, to tune on. Both are one compiled program.
+        num_examples: smallest and largest m_i, drawn uniformly; an agent may have none, and then has lambda_i = 1.
+        num_test: test points of each agent.
+        input_range: r > 0.
+        label_noise: of m labels exactly floor(label_noise m) are flipped, of training and of test.
+        graph_width: gamma > 0.
+        smoothness: of L_i, "one": 1 + 2 lambda_i as in the experiments, which bounds it for |x|^2 <= 4 alone;
+            "quarter": 1/4 + 2 lambda_i, for |x| <= 1; "data": lambda_max(X_i^T X_i) / (4 m_i) + 2 lambda_i, the true
+            bound, which reveals something of the examples and no privacy analysis here covers.
+        scaled: divide the inputs by r p, so that the L1 norm of an example's gradient is at most 1.
+
+    Raises:
+        InputError: a value out of its range.
+    """
+    low, high = num_examples
+    for wrong, what in (
+        (num_features < 2, f"num_features = {num_features}: at least 2, the plane of the target models"),
+        (num_agents < 2, f"num_agents = {num_agents}: at least 2, for a graph"),
+        (not 0 <= low <= high or high < 1, f"num_examples = {num_examples}: (smallest, largest) from 0 and 1 up"),
+        (num_test < 1, f"num_test = {num_test}: at least 1"),
+        (not 0 < input_range < math.inf, f"input_range = {input_range}: positive and finite"),
+        (not 0 <= label_noise <= 1, f"label_noise = {label_noise}: a share between 0 and 1"),
+        (not 0 < graph_width < math.inf, f"graph_width = {graph_width}: positive and finite"),
+    ):
+        if wrong:
+            raise InputError(f"linear_p2p: {what}.")
+    for kind, value, known in (("instances", instances, INSTANCES), ("smoothness", smoothness, SMOOTHNESS)):
+        if value not in known:
+            raise unknown_name(kind, value, known)
+    recipe = (num_features, num_agents, num_examples, num_test, input_range, label_noise, graph_width, smoothness)
+
+    rng = np.random.default_rng([trial, 0x9EE5, INSTANCES.index(instances)])
+    plane = rng.normal(scale=math.sqrt(0.5), size=(num_agents, 2))
+    sizes = rng.integers(low, high, num_agents, endpoint=True).astype(np.int32)
+    train = _draw(rng, plane, sizes, high, num_features, input_range, label_noise)
+    test_sizes = np.full(num_agents, num_test, np.int32)
+    test = _draw(rng, plane, test_sizes, num_test, num_features, input_range, label_noise)
+    scale = np.float32(input_range * num_features) if scaled else np.float32(1)
+    train, test = ((inputs / scale, labels) for inputs, labels in (train, test))
+    largest = input_range / float(scale)
+    regularization = 1 / np.maximum(sizes, 1)
+    return Task(
+        init_params=jnp.zeros(num_features),
+        num_examples=jnp.asarray(sizes),
+        train=jax.tree.map(jnp.asarray, train),
+        evaluation={"test": jax.tree.map(jnp.asarray, (*test, test_sizes))},
+        graph=from_weights(by_angle(plane, width=graph_width), slots=slots(num_agents, graph_width)),
+        regularization=jnp.asarray(regularization, jnp.float32),
+        smoothness=jnp.asarray(_curvature(smoothness, train[0], sizes) + 2 * regularization, jnp.float32),
+        budget=jnp.ones(num_agents),
+        loss=logistic_loss,
+        link=logistic,
+        lipschitz=(largest * num_features, largest * math.sqrt(num_features)),
+        metrics=accuracy,
+        name=f"linear_p2p_{num_features}{'_scaled' if scaled else ''}",
+        source="generated",
+        checksum=hashlib.blake2b(repr((*recipe, scaled)).encode(), digest_size=8).hexdigest(),
+    )
+
+
+def slots(num_agents: int, graph_width: float) -> int:
+    """Length of the neighbour lists, one for all trials: four deviations above the expected number, in eights.
+
+    At the first cut, a weight of 10^(-1/2), an agent's neighbours are those within some angle of it, of n - 1.
+    """
+    share = math.acos(max(-1.0, 1 - graph_width * math.log(10) / 2)) / math.pi
+    expected = (num_agents - 1) * share
+    return 8 * math.ceil(min(expected + 4 * math.sqrt(expected * (1 - share)), num_agents - 1) / 8)
+
+
+def _draw(rng, plane, sizes, capacity: int, num_features: int, input_range: float, label_noise: float):
+    """Inputs float32 [agent, capacity, feature], 0 from an agent's size on, and labels [agent, capacity], 1 there."""
+    inputs = rng.uniform(-input_range, input_range, (len(plane), capacity, num_features)).astype(np.float32)
+    score = np.einsum("nmp,np->nm", inputs[..., :2].astype(np.float64), plane)
+    labels = np.where(score > 0, 1, -1).astype(np.float32)
+    for row, x, size in zip(labels, inputs, sizes, strict=True):
+        # A share such as 0.29 of 100 is not to lose a flip to its binary fraction.
+        row[rng.choice(size, math.floor(label_noise * size + 1e-9), replace=False)] *= -1
+        row[size:], x[size:] = 1, 0
+    return inputs, labels
+
+
+def _curvature(smoothness: str, inputs: np.ndarray, sizes: np.ndarray):
+    """Of the logistic part of L_i."""
+    if smoothness == "data":
+        return np.linalg.norm(inputs, 2, axis=(1, 2)) ** 2 / (4 * np.maximum(sizes, 1))
+    return {"one": 1.0, "quarter": 0.25}[smoothness]
