@@ -3,11 +3,24 @@
 A link is (score, target) -> loss; the loss of an example (x, y) is link(<w + theta_i, x>, y), convex in the model.
 """
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from bench.models.additive import Additive
+
+
+class Personal(NamedTuple):
+    """One model a client, and what its objective needs to be evaluated.
+
+    theta: [client, feature].
+    mu: weight of the clients' own objectives against the smoothness over the graph.
+    """
+
+    theta: Array
+    mu: Array
 
 
 def logistic(score: Array, label: Array) -> Array:
@@ -44,9 +57,9 @@ def hinge_loss(w: Array, theta: Array, example) -> Array:
 
 
 def personal(params, num_clients: int) -> Array:
-    """What each client predicts with, [client, feature]; of an Additive, of anything with `theta`, or of a plain w."""
+    """What each client predicts with, [client, feature]; of an Additive, a Personal, or a plain w."""
     if isinstance(params, Additive):
         theta = jnp.zeros_like(params.w) if params.theta is None else params.theta
         return jnp.broadcast_to(params.w + theta, (num_clients, params.w.shape[-1]))
-    models = getattr(params, "theta", params)
+    models = params.theta if isinstance(params, Personal) else params
     return jnp.broadcast_to(models, (num_clients, models.shape[-1]))

@@ -1,0 +1,205 @@
+"""Private asynchronous block coordinate descent on a graph (Bellet et al. 2018, equations 4 and 6).
+
+Agent i wakes up, takes a step on its own block of Q with a noisy gradient of its own objective, and sends its model
+to its neighbours:
+
+    theta_i <- (1 - a) theta_i + a (sum_j (W_ij / D_ii) theta_j - mu c_i (grad L_i(theta_i) + noise)),
+    a = 1 / (1 + mu c_i Lloc_i),  noise ~ Laplace(sigma L0 / m_i) in each coordinate.
+
+What is protected is one data point of one agent, replaced by another, against everybody who sees all messages, all
+other agents together included. Sizes m_i, the graph, the regularisation and the steps' bounds Lloc_i are public.
+Laplace noise needs the L1 norm of an example's gradient bounded by L0. (The paper asks for a loss that is Lipschitz
+in the L1 norm, which bounds the gradient in the maximum norm; its proof uses the L1 norm.)
+"""
+
+import jax
+import jax.numpy as jnp
+
+from bench.algorithms import peers
+from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.peers import MECHANISMS, check_choice, check_peers
+from bench.data.task import Task
+from bench.errors import InputError
+from bench.kernels.graph import confidence, propagate
+from bench.models.linear import Personal
+
+STARTS = ("zero", "constant", "local", "descent", "propagation")
+ALLOCATIONS = {"equal": 0.0, "published": 1 / 3, "unrolled": -1 / 3}  # epsilon_i(t) grows as C^(t * this)
+DESCENT_STEPS = 100  # of the start "descent"
+
+
+def coordinate_descent(
+    task: Task,
+    *,
+    mu: Scalar,
+    noise_multiplier: Scalar = 0.0,
+    lipschitz: Scalar = 1.0,
+    clip_norm: Scalar = jnp.inf,
+    num_updates: Scalar = jnp.inf,
+    max_updates: int = 0,
+    start: str = "zero",
+    start_value: Scalar = 0.0,
+    start_noise_multiplier: Scalar = 0.0,
+    start_step_size: Scalar = 0.05,
+    mechanism: str = "laplace",
+    allocation: str = "equal",
+    num_awake: int = 1,
+) -> Algorithm:
+    """Coordinate descent; a round is one tick, in which one agent (or `num_awake` agents) wakes up.
+
+    Args:
+        task: with graph, link, regularization, smoothness and budget.
+        mu: weight of the agents' own objectives, > 0.
+        noise_multiplier: sigma >= 0; the noise on an agent's mean gradient has scale sigma L0 / m_i, so an update
+            costs 2 / sigma if L0 bounds the gradients' norm.
+        lipschitz: L0 > 0, the bound that the noise is scaled to.
+        clip_norm: C > 0, on each example's gradient, in L1 for Laplace noise and in L2 for Gaussian; inf does not
+            clip. The noise is right where C <= L0, or the task's own Lipschitz bound is.
+        num_updates: T_i, after which an agent falls silent; inf never.
+        max_updates: the largest T_i of the points that share a program, which fixes the order in which clocks ring;
+            0 draws agents uniformly without end.
+        start: "zero"; "constant", all `start_value`; "local", the exact minimisers of L_i, not private; "descent",
+            100 gradient steps of length `start_step_size` towards them, not private; "propagation", the private warm
+            start with noise `start_noise_multiplier`, after one step of length `start_step_size`.
+        mechanism: "laplace" or "gaussian".
+        allocation: of an agent's budget to its updates: "equal"; "published", Proposition 2 of the paper;
+            "unrolled", the same with the weights of its Theorem 2 in the order of the recursion
+            (`bench.theory.p2p`). The last two know the order of all wake-ups.
+        num_awake: agents that wake up at once; those next to an earlier one sleep on, so it is the same as one
+            after the other.
+    """
+    graph, everybody = task.graph, peers.agents(task)
+    draw, order = MECHANISMS[mechanism]
+    trust, degrees = confidence(task.num_examples), graph.degrees
+    scales = peers.noise_scales(task, noise_multiplier, lipschitz)
+    curvature = 1 + mu * trust * task.smoothness
+    # C = 1 - strong convexity / (n largest block smoothness)
+    strong = mu * jnp.min(degrees * trust * 2 * task.regularization)
+    log_rate = jnp.log1p(-strong / (task.num_clients * jnp.max(degrees * curvature)))
+    exponent = ALLOCATIONS[allocation]
+
+    def first_models(key):
+        if start == "constant":
+            return jnp.full((task.num_clients, task.init_params.shape[-1]), start_value)
+        if start == "local":
+            return peers.local_minimizers(task)
+        if start == "descent":
+            return peers.local_descent(task, start_step_size, DESCENT_STEPS)
+        if start == "propagation":
+            # The paper does not say how its local models were made private; output perturbation of the minimisers
+            # would drown them in noise. What an agent sends is one noisy step; smoothing touches no data.
+            start_scales = peers.noise_scales(task, start_noise_multiplier, lipschitz)
+            local = peers.noisy_steps(key, task, start_step_size, clip_norm, start_scales, mechanism)
+            return propagate(graph, local, mu * jnp.where(task.budget > 0, trust, 0.0))
+        return jnp.zeros((task.num_clients, task.init_params.shape[-1]))
+
+    def init(key):
+        key_start, key_order = jax.random.split(key)
+        schedule = {"step": jnp.int32(0), "counts": jnp.zeros(task.num_clients, jnp.int32)}
+        variables = {"theta": first_models(key_start)}
+        if max_updates:
+            schedule["order"] = peers.ring_order(key_order, task, max_updates)
+        if exponent:
+            ticks = jnp.argsort(schedule["order"], stable=True).reshape(task.num_clients, max_updates)
+            used = jnp.arange(max_updates) < num_updates
+            weights = jnp.where(used, jnp.exp(exponent * log_rate * ticks), 0.0)
+            variables["mean_weight"] = weights.sum(1) / jnp.minimum(num_updates, max_updates)
+        return State(schedule, variables)
+
+    def moved(i, noise, step, variables):
+        """theta_i after its update."""
+        models = variables["theta"]
+        agent = jax.tree.map(lambda leaf: leaf[i], everybody)
+        scale = scales[i]
+        if exponent:
+            scale = scale * variables["mean_weight"][i] / jnp.exp(exponent * log_rate * step)
+        gradient = peers.own_gradient(task, agent, models[i], clip_norm, order) + scale * noise
+        others = graph.weights[i] @ models[graph.neighbors[i]] / degrees[i]
+        return models[i] + (others - models[i] - mu * trust[i] * gradient) / curvature[i]
+
+    def one_round(key, state):
+        key_wake, key_noise = jax.random.split(key)
+        schedule, variables = state
+        awake = peers.wake(key_wake, task, num_awake, schedule.get("order"), schedule["step"])
+        who, counts = awake.agents, schedule["counts"]
+        allowed = awake.alone & (task.budget[who] > 0)
+        speaks = allowed & (counts[who] < num_updates)
+        noise = draw(key_noise, (num_awake, task.init_params.shape[-1]))
+        models = variables["theta"]
+        if num_awake == 1:
+            i = who[0]
+            new = jnp.where(speaks[0], moved(i, noise[0], schedule["step"], variables), models[i])
+            models = models.at[i].set(new)
+        else:
+            new = jax.vmap(moved, (0, 0, None, None))(who, noise, schedule["step"], variables)
+            models = models.at[who].add(jnp.where(speaks[:, None], new - models[who], 0.0))
+        most = jnp.max(counts)
+        counts = counts.at[who].add(allowed.astype(jnp.int32))
+        info = {
+            # Epsilon is that of the agent that has spoken most: it rises when the largest count does.
+            "released": ((jnp.max(counts) > most) & (most < num_updates)).astype(jnp.float32),
+            "updates": jnp.sum(speaks, dtype=jnp.float32),
+            "vectors_sent": jnp.sum(jnp.where(speaks, graph.num_neighbors[who], 0), dtype=jnp.float32),
+        }
+        schedule = schedule | {"step": schedule["step"] + 1, "counts": counts}
+        return State(schedule, variables | {"theta": models}), info
+
+    def params(state):
+        return Personal(state.variables["theta"], mu)
+
+    return Algorithm(init, one_round, params)
+
+
+def releases(
+    task: Task,
+    *,
+    delta: float,
+    noise_multiplier: float,
+    start: str,
+    start_noise_multiplier: float,
+    num_updates: float,
+    allocation: str,
+    **args,
+) -> dict:
+    """An agent's models, after each of its updates, and its warm start if there is one."""
+    if start in ("local", "descent"):
+        return peers.exposed(delta)
+    if allocation != "equal":  # an uneven split is charged in full at the first update, which bounds every part of it
+        noise_multiplier = noise_multiplier / num_updates
+    first = start_noise_multiplier if start == "propagation" else None
+    said = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
+    found = peers.claims(task, noise_multiplier=noise_multiplier, start_noise_multiplier=first, delta=delta, **said)
+    if allocation == "equal":
+        return found
+    return {name: one._replace(event=lambda rounds, one=one: one.event(min(rounds, 1))) for name, one in found.items()}
+
+
+def check(
+    task: Task,
+    *,
+    start: str,
+    mechanism: str,
+    allocation: str,
+    num_awake: int,
+    max_updates: int,
+    num_updates: float,
+    mu: float,
+    **_,
+) -> None:
+    """Refuse a task without a graph, unknown names, and values that do not go together."""
+    check_peers(task)
+    check_choice("start", start, STARTS)
+    check_choice("mechanism", mechanism, MECHANISMS)
+    check_choice("allocation", allocation, ALLOCATIONS)
+    if num_awake > task.num_clients:
+        raise InputError(f"num_awake is {num_awake}, but {task.name} has {task.num_clients} agents")
+    if max_updates and num_updates > max_updates:
+        raise InputError(f"num_updates is {num_updates:g}, above max_updates = {max_updates}: raise max_updates")
+    if allocation != "equal" and (not max_updates or mechanism != "laplace" or num_awake > 1):
+        raise InputError(
+            f"allocation {allocation} needs Laplace noise, max_updates, and one agent awake at a time: it knows the "
+            "order of all wake-ups"
+        )
+
+
+METHOD = Method(coordinate_descent, releases, version=1, check=check)

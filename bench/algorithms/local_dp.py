@@ -1,0 +1,62 @@
+"""Local differential privacy: every agent learns by itself from inputs to which noise was added (Bellet et al., D.1).
+
+    x~ = x + Laplace(sigma b) in each coordinate, |x_k| <= b, once; then the minimiser of the agent's own objective.
+
+The perturbed inputs could be published, each coordinate of them (2 / sigma)-DP by itself: a coordinate moves by at
+most 2 b. A whole input has p coordinates and costs p times that, and its label, which stays as it is, is not
+protected at all.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from bench.algorithms import peers
+from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.peers import check_peers
+from bench.data.task import Task
+from bench.kernels.newton import newton_step
+from bench.models.linear import Personal
+from bench.privacy import events
+
+
+def local_dp(task: Task, *, mu: Scalar, noise_multiplier: Scalar, bound: Scalar) -> Algorithm:
+    """Local learning on perturbed inputs; a round is one Newton step of every agent.
+
+    Args:
+        task: as for coordinate_descent.
+        mu: weight in the objective that is reported.
+        noise_multiplier: sigma >= 0; noise of scale sigma b on each coordinate.
+        bound: b > 0, the largest size of a coordinate.
+    """
+    everybody = peers.agents(task)
+
+    def init(key):
+        noise = jax.random.laplace(key, everybody.inputs.shape)
+        inputs = everybody.inputs + noise_multiplier * bound * noise
+        return State((), {"inputs": inputs, "theta": jnp.zeros_like(inputs[:, 0])})
+
+    def one_round(key, state):
+        agents = everybody._replace(inputs=state.variables["inputs"])
+        models = jax.vmap(lambda a, model: newton_step(task.link, model, *a))(agents, state.variables["theta"])
+        return State((), {"inputs": agents.inputs, "theta": models}), {"released": jnp.float32(0.0)}
+
+    return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu))
+
+
+def releases(task: Task, *, delta: float, noise_multiplier: float, **_) -> dict:
+    """The perturbed inputs, once, before the first round: `paper` counts one coordinate, `true` the label as well."""
+    said: dict = {"delta": delta, "privacy_unit": "coordinate", "protects_against": "everybody"}
+    coordinate = events.laplace(noise_multiplier, **said)
+    bare = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="everybody")
+    return {
+        "paper": events.preceded_by(coordinate, coordinate),
+        "true": events.preceded_by(bare, bare),
+    }
+
+
+def check(task: Task, **_) -> None:
+    """Refuse a task without agents' own objectives or with inputs of unknown size."""
+    check_peers(task)
+
+
+METHOD = Method(local_dp, releases, version=1, check=check)

@@ -1,0 +1,55 @@
+"""Every agent by itself: the model that minimises its own objective. Nothing is sent, so nothing is revealed."""
+
+import jax
+import jax.numpy as jnp
+
+from bench.algorithms import peers
+from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.peers import check_choice, check_peers
+from bench.data.task import Task
+from bench.kernels.newton import newton_step
+from bench.models.linear import Personal
+from bench.privacy.events import nothing_released
+
+SOLVERS = ("newton", "descent")
+
+
+def local_models(task: Task, *, mu: Scalar, step_size: Scalar = 1.0, solver: str = "newton") -> Algorithm:
+    """Local learning from 0; a round is one step of every agent.
+
+    Args:
+        task: as for coordinate_descent.
+        mu: weight in the objective that is reported; it changes no model.
+        step_size: of "descent".
+        solver: "newton" goes to the minimiser; "descent" takes gradient steps of a fixed length, which far from
+            convergence is what the published numbers look like.
+    """
+    everybody = peers.agents(task)
+
+    def stepped(agent, model):
+        if solver == "newton":
+            return newton_step(task.link, model, *agent)
+        return model - step_size * peers.own_gradient(task, agent, model, jnp.inf, 2)
+
+    def init(key):
+        return State((), jnp.zeros((task.num_clients, task.init_params.shape[-1])))
+
+    def one_round(key, state):
+        return State((), jax.vmap(stepped)(everybody, state.variables)), {"released": jnp.float32(0.0)}
+
+    return Algorithm(init, one_round, lambda state: Personal(state.variables, mu))
+
+
+def releases(task: Task, *, delta: float, **_) -> dict:
+    """Nothing is sent."""
+    silent = nothing_released(delta=delta, privacy_unit="point", protects_against="all other agents together")
+    return dict.fromkeys(("paper", "tight", "true"), silent)
+
+
+def check(task: Task, *, solver: str, **_) -> None:
+    """Refuse a task without agents' own objectives, and unknown solvers."""
+    check_peers(task)
+    check_choice("solver", solver, SOLVERS)
+
+
+METHOD = Method(local_models, releases, version=1, check=check)

@@ -1,0 +1,79 @@
+"""Model propagation: local models, made once, smoothed over the graph (Bellet et al. 2018, equation 16).
+
+    theta_i <- (sum_j (W_ij / D_ii) theta_j + mu c_i local_i) / (1 + mu c_i)
+
+It is coordinate descent on Q with L_i = |theta_i - local_i|^2 / 2, each step an exact minimisation. The data enter
+once, through local_i; with noise that is one release of every agent, however long the smoothing runs.
+"""
+
+import jax.numpy as jnp
+
+from bench.algorithms import peers
+from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.peers import MECHANISMS, check_choice, check_peers
+from bench.data.task import Task
+from bench.kernels.graph import confidence
+from bench.models.linear import Personal
+
+LOCALS = ("minimizer", "noisy_step")
+
+
+def model_propagation(
+    task: Task,
+    *,
+    mu: Scalar,
+    local: str = "minimizer",
+    noise_multiplier: Scalar = 0.0,
+    lipschitz: Scalar = 1.0,
+    clip_norm: Scalar = jnp.inf,
+    step_size: Scalar = 0.05,
+    mechanism: str = "laplace",
+) -> Algorithm:
+    """Propagation of local models; a round is one tick, in which one agent wakes up.
+
+    Args:
+        task: as for coordinate_descent.
+        mu: weight of the local models, > 0.
+        local: "minimizer" of L_i, not private; "noisy_step", one step of length `step_size` from 0 along the noisy
+            gradient.
+        noise_multiplier, lipschitz, clip_norm, mechanism: of that gradient, as for coordinate_descent.
+    """
+    graph, trust = task.graph, confidence(task.num_examples)
+
+    def init(key):
+        if local == "minimizer":
+            models = peers.local_minimizers(task)
+        else:
+            scales = peers.noise_scales(task, noise_multiplier, lipschitz)
+            models = peers.noisy_steps(key, task, step_size, clip_norm, scales, mechanism)
+        return State((), {"theta": models, "local": models})
+
+    def one_round(key, state):
+        (i,) = peers.wake(key, task, 1, None, 0).agents
+        models, own = state.variables["theta"], state.variables["local"]
+        others = graph.weights[i] @ models[graph.neighbors[i]] / graph.degrees[i]
+        new = (others + mu * trust[i] * own[i]) / (1 + mu * trust[i])
+        sent = graph.num_neighbors[i].astype(jnp.float32)
+        info = {"vectors_sent": sent, "updates": jnp.float32(1.0), "released": jnp.float32(0.0)}
+        return State((), {"theta": models.at[i].set(new), "local": own}), info
+
+    return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu))
+
+
+def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, mu: float, step_size: float, **args):
+    """One release of each agent, before the first round."""
+    del mu, step_size
+    if local == "minimizer":
+        return peers.exposed(delta)
+    sigma = noise_multiplier
+    return peers.claims(task, delta=delta, noise_multiplier=sigma, start_noise_multiplier=sigma, **args)
+
+
+def check(task: Task, *, local: str, mechanism: str, **_) -> None:
+    """Refuse a task without a graph, and unknown names."""
+    check_peers(task)
+    check_choice("kind of local models", local, LOCALS)
+    check_choice("mechanism", mechanism, MECHANISMS)
+
+
+METHOD = Method(model_propagation, releases, version=1, check=check)

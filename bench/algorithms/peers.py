@@ -1,0 +1,195 @@
+"""What the peer-to-peer methods share: who wakes up when, an agent's own objective, where the models start.
+
+Agent i holds m_i examples and the objective L_i(theta) = (1/m_i) sum_j loss(theta; x_j, y_j) + lambda_i |theta|^2.
+Together the agents minimise, over a graph with weights W and D_ii = sum_j W_ij,
+
+    Q(theta) = 1/2 sum_{i<j} W_ij |theta_i - theta_j|^2 + mu sum_i D_ii c_i L_i(theta_i),   c_i = m_i / max_j m_j.
+
+Source: Bellet et al. 2018, sections 2 and 3, appendix C.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from bench.data.task import Task
+from bench.errors import InputError, unknown_name
+from bench.kernels import newton
+from bench.kernels.linear import clipped_gradient
+from bench.privacy import events
+
+MECHANISMS = {"laplace": (jax.random.laplace, 1), "gaussian": (jax.random.normal, 2)}  # noise, norm that is clipped
+STARTS = ("zero", "constant", "local", "descent", "propagation")
+
+
+class Agent(NamedTuple):
+    """One agent's examples, or all agents' with a leading axis."""
+
+    inputs: Array  # [example, feature]
+    targets: Array  # [example]
+    weight: Array  # [example]: 1/m_i, 0 for padding
+    ridge: Array  # lambda_i
+
+
+def agents(task: Task) -> Agent:
+    """All agents, leaves [client, ...]."""
+    inputs, targets = task.train
+    sizes = task.num_examples[:, None]
+    real = jnp.arange(inputs.shape[1]) < sizes
+    weight = real / jnp.maximum(sizes, 1).astype(jnp.float32)
+    return Agent(inputs, targets, weight, task.regularization)
+
+
+def own_gradient(task: Task, agent: Agent, model: Array, clip_norm, order: int) -> Array:
+    """grad L_i at a model, the gradients of its examples clipped to norm C of that order, [feature].
+
+    Replacing one example moves it by at most 2 C / m_i in that norm; the regulariser does not depend on examples.
+    """
+    data = clipped_gradient(task.link, model, agent.inputs, agent.targets, agent.weight, clip_norm, order)
+    return data + 2 * agent.ridge * model
+
+
+def noise_scales(task: Task, noise_multiplier, lipschitz) -> Array:
+    """sigma L0 / m_i, the scale of the noise on each agent's mean of gradients, [client]; 0 where m_i = 0.
+
+    An agent with a smaller budget than the largest gets as many times more noise.
+    """
+    sizes = jnp.maximum(task.num_examples, 1).astype(jnp.float32)
+    share = task.budget / jnp.max(task.budget)
+    scale = noise_multiplier * lipschitz / (sizes * jnp.where(share > 0, share, 1.0))
+    return jnp.where(task.num_examples > 0, scale, 0.0)
+
+
+def local_minimizers(task: Task) -> Array:
+    """argmin L_i of every agent, [client, feature]."""
+    return jax.vmap(lambda a: newton.minimizer(task.link, *a))(agents(task))
+
+
+def local_descent(task: Task, step_size, num_steps: int) -> Array:
+    """Every agent's model after a fixed number of gradient steps on L_i from 0, [client, feature]."""
+    everybody = agents(task)
+    gradients = jax.vmap(lambda a, model: own_gradient(task, a, model, jnp.inf, 2))
+
+    def step(_, models):
+        return models - step_size * gradients(everybody, models)
+
+    return jax.lax.fori_loop(0, num_steps, step, jnp.zeros_like(everybody.inputs[:, 0]))
+
+
+def noisy_steps(key, task: Task, step_size, clip_norm, scales: Array, mechanism: str) -> Array:
+    """One step of every agent from 0 along its noisy gradient, -s (grad L_i(0) + scale_i noise), [client, feature].
+
+    An agent without a budget says 0.
+    """
+    draw, order = MECHANISMS[mechanism]
+    everybody = agents(task)
+    zero = jnp.zeros_like(everybody.inputs[:, 0])
+    gradients = jax.vmap(lambda a, model: own_gradient(task, a, model, clip_norm, order))(everybody, zero)
+    noisy = gradients + scales[:, None] * draw(key, zero.shape)
+    return jnp.where((task.budget > 0)[:, None], -step_size * noisy, 0.0)
+
+
+class Wake(NamedTuple):
+    """Who is awake in a step.
+
+    agents: int32 [awake].
+    alone: bool [awake], False for an agent with a neighbour, or itself, before it in the list: it sleeps on.
+    """
+
+    agents: Array
+    alone: Array
+
+
+def ring_order(key, task: Task, max_updates: int) -> Array:
+    """The order in which clocks ring that stop after a number of rings, int32 [client * max_updates].
+
+    Every agent has a Poisson clock of rate 1, so among those that still ring each is as likely to be next.
+    Those without a budget come last.
+    """
+    gaps = jax.random.exponential(key, (task.num_clients, max_updates))
+    times = jnp.where((task.budget > 0)[:, None], jnp.cumsum(gaps, axis=1), jnp.inf)
+    return (jnp.argsort(times.ravel()) // max_updates).astype(jnp.int32)
+
+
+def wake(key, task: Task, num_awake: int, order: Array | None, step) -> Wake:
+    """The agents of one step: the next in the order, or without one uniform and different.
+
+    Updates of agents that are no neighbours do not touch each other, so that those who are `alone` may move at once
+    and it is the same as one after the other.
+    """
+    if order is not None:
+        places = step * num_awake + jnp.arange(num_awake)
+        chosen = order[jnp.minimum(places, order.shape[0] - 1)]
+        there = places < order.shape[0]
+    elif num_awake == 1:
+        chosen = jax.random.randint(key, (1,), 0, task.num_clients, dtype=jnp.int32)
+        there = jnp.ones(1, bool)
+    else:
+        chosen = jax.random.choice(key, task.num_clients, (num_awake,), replace=False).astype(jnp.int32)
+        there = jnp.ones(num_awake, bool)
+    if num_awake == 1:
+        return Wake(chosen, there)
+    places = jnp.arange(num_awake, dtype=jnp.int32)
+    first = jnp.full(task.num_clients, num_awake, jnp.int32).at[chosen].min(places)
+    before = jnp.min(first[task.graph.neighbors[chosen]], axis=1)  # an empty slot names the agent itself
+    return Wake(chosen, there & (before >= places) & (first[chosen] == places))
+
+
+def claims(
+    task: Task,
+    *,
+    noise_multiplier: float,
+    lipschitz: float,
+    clip_norm: float,
+    mechanism: str,
+    delta: float,
+    start_noise_multiplier: float | None = None,
+) -> dict[str, events.Release]:
+    """What the agent that speaks most releases in so many updates: one data point of it replaced by another.
+
+    paper: the composition of Theorem 1, as if L0 bounded the gradients (Gaussian noise: exact).
+    tight: the same run by the privacy loss distribution of composed Laplace noise.
+    true: as `tight`, at the bound that the gradients really have: the smaller of C and the task's own. Infinite
+        where they have none.
+
+    Args:
+        noise_multiplier, lipschitz, clip_norm, mechanism: as for coordinate_descent.
+        start_noise_multiplier: of one release before the first update; None for none.
+    """
+    bound = min(clip_norm, task.lipschitz[MECHANISMS[mechanism][1] - 1])
+    said: dict = {"delta": delta, "privacy_unit": "point", "protects_against": "all other agents together"}
+
+    def one(share: float, accountant: str) -> events.Release:
+        def release(sigma):
+            if mechanism == "gaussian":
+                return events.full_gaussian(sigma * share, neighbors=events.REPLACE, **said)
+            return events.laplace(sigma * share, accountant=accountant, **said)
+
+        updates = release(noise_multiplier)
+        if start_noise_multiplier is None:
+            return updates
+        return events.preceded_by(updates, release(start_noise_multiplier))
+
+    return {"paper": one(1.0, "composition"), "tight": one(1.0, "pld"), "true": one(lipschitz / bound, "pld")}
+
+
+def exposed(delta: float) -> dict[str, events.Release]:
+    """What depends on the data without any noise, from the start."""
+    bare = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="all other agents together")
+    return dict.fromkeys(("paper", "tight", "true"), events.preceded_by(bare, bare))
+
+
+def check_peers(task: Task) -> None:
+    """Refuse a task that has no graph or no linear model."""
+    if task.graph is None:
+        raise InputError(f"task {task.name} has no graph: peer-to-peer methods need one, take linear_p2p_100")
+    if task.link is None or task.regularization is None or task.smoothness is None or task.budget is None:
+        raise InputError(f"task {task.name} has no agents' own objectives: take linear_p2p_100 or movielens")
+
+
+def check_choice(kind: str, value: str, known) -> None:
+    """Refuse a name that is not known."""
+    if value not in known:
+        raise unknown_name(kind, value, known)

@@ -1,0 +1,52 @@
+"""Newton's method for one client's own objective sum_j w_j link(<theta, x_j>, y_j) + lambda |theta|^2."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+HALVINGS = 12  # of the step, tried all at once: 1, 1/2, ..., and none
+
+
+def newton_step(link: Callable, model: Array, inputs: Array, targets: Array, weight: Array, ridge) -> Array:
+    """The model after one Newton step, of the length among 1, 1/2, ... and 0 that lowers the objective most.
+
+    Args:
+        link: (score, target) -> loss, convex and twice differentiable in the score.
+        model: theta [feature].
+        inputs, targets, weight: examples [example, feature], [example], [example]; weight 0 for padding.
+        ridge: lambda > 0.
+    """
+    scores = inputs @ model
+    slope = jax.vmap(jax.grad(link))(scores, targets)
+    curvature = jax.vmap(jax.grad(jax.grad(link)))(scores, targets)
+    gradient = (slope * weight) @ inputs + 2 * ridge * model
+    identity = jnp.eye(model.shape[0])
+    hessian = (inputs * (curvature * weight)[:, None]).T @ inputs + 2 * ridge * identity
+    direction = jax.scipy.linalg.solve(hessian, gradient, assume_a="pos")
+    steps = jnp.append(0.5 ** jnp.arange(HALVINGS), 0.0)
+
+    def objective(step):
+        along = jax.vmap(link)(scores - step * (inputs @ direction), targets)
+        return weight @ along + ridge * jnp.sum(jnp.square(model - step * direction))
+
+    values = jax.vmap(objective)(steps)
+    return model - steps[jnp.argmin(values)] * direction
+
+
+def minimizer(link: Callable, inputs: Array, targets: Array, weight: Array, ridge, *, most: int = 50) -> Array:
+    """The minimiser [feature] to float precision: `newton_step` from 0 until it stays, `most` times at most."""
+
+    def goes_on(carry):
+        _, moved, count = carry
+        return moved & (count < most)
+
+    def step(carry):
+        model, _, count = carry
+        new = newton_step(link, model, inputs, targets, weight, ridge)
+        small = jnp.sum(jnp.square(new - model)) <= 1e-12 * jnp.sum(jnp.square(new))
+        return new, ~small, count + 1
+
+    start = (jnp.zeros(inputs.shape[-1]), jnp.array(True), jnp.int32(0))
+    return jax.lax.while_loop(goes_on, step, start)[0]
