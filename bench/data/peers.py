@@ -89,7 +89,7 @@ def linear_p2p(
     smoothness: str = "one",
     scaled: bool = False,
 ) -> Task:
-    """Agents whose linear classifiers differ by angle in a plane, joined where their angles are alike.
+    """Linear classification by 100 agents, each with its own target in a plane, joined where targets are alike.
 
     Target models are N(0, 1/2) in the first two coordinates and 0 in the others, inputs uniform on [-r, r]^p, labels
     the sign of the target's score with a fixed share flipped. Weights: `graphs.by_angle` of the targets, so the

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from bench.data import digits
+from bench.data.movielens import movielens
 from bench.data.peers import linear_p2p
 from bench.data.synthetic import synthetic
 from bench.data.task import Task
@@ -15,4 +16,5 @@ TASKS: dict[str, Callable[[int], Task]] = {
     "mnist_by_writer": digits.mnist_by_writer,
     "mnist_by_style": digits.mnist_by_style,
     **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
+    "movielens": movielens,
 }
