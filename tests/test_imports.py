@@ -15,6 +15,7 @@ MAY_IMPORT = {
     "bench.reference": ["bench.reference"],
     "bench.kernels": ["bench.kernels", "bench.errors"],
     "bench.privacy": ["bench.privacy", "bench.errors"],
+    "bench.theory": ["bench.theory", "bench.errors"],
     "bench.models": ["bench.models", "bench.kernels", "bench.errors"],
     "bench.data": ["bench.data", "bench.models", "bench.kernels", "bench.errors"],
     "bench.algorithms": [
@@ -23,6 +24,7 @@ MAY_IMPORT = {
         "bench.models",
         "bench.data.task",
         "bench.privacy.events",
+        "bench.theory",
         "bench.errors",
     ],
     "bench.sweeps": [
@@ -32,9 +34,10 @@ MAY_IMPORT = {
         "bench.models",
         "bench.kernels",
         "bench.privacy",
+        "bench.theory",
         "bench.errors",
     ],
-    "figures": ["figures", "bench.sweeps.store", "bench.errors"],
+    "figures": ["figures", "bench.sweeps.store", "bench.theory", "bench.errors"],
     # Programs: they may import everything, and only each other may import them (nobody's list names them).
     "bench.__main__": ["bench", "figures"],
     "bench.catalog": ["bench", "figures"],
