@@ -109,7 +109,7 @@ def by_angle(models: np.ndarray, *, width: float):
         kept = sparse.csr_matrix(np.where(weights >= threshold, weights, 0))
         if connected_components(kept, directed=False)[0] == 1:
             break
-    return kept * (len(models) / kept.sum())
+    return kept * (len(models) / (kept.sum() or 1.0))  # no sum: all underflowed, `from_weights` will say so
 
 
 def nearest_neighbors(vectors, *, num_neighbors: int):

@@ -177,8 +177,9 @@ def movielens(
 ) -> Task:
     """Rating prediction for the 943 users of MovieLens-100K, 20 to 737 ratings each.
 
-    All trials and both parts share all shapes (see SLOTS). lambda_i = 1/m_i, and the smoothness is the true one of each user's
-    examples, 2 lambda_max(Phi_i^T Phi_i) / m_i + 2 lambda_i. Gradients are unbounded: private methods clip them.
+    All trials and both parts share all shapes (see SLOTS). lambda_i = 1/m_i, and the smoothness is the true one of
+    each user's examples, 2 lambda_max(Phi_i^T Phi_i) / m_i + 2 lambda_i. Gradients are unbounded: private methods
+    clip them.
 
     Args:
         trial: which split, and where alternating least squares starts.

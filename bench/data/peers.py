@@ -180,7 +180,7 @@ def _draw(rng, plane, sizes, capacity: int, num_features: int, input_range: floa
     labels = np.where(score > 0, 1, -1).astype(np.float32)
     for row, x, size in zip(labels, inputs, sizes, strict=True):
         # A share such as 0.29 of 100 is not to lose a flip to its binary fraction.
-        row[rng.choice(size, math.floor(label_noise * size + 1e-9), replace=False)] *= -1
+        row[rng.permutation(size)[: math.floor(label_noise * size + 1e-9)]] *= -1
         row[size:], x[size:] = 1, 0
     return inputs, labels
 
