@@ -10,10 +10,11 @@ pld: privacy loss distributions of dp_accounting, pessimistic (Doroshenko et al.
 gdp: composed Gaussians exactly, one Gaussian with 1 / sigma^2 = sum 1 / sigma_t^2 (Balle, Wang 2018).
 composition: pure epsilons of Laplace noise composed by a formula (`pure_composition`).
 
-Laplace noise in each coordinate, on a sum that moves by at most 1 in L1, is accounted as one coordinate that
-moves by 1. Movements a and b in two coordinates are dominated by a + b in one: from a noisy value that moves by
-a + b, the two noisy values can be drawn without further look at the data. (tests/test_laplace.py compares
-the two numerically.)
+Laplace noise of scale 1 in each coordinate, on a sum that moves by at most e in L1, is accounted as one
+coordinate that moves by e, for which delta(eps) = 1 - exp((eps - e) / 2), 0 <= eps <= e. Movements a >= b in two
+coordinates are dominated by a + b in one: the loss of the second coordinate is L_b <= b, so at eps >= 0 the pair
+has 1 - delta = E min(1, exp((eps - L_b - a) / 2)) >= exp((eps - a - b) / 2), and eps < 0 follows by symmetry;
+more coordinates by induction. (tests/test_laplace.py compares the curves.)
 
 Two of the RDP curves are computed here and not by dp_accounting 0.6. Poisson sampling: at non-integer orders
 its series adds the alternating terms as if all were positive (sound, but up to threefold too large) and
@@ -301,20 +302,44 @@ def _pld_epsilon(atoms: frozenset[tuple[Any, int]], delta: float) -> float:
     even odds: lowering e to a cap c and adding e - c to the result exaggerates it. The sum of the pure epsilons
     bounds it too, and wins where the grid is coarser than the little that composition saves.
     """
-    above, parts, pure = 0.0, [], 0.0
+    parts: list[tuple[Any, int]] = []
+    above = capped = 0.0
     for atom, times in sorted(atoms, key=repr):
         if isinstance(atom, dp.LaplaceDpEvent):
-            e = 1 / atom.noise_multiplier
-            pure += times * e
-            above += times * max(e - PLD_LAPLACE, 0.0)
-            atom = dp.LaplaceDpEvent(1 / min(e, PLD_LAPLACE))
+            e = min(1 / atom.noise_multiplier, PLD_LAPLACE)
+            above += times * (1 / atom.noise_multiplier - e)
+            capped += times * e
+            parts.append((dp.LaplaceDpEvent(1 / e), times))
         else:
-            pure = math.inf
-        parts.append((atom, times))
+            parts.append((atom, times))
     interval = _pld_interval(parts)
     losses = [_pld(atom, interval).self_compose(times) for atom, times in parts]
     composed = reduce(lambda one, other: one.compose(other), losses)
-    return min(above + float(composed.get_epsilon_for_delta(delta)), pure)
+    found = above + _epsilon_at(composed, delta, capped, interval)
+    only_laplace = all(isinstance(atom, dp.LaplaceDpEvent) for atom, _ in atoms)
+    return min(found, above + capped) if only_laplace else found
+
+
+def _epsilon_at(
+    composed: pld.privacy_loss_distribution.PrivacyLossDistribution, delta: float, largest: float, step: float
+) -> float:
+    """Where delta(epsilon) falls to delta: by the library, whose search overflows at losses of 700; there by
+    bisection down to `step`, from above.
+
+    Args:
+        largest: the loss that Laplace releases can reach.
+    """
+    if largest < 500:
+        return float(composed.get_epsilon_for_delta(delta))
+    if composed.get_delta_for_epsilon(math.inf) > delta:
+        return math.inf
+    low, high = 0.0, largest
+    while composed.get_delta_for_epsilon(high) > delta:
+        low, high = high, 2 * high
+    while high - low > step:
+        middle = (low + high) / 2
+        low, high = (middle, high) if composed.get_delta_for_epsilon(middle) > delta else (low, middle)
+    return high
 
 
 @lru_cache(maxsize=64)
@@ -331,9 +356,9 @@ def _pld(atom: Any, interval: float) -> pld.privacy_loss_distribution.PrivacyLos
 
 def _gaussian_parameters(atom: Any) -> tuple[float, float]:
     """(noise multiplier, sampling rate)."""
-    if isinstance(atom, dp.PoissonSampledDpEvent):
-        return atom.event.noise_multiplier, atom.sampling_probability
-    return atom.noise_multiplier, 1.0
+    sampled = isinstance(atom, dp.PoissonSampledDpEvent)
+    gaussian: Any = atom.event if sampled else atom
+    return gaussian.noise_multiplier, atom.sampling_probability if sampled else 1.0
 
 
 def _pld_interval(parts: Sequence[tuple[Any, int]]) -> float:
