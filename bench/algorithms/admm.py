@@ -44,16 +44,18 @@ def admm(
     mu: Scalar,
     penalty: Scalar,
     num_steps: int = 10,
+    num_ticks: int = 1,
     start: str = "local",
     start_step_size: Scalar = 1.0,
 ) -> Algorithm:
-    """Gossip ADMM; a round is one tick, in which one agent and one of its neighbours wake up.
+    """Gossip ADMM; a round is `num_ticks` ticks, in each of which one agent and one of its neighbours wake up.
 
     Args:
         task: as for coordinate_descent.
         mu: weight of the agents' own objectives, > 0.
         penalty: rho > 0 of the augmented Lagrangian.
         num_steps: gradient steps for the primal variables, of length 1 / (bound on their curvature).
+        num_ticks: ticks in a round; their draws are made together.
         start: "zero"; "local", the exact minimisers of L_i; "descent", 100 gradient steps of length
             `start_step_size` towards them. Copies and Z start equal to the models, A at 0.
     """
@@ -77,44 +79,65 @@ def admm(
         nothing = jnp.zeros_like(copies)
         return State((), Ends(models, copies, own, copies, nothing, nothing))
 
-    def lowered(i, ends: Ends):
-        """Agent i's model and copies after the gradient steps."""
-        agent = jax.tree.map(lambda leaf: leaf[i], everybody)
-        weights, mask = graph.weights[i][:, None], real[i][:, None]
+    def lowered(agent, weights, mask, own_pull, length, ends: Ends):
+        """An agent's model and copies after the gradient steps."""
 
         def step(_, primal):
             model, copy = primal
             apart = 0.5 * weights * (model - copy)
             own = mask * (ends.own_a + penalty * (model - ends.own_z))
             other = mask * (ends.other_a + penalty * (copy - ends.other_z))
-            loss = pull[i] * peers.own_gradient(task, agent, model, jnp.inf, 2)
-            return model - lengths[i] * (jnp.sum(apart + own, 0) + loss), copy - lengths[i] * (other - apart)
+            down = own_pull * peers.own_gradient(task, agent, model, jnp.inf, 2) + jnp.sum(apart + own, axis=0)
+            return model - length * down, copy - length * (other - apart)
 
         return jax.lax.fori_loop(0, num_steps, step, (ends.model, ends.copy))
 
-    def one_round(key, state):
-        key_agent, key_slot = jax.random.split(key)
-        i = jax.random.randint(key_agent, (), 0, task.num_clients, dtype=jnp.int32)
-        s = jax.random.randint(key_slot, (), 0, graph.num_neighbors[i], dtype=jnp.int32)
-        pair = jnp.stack([i, graph.neighbors[i, s]])
-        slots = jnp.stack([s, graph.reverse[i, s]])
-        at, both = state.variables, jnp.arange(2)
-        mine = jax.tree.map(lambda leaf: leaf[pair], at)
-        model, copy = jax.vmap(lowered)(pair, mine)
-        own_a, other_a = mine.own_a[both, slots], mine.other_a[both, slots]  # [end, feature]
-        other = copy[both, slots]
+    def tick(at: Ends, edge):
+        i, s = edge
+        pair, slots = (i, graph.neighbors[i, s]), (s, graph.reverse[i, s])
+
+        def of_pair(tree):
+            return jax.tree.map(lambda leaf: jnp.stack([peers.row(leaf, end) for end in pair]), tree)
+
+        mine = of_pair(at)
+        facts = of_pair((everybody, graph.weights[:, :, None], real[:, :, None], pull, lengths))
+        model, copy = jax.vmap(lowered)(*facts, mine)
+
+        def at_slot(leaf):
+            return jnp.stack([peers.row(leaf[end], slots[end]) for end in range(2)])
+
+        own_a, other_a, other = at_slot(mine.own_a), at_slot(mine.other_a), at_slot(copy)
         # Z of an end's own model: the mean of what the two ends hold of it, multipliers included.
         own_z = 0.5 * ((own_a + other_a[::-1]) / penalty + model + other[::-1])
         other_z = own_z[::-1]
+
+        def put(leaf, rows):
+            for end in range(2):
+                leaf = jax.lax.dynamic_update_index_in_dim(leaf, rows[end], pair[end], 0)
+            return leaf
+
+        def put_slot(leaf, rows):
+            for end in range(2):
+                leaf = jax.lax.dynamic_update_slice(leaf, rows[end][None, None], (pair[end], slots[end], 0))
+            return leaf
+
         moved = Ends(
-            model=at.model.at[pair].set(model),
-            copy=at.copy.at[pair].set(copy),
-            own_z=at.own_z.at[pair, slots].set(own_z),
-            other_z=at.other_z.at[pair, slots].set(other_z),
-            own_a=at.own_a.at[pair, slots].set(own_a + penalty * (model - own_z)),
-            other_a=at.other_a.at[pair, slots].set(other_a + penalty * (other - other_z)),
+            model=put(at.model, model),
+            copy=put(at.copy, copy),
+            own_z=put_slot(at.own_z, own_z),
+            other_z=put_slot(at.other_z, other_z),
+            own_a=put_slot(at.own_a, own_a + penalty * (model - own_z)),
+            other_a=put_slot(at.other_a, other_a + penalty * (other - other_z)),
         )
-        return State((), moved), {"vectors_sent": jnp.float32(SENT), "updates": jnp.float32(2.0)}
+        return moved, None
+
+    def one_round(key, state):
+        key_agent, key_slot = jax.random.split(key)
+        agents = jax.random.randint(key_agent, (num_ticks,), 0, task.num_clients, dtype=jnp.int32)
+        share = jax.random.uniform(key_slot, (num_ticks,))
+        slots = (share * graph.num_neighbors[agents].astype(jnp.float32)).astype(jnp.int32)
+        moved, _ = jax.lax.scan(tick, state.variables, (agents, slots))
+        return State((), moved), {"vectors_sent": jnp.float32(SENT * num_ticks), "updates": jnp.float32(2 * num_ticks)}
 
     return Algorithm(init, one_round, lambda state: Personal(state.variables.model, mu))
 

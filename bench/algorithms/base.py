@@ -25,7 +25,8 @@ class Algorithm(NamedTuple):
 
     init: key -> State.
     round: (key, state) -> (state, info): one communication round; info is a dict of scalars for people. If
-        it holds "released" (0 or 1), that says whether this round released anything private.
+        it holds "released", that says how often this round released anything private (0 or 1 where a round is one
+        release); without it every round counts once.
     params: state -> what the clients would predict with now.
     """
 

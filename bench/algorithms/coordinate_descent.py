@@ -43,9 +43,10 @@ def coordinate_descent(
     start_step_size: Scalar = 0.05,
     mechanism: str = "laplace",
     allocation: str = "equal",
+    num_ticks: int = 1,
     num_awake: int = 1,
 ) -> Algorithm:
-    """Coordinate descent; a round is one tick, in which one agent (or `num_awake` agents) wakes up.
+    """Coordinate descent; a round is `num_ticks` ticks, in each of which one agent (or `num_awake` agents) wakes up.
 
     Args:
         task: with graph, link, regularization, smoothness and budget.
@@ -65,6 +66,7 @@ def coordinate_descent(
         allocation: of an agent's budget to its updates: "equal"; "published", Proposition 2 of the paper;
             "unrolled", the same with the weights of its Theorem 2 in the order of the recursion
             (`bench.theory.p2p`). The last two know the order of all wake-ups.
+        num_ticks: ticks in a round; their draws are made together.
         num_awake: agents that wake up at once; those next to an earlier one sleep on, so it is the same as one
             after the other.
     """
@@ -95,7 +97,7 @@ def coordinate_descent(
 
     def init(key):
         key_start, key_order = jax.random.split(key)
-        schedule = {"step": jnp.int32(0), "counts": jnp.zeros(task.num_clients, jnp.int32)}
+        schedule = {"step": jnp.int32(0), "counts": jnp.zeros(task.num_clients, jnp.int32), "most": jnp.int32(0)}
         variables = {"theta": first_models(key_start)}
         if max_updates:
             schedule["order"] = peers.ring_order(key_order, task, max_updates)
@@ -106,43 +108,61 @@ def coordinate_descent(
             variables["mean_weight"] = weights.sum(1) / jnp.minimum(num_updates, max_updates)
         return State(schedule, variables)
 
-    def moved(i, noise, step, variables):
+    def who_wakes(key, schedule):
+        """Agents, int32 [tick, awake], and which places of a fixed order are there, bool [tick, awake]."""
+        shape = (num_ticks, num_awake)
+        if not max_updates:
+            return peers.awake(key, task, *shape), jnp.ones(shape, bool)
+        places = schedule["step"] * num_awake + jnp.arange(num_ticks * num_awake).reshape(shape)
+        last = task.num_clients * max_updates - 1
+        return schedule["order"][jnp.minimum(places, last)], places <= last
+
+    def moved(i, noise, step, others, models, variables):
         """theta_i after its update."""
-        models = variables["theta"]
-        agent = jax.tree.map(lambda leaf: leaf[i], everybody)
-        scale = scales[i]
+        agent = jax.tree.map(lambda leaf: peers.row(leaf, i), everybody)
+        model, scale, pull = peers.row(models, i), peers.row(scales, i), mu * peers.row(trust, i)
         if exponent:
-            scale = scale * variables["mean_weight"][i] / jnp.exp(exponent * log_rate * step)
-        gradient = peers.own_gradient(task, agent, models[i], clip_norm, order) + scale * noise
-        others = graph.weights[i] @ models[graph.neighbors[i]] / degrees[i]
-        return models[i] + (others - models[i] - mu * trust[i] * gradient) / curvature[i]
+            scale = scale * peers.row(variables["mean_weight"], i) / jnp.exp(exponent * log_rate * step)
+        gradient = peers.own_gradient(task, agent, model, clip_norm, order) + scale * noise
+        return model + (others - model - pull * gradient) / peers.row(curvature, i)
 
     def one_round(key, state):
         key_wake, key_noise = jax.random.split(key)
         schedule, variables = state
-        awake = peers.wake(key_wake, task, num_awake, schedule.get("order"), schedule["step"])
-        who, counts = awake.agents, schedule["counts"]
-        allowed = awake.alone & (task.budget[who] > 0)
-        speaks = allowed & (counts[who] < num_updates)
-        noise = draw(key_noise, (num_awake, task.init_params.shape[-1]))
-        models = variables["theta"]
-        if num_awake == 1:
-            i = who[0]
-            new = jnp.where(speaks[0], moved(i, noise[0], schedule["step"], variables), models[i])
-            models = models.at[i].set(new)
-        else:
-            new = jax.vmap(moved, (0, 0, None, None))(who, noise, schedule["step"], variables)
-            models = models.at[who].add(jnp.where(speaks[:, None], new - models[who], 0.0))
-        most = jnp.max(counts)
-        counts = counts.at[who].add(allowed.astype(jnp.int32))
-        info = {
+        chosen, there = who_wakes(key_wake, schedule)
+        noise = draw(key_noise, (num_ticks, num_awake, task.init_params.shape[-1]))
+
+        def tick(carry, at):
+            models, counts, most = carry
+            who, there, noise, step = at
+            allowed = there & (task.budget[who] > 0)
+            if num_awake > 1:
+                allowed = allowed & peers.alone(task, who)
+            speaks = allowed & (counts[who] < num_updates)
+            if num_awake == 1:
+                i = who[0]
+                new = moved(i, noise[0], step, peers.neighbor_mean(graph, models, i), models, variables)
+                new = jnp.where(speaks[0], new, peers.row(models, i))
+                models = jax.lax.dynamic_update_index_in_dim(models, new, i, 0)
+            else:
+                others = jnp.einsum("bk,bkd->bd", graph.weights[who], models[graph.neighbors[who]])
+                others = others / degrees[who][:, None]
+                new = jax.vmap(moved, (0, 0, None, 0, None, None))(who, noise, step, others, models, variables)
+                models = models.at[who].add(jnp.where(speaks[:, None], new - models[who], 0.0))
             # Epsilon is that of the agent that has spoken most: it rises when the largest count does.
-            "released": ((jnp.max(counts) > most) & (most < num_updates)).astype(jnp.float32),
-            "updates": jnp.sum(speaks, dtype=jnp.float32),
-            "vectors_sent": jnp.sum(jnp.where(speaks, graph.num_neighbors[who], 0), dtype=jnp.float32),
-        }
-        schedule = schedule | {"step": schedule["step"] + 1, "counts": counts}
-        return State(schedule, variables | {"theta": models}), info
+            now = jnp.maximum(most, jnp.max(jnp.where(allowed, counts[who] + 1, 0)))
+            info = {
+                "released": ((now > most) & (most < num_updates)).astype(jnp.float32),
+                "updates": jnp.sum(speaks, dtype=jnp.float32),
+                "vectors_sent": jnp.sum(jnp.where(speaks, graph.num_neighbors[who], 0), dtype=jnp.float32),
+            }
+            return (models, counts.at[who].add(allowed.astype(jnp.int32)), now), info
+
+        steps = schedule["step"] + jnp.arange(num_ticks, dtype=jnp.int32)
+        start = (variables["theta"], schedule["counts"], schedule["most"])
+        (models, counts, most), info = jax.lax.scan(tick, start, (chosen, there, noise, steps))
+        schedule = schedule | {"step": schedule["step"] + num_ticks, "counts": counts, "most": most}
+        return State(schedule, variables | {"theta": models}), jax.tree.map(jnp.sum, info)
 
     def params(state):
         return Personal(state.variables["theta"], mu)

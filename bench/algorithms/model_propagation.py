@@ -6,6 +6,7 @@ It is coordinate descent on Q with L_i = |theta_i - local_i|^2 / 2, each step an
 once, through local_i; with noise that is one release of every agent, however long the smoothing runs.
 """
 
+import jax
 import jax.numpy as jnp
 
 from bench.algorithms import peers
@@ -28,14 +29,16 @@ def model_propagation(
     clip_norm: Scalar = jnp.inf,
     step_size: Scalar = 0.05,
     mechanism: str = "laplace",
+    num_ticks: int = 1,
 ) -> Algorithm:
-    """Propagation of local models; a round is one tick, in which one agent wakes up.
+    """Propagation of local models; a round is `num_ticks` ticks, in each of which one agent wakes up.
 
     Args:
         task: as for coordinate_descent.
         mu: weight of the local models, > 0.
         local: "minimizer" of L_i, not private; "noisy_step", one step of length `step_size` from 0 along the noisy
             gradient.
+        num_ticks: ticks in a round.
         noise_multiplier, lipschitz, clip_norm, mechanism: of that gradient, as for coordinate_descent.
     """
     graph, trust = task.graph, confidence(task.num_examples)
@@ -49,24 +52,29 @@ def model_propagation(
         return State((), {"theta": models, "local": models})
 
     def one_round(key, state):
-        (i,) = peers.wake(key, task, 1, None, 0).agents
-        models, own = state.variables["theta"], state.variables["local"]
-        others = graph.weights[i] @ models[graph.neighbors[i]] / graph.degrees[i]
-        new = (others + mu * trust[i] * own[i]) / (1 + mu * trust[i])
-        sent = graph.num_neighbors[i].astype(jnp.float32)
-        info = {"vectors_sent": sent, "updates": jnp.float32(1.0), "released": jnp.float32(0.0)}
-        return State((), {"theta": models.at[i].set(new), "local": own}), info
+        own = state.variables["local"]
+
+        def tick(models, who):
+            (i,) = who
+            pull = mu * peers.row(trust, i)
+            new = (peers.neighbor_mean(graph, models, i) + pull * peers.row(own, i)) / (1 + pull)
+            sent = peers.row(graph.num_neighbors, i).astype(jnp.float32)
+            return jax.lax.dynamic_update_index_in_dim(models, new, i, 0), sent
+
+        models, sent = jax.lax.scan(tick, state.variables["theta"], peers.awake(key, task, num_ticks, 1))
+        info = {"vectors_sent": sent.sum(), "updates": jnp.float32(num_ticks), "released": jnp.float32(0.0)}
+        return State((), {"theta": models, "local": own}), info
 
     return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu))
 
 
-def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, mu: float, step_size: float, **args):
+def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, **args) -> dict:
     """One release of each agent, before the first round."""
-    del mu, step_size
     if local == "minimizer":
         return peers.exposed(delta)
+    said = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
     sigma = noise_multiplier
-    return peers.claims(task, delta=delta, noise_multiplier=sigma, start_noise_multiplier=sigma, **args)
+    return peers.claims(task, delta=delta, noise_multiplier=sigma, start_noise_multiplier=sigma, **said)
 
 
 def check(task: Task, *, local: str, mechanism: str, **_) -> None:

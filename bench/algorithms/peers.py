@@ -17,6 +17,7 @@ from jax import Array
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import newton
+from bench.kernels.graph import Graph
 from bench.kernels.linear import clipped_gradient
 from bench.privacy import events
 
@@ -91,17 +92,6 @@ def noisy_steps(key, task: Task, step_size, clip_norm, scales: Array, mechanism:
     return jnp.where((task.budget > 0)[:, None], -step_size * noisy, 0.0)
 
 
-class Wake(NamedTuple):
-    """Who is awake in a step.
-
-    agents: int32 [awake].
-    alone: bool [awake], False for an agent with a neighbour, or itself, before it in the list: it sleeps on.
-    """
-
-    agents: Array
-    alone: Array
-
-
 def ring_order(key, task: Task, max_updates: int) -> Array:
     """The order in which clocks ring that stop after a number of rings, int32 [client * max_updates].
 
@@ -113,28 +103,37 @@ def ring_order(key, task: Task, max_updates: int) -> Array:
     return (jnp.argsort(times.ravel()) // max_updates).astype(jnp.int32)
 
 
-def wake(key, task: Task, num_awake: int, order: Array | None, step) -> Wake:
-    """The agents of one step: the next in the order, or without one uniform and different.
+def awake(key, task: Task, num_ticks: int, num_awake: int) -> Array:
+    """Agents drawn uniformly, int32 [tick, awake]; where several wake up at once, one may be there twice."""
+    return jax.random.randint(key, (num_ticks, num_awake), 0, task.num_clients, dtype=jnp.int32)
 
-    Updates of agents that are no neighbours do not touch each other, so that those who are `alone` may move at once
-    and it is the same as one after the other.
+
+def alone(task: Task, chosen: Array) -> Array:
+    """Which of the agents that are awake at once come before all their neighbours and doubles, bool [awake].
+
+    Updates of agents that are no neighbours do not touch each other, so those may move at once, and it is the same
+    as one after the other.
     """
-    if order is not None:
-        places = step * num_awake + jnp.arange(num_awake)
-        chosen = order[jnp.minimum(places, order.shape[0] - 1)]
-        there = places < order.shape[0]
-    elif num_awake == 1:
-        chosen = jax.random.randint(key, (1,), 0, task.num_clients, dtype=jnp.int32)
-        there = jnp.ones(1, bool)
-    else:
-        chosen = jax.random.choice(key, task.num_clients, (num_awake,), replace=False).astype(jnp.int32)
-        there = jnp.ones(num_awake, bool)
-    if num_awake == 1:
-        return Wake(chosen, there)
-    places = jnp.arange(num_awake, dtype=jnp.int32)
-    first = jnp.full(task.num_clients, num_awake, jnp.int32).at[chosen].min(places)
+    places = jnp.arange(chosen.shape[0], dtype=jnp.int32)
+    nobody = jnp.full(task.num_clients, chosen.shape[0], jnp.int32)
+    first = nobody.at[chosen].min(places)
     before = jnp.min(first[task.graph.neighbors[chosen]], axis=1)  # an empty slot names the agent itself
-    return Wake(chosen, there & (before >= places) & (first[chosen] == places))
+    return (before >= places) & (first[chosen] == places)
+
+
+def row(array: Array, i) -> Array:
+    """array[i] as a slice: under vmap over points it stays one, where indexing becomes a gather, ten times slower."""
+    return jax.lax.dynamic_index_in_dim(array, i, keepdims=False)
+
+
+def neighbor_mean(graph: Graph, models: Array, i) -> Array:
+    """sum_j (W_ij / D_ii) theta_j, [feature]; slot by slot, which makes no copy of the neighbours."""
+    places, weights = row(graph.neighbors, i), row(graph.weights, i)
+    used = row(graph.num_neighbors, i)
+    total = jax.lax.fori_loop(
+        0, used, lambda slot, sum: sum + weights[slot] * row(models, places[slot]), jnp.zeros(models.shape[-1])
+    )
+    return total / row(graph.degrees, i)
 
 
 def claims(

@@ -39,4 +39,4 @@ def clipped_gradient(
     """
     residuals = jax.vmap(jax.grad(link))(inputs @ model, targets)
     norms = jnp.abs(residuals) * lengths(inputs, order)
-    return (residuals * clip_factor(norms, clip_norm) * weight) @ inputs
+    return inputs.T @ (residuals * clip_factor(norms, clip_norm) * weight)

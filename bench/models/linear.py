@@ -23,9 +23,18 @@ class Personal(NamedTuple):
     mu: Array
 
 
+@jax.custom_jvp
 def logistic(score: Array, label: Array) -> Array:
     """log(1 + exp(-y s)), label y = 1 or -1; |derivative| < 1, curvature <= 1/4."""
     return jax.nn.softplus(-label * score)
+
+
+@logistic.defjvp
+def _logistic_jvp(at, towards):
+    # In closed form: what JAX derives evaluates the loss on the way, and takes twice as long.
+    score, label = at
+    share = jax.nn.sigmoid(-label * score)
+    return logistic(score, label), -share * (label * towards[0] + score * towards[1])
 
 
 def squared(score: Array, target: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bench.sweeps import ppsgd
+from bench.sweeps import p2p, ppsgd
 from bench.sweeps.spec import Sweep
 
 SCALES = ("smoke", "laptop", "paper")
@@ -10,4 +10,8 @@ SCALES = ("smoke", "laptop", "paper")
 SWEEPS: dict[str, Callable[[str], Sweep]] = {
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
     "ppsgd_digits": ppsgd.ppsgd_digits,
+    "p2p_convergence": p2p.p2p_convergence,
+    "p2p_private": p2p.p2p_private,
+    "p2p_dimensions": p2p.p2p_dimensions,
+    "p2p_movielens": p2p.p2p_movielens,
 }

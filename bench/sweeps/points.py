@@ -31,6 +31,7 @@ class Point(NamedTuple):
         static, traced: the method's arguments, those fixed when compiling and those that vary within a program.
         labels: the other columns.
         num_rounds: communication rounds.
+        eval_every: rounds between evaluations.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Point(NamedTuple):
     traced: dict[str, float]
     labels: dict[str, Any]
     num_rounds: int
+    eval_every: int
 
     @property
     def args(self) -> dict[str, Any]:
@@ -59,6 +61,9 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     out: dict[str, list[Point]] = {name: [] for name in tasks}
     shapes = {name: [leaf.shape for leaf in jax.tree.leaves(task)] for name, task in tasks.items()}
     for algorithm, entry in sweep.entries.items():
+        eval_every = sweep.eval_every if entry.eval_every is None else entry.eval_every
+        if eval_every < 1:
+            raise InputError(f"eval_every of {algorithm} in {sweep.name} is {eval_every}: it must be at least 1")
         keywords, traced = parameters(entry.method)
         for label in entry.points.columns.difference(list(keywords)):
             if label in RESERVED or label.startswith("epsilon"):
@@ -70,10 +75,11 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             task, args = tasks[name], arguments(entry.method, row)
             entry.method.check(task, **args)
             labels = {k: v for k, v in row.items() if k not in args and v == v}  # NaN: this point has no such label
-            num_rounds = sweep.num_rounds(task, args) if callable(sweep.num_rounds) else sweep.num_rounds
-            if num_rounds < 1 or num_rounds % sweep.eval_every:
+            num_rounds = sweep.num_rounds if entry.num_rounds is None else entry.num_rounds
+            num_rounds = num_rounds(task, args) if callable(num_rounds) else num_rounds
+            if num_rounds < 1 or num_rounds % eval_every:
                 raise InputError(
-                    f"{num_rounds} rounds of {sweep.name} are no positive multiple of eval_every = {sweep.eval_every}"
+                    f"{num_rounds} rounds of {sweep.name} are no positive multiple of eval_every = {eval_every}"
                 )
             settings = {
                 "algorithm": algorithm,
@@ -85,7 +91,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 "shapes": shapes[name],
                 "checksum": task.checksum,
                 "num_rounds": num_rounds,
-                "eval_every": sweep.eval_every,
+                "eval_every": eval_every,
                 "delta": sweep.delta,
             }
             point = Point(
@@ -96,6 +102,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 traced={k: v for k, v in args.items() if k in traced},
                 labels=labels,
                 num_rounds=num_rounds,
+                eval_every=eval_every,
             )
             out[name].append(point)
     ids = [point.id for points in out.values() for point in points]

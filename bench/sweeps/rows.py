@@ -97,13 +97,13 @@ def rows_of(
     """The table of a finished chunk: one row per run and evaluation.
 
     Args:
-        points: of the chunk.
+        points: of the chunk, all with the same rounds.
         runs: (trial, seed) of the chunk.
         metrics: name -> [run, point, evaluation].
         timing: columns that all rows share.
     """
     shape = (len(points), len(runs), next(iter(metrics.values())).shape[-1])
-    rounds = np.arange(shape[-1]) * sweep.eval_every
+    rounds = np.arange(shape[-1]) * points[0].eval_every
     counts = _released(metrics.get("released"), rounds, shape)
     trials, seeds = np.array(runs).T
     whole = [

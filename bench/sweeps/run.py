@@ -65,12 +65,12 @@ class _Runner:
             )
         return self.plans[key]
 
-    def run(self, task: Task, points: list[Point], runs, eval_every: int, finished: Callable) -> None:
-        """Train points that share their static arguments; call `finished` with each chunk's outcome.
+    def run(self, task: Task, points: list[Point], runs, finished: Callable) -> None:
+        """Train points that share their static arguments and rounds; call `finished` with each chunk's outcome.
 
         Several runs (trial, seed) go together where all points fit at once, else one after the other.
         """
-        first = points[0]
+        first, eval_every = points[0], points[0].eval_every
         program = engine.Program(first.method.make, first.static, eval_every, self.mesh)
         most = self.limits.get((program, len(runs)), self.most or len(points))
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
@@ -79,7 +79,7 @@ class _Runner:
             plan, compile_s = self.plan(program, task, len(runs), hypers, most)
         if plan is None or (len(runs) > 1 and plan.chunk < len(points)):
             for run in runs:
-                self.run(task, points, [run], eval_every, finished)
+                self.run(task, points, [run], finished)
             return
         chunk = plan.chunk
         keys = engine.run_keys(*np.array(runs, np.int32).T)
@@ -106,7 +106,7 @@ class _Runner:
                 self.meter.add(done - self.meter.done)
                 self.meter.say(f"out of memory with {chunk} points x {len(runs)} seeds at a time: going on with fewer")
                 self.limits[program, len(runs)] = min(chunk, len(points)) // 2
-                self.run(task, points[at:], runs, eval_every, finished)
+                self.run(task, points[at:], runs, finished)
                 return
             wall_s = (time.monotonic() - began) / (len(part) * len(runs))
             timing = {"wall_s": wall_s, "compile_s": compile_s, "points_per_chunk": chunk}
@@ -118,7 +118,7 @@ def _groups(points: list[Point], missing: Mapping[str, tuple[int, ...]]) -> dict
     groups: dict[tuple, list[Point]] = {}
     for point in points:
         if missing[point.id]:
-            key = (point.method.make, point.static, point.num_rounds, missing[point.id])
+            key = (point.method.make, point.static, point.num_rounds, point.eval_every, missing[point.id])
             groups.setdefault(key, []).append(point)
     return groups
 
@@ -186,4 +186,4 @@ def run_sweep(
 
                 for (*_, together), members in _groups(points[name], seeds).items():
                     runs = [(trial, seed) for seed in together]
-                    runner.run(task, members, runs, sweep.eval_every, finished)
+                    runner.run(task, members, runs, finished)

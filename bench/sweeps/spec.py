@@ -21,10 +21,13 @@ class Entry(NamedTuple):
 
     points: one row per point. Columns that the method's factory names are its arguments; "task" names one of
         the sweep's tasks; all others are labels that are carried into the results.
+    num_rounds, eval_every: where a round of this method is something else than of the others; default the sweep's.
     """
 
     method: Method
     points: pd.DataFrame
+    num_rounds: int | Callable[[Task, Mapping[str, Any]], int] | None = None
+    eval_every: int | None = None
 
 
 class Sweep(NamedTuple):
@@ -62,6 +65,17 @@ class Sweep(NamedTuple):
 
 # What a value of each name must satisfy, wherever it appears: (test, in words).
 RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
+    "mu": (lambda v: 0 < v < math.inf, "positive and finite"),
+    "penalty": (lambda v: 0 < v < math.inf, "positive and finite"),
+    "lipschitz": (lambda v: 0 < v < math.inf, "positive and finite"),
+    "bound": (lambda v: 0 < v < math.inf, "positive and finite"),
+    "start_noise_multiplier": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
+    "start_step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
+    "start_value": (lambda v: -math.inf < v < math.inf, "finite"),
+    "num_updates": (lambda v: v >= 1, "at least 1 (inf never stops)"),
+    "max_updates": (lambda v: v >= 0, "at least 0 (0 never stops)"),
+    "num_awake": (lambda v: v >= 1, "at least 1"),
+    "num_ticks": (lambda v: v >= 1, "at least 1"),
     "step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
     "server_step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
     "personalization": (lambda v: v >= 0, "at least 0 (inf is global learning)"),
