@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bench.privacy.accounting import pure_composition
+from bench.privacy.accounting import noise_multiplier, pure_composition
+from bench.privacy.events import laplace
 
 DELTA = math.exp(-5)
 
@@ -78,3 +79,15 @@ def test_randomised_response_stays_within_the_bound_and_not_within_what_a_slip_r
 def test_one_root_over_the_sum_and_not_one_for_each_update():
     """As printed in Bellet et al., every update would bring its own root: never better than the plain sum."""
     assert composed([0.1] * 1000) < 0.2 * sum(0.1 for _ in range(1000))
+
+
+def test_a_start_unlike_the_rounds_is_added_where_that_is_less():
+    """(0.1, delta) for the rounds and 0.05 for the start give (0.15, delta), less than all of them under one root."""
+    rounds, start = [2 / noise_multiplier(0.1, lambda sigma: laplace(sigma, delta=DELTA), 8)], [0.05]
+    apart = pure_composition(start + rounds, [1, 8], DELTA)
+    assert apart == pytest.approx(0.05 + pure_composition(rounds, [8], DELTA))
+    assert apart <= 0.15
+    # One root over all nine of them, as the theorem has it, says more.
+    values = np.array(start + rounds * 8)
+    mean, variance = values @ np.tanh(values / 2), values @ values
+    assert apart < min(values.sum(), mean + math.sqrt(2 * variance * math.log(1 / DELTA)))

@@ -245,7 +245,7 @@ def preceded_by(release: Release, first: Release) -> Release:
         own, other = getattr(release, field), getattr(first, field)
         require(field, other, own == other, f"what comes first must protect as what follows, {own}")
     return release._replace(
-        event=lambda rounds: dp.ComposedDpEvent([first.event(1), release.event(rounds)]),
+        event=lambda rounds: dp.ComposedDpEvent((first.event(1), release.event(rounds))),
         mechanism=f"once: {first.mechanism}; then {release.mechanism}",
     )
 

@@ -46,12 +46,19 @@ def sigma(epsilon: float, updates: int, mechanism: str) -> float:
     return noise_multiplier(epsilon, release, updates)
 
 
-def calibrated(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the noise for their target_epsilon and num_updates, and with that of the warm start."""
-    pairs = zip(points["target_epsilon"], points["num_updates"], points["mechanism"], strict=True)
+def calibrated(points: pd.DataFrame, start_epsilon=START_EPSILON) -> pd.DataFrame:
+    """The points with the noise for their target_epsilon and num_updates, and for start_epsilon where they warm up.
+
+    `budget` is the sum of the two.
+    """
+    warm = points["start"] == "propagation"
+    points = points.assign(start_epsilon=np.where(warm, start_epsilon, 0.0))
+    updates = zip(points["target_epsilon"], points["num_updates"], points["mechanism"], strict=True)
+    starts = zip(points["start_epsilon"], points["mechanism"], strict=True)
     return points.assign(
-        noise_multiplier=[sigma(epsilon, int(updates), mechanism) for epsilon, updates, mechanism in pairs],
-        start_noise_multiplier=[sigma(START_EPSILON, 1, mechanism) for mechanism in points["mechanism"]],
+        budget=(points["target_epsilon"] + points["start_epsilon"]).round(10),
+        noise_multiplier=[sigma(epsilon, int(number), mechanism) for epsilon, number, mechanism in updates],
+        start_noise_multiplier=[sigma(epsilon, 1, mechanism) if epsilon else 0.0 for epsilon, mechanism in starts],
     )
 
 
@@ -65,6 +72,11 @@ def calibrations(clip_norms) -> pd.DataFrame:
     """The three calibrations, the clipped ones at each of the norms."""
     clipped = [_clipped("clipped", "laplace", clip_norms), _clipped("gaussian", "gaussian", clip_norms)]
     return pd.concat([pd.DataFrame([PUBLISHED]), *clipped], ignore_index=True)
+
+
+def _all_updates(task, args) -> int:
+    """Rounds until every agent has used all its updates."""
+    return task.num_clients * args["max_updates"] // args["num_ticks"]
 
 
 def p2p_convergence(scale: str) -> Sweep:
@@ -117,7 +129,7 @@ def p2p_private(scale: str) -> Sweep:
         reproduces="Bellet et al. 2018, Figures 2a and 2b",
         tasks={"linear_p2p_100": linear_p2p},
         entries={"private CD": Entry(ALGORITHMS["coordinate_descent"], points)},
-        num_rounds=lambda task, args: task.num_clients * args["max_updates"] // args["num_ticks"],
+        num_rounds=_all_updates,
         eval_every=1,
         delta=DELTA,
         seeds=5,
@@ -186,12 +198,23 @@ def p2p_dimensions(scale: str) -> Sweep:
 def p2p_movielens(scale: str) -> Sweep:
     """Table 1: MovieLens-100K by user, gradients clipped at C = 10 as in the paper, and at less.
 
-    Updates an agent are tuned on a split of the training ratings.
+    Private runs start from 0, which predicts every user's mean, or from the private warm start, paid out of the same
+    budget. Updates an agent, clipping and the warm start are tuned on a split of the training ratings.
     """
     norms = [2.5, 5.0, 10.0]
     clipped = pd.concat([_clipped("clipped", "laplace", norms), _clipped("gaussian", "gaussian", norms)])
-    private = grid(target_epsilon=EPSILONS, num_updates=UPDATES, mu=MU).merge(clipped, how="cross")
-    private = calibrated(private.assign(max_updates=max(UPDATES), num_ticks=943, start="zero"))
+    cold = grid(budget=EPSILONS, start_share=0.0, start_step_size=1.0, num_updates=UPDATES, start="zero")
+    warm = grid(
+        budget=EPSILONS,
+        start_share=[0.5, 0.8],
+        start_step_size=[1.0, 3.0, 10.0],
+        num_updates=[1, 2, 4, 8],
+        start="propagation",
+    )
+    cold["max_updates"], warm["max_updates"] = max(UPDATES), 8
+    private = pd.concat([cold, warm], ignore_index=True).merge(clipped, how="cross").assign(mu=MU, num_ticks=943)
+    share = private["start_share"] * private["budget"]
+    private = calibrated(private.assign(target_epsilon=private["budget"] - share), share)
     parts = grid(instances=["test", "validation"])
     parts["task"] = parts["instances"].map({"test": "movielens", "validation": "movielens_validation"})
     paper = Sweep(
@@ -202,10 +225,13 @@ def p2p_movielens(scale: str) -> Sweep:
             "CD": Entry(
                 ALGORITHMS["coordinate_descent"],
                 parts.merge(grid(mu=MU, num_ticks=943), how="cross"),
-                num_rounds=64,
-                eval_every=64,
+                num_rounds=512,
+                eval_every=512,
             ),
-            "private CD": Entry(ALGORITHMS["coordinate_descent"], parts.merge(private, how="cross")),
+            "private CD": Entry(
+                ALGORITHMS["coordinate_descent"],
+                parts.merge(private, how="cross"),
+            ),
             "local": Entry(
                 ALGORITHMS["local_models"],
                 parts[parts["instances"] == "test"].merge(grid(solver="newton", mu=MU), how="cross"),
@@ -213,11 +239,11 @@ def p2p_movielens(scale: str) -> Sweep:
                 eval_every=5,
             ),
         },
-        num_rounds=max(UPDATES),
-        eval_every=max(UPDATES),
+        num_rounds=_all_updates,
+        eval_every=8,
         delta=DELTA,
         seeds=5,
         notes="the paper does not give the regularisation of its movie features, nor where private runs start",
     )
-    smaller = {"num_updates": [1.0, 8.0], "mechanism": ["laplace"], "clip_norm": [10.0]}
+    smaller = {"num_updates": [1.0, 8.0], "mechanism": ["laplace"], "clip_norm": [10.0], "start_share": [0.0, 0.8]}
     return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
