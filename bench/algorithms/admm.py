@@ -73,7 +73,7 @@ def admm(
         elif start == "descent":
             models = peers.local_descent(task, start_step_size, DESCENT_STEPS)
         else:
-            models = jnp.zeros((task.num_clients, task.init_params.shape[-1]))
+            models = peers.zeros(task)
         copies = models[graph.neighbors]
         own = jnp.broadcast_to(models[:, None], copies.shape)
         nothing = jnp.zeros_like(copies)

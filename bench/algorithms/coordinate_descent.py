@@ -81,8 +81,9 @@ def coordinate_descent(
     exponent = ALLOCATIONS[allocation]
 
     def first_models(key):
+        zeros = peers.zeros(task)
         if start == "constant":
-            return jnp.full((task.num_clients, task.init_params.shape[-1]), start_value)
+            return zeros + start_value
         if start == "local":
             return peers.local_minimizers(task)
         if start == "descent":
@@ -93,7 +94,7 @@ def coordinate_descent(
             start_scales = peers.noise_scales(task, start_noise_multiplier, lipschitz)
             local = peers.noisy_steps(key, task, start_step_size, clip_norm, start_scales, mechanism)
             return propagate(graph, local, mu * jnp.where(task.budget > 0, trust, 0.0))
-        return jnp.zeros((task.num_clients, task.init_params.shape[-1]))
+        return zeros
 
     def init(key):
         key_start, key_order = jax.random.split(key)

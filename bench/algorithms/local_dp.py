@@ -33,7 +33,7 @@ def local_dp(task: Task, *, mu: Scalar, noise_multiplier: Scalar, bound: Scalar)
     def init(key):
         noise = jax.random.laplace(key, everybody.inputs.shape)
         inputs = everybody.inputs + noise_multiplier * bound * noise
-        return State((), {"inputs": inputs, "theta": jnp.zeros_like(inputs[:, 0])})
+        return State((), {"inputs": inputs, "theta": peers.zeros(task)})
 
     def one_round(key, state):
         agents = everybody._replace(inputs=state.variables["inputs"])

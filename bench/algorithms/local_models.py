@@ -32,7 +32,7 @@ def local_models(task: Task, *, mu: Scalar, step_size: Scalar = 1.0, solver: str
         return model - step_size * peers.own_gradient(task, agent, model, jnp.inf, 2)
 
     def init(key):
-        return State((), jnp.zeros((task.num_clients, task.init_params.shape[-1])))
+        return State((), peers.zeros(task))
 
     def one_round(key, state):
         return State((), jax.vmap(stepped)(everybody, state.variables)), {"released": jnp.float32(0.0)}

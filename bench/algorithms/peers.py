@@ -43,6 +43,12 @@ def agents(task: Task) -> Agent:
     return Agent(inputs, targets, weight, task.regularization)
 
 
+def zeros(task: Task) -> Array:
+    """Every agent's model at the start, [client, feature]. As an argument: XLA takes seconds to fold what follows from
+    a constant."""
+    return jnp.broadcast_to(task.init_params, (task.num_clients, *task.init_params.shape))
+
+
 def own_gradient(task: Task, agent: Agent, model: Array, clip_norm, order: int) -> Array:
     """grad L_i at a model, the gradients of its examples clipped to norm C of that order, [feature].
 
@@ -76,7 +82,7 @@ def local_descent(task: Task, step_size, num_steps: int) -> Array:
     def step(_, models):
         return models - step_size * gradients(everybody, models)
 
-    return jax.lax.fori_loop(0, num_steps, step, jnp.zeros_like(everybody.inputs[:, 0]))
+    return jax.lax.fori_loop(0, num_steps, step, zeros(task))
 
 
 def noisy_steps(key, task: Task, step_size, clip_norm, scales: Array, mechanism: str) -> Array:
@@ -86,9 +92,8 @@ def noisy_steps(key, task: Task, step_size, clip_norm, scales: Array, mechanism:
     """
     draw, order = MECHANISMS[mechanism]
     everybody = agents(task)
-    zero = jnp.zeros_like(everybody.inputs[:, 0])
-    gradients = jax.vmap(lambda a, model: own_gradient(task, a, model, clip_norm, order))(everybody, zero)
-    noisy = gradients + scales[:, None] * draw(key, zero.shape)
+    gradients = jax.vmap(lambda a, model: own_gradient(task, a, model, clip_norm, order))(everybody, zeros(task))
+    noisy = gradients + scales[:, None] * draw(key, gradients.shape)
     return jnp.where((task.budget > 0)[:, None], -step_size * noisy, 0.0)
 
 

@@ -111,10 +111,11 @@ def p2p_private(scale: str) -> Sweep:
     Beyond the paper: an agent's budget split by its Proposition 2, as printed and with time the right way round.
     """
     updates = grid(max_updates=[1, 2, 4, 8]).assign(num_updates=lambda points: points["max_updates"])
+    laplace = pd.concat([pd.DataFrame([PUBLISHED]), _clipped("clipped", "laplace", CLIP_NORMS)], ignore_index=True)
     runs = pd.concat(
         [
-            grid(start=["constant", "propagation"], allocation="equal").merge(calibrations(CLIP_NORMS), how="cross"),
-            grid(start=["constant", "propagation"], allocation=["published", "unrolled"], **PUBLISHED),
+            grid(start=["constant", "propagation"], allocation="equal").merge(laplace, how="cross"),
+            grid(start="propagation", allocation=["published", "unrolled"], **PUBLISHED),
         ],
         ignore_index=True,
     )
@@ -135,7 +136,7 @@ def p2p_private(scale: str) -> Sweep:
         seeds=5,
         notes="the constant and the private warm start are not in the paper: chosen to meet its curves at 0",
     )
-    smaller = {"max_updates": [2], "mechanism": ["laplace"], "allocation": ["equal"]}
+    smaller = {"max_updates": [2], "allocation": ["equal"]}
     return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
 
 

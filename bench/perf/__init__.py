@@ -1,0 +1,42 @@
+"""Speed and memory: the compiled programs against plain NumPy loops of the same algorithms, on this machine, now.
+
+Not a test: it prints what it measures. Shares of the peak are of a matrix product measured in the same run.
+"""
+
+from collections.abc import Callable
+
+import jax
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from bench.perf import grids, p2p, ppsgd
+from bench.perf.measure import Measurement, peak_flops
+
+BENCHMARKS: dict[str, Callable[[], list[Measurement]]] = {
+    "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
+    "ppsgd_digits": ppsgd.ppsgd_digits,
+    "p2p_descent": p2p.p2p_descent,
+    "p2p_admm": p2p.p2p_admm,
+    "p2p_large": p2p.p2p_large,
+    "w1": grids.w1,
+    "w3": grids.w3,
+}
+
+
+def report(names: list[str]) -> None:
+    """Run the benchmarks and print their lines."""
+    table = Table("what", "value", "unit", "wanted", "remarks")
+    lines = [Measurement("matrix product, 2,000 x 2,000 float32", peak_flops() / 1e9, "GFLOP/s")]
+    for name in names:
+        lines += BENCHMARKS[name]()
+    resident = psutil.Process().memory_info().rss
+    lines.append(Measurement("resident memory at the end", resident / 1e9, "GB"))
+    for line in lines:
+        table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, line.remarks)
+    device = jax.local_devices()[0]
+    console = Console(width=None if Console().is_terminal else 150)
+    console.print(
+        f"{jax.local_device_count()} x {device.device_kind}, {psutil.cpu_count()} cores, jax {jax.__version__}"
+    )
+    console.print(table)

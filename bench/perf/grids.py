@@ -1,0 +1,88 @@
+"""Workloads of the suite itself: one large round, and many small runs with their results written."""
+
+import tempfile
+import time
+from functools import partial
+
+import jax.numpy as jnp
+import numpy as np
+
+from bench.algorithms import ALGORITHMS
+from bench.data.synthetic import synthetic
+from bench.data.task import Task
+from bench.models.additive import squared_loss
+from bench.perf.measure import Measurement, peak_flops, time_grid
+from bench.sweeps.points import resolve
+from bench.sweeps.run import run_sweep
+from bench.sweeps.spec import Entry, Sweep, grid
+
+
+def _no_metrics(params, task: Task) -> dict:
+    return {"norm": jnp.linalg.norm(params)}
+
+
+def _small_regression(num_clients: int, num_examples: int, num_features: int) -> Task:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((num_clients, num_examples, num_features)).astype(np.float32)
+    y = rng.standard_normal((num_clients, num_examples)).astype(np.float32)
+    return Task(
+        init_params=jnp.zeros(num_features),
+        num_examples=jnp.full(num_clients, num_examples, jnp.int32),
+        train=(jnp.asarray(x), jnp.asarray(y)),
+        loss=squared_loss,
+        metrics=_no_metrics,
+        name=f"regression_{num_clients}",
+        source="generated",
+    )
+
+
+def w1() -> list[Measurement]:
+    """User-level private FedAvg: 1,000 users, 100 features, one step on 10 examples, clip, noise; one point."""
+    task = _small_regression(1000, 10, 100)
+    points = grid(
+        num_sampled=1000,
+        batch_size=10,
+        sampler="all",
+        step_size=0.1,
+        server_step_size=0.1,
+        clip_norm=1.0,
+        noise_multiplier=1.0,
+    )
+    sweep = Sweep("w1", "", {"w1": lambda _: task}, {"": Entry(ALGORITHMS["dp_fedavg"], points)}, 200, 200, 1e-4)
+    timed = time_grid(task, resolve(sweep, {"w1": task})["w1"], 200, 1000)
+    rate = 1e-6 * task.num_clients / timed.seconds
+    share = 100 * 4 * task.train[0].size / timed.seconds / peak_flops()
+    return [
+        Measurement("W1: one private FedAvg round", 1e3 * timed.seconds, "ms"),
+        Measurement("W1: client updates", rate, "million/s", "5 to 10", "one point, rounds scanned"),
+        Measurement("W1: share of matrix-product peak", share, "%"),
+    ]
+
+
+def w3() -> list[Measurement]:
+    """A grid of 64 small runs and one of 2,048 with their Parquet written, and again when all is there."""
+    lines = []
+    for num_points, wanted in ((16, "1.5"), (512, "5")):
+        points = grid(
+            num_sampled=50,
+            batch_size=10,
+            sampler="all",
+            step_size=np.linspace(0.01, 0.5, num_points),
+            personalization=1.0,
+            clip_norm=1.0,
+            noise_multiplier=1.0,
+        )
+        make = partial(synthetic, num_clients=50, num_features=10)
+        entry = Entry(ALGORITHMS["ppsgd"], points)
+        sweep = Sweep("w3", "", {"w3": make}, {"PPSGD": entry}, 100, 50, 1e-4, seeds=4, trials=1)
+        with tempfile.TemporaryDirectory() as out:
+            times = []
+            for _ in range(2):
+                began = time.perf_counter()
+                run_sweep(sweep, scale="smoke", out=out)
+                times.append(time.perf_counter() - began)
+        lines.append(
+            Measurement(f"W3: {4 * num_points} runs, compiled and written", times[0], "s", wanted + " at most")
+        )
+        lines.append(Measurement(f"W3: {4 * num_points} runs, all there", times[1], "s", "0.66 at most"))
+    return lines

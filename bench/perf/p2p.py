@@ -1,0 +1,123 @@
+"""Bellet et al. 2018: ticks of coordinate descent and of ADMM against loops of the same updates, and a large graph."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.base import Method
+from bench.data.graphs import from_weights, ring_with_chords
+from bench.data.peers import linear_p2p
+from bench.data.task import Task
+from bench.models.linear import Personal, logistic, logistic_loss
+from bench.perf.measure import Measurement, Timed, best_time, time_grid
+from bench.reference import p2p as reference
+from bench.sweeps.points import resolve
+from bench.sweeps.spec import Entry, Sweep, grid
+
+TICKS = 500  # in a round
+
+
+def _time(method: Method, task: Task, points, num_rounds: int) -> Timed:
+    sweep = Sweep("p2p", "", {"p2p": lambda _: task}, {"": Entry(method, points)}, num_rounds, num_rounds, 1e-2)
+    return time_grid(task, resolve(sweep, {"p2p": task})["p2p"], num_rounds, num_rounds)
+
+
+def _as_lists(task: Task):
+    """The task's examples and dense weights as the reference takes them."""
+    neighbors, weights = np.asarray(task.graph.neighbors), np.asarray(task.graph.weights, float)
+    dense = np.zeros((task.num_clients, task.num_clients))
+    np.add.at(dense, (np.arange(task.num_clients)[:, None], neighbors), weights)
+    inputs, labels = (np.asarray(leaf, float) for leaf in task.train)
+    sizes = np.asarray(task.num_examples)
+    return (
+        [x[:m] for x, m in zip(inputs, sizes, strict=True)],
+        [y[:m] for y, m in zip(labels, sizes, strict=True)],
+        dense,
+    )
+
+
+def _lines(what: str, timed: Timed, loop_s: float, wanted: str) -> list[Measurement]:
+    compiled = timed.seconds / TICKS
+    together = f"{timed.chunk} points together"
+    return [
+        Measurement(f"{what}: NumPy loop", 1e6 * loop_s, "us a tick"),
+        Measurement(f"{what}: compiled", 1e6 * compiled, "us a tick and point", remarks=together),
+        Measurement(f"{what}: ticks", 1e-6 / compiled, "million/s"),
+        Measurement(f"{what}: speed-up", loop_s / compiled, "x", wanted),
+        Measurement(f"{what}: peak memory of the program", timed.peak_bytes / 1e9, "GB"),
+    ]
+
+
+def p2p_descent() -> list[Measurement]:
+    """Private coordinate descent, 100 agents, 100 features: 256 budgets and weights in one program."""
+    task = linear_p2p(0)
+    points = grid(mu=[0.02, 0.04, 0.08, 0.16], noise_multiplier=np.linspace(0.1, 10, 64), num_ticks=TICKS)
+    timed = _time(ALGORITHMS["coordinate_descent"], task, points, 4)
+    inputs, labels, weights = _as_lists(task)
+    rng, smoothness = np.random.default_rng(0), np.asarray(task.smoothness, float)
+
+    def loop():
+        order, noise = rng.integers(task.num_clients, size=TICKS), rng.laplace(size=(TICKS, 100))
+        reference.coordinate_descent(np.zeros((100, 100)), inputs, labels, weights, smoothness, 0.04, order, noise)
+
+    return _lines("coordinate descent", timed, best_time(loop) / TICKS, "100")
+
+
+def p2p_admm() -> list[Measurement]:
+    """Gossip ADMM, 100 agents, 100 features, ten gradient steps: 32 penalties in one program."""
+    task = linear_p2p(0)
+    points = grid(mu=0.04, penalty=np.geomspace(0.001, 1, 32), start="zero", num_ticks=TICKS)
+    timed = _time(ALGORITHMS["admm"], task, points, 1)
+    inputs, labels, weights = _as_lists(task)
+    rng, smoothness = np.random.default_rng(0), np.asarray(task.smoothness, float)
+    few = 100
+
+    def loop():
+        agents = rng.integers(task.num_clients, size=few)
+        edges = [(i, rng.choice(np.flatnonzero(weights[i]))) for i in agents]
+        reference.admm(np.zeros((100, 100)), inputs, labels, weights, smoothness, 0.04, 0.05, edges)
+
+    return _lines("ADMM", timed, best_time(loop) / few, "50")
+
+
+def _large(num_agents: int, degree: int, num_features: int, num_examples: int) -> Task:
+    """Random points on a graph of bounded degree."""
+    rng = np.random.default_rng(0)
+    shape = (num_agents, num_examples, num_features)
+    inputs = rng.uniform(-1, 1, shape).astype(np.float32)
+    labels = np.where(rng.random(shape[:2]) < 0.5, -1, 1).astype(np.float32)
+    sizes = jnp.full(num_agents, num_examples, jnp.int32)
+    return Task(
+        init_params=jnp.zeros(num_features),
+        num_examples=sizes,
+        train=(jnp.asarray(inputs), jnp.asarray(labels)),
+        evaluation={"test": (jnp.asarray(inputs), jnp.asarray(labels), sizes)},
+        graph=from_weights(ring_with_chords(num_agents, degree=degree)),
+        regularization=jnp.full(num_agents, 1 / num_examples),
+        smoothness=jnp.full(num_agents, 1 + 2 / num_examples),
+        budget=jnp.ones(num_agents),
+        loss=logistic_loss,
+        link=logistic,
+        metrics=_norm,
+        name=f"large_{num_agents}",
+        source="generated",
+    )
+
+
+def _norm(params: Personal, task: Task) -> dict:
+    return {"norm": jnp.linalg.norm(params.theta)}
+
+
+def p2p_large() -> list[Measurement]:
+    """Private coordinate descent on 100,000 agents of degree 10, 20 features, one point; and on a tenth of them."""
+    lines = []
+    for num_agents in (10_000, 100_000):
+        task = _large(num_agents, 10, 20, 10)
+        for awake in (1, 1000):
+            points = grid(mu=0.04, noise_multiplier=1.0, num_ticks=TICKS, num_awake=awake)
+            timed = _time(ALGORITHMS["coordinate_descent"], task, points, 4)
+            name = f"{num_agents:,} agents, {awake:,} awake at once"
+            rate = 1e-6 * TICKS * awake / timed.seconds
+            lines.append(Measurement(f"{name}: wake-ups", rate, "million/s"))
+            lines.append(Measurement(f"{name}: peak memory of the program", timed.peak_bytes / 1e9, "GB"))
+    return lines
