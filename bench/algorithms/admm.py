@@ -61,7 +61,7 @@ def admm(
     """
     graph, everybody = task.graph, peers.agents(task)
     trust, degrees = confidence(task.num_examples), graph.degrees
-    real = graph.weights > 0
+    real = (graph.weights > 0).astype(jnp.float32)
     pull = mu * degrees * trust
     # The graph's part of Q_i is half a star's Laplacian, whose largest eigenvalue is at most D_ii + max_j W_ij.
     curvature = 0.5 * (degrees + jnp.max(graph.weights, axis=1)) + pull * task.smoothness
@@ -80,17 +80,35 @@ def admm(
         return State((), Ends(models, copies, own, copies, nothing, nothing))
 
     def lowered(agent, weights, mask, own_pull, length, ends: Ends):
-        """An agent's model and copies after the gradient steps."""
+        """An agent's model and copies after the gradient steps.
 
-        def step(_, primal):
-            model, copy = primal
-            apart = 0.5 * weights * (model - copy)
-            own = mask * (ends.own_a + penalty * (model - ends.own_z))
-            other = mask * (ends.other_a + penalty * (copy - ends.other_z))
-            down = own_pull * peers.own_gradient(task, agent, model, jnp.inf, 2) + jnp.sum(apart + own, axis=0)
-            return model - length * down, copy - length * (other - apart)
+        In slot s the copy takes the steps  copy <- a_s copy + length (w_s model / 2 - c_s), whose sum needs no loop
+        over copies: with the powers of a_s it is one product before the steps of the model and one after them.
+        """
+        shrink = 1 - length * (0.5 * weights + penalty * mask)  # a_s, from 0 to 1
+        powers = shrink ** jnp.arange(num_steps, dtype=jnp.float32)[:, None]  # a_s^t, [step, slot]
+        sums = jnp.cumsum(powers, axis=0) - powers  # of the powers below t
+        constant = mask[:, None] * (ends.other_a - penalty * ends.other_z)
+        pulled = (weights * powers) @ ends.copy - length * (weights * sums) @ constant  # [step, feature]
+        past = 0.5 * length * jnp.sum(jnp.square(weights) * powers, axis=1)
+        lag = jnp.arange(num_steps)[:, None] - jnp.arange(num_steps) - 1
+        memory = jnp.where(lag >= 0, past[lag], 0.0)  # of step t for the model at step u
+        own = jnp.sum(mask[:, None] * (ends.own_a - penalty * ends.own_z), axis=0)
+        stiffness = 0.5 * jnp.sum(weights) + penalty * jnp.sum(mask)
 
-        return jax.lax.fori_loop(0, num_steps, step, (ends.model, ends.copy))
+        def step(carry, at):
+            model, models = carry
+            t, pulled_t, memory_t = at
+            models = jax.lax.dynamic_update_index_in_dim(models, model, t, 0)
+            loss = own_pull * peers.own_gradient(task, agent, model, jnp.inf, 2)
+            down = loss + stiffness * model + own - 0.5 * (pulled_t + memory_t @ models)
+            return (model - length * down, models), None
+
+        start = (ends.model, jnp.zeros((num_steps, ends.model.shape[-1])))
+        (model, models), _ = jax.lax.scan(step, start, (jnp.arange(num_steps), pulled, memory))
+        last, total = powers[-1] * shrink, sums[-1] + powers[-1]
+        copy = last[:, None] * ends.copy - length * total[:, None] * constant
+        return model, copy + (0.5 * length * weights * powers[::-1]).T @ models
 
     def tick(at: Ends, edge):
         i, s = edge
@@ -100,7 +118,7 @@ def admm(
             return jax.tree.map(lambda leaf: jnp.stack([peers.row(leaf, end) for end in pair]), tree)
 
         mine = of_pair(at)
-        facts = of_pair((everybody, graph.weights[:, :, None], real[:, :, None], pull, lengths))
+        facts = of_pair((everybody, graph.weights, real, pull, lengths))
         model, copy = jax.vmap(lowered)(*facts, mine)
 
         def at_slot(leaf):
