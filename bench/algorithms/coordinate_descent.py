@@ -104,8 +104,8 @@ def coordinate_descent(
             schedule["order"] = peers.ring_order(key_order, task, max_updates)
         if exponent:
             ticks = jnp.argsort(schedule["order"], stable=True).reshape(task.num_clients, max_updates)
-            used = jnp.arange(max_updates) < num_updates
-            weights = jnp.where(used, jnp.exp(exponent * log_rate * ticks), 0.0)
+            used = jnp.arange(max_updates, dtype=jnp.float32) < num_updates
+            weights = jnp.where(used, jnp.exp(exponent * log_rate * ticks.astype(jnp.float32)), 0.0)
             variables["mean_weight"] = weights.sum(1) / jnp.minimum(num_updates, max_updates)
         return State(schedule, variables)
 
@@ -123,7 +123,8 @@ def coordinate_descent(
         agent = jax.tree.map(lambda leaf: peers.row(leaf, i), everybody)
         model, scale, pull = peers.row(models, i), peers.row(scales, i), mu * peers.row(trust, i)
         if exponent:
-            scale = scale * peers.row(variables["mean_weight"], i) / jnp.exp(exponent * log_rate * step)
+            weight = jnp.exp(exponent * log_rate * step.astype(jnp.float32))
+            scale = scale * peers.row(variables["mean_weight"], i) / weight
         gradient = peers.own_gradient(task, agent, model, clip_norm, order) + scale * noise
         return model + (others - model - pull * gradient) / peers.row(curvature, i)
 
@@ -139,7 +140,7 @@ def coordinate_descent(
             allowed = there & (task.budget[who] > 0)
             if num_awake > 1:
                 allowed = allowed & peers.alone(task, who)
-            speaks = allowed & (counts[who] < num_updates)
+            speaks = allowed & (counts[who].astype(jnp.float32) < num_updates)
             if num_awake == 1:
                 i = who[0]
                 new = moved(i, noise[0], step, peers.neighbor_mean(graph, models, i), models, variables)
@@ -153,7 +154,7 @@ def coordinate_descent(
             # Epsilon is that of the agent that has spoken most: it rises when the largest count does.
             now = jnp.maximum(most, jnp.max(jnp.where(allowed, counts[who] + 1, 0)))
             info = {
-                "released": ((now > most) & (most < num_updates)).astype(jnp.float32),
+                "released": ((now > most) & (most.astype(jnp.float32) < num_updates)).astype(jnp.float32),
                 "updates": jnp.sum(speaks, dtype=jnp.float32),
                 "vectors_sent": jnp.sum(jnp.where(speaks, graph.num_neighbors[who], 0), dtype=jnp.float32),
             }

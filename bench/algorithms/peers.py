@@ -39,7 +39,7 @@ def agents(task: Task) -> Agent:
     inputs, targets = task.train
     sizes = task.num_examples[:, None]
     real = jnp.arange(inputs.shape[1]) < sizes
-    weight = real / jnp.maximum(sizes, 1).astype(jnp.float32)
+    weight = jnp.where(real, 1 / jnp.maximum(sizes, 1).astype(jnp.float32), 0.0)
     return Agent(inputs, targets, weight, task.regularization)
 
 

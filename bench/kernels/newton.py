@@ -25,7 +25,9 @@ def newton_step(link: Callable, model: Array, inputs: Array, targets: Array, wei
     identity = jnp.eye(model.shape[0])
     hessian = (inputs * (curvature * weight)[:, None]).T @ inputs + 2 * ridge * identity
     direction = jax.scipy.linalg.solve(hessian, gradient, assume_a="pos")
-    steps = jnp.append(0.5 ** jnp.arange(HALVINGS), 0.0)
+    # A Hessian that is singular to float precision has no Newton step: then one as short as its trace asks for.
+    direction = jnp.where(jnp.all(jnp.isfinite(direction)), direction, gradient / jnp.trace(hessian))
+    steps = jnp.append(0.5 ** jnp.arange(HALVINGS, dtype=jnp.float32), 0.0)
 
     def objective(step):
         along = jax.vmap(link)(scores - step * (inputs @ direction), targets)
