@@ -7,6 +7,7 @@ from scipy import sparse
 
 from bench.data.graphs import by_angle, from_weights, nearest_neighbors, ring_with_chords
 from bench.errors import InputError
+from bench.kernels import graph as kernel
 from bench.kernels.graph import confidence, neighbor_sum, propagate, roughness
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -84,9 +85,11 @@ def test_sums_over_neighbours_are_products_with_the_matrix(slots):
     assert rough == pytest.approx(np.trace(models.T @ laplacian @ models), rel=1e-5)
 
 
+@pytest.mark.parametrize("largest", [1024, 0], ids=["directly", "by conjugate gradients"])
 @pytest.mark.parametrize("anchored", [12, 3])
-def test_propagation_is_the_dense_solution(anchored):
+def test_propagation_is_the_dense_solution(anchored, largest, monkeypatch):
     """Also where most clients have no anchor, and their models come from the others alone."""
+    monkeypatch.setattr(kernel, "DENSE", largest)
     weights, rng = connected(5), np.random.default_rng(6)
     local = rng.standard_normal((12, 2))
     anchor = np.where(np.arange(12) < anchored, 0.04 + rng.random(12), 0)

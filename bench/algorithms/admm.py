@@ -28,14 +28,18 @@ SENT = 8.0  # vectors an activation: each end sends its two models and two multi
 
 
 class Ends(NamedTuple):
-    """What every agent keeps, with a slot for each neighbour: `own` is about its own model, `other` about theirs."""
+    """What every agent keeps; in [client, slot, feature] a slot for each neighbour.
+
+    Z and A enter the gradients only as A - rho Z, so that is what is kept, beside the multipliers.
+    """
 
     model: Array  # [client, feature]
-    copy: Array  # the neighbour's model as this agent would have it, [client, slot, feature]
-    own_z: Array
-    other_z: Array
-    own_a: Array
-    other_a: Array
+    own_sum: Array  # A - rho Z of its own model, summed over its neighbours, [client, feature]
+    copy: Array  # the neighbour's model as this agent would have it
+    own: Array  # A - rho Z of its own model
+    other: Array  # A - rho Z of the neighbour's model
+    own_a: Array  # A of its own model
+    other_a: Array  # A of the neighbour's model
 
 
 def admm(
@@ -75,25 +79,23 @@ def admm(
         else:
             models = peers.zeros(task)
         copies = models[graph.neighbors]
-        own = jnp.broadcast_to(models[:, None], copies.shape)
+        own = -penalty * jnp.broadcast_to(models[:, None], copies.shape) * real[:, :, None]
         nothing = jnp.zeros_like(copies)
-        return State((), Ends(models, copies, own, copies, nothing, nothing))
+        return State((), Ends(models, own.sum(1), copies, own, -penalty * copies * real[:, :, None], nothing, nothing))
 
-    def lowered(agent, weights, mask, own_pull, length, ends: Ends):
+    def lowered(agent, weights, mask, own_pull, length, model, own, copy, other):
         """An agent's model and copies after the gradient steps.
 
-        In slot s the copy takes the steps  copy <- a_s copy + length (w_s model / 2 - c_s), whose sum needs no loop
-        over copies: with the powers of a_s it is one product before the steps of the model and one after them.
+        In slot s the copy takes the steps  copy <- a_s copy + length (w_s model / 2 - other_s), whose sum needs no
+        loop over copies: with the powers of a_s it is one product before the steps of the model and one after them.
         """
         shrink = 1 - length * (0.5 * weights + penalty * mask)  # a_s, from 0 to 1
         powers = shrink ** jnp.arange(num_steps, dtype=jnp.float32)[:, None]  # a_s^t, [step, slot]
         sums = jnp.cumsum(powers, axis=0) - powers  # of the powers below t
-        constant = mask[:, None] * (ends.other_a - penalty * ends.other_z)
-        pulled = (weights * powers) @ ends.copy - length * (weights * sums) @ constant  # [step, feature]
+        pulled = (weights * powers) @ copy - length * (weights * sums) @ other  # [step, feature]
         past = 0.5 * length * jnp.sum(jnp.square(weights) * powers, axis=1)
         lag = jnp.arange(num_steps)[:, None] - jnp.arange(num_steps) - 1
         memory = jnp.where(lag >= 0, past[lag], 0.0)  # of step t for the model at step u
-        own = jnp.sum(mask[:, None] * (ends.own_a - penalty * ends.own_z), axis=0)
         stiffness = 0.5 * jnp.sum(weights) + penalty * jnp.sum(mask)
 
         def step(carry, at):
@@ -104,10 +106,10 @@ def admm(
             down = loss + stiffness * model + own - 0.5 * (pulled_t + memory_t @ models)
             return (model - length * down, models), None
 
-        start = (ends.model, jnp.zeros((num_steps, ends.model.shape[-1])))
+        start = (model, jnp.zeros((num_steps, model.shape[-1])))
         (model, models), _ = jax.lax.scan(step, start, (jnp.arange(num_steps), pulled, memory))
         last, total = powers[-1] * shrink, sums[-1] + powers[-1]
-        copy = last[:, None] * ends.copy - length * total[:, None] * constant
+        copy = last[:, None] * copy - length * total[:, None] * other
         return model, copy + (0.5 * length * weights * powers[::-1]).T @ models
 
     def tick(at: Ends, edge):
@@ -117,17 +119,19 @@ def admm(
         def of_pair(tree):
             return jax.tree.map(lambda leaf: jnp.stack([peers.row(leaf, end) for end in pair]), tree)
 
-        mine = of_pair(at)
+        def of_edge(leaf):
+            return jnp.stack([peers.row(peers.row(leaf, end), slot) for end, slot in zip(pair, slots, strict=True)])
+
         facts = of_pair((everybody, graph.weights, real, pull, lengths))
-        model, copy = jax.vmap(lowered)(*facts, mine)
-
-        def at_slot(leaf):
-            return jnp.stack([peers.row(leaf[end], slots[end]) for end in range(2)])
-
-        own_a, other_a, other = at_slot(mine.own_a), at_slot(mine.other_a), at_slot(copy)
+        model, copy = jax.vmap(lowered)(*facts, *of_pair((at.model, at.own_sum, at.copy, at.other)))
+        own, own_a, other_a = of_edge(at.own), of_edge(at.own_a), of_edge(at.other_a)
+        other_model = jnp.stack([peers.row(copy[end], slots[end]) for end in range(2)])
         # Z of an end's own model: the mean of what the two ends hold of it, multipliers included.
-        own_z = 0.5 * ((own_a + other_a[::-1]) / penalty + model + other[::-1])
+        own_z = 0.5 * ((own_a + other_a[::-1]) / penalty + model + other_model[::-1])
         other_z = own_z[::-1]
+        own_a = own_a + penalty * (model - own_z)
+        other_a = other_a + penalty * (other_model - other_z)
+        new_own = own_a - penalty * own_z
 
         def put(leaf, rows):
             for end in range(2):
@@ -141,11 +145,12 @@ def admm(
 
         moved = Ends(
             model=put(at.model, model),
+            own_sum=put(at.own_sum, of_pair(at.own_sum) + new_own - own),
             copy=put(at.copy, copy),
-            own_z=put_slot(at.own_z, own_z),
-            other_z=put_slot(at.other_z, other_z),
-            own_a=put_slot(at.own_a, own_a + penalty * (model - own_z)),
-            other_a=put_slot(at.other_a, other_a + penalty * (other - other_z)),
+            own=put_slot(at.own, new_own),
+            other=put_slot(at.other, other_a - penalty * other_z),
+            own_a=put_slot(at.own_a, own_a),
+            other_a=put_slot(at.other_a, other_a),
         )
         return moved, None
 
