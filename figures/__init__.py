@@ -2,10 +2,32 @@
 
 from types import ModuleType
 
-from figures import ppsgd_fig1a, ppsgd_fig1c, ppsgd_fig2_digits
+from figures import (
+    p2p_allocation,
+    p2p_calibration,
+    p2p_fig1,
+    p2p_fig2a,
+    p2p_fig2b,
+    p2p_fig2c,
+    p2p_fig3,
+    p2p_fig4,
+    p2p_table1,
+    ppsgd_fig1a,
+    ppsgd_fig1c,
+    ppsgd_fig2_digits,
+)
 
 FIGURES: dict[str, ModuleType] = {
     "ppsgd_fig1a": ppsgd_fig1a,
     "ppsgd_fig1c": ppsgd_fig1c,
     "ppsgd_fig2_digits": ppsgd_fig2_digits,
+    "p2p_fig1": p2p_fig1,
+    "p2p_fig2a": p2p_fig2a,
+    "p2p_fig2b": p2p_fig2b,
+    "p2p_allocation": p2p_allocation,
+    "p2p_fig2c": p2p_fig2c,
+    "p2p_fig3": p2p_fig3,
+    "p2p_fig4": p2p_fig4,
+    "p2p_calibration": p2p_calibration,
+    "p2p_table1": p2p_table1,
 }

@@ -37,17 +37,40 @@ def one_tuning(table: pd.DataFrame, tunings: dict[str, str], tune: str) -> pd.Da
     return table[table["tuned_on"] == label].reset_index(drop=True)
 
 
+def judge_papers(names: list[str], results: Path, scale: str | None, out: Path | None) -> None:
+    """Check the claims of the papers named, or of all of which there are results."""
+    from figures.claims import CLAIMS, check
+
+    missing = {}
+    for name in names or CLAIMS:
+        found = {claim.sweep: runs_of(results, scale, claim.sweep) for claim in CLAIMS[name]}
+        if any(found.values()):
+            folder = out or next(folder for _, folder in filter(None, found.values())) / "figures"
+            check(name, {sweep: pair[0] for sweep, pair in found.items() if pair}, folder)
+        else:
+            missing[name] = no_results(results, scale, next(iter(found)))
+    if missing and (names or len(missing) == len(CLAIMS)):
+        raise next(iter(missing.values()))
+    for name, why in missing.items():
+        print(f"the claims of {name} are left out: {why}", file=sys.stderr)
+
+
 @app.command()
 def main(
     names: Annotated[list[str] | None, typer.Argument(help="Figures; default all. Or `claims`, then papers.")] = None,
     results: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
     out: Annotated[Path | None, typer.Option(help="Where to draw; default figures/ beside the results.")] = None,
     scale: Annotated[str | None, typer.Option(help="smoke, laptop or paper; default the largest there.")] = None,
-    tune: Annotated[str, typer.Option(help="Step sizes chosen as in the paper, on validation data, or both.")] = "both",
+    tune: Annotated[
+        str, typer.Option(help="Of figures that show both: tuned as in the `paper`, on `validation` data, or `both`.")
+    ] = "both",
 ) -> None:
-    """Draw figures from results: PNG, PDF and the numbers as CSV. `claims` checks what the papers claim."""
-    from figures import FIGURES, style
-    from figures.claims import CLAIMS, check
+    """Draw figures from results: PNG, PDF, the numbers as CSV, tables as Markdown and LaTeX as well.
+
+    `claims` checks what the papers claim.
+    """
+    from figures import FIGURES, style, tables
+    from figures.claims import CLAIMS
 
     for kind, value, known in (("scale", scale, SCALES), ("way of tuning", tune, TUNINGS)):
         if value is not None and value not in known:
@@ -56,12 +79,7 @@ def main(
         for name in names[1:]:
             if name not in CLAIMS:
                 raise unknown_name("paper with claims", name, CLAIMS)
-        for name in names[1:] or CLAIMS:
-            found = {claim.sweep: runs_of(results, scale, claim.sweep) for claim in CLAIMS[name]}
-            if not any(found.values()):
-                raise no_results(results, scale, next(iter(found)))
-            folder = out or next(folder for _, folder in filter(None, found.values())) / "figures"
-            check(name, {sweep: pair[0] for sweep, pair in found.items() if pair}, folder)
+        judge_papers(names[1:], results, scale, out)
         return
     for name in names or []:
         if name not in FIGURES:
@@ -77,11 +95,13 @@ def main(
             print(f"{name} is left out: {missing}", file=sys.stderr)
             continue
         table = figure.table(found[0])
-        if tune != "both":
+        if tune != "both" and hasattr(figure, "TUNINGS"):
             table = one_tuning(table, figure.TUNINGS, tune)
         folder = out or found[1] / "figures"
         try:
             print(style.save(figure.draw(table), table, folder, name)[0])
+            if hasattr(figure, "printed"):
+                tables.save(figure.printed(table), folder, name)
         except OSError as error:
             raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
         drawn += 1

@@ -5,16 +5,18 @@ failing; one that the runs at hand cannot decide is "not testable at this scale"
 """
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from bench.errors import InputError
-from figures import ppsgd_claims
+from figures import p2p_claims, p2p_deviations, ppsgd_claims
 from figures.verdicts import UNTESTABLE, Claim, NotTestable, Verdict
 
-CLAIMS: dict[str, list[Claim]] = {"ppsgd": ppsgd_claims.CLAIMS}
+CLAIMS: dict[str, list[Claim]] = {"ppsgd": ppsgd_claims.CLAIMS, "p2p": p2p_claims.CLAIMS}
+# sweep -> its runs, to how far they are from the published points; of the papers whose curves are there in numbers.
+DEVIATIONS: dict[str, Callable[[Mapping[str, pd.DataFrame]], pd.DataFrame]] = {"p2p": p2p_deviations.deviations}
 WIDTH = 100  # of the text
 
 
@@ -48,8 +50,23 @@ def as_text(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def deviations_as_text(table: pd.DataFrame) -> str:
+    """A line or two for each published curve, that fit a terminal and are Markdown."""
+    lines = ["Largest deviation from the published points, curve by curve:", ""]
+    for row in table.itertuples():
+        variant = f" ({row.variant})" if row.variant else ""
+        at = f" at {row.x_name} {row.x:g}" if row.x_name else ""
+        said = f"{row.deviation:+.4f}{at}: {row.here:.4f}, published {row.published:.4f}"
+        text = f"- {row.figure}, {row.series}{variant}, {row.y_name}: {said} ({row.points} points)"
+        lines += textwrap.wrap(text, WIDTH, subsequent_indent="  ")
+    return "\n".join(lines)
+
+
 def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """Print the claims of a paper with their verdicts, and write them to claims_<paper>.csv and .md.
+
+    Where the paper's curves are there in numbers, so is how far from them the runs are, which also goes to
+    claims_<paper>_deviations.csv.
 
     Args:
         paper: a key of CLAIMS.
@@ -62,11 +79,17 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
         scale = "" if there is None else ", ".join(there["scale"].unique())
         rows.append((paper, claim.where, claim.text, *judge(claim, there), scale))
     table = pd.DataFrame(rows, columns=["paper", "where", "claim", "verdict", "evidence", "scale"])
-    print(as_text(table))
+    text = as_text(table)
+    apart = DEVIATIONS[paper](runs) if paper in DEVIATIONS else pd.DataFrame()
+    if len(apart):
+        text += "\n\n" + deviations_as_text(apart)
+    print(text)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         table.to_csv(folder / f"claims_{paper}.csv", index=False)
-        (folder / f"claims_{paper}.md").write_text(as_text(table) + "\n")
+        if len(apart):
+            apart.to_csv(folder / f"claims_{paper}_deviations.csv", index=False, float_format="%.6g")
+        (folder / f"claims_{paper}.md").write_text(text + "\n")
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
     return table

@@ -16,7 +16,12 @@ def _measured(values: pd.Series, log: bool) -> pd.Series:
 
 
 def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str, log: bool = False) -> pd.DataFrame:
-    """For each group, the rows of the value of `over` whose mean of `on` over repetitions is best.
+    """For each group, the rows of the value of `over` that `choose` chooses."""
+    return runs.merge(choose(runs, by=by, over=over, on=on, best=best, log=log), on=[*by, over])
+
+
+def choose(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str, log: bool = False) -> pd.DataFrame:
+    """For each group, the value of `over` whose mean of `on` over repetitions is best.
 
     A value that diverged in any repetition (NaN, inf) is never chosen while another one did not, nor one of
     which fewer repetitions are there than of another (a sweep that still runs). Repetitions that only a minority of
@@ -29,6 +34,9 @@ def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str
         on: the metric to choose by.
         best: "min" or "max".
         log: compare means of logarithms, where those are shown.
+
+    Returns:
+        The columns of `by`, and `over`, one row per group.
     """
     sign = {"min": 1.0, "max": -1.0}[best]
     runs = runs[_common(runs, by, over)]
@@ -37,8 +45,25 @@ def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str
     means, counts = candidates.mean(), candidates.size()
     whole = counts == counts.groupby(level=list(by), observed=True).transform("max")
     chosen = means[whole].groupby(level=list(by), observed=True).idxmin()
-    keys = pd.DataFrame(list(chosen), columns=[*by, over])
-    return runs.merge(keys, on=[*by, over])
+    return pd.DataFrame(list(chosen), columns=[*by, over])
+
+
+def tuned_elsewhere(
+    runs: pd.DataFrame, others: pd.DataFrame, *, by: Sequence[str], over: Sequence[str], on: str, best: str
+) -> pd.DataFrame:
+    """The rows of `runs` at the settings that are best among other runs, such as those on validation data.
+
+    Args:
+        runs: what is shown.
+        others: what is chosen by; no row of `runs` may be among them.
+        by, on, best: as for `choose`.
+        over: columns that make up a setting. Of equals it is the smallest in the first, then in the second, ...
+    """
+    settings = others[list(over)].drop_duplicates().sort_values(list(over), ignore_index=True)
+    numbered = others.merge(settings.assign(setting=settings.index), on=list(over))
+    chosen = choose(numbered, by=by, over="setting", on=on, best=best)
+    keys = chosen.merge(settings.assign(setting=settings.index), on="setting").drop(columns="setting")
+    return runs.merge(keys, on=[*by, *over])
 
 
 def _common(runs: pd.DataFrame, by: Sequence[str], over: str) -> pd.Series:

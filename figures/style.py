@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 plt.rcParams.update(
     {
@@ -181,9 +181,9 @@ def epsilon_handles() -> list[Line2D]:
 
 
 def percent(axis) -> None:
-    """Ticks of a share, as percent."""
-    axis.set_major_locator(MaxNLocator(10))
-    axis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+    """Ticks of a share, as percent, with as many decimals as they need."""
+    axis.set_major_locator(MaxNLocator(10, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(100 * value, 6):g}%"))
 
 
 def plain_log_ticks(axis, subs: Sequence[int] = (1,)) -> None:
@@ -193,15 +193,19 @@ def plain_log_ticks(axis, subs: Sequence[int] = (1,)) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def footer(figure: Figure, table: pd.DataFrame, *notes: str) -> None:
-    """Source, scale, repetitions and how to read the figure, under it; a note each begins a line."""
+def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands") -> None:
+    """Source, scale, repetitions and how to read the figure, under it; a note each begins a line.
+
+    Args:
+        bands: what shows the intervals.
+    """
     facts, counts = table.iloc[0], table["repetitions"].dropna().astype(int)
     few, many = counts.min(), counts.max()
     repetitions = f"{few} to {many} repetitions (the runs are not complete)" if few < many else f"{many} repetitions"
-    bands = (
-        f"{repetitions}; bands are 95 % intervals of the mean over them" if many > 1 else "1 repetition, no intervals"
+    intervals = (
+        f"{repetitions}; {bands} are 95 % intervals of the mean over them" if many > 1 else "1 repetition, no intervals"
     )
-    data = f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, {bands}."
+    data = f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, {intervals}."
     width = int(figure.get_figwidth() * 18)
     lines = [line for note in (data, *notes) if note for line in textwrap.wrap(note, width)]
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)

@@ -1,0 +1,73 @@
+"""How an agent spends its budget over its updates: beyond Bellet et al. 2018, whose Proposition 2 no figure shows.
+
+Final objective and accuracy by T/n for an equal split, for Proposition 2 as printed, which lets the noise grow with
+time, and for the same with the weights of Theorem 2 in the order of its recursion, which lets it shrink
+(`bench.theory.p2p` says why). Uneven splits add up by the sum of the epsilons alone. All start from the
+private warm start.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from figures import p2p_private, p2p_runs, p2p_style, select, style
+
+SWEEP = "p2p_private"
+ALLOCATIONS = {
+    "equal": "equal split",
+    "published": "Proposition 2 as printed (noise grows)",
+    "unrolled": "weights in the order of the recursion (noise shrinks)",
+}
+NAMES = {"objective": "the objective", "test_accuracy": "accuracy"}
+WIDTHS = (5.0, 3.0, 1.0)  # the curves can lie on each other
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final objective and accuracy by T/n and split of the budget, with the published calibration."""
+    rows = p2p_runs.part(runs, algorithm="private CD", calibration=p2p_runs.PUBLISHED, start="propagation")
+    rows = p2p_private.named(rows[rows["rounds"] == rows["num_rounds"]])
+    rows = rows.assign(series=rows["allocation"].map(ALLOCATIONS))
+    frames = [
+        p2p_runs.curves(
+            rows, by=["series", "variant", "allocation", "calibration"], x="max_updates", y=y, carry=p2p_runs.EPSILONS
+        )
+        for y in p2p_private.METRICS
+    ]
+    said = select.where_from(runs) | {name: runs[name].iloc[0] for name in p2p_runs.PRIVACY}
+    return pd.concat(frames, ignore_index=True).assign(origin=p2p_runs.HERE, **said)
+
+
+def apart(table: pd.DataFrame) -> str:
+    """How far the splits are apart, in words."""
+    spans = table.groupby(["y_name", "x"])["y"].agg(lambda values: values.max() - values.min())
+    largest = spans.groupby(level="y_name").max()
+    said = " and ".join(f"{largest[name]:.2g} in {words}" for name, words in NAMES.items())
+    return f"The three are at most {said} apart: an agent's best split is almost even here."
+
+
+def draw(table: pd.DataFrame):
+    """Objective, and accuracy."""
+    figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.6))
+    look = p2p_style.looks(style.present(table, "series", ALLOCATIONS.values()))
+    for one, width in zip(look.values(), WIDTHS, strict=False):
+        one |= {"linewidth": width, "markersize": width + 4}
+    for ax, y in zip(axes, p2p_private.METRICS, strict=True):
+        p2p_style.draw(ax, table, look, {p2p_private.STARTS["propagation"]: {}}, y_name=y)
+        ax.set_xscale("log", base=2)
+        ticks = sorted(table["x"].unique())
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.set_xlabel("updates an agent, $T/n$")
+        ax.set_ylabel(f"final {p2p_style.NAMES[y]}")
+    style.percent(axes[1].yaxis)
+    style.head(
+        figure,
+        "How to spend a privacy budget over time (Bellet et al. 2018, Proposition 2; not in the paper)",
+        p2p_style.handles(look),
+    )
+    style.footer(
+        figure,
+        table,
+        p2p_runs.privacy_note(table),
+        p2p_runs.true_note(table),
+        "Both uneven splits know the order of all wake-ups beforehand, which an agent does not. " + apart(table),
+    )
+    return figure

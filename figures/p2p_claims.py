@@ -1,0 +1,156 @@
+"""What Bellet et al. 2018 claim of their experiments: the list. How runs decide is in the four files that it names.
+
+Claims that say "here" are not the paper's: they test what it leaves open or takes for granted.
+"""
+
+from figures import p2p_claims_convergence as convergence
+from figures import p2p_claims_dimensions as dimensions
+from figures import p2p_claims_movielens as movielens
+from figures import p2p_claims_private as private
+from figures.p2p_runs import DESCENT, EXACT
+from figures.verdicts import Claim
+
+WORDS = {"objective": "objective", "test_accuracy": "accuracy", "iterations": "iterations", "vectors_sent": "vectors"}
+BOUNDS = {"objective": "10 %", "test_accuracy": ".03"}
+CLAIMS = [
+    *(
+        Claim(
+            f"From either start CD is ahead of ADMM in {WORDS[y]} at every point against {WORDS[x]}",
+            "section 5.1, Figure 1",
+            "p2p_convergence",
+            convergence.ahead(x, y),
+        )
+        for x in ("iterations", "vectors_sent")
+        for y in ("objective", "test_accuracy")
+    ),
+    Claim(
+        "From either start CD ends ahead of ADMM in objective and accuracy, for equal iterations and vectors",
+        "section 5.1, Figure 1",
+        "p2p_convergence",
+        convergence.ends_ahead,
+    ),
+    Claim(
+        "CD ends as published: objective within .05, accuracy within .015",
+        "Figure 1",
+        "p2p_convergence",
+        convergence.ends_as_published,
+    ),
+    *(
+        Claim(
+            f"Fig. 2{letter} ends as published: {WORDS[y]} within {BOUNDS[y]} at every T/n",
+            f"section 5.1, Figure 2{letter}",
+            "p2p_private",
+            private.near_published(start, y),
+        )
+        for letter, start in (("a", "cold"), ("b", "warm"))
+        for y in ("objective", "test_accuracy")
+    ),
+    *(
+        Claim(
+            f"The private warm start ends with {better} than the cold start, at every T/n",
+            "section 5.1, Figures 2a and 2b",
+            "p2p_private",
+            private.warm_ends_better(y),
+        )
+        for y, better in (("objective", "a lower objective"), ("test_accuracy", "a higher accuracy"))
+    ),
+    Claim(
+        "From either start the final objective is lowest at an intermediate T/n",
+        "section 5.1 and Theorem 2, Figures 2a and 2b",
+        "p2p_private",
+        private.between,
+    ),
+    Claim(
+        "From either start the final objective is highest at the largest T/n, which adds the most noise",
+        "section 5.1 and Theorem 2, Figures 2a and 2b",
+        "p2p_private",
+        private.more_noise,
+    ),
+    Claim(
+        "Accuracy without privacy > epsilon 1.05 > 0.55 > 0.15 at every number of features p",
+        "section 5.1, Figure 2c",
+        "p2p_dimensions",
+        dimensions.order,
+    ),
+    Claim(
+        "Accuracy without privacy is within .015 of the published at every p",
+        "Figure 2c",
+        "p2p_dimensions",
+        dimensions.near_published(dimensions.ORDER[:1], 0.015),
+    ),
+    Claim(
+        "Private accuracies are within .03 of the published at every p and epsilon",
+        "Figure 2c",
+        "p2p_dimensions",
+        dimensions.near_published(dimensions.PRIVATE, 0.03),
+    ),
+    *(
+        Claim(
+            f"Epsilon 0.15 beats purely local models at every p, local models by {variant}",
+            "section 5.1, Figure 2c",
+            "p2p_dimensions",
+            dimensions.beats_local(variant),
+        )
+        for variant in (EXACT, DESCENT)
+    ),
+    Claim(
+        "The published noise spends no more than the epsilon of the legend",
+        "section 5.1, Figures 2c and 3",
+        "p2p_dimensions",
+        dimensions.spends_what_it_says,
+    ),
+    Claim(
+        "Here: with noise scaled to clipped gradients, Laplace or Gaussian, epsilon 0.15 beats local at every p",
+        "as Figure 2c",
+        "p2p_dimensions",
+        dimensions.calibrated_beats_local,
+    ),
+    Claim(
+        "All agents gain over their local model, whatever the size of their data and the epsilon",
+        "appendix D.1, Figure 3",
+        "p2p_dimensions",
+        dimensions.everybody_gains,
+    ),
+    Claim(
+        "Agents with the least data gain more than those with the most, at every epsilon",
+        "section 5.1 and appendix D.1, Figure 3",
+        "p2p_dimensions",
+        dimensions.small_gain_most,
+    ),
+    Claim(
+        "Local models from perturbed inputs are less accurate than from the inputs, at every p and epsilon",
+        "appendix D.1, Figure 4",
+        "p2p_dimensions",
+        dimensions.perturbed_is_worse,
+    ),
+    Claim(
+        "RMSE without privacy is within .01 of the published",
+        "section 5.2, Table 1",
+        "p2p_movielens",
+        movielens.non_private_as_published,
+    ),
+    Claim(
+        "RMSE at epsilon 1 is at most .003 above that without privacy",
+        "section 5.2, Table 1",
+        "p2p_movielens",
+        movielens.little_is_lost,
+    ),
+    Claim(
+        "RMSE grows as epsilon falls, from no privacy on",
+        "section 5.2, Table 1",
+        "p2p_movielens",
+        movielens.grows_with_privacy,
+    ),
+    Claim(
+        "RMSE is below that of local models without privacy and at every epsilon",
+        "section 5.2, Table 1",
+        "p2p_movielens",
+        movielens.beats_local,
+    ),
+    Claim(
+        "Here: private RMSE is below that of each user's mean rating at every epsilon",
+        "as Table 1, without this baseline",
+        "p2p_movielens",
+        movielens.beats_user_mean,
+    ),
+]

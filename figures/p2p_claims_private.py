@@ -1,0 +1,87 @@
+"""How runs of private coordinate descent decide what Bellet et al. 2018 claim of Figures 2a and 2b.
+
+Decided by the paper's setting: its calibration, and an equal split of the budget.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from figures import p2p_fig2a, p2p_fig2b, p2p_private, p2p_runs
+from figures.published import PUBLISHED
+from figures.verdicts import Verdict, repeated, require, verdict
+
+FIGURES = {"cold": p2p_fig2a, "warm": p2p_fig2b}
+SIGN = {"objective": 1.0, "test_accuracy": -1.0}  # by which less is better
+TOLERANCE = {"objective": 0.1, "test_accuracy": 0.03}  # of the objective a share, of accuracy itself
+
+
+def _ends(runs: pd.DataFrame, start: str, y: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Last values here, with intervals, and published, by T/n.
+
+    Raises:
+        NotTestable: where one that is published is missing, or there is one repetition.
+    """
+    table = FIGURES[start].table(runs)
+    table = table[table["y_name"] == y].sort_values("x")
+    ours = table[p2p_private.as_published(table) & (table["origin"] == p2p_runs.HERE)]
+    theirs = table[table["origin"] == PUBLISHED].groupby("series")["y"].last()
+    require(ours["max_updates"], p2p_private.updates_published(), "T/n", f", {start} start")
+    repeated(ours["repetitions"].min())
+    ours = ours.groupby("series").last().sort_values("max_updates")
+    ours["y"] = ours["y"].where(np.isfinite(ours["y"]), SIGN[y] * np.inf)  # diverged: worse than anything
+    return ours, theirs
+
+
+def _said(ours: pd.DataFrame) -> str:
+    return ", ".join(f"{name} {row.y:.3f} [{row.low:.3f}, {row.high:.3f}]" for name, row in ours.iterrows())
+
+
+def warm_ends_better(y: str) -> Callable[[pd.DataFrame], Verdict]:
+    """A check that from the warm start every T/n ends better than from the cold one, on average."""
+
+    def check(runs: pd.DataFrame) -> Verdict:
+        (cold, _), (warm, _) = (_ends(runs, start, y) for start in FIGURES)
+        better = SIGN[y] * (cold["y"] - warm["y"]) > 0
+        return verdict(bool(better.all()), f"cold: {_said(cold)}; warm: {_said(warm)}")
+
+    check.__name__ = f"warm_ends_better_in_{y}"
+    return check
+
+
+def near_published(start: str, y: str) -> Callable[[pd.DataFrame], Verdict]:
+    """A check that the curves end where the published ones do, to the tolerance."""
+
+    def check(runs: pd.DataFrame) -> Verdict:
+        ours, theirs = _ends(runs, start, y)
+        apart = ours["y"] - theirs[ours.index]
+        share = (apart / (theirs[ours.index] if y == "objective" else 1.0)).abs()
+        pairs = ", ".join(f"{name} {ours.loc[name, 'y']:.3f} and {theirs[name]:.3f}" for name in ours.index)
+        return verdict(
+            bool((share <= TOLERANCE[y]).all()),
+            f"here and published: {pairs}; largest deviation {apart[share.idxmax()]:+.3f} at {share.idxmax()}",
+        )
+
+    check.__name__ = f"{start}_ends_as_published_in_{y}"
+    return check
+
+
+def between(runs: pd.DataFrame) -> Verdict:
+    """From either start the lowest final objective, on average, is neither that of the fewest nor of the most."""
+    holds, evidence = True, []
+    for start in FIGURES:
+        ours, _ = _ends(runs, start, "objective")
+        holds &= ours["y"].idxmin() not in (ours.index[0], ours.index[-1])
+        evidence.append(f"{start}: {_said(ours)}")
+    return verdict(holds, "; ".join(evidence))
+
+
+def more_noise(runs: pd.DataFrame) -> Verdict:
+    """From either start the most updates end with the highest objective, on average."""
+    holds, evidence = True, []
+    for start in FIGURES:
+        ours, _ = _ends(runs, start, "objective")
+        holds &= ours["y"].idxmax() == ours.index[-1]
+        evidence.append(f"{start}: {_said(ours)}")
+    return verdict(holds, "; ".join(evidence))

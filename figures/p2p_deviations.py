@@ -1,0 +1,78 @@
+"""How far the runs here are from the points that Bellet et al. 2018 published, curve by curve."""
+
+import contextlib
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from bench.errors import InputError
+from figures import p2p_fig1, p2p_fig2a, p2p_fig2b, p2p_fig2c, p2p_fig3, p2p_fig4, p2p_private, p2p_runs, p2p_table1
+from figures.published import PUBLISHED
+
+FIGURES = {
+    "p2p_fig1": p2p_fig1,
+    "p2p_fig2a": p2p_fig2a,
+    "p2p_fig2b": p2p_fig2b,
+    "p2p_fig2c": p2p_fig2c,
+    "p2p_fig3": p2p_fig3,
+    "p2p_fig4": p2p_fig4,
+}
+CONTINUOUS = ("iterations", "vectors_sent")  # between evaluations of which a curve is a straight line
+BEYOND = 1.01  # times the last x of ours, as published ends are read off with an error
+COLUMNS = ["figure", "series", "variant", "x_name", "x", "y_name", "deviation", "here", "published", "points"]
+
+
+def compared(table: pd.DataFrame) -> pd.DataFrame:
+    """A figure's published points beside ours at the same x: series, variant, x_name, x, y_name, here, published."""
+    ours, theirs = p2p_runs.here(table), table[table["origin"] == PUBLISHED]
+    frames = []
+    for (series, variant, x_name, y_name), line in ours.groupby(["series", "variant", "x_name", "y_name"]):
+        points = theirs[(theirs["series"] == series) & (theirs["x_name"] == x_name) & (theirs["y_name"] == y_name)]
+        line = line.sort_values("x")
+        if x_name in CONTINUOUS:
+            points = points[points["x"] <= BEYOND * line["x"].max()]
+        else:
+            points = points[points["x"].isin(line["x"])]
+        here = np.interp(points["x"], line["x"], line["y"])
+        named = points[["series", "x_name", "x", "y_name"]]
+        frames.append(named.assign(variant=variant, here=here, published=points["y"]))
+    return pd.concat(frames, ignore_index=True)
+
+
+def largest(points: pd.DataFrame) -> pd.DataFrame:
+    """Of each curve, the point that is farthest from the published one; one that diverged is."""
+    points = points.assign(deviation=points["here"] - points["published"])
+    keys = ["series", "variant", "x_name", "y_name"]
+    size = points["deviation"].abs().fillna(np.inf)
+    farthest = points.loc[size.groupby([points[key] for key in keys], sort=False).idxmax()]
+    counts = points.groupby(keys).size().rename("points")
+    return farthest.join(counts, on=keys)
+
+
+def shown(name: str, runs: pd.DataFrame) -> pd.DataFrame:
+    """A figure's table, of which the curves that are meant to be the published ones."""
+    table = FIGURES[name].table(runs)
+    if FIGURES[name] in (p2p_fig2a, p2p_fig2b):
+        table = table[(table["origin"] == PUBLISHED) | p2p_private.as_published(table)]
+    return table
+
+
+def deviations(runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The largest deviation of each published curve, ours less theirs, and each number of the table.
+
+    A figure whose runs are not there is left out, and a curve that the runs have not.
+
+    Args:
+        runs: sweep -> its runs.
+    """
+    frames = []
+    for name, figure in FIGURES.items():
+        if figure.SWEEP in runs:
+            with contextlib.suppress(InputError):
+                frames.append(largest(compared(shown(name, runs[figure.SWEEP]))).assign(figure=name))
+    if p2p_table1.SWEEP in runs:
+        table = p2p_table1.table(runs[p2p_table1.SWEEP]).dropna(subset="published")
+        said = {"figure": "p2p_table1", "x_name": "", "x": np.nan, "y_name": "test_rmse", "points": 1}
+        frames.append(table.rename(columns={"test_rmse": "here", "difference": "deviation"}).assign(**said))
+    return pd.concat(frames, ignore_index=True)[COLUMNS] if frames else pd.DataFrame(columns=COLUMNS)

@@ -1,0 +1,49 @@
+"""Bellet et al. 2018, Figure 2c: test accuracy against the number of features, by privacy budget.
+
+mu is tuned for the run without privacy and updates an agent for each budget, on other problem instances. The paper
+names no solver for the local models: the exact minimisers of the local objectives, and 100 steps of gradient descent,
+to which its numbers are closer. To expect: non-private > 1.05 > 0.55 > 0.15 > local at every number of features.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from figures import p2p_runs, p2p_style, style
+from figures.p2p_runs import DESCENT, EXACT, LOCAL, NON_PRIVATE
+
+SWEEP = "p2p_dimensions"
+VARIANTS = {"": {}, EXACT: {}, DESCENT: p2p_style.SECOND}
+CARRY = [*p2p_runs.SETTINGS, "lipschitz", *p2p_runs.EPSILONS]
+KEYS = ["series", "variant", "calibration"]
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final accuracy by number of features: local models, private with its settings, without privacy."""
+    rows = p2p_runs.tuned_runs(runs)
+    found = p2p_runs.curves(rows, by=KEYS, x="num_features", y="test_accuracy", carry=CARRY)
+    return p2p_runs.labelled(found, rows, "p2p_fig2c")
+
+
+def draw(table: pd.DataFrame):
+    """One panel."""
+    figure, ax = plt.subplots(figsize=(8.5, 5.2))
+    look = p2p_style.looks([NON_PRIVATE, *p2p_style.budgets(table)[::-1], LOCAL])
+    p2p_style.draw(ax, table, look, VARIANTS)
+    p2p_style.feature_axis(ax, table)
+    ax.set_ylabel(p2p_style.NAMES["test_accuracy"])
+    style.percent(ax.yaxis)
+    style.head(
+        figure,
+        "Accuracy by dimension and privacy budget (Bellet et al. 2018, Fig. 2c)",
+        p2p_style.handles({name: one for name, one in look.items() if name != LOCAL}),
+        [*p2p_style.local_handles((EXACT, DESCENT)), *p2p_style.published_handles(table)],
+    )
+    style.footer(
+        figure,
+        table,
+        p2p_runs.privacy_note(table) + " Local models send nothing. Budgets count the warm start.",
+        p2p_runs.tuned_note(table),
+        p2p_runs.true_note(table),
+        p2p_runs.PUBLISHED_NOTE,
+    )
+    return figure

@@ -1,0 +1,59 @@
+"""Bellet et al. 2018, Figure 4: purely local models learned from perturbed inputs (local DP), by number of features.
+
+To expect: all far below the local models of inputs as they are, little above chance where there are many features.
+The epsilon protects one coordinate of one input: a whole input costs p times that, and labels are not protected.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from figures import p2p_runs, p2p_style, style
+from figures.p2p_runs import DESCENT, EXACT, LOCAL
+
+SWEEP = "p2p_dimensions"
+VARIANTS = {"perturbed": {}, EXACT: {}, DESCENT: p2p_style.SECOND}
+
+
+def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final rows of models of perturbed inputs, and of local models, with "series" and "variant"."""
+    tested = p2p_runs.part(runs, instances="test")
+    perturbed = p2p_runs.final(p2p_runs.part(tested, algorithm="local DP"))
+    perturbed = perturbed.assign(series=perturbed["target_epsilon"].map(p2p_runs.epsilon_name), variant="perturbed")
+    local = p2p_runs.final(tested[tested["algorithm"] == "local"])
+    local = local.assign(series=LOCAL, variant=local["solver"].map({"newton": EXACT, "descent": DESCENT}))
+    return pd.concat([perturbed, local], ignore_index=True)
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final accuracy by epsilon of a coordinate and number of features; epsilon_true is that of a point with label."""
+    rows = rows_of(runs)
+    found = p2p_runs.curves(
+        rows, by=["series", "variant", "privacy_unit"], x="num_features", y="test_accuracy", carry=p2p_runs.EPSILONS
+    )
+    return p2p_runs.labelled(found.drop(columns="privacy_unit"), rows, "p2p_fig4")
+
+
+def draw(table: pd.DataFrame):
+    """One panel."""
+    figure, ax = plt.subplots(figsize=(8.5, 5.2))
+    look = p2p_style.looks([*p2p_style.budgets(table)[::-1], LOCAL])
+    p2p_style.draw(ax, table, look, VARIANTS)
+    p2p_style.feature_axis(ax, table)
+    ax.set_ylabel(p2p_style.NAMES["test_accuracy"])
+    style.percent(ax.yaxis)
+    style.head(
+        figure,
+        "Local models from perturbed inputs, local DP (Bellet et al. 2018, Fig. 4)",
+        p2p_style.handles({name: one for name, one in look.items() if name != LOCAL}),
+        [*p2p_style.local_handles((EXACT, DESCENT)), *p2p_style.published_handles(table)],
+    )
+    unit = p2p_runs.here(table, variant="perturbed")
+    style.footer(
+        figure,
+        table,
+        f"Privacy: one {unit['privacy_unit'].iloc[0]} of one input of one agent ({unit['neighbors'].iloc[0]}), against "
+        "everybody. A whole input of p coordinates costs p times that, and labels stay as they are: for a data point "
+        f"with its label epsilon is {unit['epsilon_true'].max():g}.",
+        p2p_runs.PUBLISHED_NOTE,
+    )
+    return figure

@@ -1,0 +1,201 @@
+"""What the figures and claims of Bellet et al. 2018 share: which runs they read, how they were tuned, what was spent.
+
+Tables are long: "series" is the legend, "x_name" and "x" the axis, "y_name" and "y" the number, "low" and "high" its
+interval, and "origin" tells the runs here from the points that the paper published.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from bench.errors import InputError
+from figures import select
+from figures.published import HERE, published
+
+LOCAL, NON_PRIVATE = "local", "non-private"
+EXACT, DESCENT = "exact minimisers", "short descent"  # of the local objectives, where the paper names no solver
+PUBLISHED, CLIPPED, GAUSSIAN = "published", "clipped", "gaussian"  # calibrations of the noise
+EPSILONS = ["epsilon", "epsilon_tight", "epsilon_true"]
+PRIVACY = ["privacy_unit", "neighbors", "delta"]
+SETTINGS = ["num_updates", "clip_norm", "mu"]  # what is tuned for a budget, the fewest updates first
+
+
+def part(runs: pd.DataFrame, **values) -> pd.DataFrame:
+    """The runs with these values, a list for one of several.
+
+    Raises:
+        InputError: where there are none.
+    """
+    chosen = np.logical_and.reduce(
+        [runs[name].isin(value if isinstance(value, list) else [value]) for name, value in values.items()]
+    )
+    if not chosen.any():
+        said = ", ".join(f"{name} = {value}" for name, value in values.items())
+        sweep = " ".join(runs["sweep"].unique())
+        raise InputError(f"no run of {sweep} with {said}: run `python -m bench run {sweep}`, no --where")
+    return runs[chosen]
+
+
+def final(runs: pd.DataFrame) -> pd.DataFrame:
+    """The last evaluation of each run."""
+    return runs[runs["rounds"] == runs["num_rounds"]]
+
+
+def curves(rows: pd.DataFrame, *, by: Sequence[str], x: str, y: str, carry: Sequence[str] = ()) -> pd.DataFrame:
+    """Means of y over repetitions with their intervals, for each x, in the long form.
+
+    Args:
+        rows: one row per repetition in each group.
+        by: columns of a curve.
+        carry: further columns, of which the largest in a group is kept: epsilons, and what all its rows share.
+    """
+    keys = [*by, x]
+    table = select.interval(rows, by=keys, value=y)
+    largest = rows.groupby(keys, observed=True)[list(carry)].max().reset_index()
+    table = table.merge(largest, on=keys)
+    return table.rename(columns={x: "x", y: "y"}).assign(x_name=x, y_name=y)
+
+
+def labelled(table: pd.DataFrame, runs: pd.DataFrame, figure: str, **shown) -> pd.DataFrame:
+    """The table with what must stand beside its numbers, and below them the points that the paper published.
+
+    Args:
+        table: the numbers.
+        runs: where they are from.
+        figure: whose published points are wanted.
+        shown: column -> values to which the published points are kept.
+    """
+    said = select.where_from(runs) | {name: runs[name].dropna().iloc[0] for name in PRIVACY}
+    points = published(figure)
+    for name, values in shown.items():
+        points = points[points[name].isin(values)]
+    return pd.concat([table.assign(origin=HERE, **said), points], ignore_index=True)
+
+
+def here(table: pd.DataFrame, **values) -> pd.DataFrame:
+    """The rows of the runs here, without the published points, with these values."""
+    chosen = table["origin"] == HERE
+    for name, value in values.items():
+        chosen &= table[name] == value
+    return table[chosen]
+
+
+def epsilon_name(budget: float) -> str:
+    """A budget as the series is called."""
+    return f"epsilon {budget:g}"
+
+
+def privacy_note(table: pd.DataFrame) -> str:
+    """What is protected, against whom, under which neighbouring relation."""
+    facts = here(table).iloc[0]
+    return (
+        f"Privacy: one data {facts['privacy_unit']} of one agent ({facts['neighbors']}), against all other agents "
+        f"together; delta = {facts['delta']:.4g}."
+    )
+
+
+def true_note(table: pd.DataFrame) -> str:
+    """By how much the published noise is too small, from the rows that it made."""
+    rows = here(table, calibration=PUBLISHED)
+    ratio = (rows["epsilon_true"] / rows["epsilon"])[rows["epsilon"] > 0]
+    if ratio.empty:
+        return ""
+    return (
+        "The published noise takes gradients to have norm 1, and these inputs allow more: what it spends is up to "
+        f"{round(ratio.max(), -1):,.0f} times its epsilon (epsilon_true in the CSV; p2p_calibration has right noise)."
+    )
+
+
+PUBLISHED_NOTE = "Grey: the published curves, read off the paper's vector graphics."
+
+
+# ---- What was tuned, on other problem instances ----
+
+
+def tuned_mu(runs: pd.DataFrame) -> float:
+    """The mu with which coordinate descent without privacy is the most accurate on the instances to tune on.
+
+    Averaged over numbers of features, as the paper has one mu for all.
+    """
+    others = final(part(runs, algorithm="CD", instances="validation"))
+    return float(select.choose(others, by=["algorithm"], over="mu", on="test_accuracy", best="max")["mu"].iloc[0])
+
+
+def tuned_private(runs: pd.DataFrame, calibration: str, mu: float | None = None) -> pd.DataFrame:
+    """Final rows of private coordinate descent, its settings chosen by budget and number of features.
+
+    Args:
+        runs: of the sweep over numbers of features.
+        calibration: of the noise.
+        mu: keep to this one; None chooses mu as well.
+    """
+    rows = part(runs, algorithm="private CD", calibration=calibration, **({} if mu is None else {"mu": mu}))
+    tested, others = (final(part(rows, instances=kind)) for kind in ("test", "validation"))
+    by = ["num_features", "budget"]
+    return select.tuned_elsewhere(tested, others, by=by, over=SETTINGS, on="test_accuracy", best="max")
+
+
+def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -> pd.DataFrame:
+    """The final rows that are shown, with "series", "calibration", and "variant" of local models.
+
+    The published calibration has the mu of the run without privacy, as in the paper.
+    """
+    mu = tuned_mu(runs)
+    frames = []
+    for variant, solver in ((EXACT, "newton"), (DESCENT, "descent")):
+        rows = runs[(runs["algorithm"] == "local") & (runs["solver"] == solver) & (runs["instances"] == "test")]
+        frames.append(final(rows).assign(series=LOCAL, variant=variant, calibration="none"))
+    free = final(part(runs, algorithm="CD", instances="test", mu=mu))
+    frames.append(free.assign(series=NON_PRIVATE, variant="", calibration="none"))
+    for calibration in calibrations:
+        if calibration in set(runs["calibration"]):
+            private = tuned_private(runs, calibration, mu if calibration == PUBLISHED else None)
+            frames.append(private.assign(series=private["budget"].map(epsilon_name), variant=""))
+    return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+
+
+def tuned_note(table: pd.DataFrame, calibration: str = PUBLISHED) -> str:
+    """The settings chosen, in words."""
+    rows = here(table, calibration=calibration).drop_duplicates(["series", "x"]).sort_values("x")
+    mus = ", ".join(f"{mu:g}" for mu in sorted(here(table, series=NON_PRIVATE)["mu"].unique()))
+    updates = "; ".join(
+        f"{name.replace('epsilon', 'ε')}: {' '.join(f'{value:g}' for value in group['num_updates'])}"
+        for name, group in rows.groupby("series", sort=False)
+    )
+    return f"Tuned on other problem instances: mu = {mus}; updates an agent, by p, at {updates}."
+
+
+# ---- Vectors sent ----
+
+
+def with_vectors(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with "iterations" and with "vectors_sent" since the start.
+
+    A row of the runs has the mean over the rounds since the evaluation before.
+    """
+    keys = [*select.REPETITION, "point"]
+    runs = runs.sort_values([*keys, "rounds"], ignore_index=True)
+    since = runs.groupby(keys)["rounds"].diff().fillna(0)
+    sent = (runs["vectors_sent"].fillna(0) * since).groupby([runs[key] for key in keys]).cumsum()
+    return runs.assign(iterations=runs["rounds"] * runs["num_ticks"], vectors_sent=sent)
+
+
+def by_vectors(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    """The runs at equally many vectors sent, as many times as they were evaluated, on straight lines between.
+
+    The last is what the run that sends the least sends in all.
+
+    Args:
+        runs: of `with_vectors`.
+        metrics: the columns to interpolate; the others are those of the first row of a run.
+    """
+    keys = [*select.REPETITION, "point"]
+    groups = list(runs.groupby(keys))
+    sent = np.linspace(0, runs.groupby(keys)["vectors_sent"].max().min(), runs["rounds"].nunique())
+    frames = []
+    for _, run in groups:
+        first = run.iloc[[0] * len(sent)].reset_index(drop=True)
+        values = {name: np.interp(sent, run["vectors_sent"], run[name].astype(float)) for name in metrics}
+        frames.append(first.assign(vectors_sent=sent, **values))
+    return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,69 @@
+"""Tables as a reader sees them: the same cells as picture, Markdown and LaTeX."""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+LATEX = str.maketrans(
+    {sign: "\\" + sign for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
+)
+
+
+def number(value: float, form: str = ".4f", missing: str = "") -> str:
+    """A number as a cell; a word of its own where there is none."""
+    return format(value, form) if np.isfinite(value) else missing
+
+
+def with_interval(value: float, low: float, high: float, form: str = ".4f") -> str:
+    """A mean with its interval, or by itself where there is none."""
+    mean = number(value, form, "diverged")
+    return f"{mean} [{low:{form}}, {high:{form}}]" if np.isfinite([value, low, high]).all() else mean
+
+
+def markdown(cells: pd.DataFrame) -> str:
+    """A Markdown table: the first column left, the others right."""
+    rule = ["---", *["---:"] * (cells.shape[1] - 1)]
+    rows = [[str(cell).replace("|", r"\|") for cell in row] for row in [cells.columns, rule, *cells.to_numpy()]]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def latex(cells: pd.DataFrame) -> str:
+    """A LaTeX tabular, with the rules of the package booktabs."""
+    head, *rows = [[str(cell).translate(LATEX) for cell in row] for row in [cells.columns, *cells.to_numpy()]]
+    lines = [f"{' & '.join(row)} \\\\" for row in rows]
+    columns = "l" + "r" * (len(head) - 1)
+    top = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", f"{' & '.join(head)} \\\\", r"\midrule"]
+    return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def draw(cells: pd.DataFrame, title: str) -> Figure:
+    """The table as a picture, as wide as its words."""
+    longest = [max(len(str(cell)) for cell in [name, *cells[name]]) for name in cells]
+    width, height = 0.075 * sum(longest) + 0.3 * len(longest), 0.27 * (len(cells) + 1)
+    figure, ax = plt.subplots(figsize=(max(width, 6.0), height + 0.35))
+    inch = 1 / figure.get_figheight()
+    ax.set_position((0, 0, 1, height * inch))
+    ax.set_axis_off()
+    shares = [(0.075 * one + 0.3) / width for one in longest]
+    table = ax.table(cells.to_numpy(), colLabels=list(cells), colWidths=shares, bbox=(0, 0, 1, 1))
+    table.auto_set_font_size(False)
+    table.set_fontsize(9)
+    for (row, column), cell in table.get_celld().items():
+        cell.visible_edges = "B" if row in (0, len(cells)) else ""
+        cell.PAD = 0.02
+        cell.set_edgecolor("#999999")
+        cell.get_text().set_fontweight("bold" if row == 0 else "normal")
+        cell.get_text().set_horizontalalignment("left" if column == 0 else "right")
+    figure.suptitle(title, y=1 - 0.05 * inch, va="top", fontsize=11)
+    return figure
+
+
+def save(cells: pd.DataFrame, folder: Path, name: str) -> list[Path]:
+    """Markdown and LaTeX beside the picture."""
+    paths = [folder / f"{name}.{kind}" for kind in ("md", "tex")]
+    for path, text in zip(paths, (markdown(cells), latex(cells)), strict=True):
+        path.write_text(text)
+    return paths
