@@ -1,6 +1,6 @@
 """Local differential privacy: every agent learns by itself from inputs to which noise was added (Bellet et al., D.1).
 
-    x~ = x + Laplace(sigma b) in each coordinate, |x_k| <= b, once; then the minimiser of the agent's own objective.
+    x~ = clip(x, -b, b) + Laplace(sigma b) in each coordinate, once; then the minimiser of the agent's own objective.
 
 The perturbed inputs could be published, each coordinate of them (2 / sigma)-DP by itself: a coordinate moves by at
 most 2 b. A whole input has p coordinates and costs p times that, and its label, which stays as it is, is not
@@ -26,13 +26,13 @@ def local_dp(task: Task, *, mu: Scalar, noise_multiplier: Scalar, bound: Scalar)
         task: as for coordinate_descent.
         mu: weight in the objective that is reported.
         noise_multiplier: sigma >= 0; noise of scale sigma b on each coordinate.
-        bound: b > 0, the largest size of a coordinate.
+        bound: b > 0, the largest size of a coordinate; what exceeds it is cut off there.
     """
     everybody = peers.agents(task)
 
     def init(key):
         noise = jax.random.laplace(key, everybody.inputs.shape)
-        inputs = everybody.inputs + noise_multiplier * bound * noise
+        inputs = jnp.clip(everybody.inputs, -bound, bound) + noise_multiplier * bound * noise
         return State((), {"inputs": inputs, "theta": peers.zeros(task)})
 
     def one_round(key, state):
@@ -55,7 +55,7 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, **_) -> dict:
 
 
 def check(task: Task, **_) -> None:
-    """Refuse a task without agents' own objectives or with inputs of unknown size."""
+    """Refuse a task without agents' own objectives."""
     check_peers(task)
 
 

@@ -1,0 +1,83 @@
+"""Learning from perturbed inputs: the noise, once and of the right scale; the minimiser of what it leaves."""
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+from tiny_peers import MU, logistic_peers, play, with_nothing, with_padding
+
+from bench.algorithms import local_models
+from bench.algorithms.local_dp import METHOD
+from bench.errors import InputError
+from bench.privacy.accounting import epsilon
+from bench.sweeps.spec import arguments
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+ROUNDS = 30
+ARGS = {"mu": MU, "noise_multiplier": 4.0, "bound": 1.0}
+
+
+def perturbed(task, **args):
+    """The inputs that an agent learns from, before the first and after the last round."""
+    played = play(METHOD, task, ROUNDS, **ARGS | args)
+    return played, played.first.variables["inputs"], played.last.variables["inputs"]
+
+
+def test_every_coordinate_of_every_example_gets_its_own_laplace_noise_and_only_once():
+    task = logistic_peers()
+    played, first, last = perturbed(task, noise_multiplier=2.0, bound=3.0)
+    np.testing.assert_array_equal(first, last)
+    drawn = (first - np.asarray(task.train[0])).ravel() / (2.0 * 3.0)
+    assert stats.kstest(drawn, stats.laplace.cdf).pvalue > 1e-3
+    assert stats.kstest(1.5 * drawn, stats.laplace.cdf).pvalue < 1e-3
+    assert stats.kstest(drawn, stats.norm(scale=np.sqrt(2)).cdf).pvalue < 1e-3
+    assert len(np.unique(drawn)) == drawn.size
+    assert played.info["released"].sum() == 0
+
+
+def test_coordinates_beyond_the_bound_are_cut_off_so_that_the_noise_is_enough():
+    task = logistic_peers(input_range=10.0)
+    _, inputs, _ = perturbed(task, bound=2.0)
+    _, double, _ = perturbed(replace(task, train=(2 * task.train[0], task.train[1])), bound=2.0)
+    assert np.abs(inputs - double).max() <= 2 * 2.0
+    beyond = np.abs(np.asarray(task.train[0])) > 2
+    np.testing.assert_array_equal(inputs[beyond], double[beyond])
+    _, within, _ = perturbed(task, bound=10.0, noise_multiplier=0.0)
+    np.testing.assert_array_equal(within, task.train[0])
+
+
+def test_without_noise_it_is_local_learning_and_with_it_the_minimiser_on_other_inputs():
+    task = logistic_peers()
+    exact, _, _ = perturbed(task, noise_multiplier=0.0)
+    local = play(local_models.METHOD, task, ROUNDS, mu=MU)
+    np.testing.assert_allclose(exact.models[-1], local.models[-1], atol=1e-5)
+    noisy, inputs, _ = perturbed(task)
+    other = play(local_models.METHOD, replace(task, train=(jax.numpy.asarray(inputs), task.train[1])), ROUNDS, mu=MU)
+    np.testing.assert_allclose(noisy.models[-1], other.models[-1], rtol=1e-3, atol=1e-4)
+    assert np.abs(noisy.models[-1] - exact.models[-1]).max() > 0.1
+
+
+def test_padding_has_no_effect_and_an_agent_without_examples_stays_at_0():
+    task = logistic_peers()
+    models = play(METHOD, task, ROUNDS, **ARGS).models
+    np.testing.assert_allclose(play(METHOD, with_padding(task, 7.0), ROUNDS, **ARGS).models, models, atol=1e-5)
+    np.testing.assert_array_equal(play(METHOD, with_nothing(task, 2), ROUNDS, **ARGS).models[:, 2], 0)
+
+
+@pytest.mark.parametrize("wanted", [1.0, 0.5, 0.1])
+def test_the_noise_of_a_budget_is_the_range_over_it(wanted):
+    """Laplace(2 b / epsilon), as for the published comparison."""
+    args = arguments(METHOD, ARGS | {"noise_multiplier": 2 / wanted})
+    claim = METHOD.releases(logistic_peers(), delta=0.01, **args)["paper"]
+    assert epsilon(claim, 0) == pytest.approx(wanted)
+
+
+def test_what_makes_no_sense_is_refused():
+    for point, said in (({"bound": 0.0}, "bound is 0.0"), ({"noise_multiplier": np.inf}, "noise_multiplier is inf")):
+        with pytest.raises(InputError, match=said):
+            arguments(METHOD, ARGS | point)
+    with pytest.raises(InputError, match="no graph"):
+        METHOD.check(replace(logistic_peers(), graph=None), **arguments(METHOD, ARGS))
