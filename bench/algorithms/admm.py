@@ -69,7 +69,7 @@ def admm(
     pull = mu * degrees * trust
     # The graph's part of Q_i is half a star's Laplacian, whose largest eigenvalue is at most D_ii + max_j W_ij.
     curvature = 0.5 * (degrees + jnp.max(graph.weights, axis=1)) + pull * task.smoothness
-    lengths = 1 / (curvature + penalty * graph.num_neighbors)
+    lengths = 1 / (curvature + penalty * graph.num_neighbors.astype(jnp.float32))
 
     def init(key):
         if start == "local":
