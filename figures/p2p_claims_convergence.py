@@ -34,6 +34,11 @@ def _leads(runs: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     return (both["ADMM"] - both["CD"].where(~diverged, 0)).where(~diverged, -np.inf).unstack(select.REPETITION)
 
 
+def _on_average(leads: pd.DataFrame) -> pd.Series:
+    """Means over repetitions; -inf where CD diverged in one, whatever ADMM did in others."""
+    return leads.where(~np.isneginf(leads).any(axis=1), -np.inf, axis=0).mean(axis=1)
+
+
 def _of_start(runs: pd.DataFrame, variant: str) -> pd.DataFrame:
     """The runs of CD and of ADMM at its best penalty from one start.
 
@@ -56,7 +61,7 @@ def _always_ahead(runs: pd.DataFrame, variant: str, x: str, y: str) -> list[floa
     found = []
     for penalty in sorted(runs["penalty"].dropna().unique()):
         leads = _leads(runs[(runs["series"] == "CD") | (runs["penalty"] == penalty)], x, y)
-        if (leads.mean(axis=1) > 0).all():
+        if (_on_average(leads) > 0).all():
             found.append(penalty)
     return found
 
@@ -69,7 +74,7 @@ def ahead(x: str, y: str) -> Callable[[pd.DataFrame], Verdict]:
         for variant in fig1.STARTS.values():
             chosen = _of_start(runs, variant)
             leads = _leads(chosen, x, y)
-            means = leads.mean(axis=1)
+            means = _on_average(leads)
             behind = means.index[means <= 0]
             holds &= not len(behind)
             where = f"behind at {len(behind)} of {len(means)} points, the last at {max(behind, default=0):g}"
@@ -92,8 +97,9 @@ def ends_ahead(runs: pd.DataFrame) -> Verdict:
         chosen = _of_start(runs, variant)
         for x in fig1.AXES:
             for y in fig1.METRICS:
-                last = _leads(chosen, x, y).iloc[-1]
-                holds &= bool(last.mean() > 0)
+                leads = _leads(chosen, x, y)
+                last = leads.iloc[-1]
+                holds &= bool(_on_average(leads).iloc[-1] > 0)
                 evidence.append(f"from {variant}, {y} at {x} {last.name:g}: lead {spread(last)}")
     return verdict(holds, "; ".join(evidence))
 

@@ -103,7 +103,7 @@ def true_note(table: pd.DataFrame) -> str:
         return ""
     return (
         "The published noise takes gradients to have norm 1, and these inputs allow more: what it spends is up to "
-        f"{round(ratio.max(), -1):,.0f} times its epsilon (epsilon_true in the CSV; p2p_calibration has right noise)."
+        f"{float(f'{ratio.max():.2g}'):,g} times its epsilon (epsilon_true in the CSV; see p2p_calibration)."
     )
 
 

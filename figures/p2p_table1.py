@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from bench.errors import InputError
 from figures import p2p_runs, select, style, tables
 from figures.p2p_runs import LOCAL, NON_PRIVATE
 from figures.published import HERE, published
@@ -17,7 +18,7 @@ SWEEP = "p2p_movielens"
 USER_MEAN = "user mean"
 CLIP_NORM = 10.0  # of the paper
 OVER = ["num_updates", "clip_norm", "mu", "start_share", "start_step_size"]
-STARTS = {"zero": "from user means", "propagation": "warm start within the budget"}
+STARTS = {"propagation": "warm start within the budget", "zero": "from user means"}
 MECHANISMS = {"laplace": "Laplace", "gaussian": "Gaussian"}
 
 
@@ -38,13 +39,17 @@ def private(runs: pd.DataFrame) -> pd.DataFrame:
     """
     rows = p2p_runs.part(runs, algorithm="private CD")
     frames = []
-    for (start, mechanism), group in rows.groupby(["start", "mechanism"]):
-        as_printed = group[(group["clip_norm"] == CLIP_NORM) & (group["mechanism"] == "laplace")]
-        for words, part in ((f"C = {CLIP_NORM:g}", as_printed), ("C tuned", group)):
+    for mechanism, norm in (("laplace", CLIP_NORM), ("laplace", None), ("gaussian", None)):
+        for start, words in STARTS.items():
+            part = rows[(rows["mechanism"] == mechanism) & (rows["start"] == start)]
+            if norm is not None:
+                part = part[part["clip_norm"] == norm]
             if len(part):
                 best = tuned(part)
-                variant = f"{MECHANISMS[mechanism]}, {words}, {STARTS[start]}"
+                variant = f"{MECHANISMS[mechanism]}, C {'tuned' if norm is None else f'= {norm:g}'}, {words}"
                 frames.append(best.assign(series=best["budget"].map(p2p_runs.epsilon_name), variant=variant))
+    if not frames:
+        raise InputError("no private run on MovieLens with a noise and a start of the table: run the whole sweep")
     return pd.concat(frames, ignore_index=True)
 
 

@@ -5,6 +5,7 @@ p2p.csv: Bellet et al. 2018. The curves of Figures 1 to 4, 692 points, are coord
     Figure 3 is the lower edge of a group of agents. Table 1 is as printed.
 """
 
+import io
 from importlib.resources import files
 
 import pandas as pd
@@ -28,7 +29,7 @@ def published(figure: str) -> pd.DataFrame:
     """
     paper = figure.split("_")[0]
     path = files(__name__) / f"{paper}.csv"
-    points = pd.read_csv(path.open()) if path.is_file() else pd.DataFrame({"figure": []})
+    points = pd.read_csv(io.StringIO(path.read_text())) if path.is_file() else pd.DataFrame({"figure": []})
     chosen = points[points["figure"] == figure]
     if chosen.empty:
         raise unknown_name("figure with published numbers", figure, points["figure"].unique())
