@@ -50,6 +50,7 @@ def draw(table: pd.DataFrame):
         low.axhline(float(name.split()[1]), color="#333333", linewidth=0.9, linestyle=":")
         low.set_yscale("log")
         p2p_style.feature_axis(low, table)
+        low.tick_params(axis="x", labelsize=7.5)
     axes[0, 0].set_ylabel(p2p_style.NAMES["test_accuracy"])
     axes[1, 0].set_ylabel(r"$\varepsilon$ that is spent")
     style.percent(axes[0, 0].yaxis)

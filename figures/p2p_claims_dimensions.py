@@ -89,10 +89,10 @@ def beats_local(variant: str) -> Callable[[pd.DataFrame], Verdict]:
 def _over_local(means: pd.DataFrame, name: str) -> Verdict:
     gains = means[name] - means[LOCAL]
     worse = ", ".join(f"{p:g}" for p in gains.index[gains <= 0])
+    where = f"not ahead at p = {worse}" if worse else "ahead at every p"
     return verdict(
         bool((gains > 0).all()),
-        f"gain over local at p = {', '.join(f'{p:g}: {gain:+.4f}' for p, gain in gains.items())}; "
-        f"not ahead at p = {worse or 'none'}",
+        f"gain over local at p = {', '.join(f'{p:g}: {gain:+.4f}' for p, gain in gains.items())}; {where}",
     )
 
 

@@ -33,12 +33,13 @@ def _said(rows: pd.DataFrame) -> str:
     return ", ".join(f"{name} {row.test_rmse:.4f} [{row.low:.4f}, {row.high:.4f}]" for name, row in rows.iterrows())
 
 
-def _others(runs: pd.DataFrame, series: str) -> str:
-    """The variants of one row in the table."""
-    table = p2p_table1.table(runs)
-    rows = table[table["series"] == series]
-    return f"all variants of {series}: " + ", ".join(
-        f"{row.test_rmse:.4f} ({row.variant})" for row in rows.itertuples()
+def _others(runs: pd.DataFrame, *series: str) -> str:
+    """The private rows of the table, a part of the evidence for each variant."""
+    rows = p2p_table1.table(runs)
+    rows = rows[rows["series"].isin(series or rows.loc[rows["series"].str.startswith("epsilon"), "series"])]
+    return "; ".join(
+        f"{variant}: " + ", ".join(f"{row.series} {row.test_rmse:.4f}" for row in group.itertuples())
+        for variant, group in rows.groupby("variant", sort=False)
     )
 
 
@@ -61,7 +62,8 @@ def little_is_lost(runs: pd.DataFrame) -> Verdict:
 def grows_with_privacy(runs: pd.DataFrame) -> Verdict:
     """RMSE grows as epsilon falls, from no privacy on."""
     table = _rmse(runs).drop(LOCAL)
-    return verdict(bool((table["test_rmse"].diff().iloc[1:] > 0).all()), _said(table))
+    grows = (table["test_rmse"].diff().iloc[1:] > 0).all()
+    return verdict(bool(grows), f"{_said(table)}; {_others(runs)}")
 
 
 def beats_local(runs: pd.DataFrame) -> Verdict:
@@ -69,11 +71,14 @@ def beats_local(runs: pd.DataFrame) -> Verdict:
     table = _rmse(runs)
     mean = p2p_table1.table(runs).set_index("series")["test_rmse"][p2p_table1.USER_MEAN]
     holds = (table["test_rmse"].drop(LOCAL) < table["test_rmse"][LOCAL]).all()
-    return verdict(bool(holds), f"{_said(table)}; for comparison the users' means, which no film enters: {mean:.4f}")
+    return verdict(
+        bool(holds),
+        f"{_said(table)}; for comparison the users' means, which no film enters: {mean:.4f}; {_others(runs)}",
+    )
 
 
 def beats_user_mean(runs: pd.DataFrame) -> Verdict:
     """All private runs have a lower RMSE than each user's mean rating."""
     table = _rmse(runs).drop([LOCAL, NON_PRIVATE])
     mean = p2p_table1.table(runs).set_index("series")["test_rmse"][p2p_table1.USER_MEAN]
-    return verdict(bool((table["test_rmse"] < mean).all()), f"{_said(table)}; users' means {mean:.4f}")
+    return verdict(bool((table["test_rmse"] < mean).all()), f"{_said(table)}; users' means {mean:.4f}; {_others(runs)}")
