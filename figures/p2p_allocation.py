@@ -24,7 +24,9 @@ WIDTHS = (5.0, 3.0, 1.0)  # the curves can lie on each other
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final objective and accuracy by T/n and split of the budget, with the published calibration."""
     rows = p2p_runs.part(runs, algorithm="private CD", calibration=p2p_runs.PUBLISHED, start="propagation")
-    rows = p2p_private.named(rows[rows["rounds"] == rows["num_rounds"]])
+    rows = p2p_private.named(
+        rows[(rows["rounds"] == rows["num_rounds"]) & (rows["target_epsilon"] == p2p_private.EPSILON)]
+    )
     rows = rows.assign(series=rows["allocation"].map(ALLOCATIONS))
     frames = [
         p2p_runs.curves(
@@ -53,7 +55,7 @@ def draw(table: pd.DataFrame):
     for one, width in zip(look.values(), WIDTHS, strict=False):
         one |= {"linewidth": width, "markersize": width + 4}
     for ax, y in zip(axes, p2p_private.METRICS, strict=True):
-        p2p_style.draw(ax, table, look, {p2p_private.STARTS["propagation"]: {}}, y_name=y)
+        p2p_style.draw(ax, table, look, {p2p_private.variant(p2p_private.EPSILON): {}}, y_name=y)
         ax.set_xscale("log", base=2)
         ticks = sorted(table["x"].unique())
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -17,7 +17,7 @@ SIGN = {"objective": 1.0, "test_accuracy": -1.0}  # by which less is better
 TOLERANCE = {"objective": 0.1, "test_accuracy": 0.03}  # of the objective a share, of accuracy itself
 
 
-def _ends(runs: pd.DataFrame, start: str, y: str) -> tuple[pd.DataFrame, pd.Series]:
+def _ends(runs: pd.DataFrame, start: str, y: str, epsilon=p2p_private.EPSILON) -> tuple[pd.DataFrame, pd.Series]:
     """Last values here, with intervals, and published, by T/n.
 
     Raises:
@@ -25,9 +25,9 @@ def _ends(runs: pd.DataFrame, start: str, y: str) -> tuple[pd.DataFrame, pd.Seri
     """
     table = FIGURES[start].table(runs)
     table = table[table["y_name"] == y].sort_values("x")
-    ours = table[p2p_private.as_published(table) & (table["origin"] == p2p_runs.HERE)]
+    ours = table[p2p_private.as_published(table, epsilon) & (table["origin"] == p2p_runs.HERE)]
     theirs = table[table["origin"] == PUBLISHED].groupby("series")["y"].last()
-    require(ours["max_updates"], p2p_private.updates_published(), "T/n", f", {start} start")
+    require(ours["max_updates"], p2p_private.updates_published(), "T/n", f", {start} start, epsilon {epsilon:g}")
     repeated(ours["repetitions"].min())
     ours = ours.groupby("series").last().sort_values("max_updates")
     ours["y"] = ours["y"].where(np.isfinite(ours["y"]), SIGN[y] * np.inf)  # diverged: worse than anything
@@ -50,11 +50,11 @@ def warm_ends_better(y: str) -> Callable[[pd.DataFrame], Verdict]:
     return check
 
 
-def near_published(start: str, y: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the curves end where the published ones do, to the tolerance."""
+def near_published(start: str, y: str, epsilon: float = p2p_private.EPSILON) -> Callable[[pd.DataFrame], Verdict]:
+    """A check that the curves of a budget end where the published ones do, to the tolerance."""
 
     def check(runs: pd.DataFrame) -> Verdict:
-        ours, theirs = _ends(runs, start, y)
+        ours, theirs = _ends(runs, start, y, epsilon)
         apart = ours["y"] - theirs[ours.index]
         share = (apart / (theirs[ours.index] if y == "objective" else 1.0)).abs()
         pairs = ", ".join(f"{name} {ours.loc[name, 'y']:.3f} and {theirs[name]:.3f}" for name in ours.index)
@@ -63,7 +63,7 @@ def near_published(start: str, y: str) -> Callable[[pd.DataFrame], Verdict]:
             f"here and published: {pairs}; largest deviation {apart[share.idxmax()]:+.3f} at {share.idxmax()}",
         )
 
-    check.__name__ = f"{start}_ends_as_published_in_{y}"
+    check.__name__ = f"{start}_ends_as_published_in_{y}_with_{epsilon:g}"
     return check
 
 

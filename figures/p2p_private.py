@@ -1,4 +1,4 @@
-"""What Figures 2a and 2b of Bellet et al. 2018 share, and p2p_allocation: epsilon 0.5 in few or many updates."""
+"""What Figures 2a and 2b of Bellet et al. 2018 share, and p2p_allocation: one budget in few or many updates."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -7,17 +7,22 @@ from figures import p2p_runs, p2p_style, style
 from figures.published import published
 
 METRICS = ("objective", "test_accuracy")
-STARTS = {"constant": "constant start", "propagation": "private warm start"}
-KEYS = ["calibration", "clip_norm", "allocation"]
+KEYS = ["calibration", "clip_norm", "allocation", "target_epsilon"]
 SHOWN = {"calibration": p2p_runs.PUBLISHED, "allocation": "equal"}
+EPSILON = 0.5  # of the published runs, by the text
 CARRY = ["max_updates", "mu", "lipschitz", *p2p_runs.EPSILONS]
 
 
 def named(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with "series", T/n, and "variant", the start, and "iterations"."""
+    """The runs with "series", T/n, and "variant", the budget of the updates, and "iterations"."""
     updates = runs["max_updates"].map("T/n = {:g}".format)
     iterations = runs["rounds"] * runs["num_ticks"]
-    return runs.assign(series=updates, variant=runs["start"].map(STARTS), iterations=iterations)
+    return runs.assign(series=updates, variant=runs["target_epsilon"].map(variant), iterations=iterations)
+
+
+def variant(epsilon: float) -> str:
+    """A budget of the updates, as the legend writes it."""
+    return rf"$\varepsilon$ = {epsilon:g} for the updates"
 
 
 def table(runs: pd.DataFrame, figure: str, start: str) -> pd.DataFrame:
@@ -32,29 +37,34 @@ def updates_published() -> list[float]:
     return sorted(float(name.split("=")[1]) for name in published("p2p_fig2a")["series"].unique())
 
 
-def as_published(table: pd.DataFrame) -> pd.Series:
-    """Which rows have the paper's calibration and split of the budget."""
-    return (table[list(SHOWN)] == pd.Series(SHOWN)).all(axis=1)
+def as_published(table: pd.DataFrame, epsilon: float | None = EPSILON) -> pd.Series:
+    """Which rows have the paper's calibration and split of the budget, and this budget; None for any."""
+    wanted = SHOWN if epsilon is None else SHOWN | {"target_epsilon": epsilon}
+    return (table[list(wanted)] == pd.Series(wanted)).all(axis=1)
 
 
 def draw(table: pd.DataFrame, title: str):
     """Objective and accuracy against iterations: published calibration, equal split of the budget."""
-    shown = table[(table["origin"] != p2p_runs.HERE) | as_published(table)]
+    shown = table[(table["origin"] != p2p_runs.HERE) | as_published(table, None)]
+    epsilons = sorted(p2p_runs.here(shown)["target_epsilon"].unique())
+    variants = dict(zip(map(variant, epsilons), ({}, p2p_style.SECOND), strict=False))
     figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.6), sharex=True)
     ordered = p2p_runs.here(table).sort_values("max_updates")
     look = p2p_style.looks(ordered["series"].unique())
     for ax, y in zip(axes, METRICS, strict=True):
-        p2p_style.draw(ax, shown, look, {variant: {} for variant in STARTS.values()}, y_name=y)
+        p2p_style.draw(ax, shown, look, variants, y_name=y)
         ax.set_xlabel(p2p_style.NAMES["iterations"])
         ax.set_ylabel(p2p_style.NAMES[y])
     style.percent(axes[1].yaxis)
-    style.head(figure, title, [*p2p_style.handles(look), *p2p_style.published_handles(table)])
-    spent = p2p_runs.here(shown).groupby("series", sort=False)["epsilon"].max()
+    legend = [*p2p_style.handles(look), *p2p_style.published_handles(table)]
+    style.head(figure, title, [*legend, *(p2p_style.variant_handles(variants) if len(variants) > 1 else [])])
+    epsilons = p2p_runs.here(shown).groupby("target_epsilon")["epsilon"].max()
+    spent = " or ".join(f"{epsilon:.3g}" for epsilon in epsilons)
     style.footer(
         figure,
         shown,
         p2p_runs.privacy_note(table)
-        + f" Each agent updates T/n times; epsilon spent in all, as the paper counts: {spent.max():.3g}.",
+        + f" Each agent updates T/n times; epsilon spent in all, as the paper counts: {spent}.",
         p2p_runs.true_note(shown),
         p2p_runs.PUBLISHED_NOTE + " The CSV has the other calibrations and splits of the budget as well.",
     )

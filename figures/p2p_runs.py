@@ -119,7 +119,10 @@ def tuned_mu(runs: pd.DataFrame) -> float:
     Averaged over numbers of features, as the paper has one mu for all.
     """
     others = final(part(runs, algorithm="CD", instances="validation"))
-    return float(select.choose(others, by=["algorithm"], over="mu", on="test_accuracy", best="max")["mu"].iloc[0])
+    best = select.choose(others, by=["algorithm"], over="mu", on="test_accuracy", best="max")["mu"]
+    if best.empty:
+        raise InputError("no finite accuracy without privacy on the instances to tune on: run the sweep, no --where")
+    return float(best.iloc[0])
 
 
 def tuned_private(runs: pd.DataFrame, calibration: str, mu: float | None = None) -> pd.DataFrame:

@@ -87,13 +87,14 @@ def ends(figure: str) -> pd.DataFrame:
 def private_runs() -> pd.DataFrame:
     """Figures 2a and 2b: straight lines that end where the published ones do."""
     rows = []
-    variants = [("published", INF, allocation) for allocation in ("equal", "published", "unrolled")]
+    variants = [("published", INF, allocation, 0.5) for allocation in ("equal", "published", "unrolled")]
+    variants += [("published", INF, "equal", 1.0), ("clipped", 10.0, "equal", 0.5)]
     for start, figure in (("constant", "p2p_fig2a"), ("propagation", "p2p_fig2b")):
         there = ends(figure)
-        for (calibration, clip, allocation), updates, seed in product(
-            [*variants, ("clipped", 10.0, "equal")], (1, 2, 4, 8), range(REPETITIONS)
+        for (calibration, clip, allocation, target), updates, seed in product(
+            variants, (1, 2, 4, 8), range(REPETITIONS)
         ):
-            if start == "constant" and allocation != "equal":
+            if start == "constant" and (allocation, target) != ("equal", 0.5):
                 continue
             for r in range(5 * updates + 1):
                 share = r / (5 * updates)
@@ -110,6 +111,7 @@ def private_runs() -> pd.DataFrame:
                         "clip_norm": clip,
                         "lipschitz": min(clip, 1.0),
                         "allocation": allocation,
+                        "target_epsilon": target,
                         "max_updates": updates,
                         "num_updates": float(updates),
                         "mu": 0.04,
@@ -117,13 +119,15 @@ def private_runs() -> pd.DataFrame:
                         "num_rounds": 5 * updates,
                         "rounds": r,
                         "seed": seed,
-                        "epsilon": 0.5 * share,
-                        "epsilon_tight": 0.45 * share,
-                        "epsilon_true": 500 * share if calibration == "published" else 0.45 * share,
+                        "epsilon": target * share,
+                        "epsilon_tight": 0.9 * target * share,
+                        "epsilon_true": (1000 if calibration == "published" else 0.9) * target * share,
                     }
                     | values
                 )
-    return _sweep("p2p_private", rows, ["start", "calibration", "clip_norm", "allocation", "max_updates"])
+    return _sweep(
+        "p2p_private", rows, ["start", "calibration", "clip_norm", "allocation", "target_epsilon", "max_updates"]
+    )
 
 
 def by_size(value: float, gain: float) -> dict[str, float]:

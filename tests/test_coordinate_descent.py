@@ -32,6 +32,7 @@ from tiny_peers import (
 
 from bench.algorithms import peers
 from bench.algorithms.coordinate_descent import METHOD
+from bench.data.graphs import from_weights, ring_with_chords
 from bench.errors import InputError
 from bench.reference import p2p as reference
 from bench.sweeps.spec import arguments
@@ -210,15 +211,21 @@ def test_with_noise_the_gap_stays_below_theorem_2_and_more_noise_than_declared_d
 # ---- Several at once ----
 
 
-def test_those_that_move_at_once_come_before_all_their_neighbours_and_doubles():
+@pytest.mark.parametrize("full", [False, True], ids=["lists with room", "full lists"])
+def test_those_that_move_at_once_come_before_all_their_neighbours_and_doubles(full):
+    """Also where no list has an empty slot, which names the agent itself."""
     task = logistic_peers()
+    if full:
+        task = replace(task, graph=from_weights(ring_with_chords(N, degree=2)))
+        assert bool((task.graph.weights > 0).all())
     joined = dense(task) > 0
     alone = jax.jit(lambda chosen: peers.alone(task, chosen))
     found = set()
     for seed in range(100):
         chosen = np.random.default_rng(seed).integers(0, N, 4).astype(np.int32)
         expected = [
-            all(who != other and not joined[who, other] for other in chosen[:place]) for place, who in enumerate(chosen)
+            all(who != other and not joined[who, other] for other in chosen[:place])
+            for place, who in enumerate(chosen)
         ]
         np.testing.assert_array_equal(alone(chosen), expected)
         found.add(sum(expected))

@@ -110,12 +110,13 @@ def test_equal_numbers_of_vectors_are_on_straight_lines():
 def test_private_curves_by_calibration_and_split(name):
     table = FIGURES[name].table(RUNS["p2p_private"])
     ours = p2p_runs.here(table)
-    starts = {"p2p_fig2a": "constant start", "p2p_fig2b": "private warm start"}
-    assert set(ours["variant"]) == {starts[name]}
+    assert set(ours["target_epsilon"]) == ({0.5} if name == "p2p_fig2a" else {0.5, 1.0})
+    assert ours.groupby("target_epsilon")["variant"].nunique().eq(1).all()
     splits = {"equal", "published", "unrolled"} if name == "p2p_fig2b" else {"equal"}
     assert set(ours["allocation"]) == splits
     assert set(ours["calibration"]) == {"published", "clipped"}
-    last = ours.query("calibration == 'published' and allocation == 'equal' and y_name == 'objective'")
+    shown = "calibration == 'published' and allocation == 'equal' and target_epsilon == 0.5"
+    last = ours.query(f"{shown} and y_name == 'objective'")
     last = last.sort_values("x").groupby("series").last()
     theirs = table[table["origin"] == "published"].query("y_name == 'objective'").groupby("series")["y"].last()
     assert (last["y"] - theirs).abs().max() < 1e-9

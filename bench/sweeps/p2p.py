@@ -108,20 +108,20 @@ def p2p_convergence(scale: str) -> Sweep:
 def p2p_private(scale: str) -> Sweep:
     """Figures 2a and 2b: epsilon 0.5 in T/n = 1, 2, 4, 8 updates an agent, from a constant and from the warm start.
 
-    Beyond the paper: an agent's budget split by its Proposition 2, as printed and with time the right way round.
+    Beyond the paper: twice the budget from the warm start, which is what its Figure 2b looks like, and an agent's
+    budget split by its Proposition 2, as printed and with time the right way round.
     """
     updates = grid(max_updates=[1, 2, 4, 8]).assign(num_updates=lambda points: points["max_updates"])
     laplace = pd.concat([pd.DataFrame([PUBLISHED]), _clipped("clipped", "laplace", CLIP_NORMS)], ignore_index=True)
     runs = pd.concat(
         [
-            grid(start=["constant", "propagation"], allocation="equal").merge(laplace, how="cross"),
-            grid(start="propagation", allocation=["published", "unrolled"], **PUBLISHED),
+            grid(start=["constant", "propagation"], allocation="equal", target_epsilon=0.5).merge(laplace, how="cross"),
+            grid(start="propagation", allocation="equal", target_epsilon=1.0, **PUBLISHED),
+            grid(start="propagation", allocation=["published", "unrolled"], target_epsilon=0.5, **PUBLISHED),
         ],
         ignore_index=True,
     )
-    points = calibrated(
-        updates.merge(runs, how="cross").assign(target_epsilon=0.5, mu=MU, start_value=0.015, num_ticks=20)
-    )
+    points = calibrated(updates.merge(runs, how="cross").assign(mu=MU, start_value=0.015, num_ticks=20))
     # An uneven split adds up by the first of the theorem's three sums alone.
     uneven = points["allocation"] != "equal"
     points.loc[uneven, "noise_multiplier"] = 2 * points["num_updates"] / points["target_epsilon"]
