@@ -47,7 +47,7 @@ BY_HAND = [
 @pytest.mark.parametrize(("epsilons", "delta", "by_hand", "place"), BY_HAND)
 def test_the_smallest_of_the_three_bounds(epsilons, delta, by_hand, place):
     assert terms(epsilons, delta) == pytest.approx(by_hand, rel=1e-3)
-    assert composed(epsilons, delta) == pytest.approx(by_hand[smallest], rel=1e-3)
+    assert composed(epsilons, delta) == pytest.approx(by_hand[place], rel=1e-3)
     assert int(np.argmin(terms(epsilons, delta))) == place
 
 
