@@ -11,6 +11,7 @@ from tiny_data import stand_in, write
 from tiny_peers import logistic_peers
 
 from bench import __main__ as command
+from bench.algorithms import ALGORITHMS
 from bench.algorithms.coordinate_descent import METHOD
 from bench.data import movielens as module
 from bench.data.movielens import movielens
@@ -124,13 +125,31 @@ def test_the_noise_of_every_point_costs_its_budget(name):
             return epsilon(METHOD.releases(task, delta=p2p.DELTA, **args | other)["paper"], rounds)
 
         rounds, wanted, first = int(point["num_updates"]), point["target_epsilon"], point["first"]
+        if point["mechanism"] == "gaussian" and first > 0:
+            assert spent(rounds) == pytest.approx(wanted + first, rel=1e-3), point  # both together, exactly
+            assert spent(rounds) <= (wanted + first) * (1 + 1e-6)
+            assert spent(0) == pytest.approx(first, rel=1e-3), point
+            continue
         assert spent(rounds, start="zero") == pytest.approx(wanted, rel=1e-3), point
         assert spent(rounds, start="zero") <= wanted * (1 + 1e-6)
         assert spent(0) == pytest.approx(first, rel=1e-3), point
-        # Composed with the start it is the sum, or less by the theorem's other bounds, or by those of Gaussians.
+        # Composed with the start it is the sum, or less by the theorem's other bounds.
         assert wanted * (1 - 1e-3) <= spent(rounds) <= (wanted + first) * (1 + 1e-6), point
         if point["mechanism"] == "laplace" and rounds <= 4:
             assert spent(rounds) == pytest.approx(wanted + first, rel=1e-3), point
+
+
+@pytest.mark.parametrize("name", ["p2p_dimensions", "p2p_movielens"])
+def test_one_release_costs_the_whole_budget(name):
+    points, task = points_of(name)["one release"], logistic_peers()
+    assert set(points["calibration"]) == {"clipped", "gaussian"}
+    for point in points[["budget", "mechanism", "clip_norm"]].drop_duplicates().to_dict("records"):
+        row = points.loc[(points[list(point)] == pd.Series(point)).all(axis=1)].iloc[0]
+        args = arguments(ALGORITHMS["model_propagation"], row.to_dict())
+        found = ALGORITHMS["model_propagation"].releases(task, delta=p2p.DELTA, **args)
+        for rounds in (0, 7):  # whatever follows is made of what was sent
+            assert epsilon(found["paper"], rounds) == pytest.approx(point["budget"], rel=1e-3)
+            assert epsilon(found["true"], rounds) <= point["budget"] * (1 + 1e-3)
 
 
 def test_the_noise_of_one_update_is_the_formula_of_the_paper():
@@ -207,7 +226,8 @@ def test_a_tiny_one_runs_into_parquet(results, name):
     assert rows["point"].nunique() == sum(len(entry.points) for entry in sweep.entries.values())
     score = "test_rmse" if name == "p2p_movielens" else "test_accuracy"
     assert np.isfinite(rows[[score, "objective"]]).all(axis=None)
-    assert (rows.groupby("point")["objective"].nunique() > 1).all()
+    moving = rows[rows["algorithm"] != "one release"]  # which is where its ticks lead to from the start
+    assert (moving.groupby("point")["objective"].nunique() > 1).all()
     assert (rows["delta"] == p2p.DELTA).all()
     assert set(rows["neighbors"]) == {"replace one"}
 

@@ -215,6 +215,8 @@ def check(
     check_choice("allocation", allocation, ALLOCATIONS)
     if num_awake > task.num_clients:
         raise InputError(f"num_awake is {num_awake}, but {task.name} has {task.num_clients} agents")
+    if task.num_clients * max_updates >= 2**31:
+        raise InputError(f"max_updates is {max_updates}: {task.num_clients} agents have no order of so many ticks")
     if max_updates and num_updates > max_updates:
         raise InputError(f"num_updates is {num_updates:g}, above max_updates = {max_updates}: raise max_updates")
     if allocation != "equal" and (not max_updates or mechanism != "laplace" or num_awake > 1):

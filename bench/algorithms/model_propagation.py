@@ -13,10 +13,11 @@ from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.algorithms.peers import MECHANISMS, check_choice, check_peers
 from bench.data.task import Task
-from bench.kernels.graph import confidence
+from bench.kernels.graph import confidence, propagate
 from bench.models.linear import Personal
 
 LOCALS = ("minimizer", "noisy_step")
+STARTS = ("local", "solution")
 
 
 def model_propagation(
@@ -29,6 +30,7 @@ def model_propagation(
     clip_norm: Scalar = jnp.inf,
     step_size: Scalar = 0.05,
     mechanism: str = "laplace",
+    start: str = "local",
     num_ticks: int = 1,
 ) -> Algorithm:
     """Propagation of local models; a round is `num_ticks` ticks, in each of which one agent wakes up.
@@ -38,6 +40,7 @@ def model_propagation(
         mu: weight of the local models, > 0.
         local: "minimizer" of L_i, not private; "noisy_step", one step of length `step_size` from 0 along the noisy
             gradient.
+        start: "local", from the local models; "solution", where all ticks lead to.
         num_ticks: ticks in a round.
         noise_multiplier, lipschitz, clip_norm, mechanism: of that gradient, as for coordinate_descent.
     """
@@ -51,7 +54,8 @@ def model_propagation(
         else:
             scales = peers.noise_scales(task, noise_multiplier, lipschitz)
             models = peers.noisy_steps(key, task, step_size, clip_norm, scales, mechanism)
-        return State((), {"theta": models, "local": models})
+        first = propagate(graph, models, mu * trust) if start == "solution" else models
+        return State((), {"theta": first, "local": models})
 
     def one_round(key, state):
         own = state.variables["local"]
@@ -76,14 +80,16 @@ def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, *
         return peers.exposed(delta)
     said = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
     sigma = noise_multiplier
-    return peers.claims(task, delta=delta, noise_multiplier=sigma, start_noise_multiplier=sigma, **said)
+    found = peers.claims(task, delta=delta, noise_multiplier=sigma, start_noise_multiplier=sigma, **said)
+    return {name: one._replace(event=lambda rounds, one=one: one.event(0)) for name, one in found.items()}
 
 
-def check(task: Task, *, local: str, mechanism: str, **_) -> None:
+def check(task: Task, *, local: str, mechanism: str, start: str, **_) -> None:
     """Refuse a task without a graph, and unknown names."""
     check_peers(task)
     check_choice("kind of local models", local, LOCALS)
     check_choice("mechanism", mechanism, MECHANISMS)
+    check_choice("start", start, STARTS)
 
 
 METHOD = Method(model_propagation, releases, version=1, check=check)

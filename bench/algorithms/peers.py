@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from bench.data.task import Task
@@ -22,7 +23,6 @@ from bench.kernels.linear import clipped_gradient
 from bench.privacy import events
 
 MECHANISMS = {"laplace": (jax.random.laplace, 1), "gaussian": (jax.random.normal, 2)}  # noise, norm that is clipped
-STARTS = ("zero", "constant", "local", "descent", "propagation")
 
 
 class Agent(NamedTuple):
@@ -191,6 +191,17 @@ def check_peers(task: Task) -> None:
         raise InputError(f"task {task.name} has no graph: peer-to-peer methods need one, take linear_p2p_100")
     if task.link is None or task.regularization is None or task.smoothness is None or task.budget is None:
         raise InputError(f"task {task.name} has no agents' own objectives: take linear_p2p_100 or movielens")
+    for name in ("regularization", "smoothness", "budget"):
+        values = np.asarray(getattr(task, name))
+        if values.shape != (task.num_clients,) or not np.all(np.isfinite(values) & (values >= 0)):
+            raise InputError(f"{name} of task {task.name} must be {task.num_clients} numbers, one an agent, 0 or more")
+    if not np.any(np.asarray(task.budget) > 0):
+        raise InputError(f"no agent of task {task.name} has a privacy budget: give at least one of them more than 0")
+    if task.graph.weights.shape[0] != task.num_clients:
+        raise InputError(
+            f"the graph of task {task.name} has {task.graph.weights.shape[0]} agents, its data {task.num_clients}: "
+            "give both the same"
+        )
 
 
 def check_choice(kind: str, value: str, known) -> None:

@@ -17,6 +17,7 @@ from bench.errors import InputError, unknown_name
 
 app = typer.Typer(no_args_is_help=True, help="List, get and verify the data sets.")
 
+Names = Annotated[list[str] | None, typer.Argument(help="Data sets of `list`; all of them where none is given.")]
 Name = Annotated[str | None, typer.Argument(help="A data set of `list`; all of them where none is given.")]
 DataDir = Annotated[
     Path | None,
@@ -44,18 +45,18 @@ def list_(
 
 @app.command("get")
 def get_(
-    name: Name = None,
+    names: Names = None,
     data_dir: DataDir = None,
     download: Annotated[
         bool, typer.Option("--download", help="Ask the authors' address where nothing else has the data.")
     ] = False,
 ) -> None:
-    """Get a data set, check it, and keep it in the cache."""
+    """Get data sets, check them, and keep them in the cache."""
     own.root(data_dir)
     failed = []
-    for each in _names(name):
+    for each in dict.fromkeys(known for name in names or [None] for known in _names(name)):
         try:
-            if not name and not _obtainable(each, download) and not find(each, data_dir):
+            if not names and not _obtainable(each, download) and not find(each, data_dir):
                 typer.echo(f"{each}: not here: {_how(each)}")
                 continue
             with Console(stderr=True).status(each) as status:

@@ -1,5 +1,6 @@
 """A sweep's points, resolved on its tasks and checked before anything is compiled."""
 
+import difflib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -68,6 +69,8 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
         for label in entry.points.columns.difference(list(keywords)):
             if label in RESERVED or label.startswith("epsilon"):
                 raise InputError(f"the points of {algorithm} have a column {label}, as the results have: rename it")
+            if near := difflib.get_close_matches(label, keywords, 1, 0.88):
+                raise InputError(f"the points of {algorithm} have a column {label}: did you mean {near[0]}?")
         for row in entry.points.to_dict("records"):
             name = row.pop("task", next(iter(sweep.tasks)))
             if name not in tasks:

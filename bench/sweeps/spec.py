@@ -75,7 +75,7 @@ RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "num_updates": (lambda v: v >= 1, "at least 1 (inf never stops)"),
     "max_updates": (lambda v: v >= 0, "at least 0 (0 never stops)"),
     "num_awake": (lambda v: v >= 1, "at least 1"),
-    "num_ticks": (lambda v: v >= 1, "at least 1"),
+    "num_ticks": (lambda v: 1 <= v <= 10**7, "at least 1 and at most ten million"),
     "step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
     "server_step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
     "personalization": (lambda v: v >= 0, "at least 0 (inf is global learning)"),
