@@ -72,7 +72,7 @@ def run(
         raise unknown_name("task", task, TASKS)
     _data_options(data_dir, download)
     use_compilation_cache()
-    todo = []  # all of them are checked before the first one runs
+    todo = []  # names and conditions of all of them are checked before the first one runs
     for name in chosen:
         whole = SWEEPS[name](scale)
         if task is not None:

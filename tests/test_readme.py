@@ -17,7 +17,7 @@ def test_the_new_method_of_the_readme_runs_beside_ppsgd(tmp_path, monkeypatch):
     code = code.replace("num_rounds=100", "num_rounds=20").replace("seeds=3", "seeds=1")
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "README.md", "exec"), {})
-    rows = store.read(tmp_path / "results" / "laptop" / "mine")
+    rows = store.read(tmp_path / "my_results" / "laptop" / "mine")
     risk = rows.pivot(index=["step_size", "rounds"], columns="algorithm", values="excess_risk")
     assert len(risk) == 2 * 3
     assert risk["momentum"].to_numpy() == pytest.approx(risk["PPSGD"].to_numpy(), rel=1e-5)

@@ -148,6 +148,8 @@ def select(sweep: Sweep, where: str) -> Sweep:
     """
     tables = {name: entry.points.assign(algorithm=name) for name, entry in sweep.entries.items()}
     columns = list(dict.fromkeys(column for table in tables.values() for column in table))
+    numbers = next(iter(tables.values())).select_dtypes("number")
+    example = f"{numbers.columns[0]} <= {numbers.iloc[0, 0]:g}" if numbers.size else "seed == 0"
     entries = {}
     for name, entry in sweep.entries.items():
         try:
@@ -155,7 +157,7 @@ def select(sweep: Sweep, where: str) -> Sweep:
         except InputError as error:
             raise InputError(
                 f"--where {where!r} does not work on {sweep.name}: {error}; "
-                f'write a condition on {", ".join(columns)}, such as "step_size <= 0.1 and algorithm == {name!r}"'
+                f'write a condition on {", ".join(columns)}, such as "{example} and algorithm == {name!r}"'
             ) from None
         if chosen.any():
             entries[name] = entry._replace(points=entry.points[chosen].reset_index(drop=True))
