@@ -10,6 +10,8 @@ In stages (Ghadimi and Lan 2013) it starts afresh from its answer, each stage tw
 theorem's second term of R_k doubles. What is protected, and against whom: see `silos`.
 """
 
+import itertools
+
 import jax.numpy as jnp
 
 from bench.algorithms import silos
@@ -23,7 +25,7 @@ def stage_rounds(rounds: int, num_stages: int) -> list[int]:
     """About R / (2^S - 1) rounds times 1, 2, 4, ..., at least one each, R in all; fewer stages where R is too small."""
     num_stages = min(num_stages, rounds)
     ends = [max(k, round(rounds * (2**k - 1) / (2**num_stages - 1))) for k in range(num_stages + 1)]
-    return [end - begin for begin, end in zip(ends, ends[1:], strict=False)]
+    return [end - begin for begin, end in itertools.pairwise(ends)]
 
 
 def ac_sa(step_size, num_stages: int = 1, variance=0.0, gap=1.0) -> Solver:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
@@ -104,11 +103,11 @@ def phases(
 
 class Silos(NamedTuple):
     """deal: key -> the records in the order in which the silos use them, for State.schedule.
-    ask: (key, records, t, w) -> the mean of the messages about w in round t = 0, 1, ... of the run.
+    messages: (key, records, t, w) -> what each silo that answers says of w in round t = 0, 1, ..., [silo, feature].
     """
 
     deal: Callable
-    ask: Callable
+    messages: Callable
 
 
 def silos(
@@ -171,7 +170,7 @@ def silos(
             present &= jax.random.uniform(key, place.shape) * size < 1 / weight
         return window, present * weight
 
-    def ask(key, records, t, w):
+    def messages(key, records, t, w):
         key_silos, key_batch, key_smoothing, key_noise = jax.random.split(key, 4)
         examples, weight = batch(key_batch, records, t)
         if num_sampled < task.num_clients:
@@ -180,9 +179,9 @@ def silos(
         keys = jax.random.split(key_smoothing, num_sampled)
         means = jax.vmap(gradients, in_axes=(0, None, 0, 0))(keys, w, examples, weight)
         noise = jax.random.normal(key_noise, means.shape)
-        return jnp.mean(means + std * jnp.asarray(per_record, jnp.float32)[t] * noise, axis=0)
+        return means + std * jnp.asarray(per_record, jnp.float32)[t] * noise
 
-    return Silos(deal, ask)
+    return Silos(deal, messages)
 
 
 def _gradients(task: Task, kind: str, radius, beta, clip_norm) -> Callable:

@@ -83,7 +83,8 @@ def run_phases(
         phase, place = at(t)
         problem = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), problem_of(phase, center))
         query = solver.query(iterate, place, problem)
-        gradient = silos.ask(key, state.schedule["records"], t, query) + problem.strength * (query - center)
+        messages = silos.messages(key, state.schedule["records"], t, query)
+        gradient = jnp.mean(messages, axis=0) + problem.strength * (query - center)
         moved = solver.step(iterate, gradient, place, problem)
         w = solver.answer(moved, place)
         restarts = place.round == place.rounds

@@ -53,7 +53,7 @@ CONVERSIONS = {
     "gdp": "exact closed form of composed Gaussians, Balle and Wang 2018",
     "composition": "composition of pure DP, Kairouz, Oh and Viswanath 2015, Theorem 3.5",
     "zcdp_as_published": "zero-concentrated DP without its term rho, as in the programs of Gao et al.: too small",
-    "moments_as_published": "closed form of Gao et al. 2024: advanced composition of amplified Gaussians, an upper bound",
+    "moments_as_published": "closed form of Gao et al. 2024, advanced composition of amplified Gaussians: too large",
 }
 PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for a number that says "no privacy"
 PLD_LAPLACE = 32.0  # above this pure epsilon, what lies above is added to the result; costs e^-32 in delta

@@ -9,6 +9,8 @@ SCALES = ("smoke", "laptop", "paper")
 
 SWEEPS: dict[str, Callable[[str], Sweep]] = {
     "isrl_odd_even": isrl.isrl_odd_even,
+    "isrl_nonsmooth": isrl.isrl_nonsmooth,
+    "isrl_rounds": isrl.isrl_rounds,
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
     "ppsgd_digits": ppsgd.ppsgd_digits,
     "p2p_convergence": p2p.p2p_convergence,

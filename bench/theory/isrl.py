@@ -9,9 +9,10 @@ where a constant can be derived, its derivation stands beside it and a test repe
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from bench.errors import InputError
+from bench.errors import InputError, unknown_name
 
 EXACT = "take the exact calibration instead (bench.privacy.accounting.noise_multiplier)"
 
@@ -58,7 +59,7 @@ def _check_budget(epsilon: float, delta: float) -> None:
 
 
 def moments_noise_multiplier(epsilon: float, delta: float, *, rounds: int, rate: float = 1.0) -> float:
-    """sigma of the theorems: std^2 = 256 L^2 R log(2.5 R K / (delta n)) log(2 / delta) / (n epsilon)^2 on the mean of K.
+    """sigma of the theorems, std^2 = 256 L^2 R log(2.5 R K / (delta n)) log(2 / delta) / (n epsilon)^2 on means of K.
 
     R rounds of (e, d)-DP compose to (epsilon, delta) with e = epsilon / (2 sqrt(2 R log(2 / delta))), if epsilon <=
     2 log(2 / delta), and d = delta / (2 R); a sample of K out of n is 2 K / n times as private as the whole, if that is
@@ -112,3 +113,193 @@ def zcdp_noise_multiplier(epsilon: float, delta: float, *, rounds: int) -> float
 def zcdp_overspending(epsilon: float, delta: float) -> float:
     """rho = epsilon^2 / (4 log(1 / delta)), by which the converted epsilon of the zCDP form exceeds its target."""
     return epsilon**2 / (4 * math.log(1 / delta))
+
+
+# ---- Parameters of the localized algorithms: Theorems C.1 (Algorithm 1), D.5 (6), E.2 (Moreau envelope), G.1 (4) ----
+
+
+def privacy_term(setting: Setting) -> float:
+    """sqrt(d log(1 / delta)) / (epsilon n), which stands beside 1 / sqrt(n) in every bound."""
+    s = setting
+    return math.sqrt(s.features * math.log(1 / s.delta)) / (s.epsilon * s.records)
+
+
+def num_phases(records: int) -> int:
+    """tau = floor(log2 n): the last phase has one record of every silo."""
+    if records < 2:
+        raise InputError(f"records is {records}: phases need at least 2")
+    return int(math.log2(records))
+
+
+def phase_records(records: int) -> list[int]:
+    """n_i = floor(n / 2^i), i = 1 ... tau: together fewer than n, so phases can be disjoint."""
+    return [records // 2**i for i in range(1, num_phases(records) + 1)]
+
+
+def regularization(setting: Setting) -> float:
+    """lambda = L / (D sqrt(M)) max(1 / sqrt(n), sqrt(d log(1 / delta)) / (epsilon n)), of the first phase.
+
+    It makes the two terms of the risk alike: lambda D^2 of the regulariser, and L^2 (1 / n + privacy^2) / (lambda M).
+    """
+    check(setting)
+    s = setting
+    return s.lipschitz / (s.diameter * math.sqrt(s.answering)) * max(s.records**-0.5, privacy_term(s))
+
+
+def growth(answering: int, records: int, *, reading: str = "recollected") -> float:
+    """p, in lambda_i = lambda 2^((i - 1) p): max(log_n(M) / 2 + c, 3) with c = 1 ("recollected") or 3/2 ("derived").
+
+    The proof wants the last phase's error L |w_tau - w^_tau|, at most L D n^(1 - p), below L D / sqrt(n M), which is
+    p >= 3/2 + log_n(M) / 2. Both readings are 3 until M exceeds n^3.
+
+    Raises:
+        InputError: for another reading.
+    """
+    constants = {"recollected": 1.0, "derived": 1.5}
+    if reading not in constants:
+        raise unknown_name("reading of p", reading, constants)
+    return max(0.5 * math.log(answering) / math.log(records) + constants[reading], 3.0)
+
+
+def regularizations(setting: Setting, p: float) -> list[float]:
+    """lambda_i = lambda 2^((i - 1) p)."""
+    first = regularization(setting)
+    return [first * 2 ** (i * p) for i in range(num_phases(setting.records))]
+
+
+def radii(setting: Setting, p: float) -> list[float]:
+    """D_i = 2 L / lambda_i: the minimiser of a phase is never further from its centre (Lemma C.3).
+
+    By optimality lambda_i / 2 |w^ - w_{i-1}|^2 <= F(w_{i-1}) - F(w^) <= L |w^ - w_{i-1}|.
+    """
+    return [2 * setting.lipschitz / strength for strength in regularizations(setting, p)]
+
+
+def accelerated_rounds(setting: Setting, p: float, *, rate: float = 1.0) -> list[int]:
+    """R_i of Algorithms 1 and 6: sqrt((beta + lambda_i) / lambda_i) log(D lambda_i M (epsilon n_i)^2 / (L d)), or
+    (epsilon n_i)^2 / (K_i d log(2 / delta)) where messages also vary by sampling (M K < N n), or 1: the largest.
+
+    The logarithm is of the gap at the start of a phase, at most L D, over its target L^2 d / (lambda_i M (epsilon
+    n_i)^2); below 1 there is nothing to gain.
+
+    Args:
+        rate: K_i / n_i.
+    """
+    s, out = setting, []
+    for strength, n in zip(regularizations(s, p), phase_records(s.records), strict=True):
+        target = s.lipschitz * s.features / (strength * s.answering * (s.epsilon * n) ** 2)
+        log = math.log(max(s.diameter / target, 1.0))
+        rounds = [1.0, math.sqrt((s.smoothness + strength) / strength) * log]
+        batch = max(1.0, rate * n)
+        if s.answering * batch < s.silos * n:
+            rounds.append((s.epsilon * n) ** 2 / (batch * s.features * math.log(2 / s.delta)))
+        out.append(math.ceil(max(rounds)))
+    return out
+
+
+def subgradient_rounds(setting: Setting) -> list[int]:
+    """R_i of Algorithm 4: min(M n_i, M (epsilon n_i)^2 / d) + 1, so that optimising costs no more than the rest."""
+    check(setting)
+    s = setting
+    return [
+        math.ceil(min(s.answering * n, s.answering * (s.epsilon * n) ** 2 / s.features)) + 1
+        for n in phase_records(s.records)
+    ]
+
+
+def batch_sizes(setting: Setting, rounds: Sequence[int]) -> list[int]:
+    """The smallest K_i of the theorems, max(1, epsilon n_i / (4 sqrt(2 R_i log(2 / delta)))), at most n_i."""
+    sizes = phase_records(setting.records)
+    return [
+        min(n, max(1, math.ceil(n * smallest_rate(setting.epsilon, setting.delta, R))))
+        for n, R in zip(sizes, rounds, strict=True)
+    ]
+
+
+def noise_stds(setting: Setting, rounds: Sequence[int], batches: Sequence[int]) -> list[float]:
+    """sigma_i of the theorems, the std of the noise on a silo's MEAN of K_i gradients."""
+    out = []
+    for n, R, K in zip(phase_records(setting.records), rounds, batches, strict=True):
+        sigma = moments_noise_multiplier(setting.epsilon, setting.delta, rounds=R, rate=K / n)
+        out.append(sigma * setting.lipschitz / K)
+    return out
+
+
+def convolution_radius(setting: Setting) -> float:
+    """s = D / sqrt(M) (1 / sqrt(n) + sqrt(d log(1 / delta)) / (epsilon n)): smoothing adds L s, as much as the risk."""
+    check(setting)
+    return setting.diameter / math.sqrt(setting.answering) * (setting.records**-0.5 + privacy_term(setting))
+
+
+def convolution_smoothness(setting: Setting) -> float:
+    """L sqrt(d) / s, of a loss averaged over a ball of that radius (Lemma D.2)."""
+    return setting.lipschitz * math.sqrt(setting.features) / convolution_radius(setting)
+
+
+def moreau_smoothness(setting: Setting) -> float:
+    """beta = L sqrt(M) / D min(sqrt(n), epsilon n / sqrt(d log(1 / delta))): the envelope is within L^2 / (2 beta)."""
+    check(setting)
+    s = setting
+    return s.lipschitz * math.sqrt(s.answering) / s.diameter * min(s.records**0.5, 1 / privacy_term(s))
+
+
+# ---- Tables 1 and 2, with constants and logarithms left out, L = D = beta = 1, M = N, as in the paper ----
+
+
+class Row(NamedTuple):
+    """A line of a table: excess risk, rounds, gradients that all silos compute; NaN where the text has lost it."""
+
+    algorithm: str
+    data: str
+    risk: float
+    rounds: float
+    gradients: float
+
+
+def optimal_risk(setting: Setting) -> float:
+    """(1 / sqrt(n) + sqrt(d log(1 / delta)) / (epsilon n)) / sqrt(N)."""
+    return (setting.records**-0.5 + privacy_term(setting)) / math.sqrt(setting.silos)
+
+
+def heterogeneous_risk_before(setting: Setting) -> float:
+    """1 / sqrt(N n) + (sqrt(d log(1 / delta)) / (epsilon n sqrt(N)))^(4/5): Lowy and Razaviyayn 2023, Algorithm 1."""
+    return (setting.silos * setting.records) ** -0.5 + (privacy_term(setting) / math.sqrt(setting.silos)) ** 0.8
+
+
+def _statistical(setting: Setting) -> float:
+    """min(sqrt(n), epsilon n / sqrt(d)), without its logarithm."""
+    return min(setting.records**0.5, setting.epsilon * setting.records / math.sqrt(setting.features))
+
+
+def _slow(setting: Setting, algorithm: str, data: str) -> Row:
+    """Rounds min(N n, N (epsilon n)^2 / d), gradients of the smallest batch that the noise formula allows."""
+    s = setting
+    rounds = s.silos * _statistical(s) ** 2
+    batch = max(1.0, s.records * smallest_rate(s.epsilon, s.delta, max(1, round(rounds))))
+    return Row(algorithm, data, optimal_risk(s), rounds, s.silos * batch * rounds)
+
+
+def table_1(setting: Setting) -> list[Row]:
+    """Smooth losses. Algorithm 1 with full batches: N n gradients a round."""
+    check(setting)
+    s = setting
+    rounds = s.silos**0.25 * _statistical(s) ** 0.5
+    return [
+        _slow(s, "Lowy and Razaviyayn 2023, Algorithm 2", "i.i.d."),
+        Row("Lowy and Razaviyayn 2023, Algorithm 1", "any", heterogeneous_risk_before(s), math.nan, math.nan),
+        Row("Algorithm 1", "any", optimal_risk(s), rounds, s.silos * s.records * rounds),
+    ]
+
+
+def table_2(setting: Setting) -> list[Row]:
+    """Losses that need not be smooth. Algorithm 6 with full batches; the paper counts no gradients for envelopes."""
+    check(setting)
+    s = setting
+    rounds = s.silos**0.5 * _statistical(s)
+    return [
+        _slow(s, "Lowy and Razaviyayn 2023, Algorithm 2", "i.i.d."),
+        Row("Lowy and Razaviyayn 2023, Algorithm 1", "any", heterogeneous_risk_before(s), math.nan, math.nan),
+        Row("Algorithm 1 on Moreau envelopes", "any", optimal_risk(s), rounds, math.nan),
+        _slow(s, "Algorithm 4, subgradients", "any"),
+        Row("Algorithm 6, convolution", "any", optimal_risk(s), rounds, s.silos * s.records * rounds),
+    ]
