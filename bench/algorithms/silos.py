@@ -167,8 +167,8 @@ def silos(
         place = jnp.broadcast_to(start + jnp.arange(most), (task.num_clients, most))
         present = (place >= begin) & (place < begin + size)
         if sampler == "poisson":
-            present &= jax.random.uniform(key, place.shape) * size < 1 / weight
-        return window, present * weight
+            present &= jax.random.uniform(key, place.shape) * size.astype(jnp.float32) < 1 / weight
+        return window, jnp.where(present, weight, 0.0)
 
     def messages(key, records, t, w):
         key_silos, key_batch, key_smoothing, key_noise = jax.random.split(key, 4)
