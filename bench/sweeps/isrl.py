@@ -149,7 +149,7 @@ def isrl_nonsmooth(scale: str) -> Sweep:
 
 
 RECORDS = [128, 512, 2048]  # of a silo
-ROUNDS_EPSILONS = [1.0, 4.0]
+ROUNDS_EPSILONS = [4.0, 16.0]
 ROUNDS_DELTA = 1e-6
 TOTAL_ROUNDS = [1, 2, 4, 8, 16, 32, 64]
 FALLING = 2**-1.5  # R_i of the theorems fall as 1 / sqrt(lambda_i), lambda_i grows by 2^3
@@ -201,7 +201,7 @@ def isrl_rounds(scale: str) -> Sweep:
         keep={
             "num_records": [128],
             "phase_rounds": [8],
-            "target_epsilon": [4.0],
+            "target_epsilon": [16.0],
             "step_size": steps[4:7:2],
             "theorem_lambda": [1.0],
         },
