@@ -37,9 +37,9 @@ def draw(table: pd.DataFrame, title: str):
         figure,
         table,
         "Bars are standard deviations over trials, as in the paper. In each trial the setting with the lowest mean "
-        "training loss of its three runs; 128 settings for each of the solid curves. 'Wide search' has more of them for "
-        "the localized method; '35 rounds' fixes the one-pass method's rounds to those of the authors' earlier program "
-        "(and leaves the panel upwards).",
+        "training loss of its three runs; 128 settings for each of the solid curves. 'Wide search' has more of them "
+        "for the localized method; '35 rounds' fixes the one-pass method's rounds to those of the authors' earlier "
+        "program (and leaves the panel upwards).",
         f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and "
         "the other silos. Under the left axis in brackets: what the noise costs exactly. Triangles at the right edge: "
         "without noise. Numbers of the paper's curves are not published.",
