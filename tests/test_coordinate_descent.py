@@ -224,8 +224,7 @@ def test_those_that_move_at_once_come_before_all_their_neighbours_and_doubles(fu
     for seed in range(100):
         chosen = np.random.default_rng(seed).integers(0, N, 4).astype(np.int32)
         expected = [
-            all(who != other and not joined[who, other] for other in chosen[:place])
-            for place, who in enumerate(chosen)
+            all(who != other and not joined[who, other] for other in chosen[:place]) for place, who in enumerate(chosen)
         ]
         np.testing.assert_array_equal(alone(chosen), expected)
         found.add(sum(expected))
