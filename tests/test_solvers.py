@@ -180,6 +180,11 @@ def test_stages_fill_the_rounds(rounds, num_stages):
     assert sum(stages) == rounds
     assert min(stages) >= 1
     assert len(stages) == min(num_stages, rounds)
+    fitting = stage_rounds(rounds, None)
+    assert sum(fitting) == rounds
+    assert fitting[0] in (1, 2)
+    assert all(b >= a for a, b in itertools.pairwise(fitting))
+    assert len(fitting) == int(np.log2(rounds + 1))
 
 
 def test_answers_average_what_they_say():
@@ -216,7 +221,7 @@ def test_nothing_moves_and_nothing_is_released_after_the_last_round():
     )
 
 
-@pytest.mark.parametrize("solver", ["minibatch_sgd", "accelerated", "subgradient"])
+@pytest.mark.parametrize("solver", ["minibatch_sgd", "accelerated", "multistage", "subgradient"])
 @pytest.mark.parametrize("smoothing", ["none", "convolution", "moreau"])
 def test_every_solver_takes_every_smoothing_and_learns(solver, smoothing):
     rng = np.random.default_rng(0)

@@ -21,21 +21,24 @@ from bench.data.task import Task
 from bench.kernels.proximal import proximal_step
 
 
-def stage_rounds(rounds: int, num_stages: int) -> list[int]:
-    """About R / (2^S - 1) rounds times 1, 2, 4, ..., at least one each, R in all; fewer stages where R is too small."""
-    num_stages = min(num_stages, rounds)
+def stage_rounds(rounds: int, num_stages: int | None) -> list[int]:
+    """About R / (2^S - 1) rounds times 1, 2, 4, ..., at least one each, R in all; fewer stages where R is too small.
+
+    None takes as many stages as fit: 1, 2, 4, ... rounds.
+    """
+    num_stages = (rounds + 1).bit_length() - 1 if num_stages is None else min(num_stages, rounds)
     ends = [max(k, round(rounds * (2**k - 1) / (2**num_stages - 1))) for k in range(num_stages + 1)]
     return [end - begin for begin, end in itertools.pairwise(ends)]
 
 
-def ac_sa(step_size, num_stages: int = 1, variance=0.0, gap=1.0) -> Solver:
+def ac_sa(step_size, num_stages: int | None = 1, variance=0.0, gap=1.0) -> Solver:
     """One stage of AC-SA: v = max(1 / eta + 2 mu, sqrt(mu V^2 / (3 Delta 2^(1-k) R (R + 1) (R + 2)))) in stage k.
 
     The theorem's first term is 2 (beta + mu), twice the smoothness of the regularised objective: eta = 1 / (2 beta).
 
     Args:
         step_size: eta.
-        num_stages: S.
+        num_stages: S; None for as many as fit.
         variance: V^2, of the mean message; 0 leaves the second term out.
         gap: Delta, of the objective at the start.
     """

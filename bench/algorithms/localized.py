@@ -5,10 +5,13 @@ Phase i = 1, 2, ..., tau uses n_i = n / 2^i records of every silo that no other 
     mean loss of the silos on them + lambda_i / 2 |w - w_{i-1}|^2   over   |w - w_{i-1}| <= D_i,
     lambda_i = lambda 2^((i-1) p),   D_i = 2 C / lambda_i,
 
-from w_{i-1}, with a solver of its own: "accelerated" is Algorithm 1, with "convolution" smoothing Algorithm 6, with
-"moreau" the one of Theorem 3.1; "subgradient" is Algorithm 4; "minibatch_sgd" is what the paper plots. What is
-protected, and against whom: see `silos`; each record is in one phase, so every phase may spend all of the budget.
+from w_{i-1}, with a solver of its own: "multistage" is Algorithm 1, "accelerated" the same with one stage a phase; with
+"convolution" smoothing Algorithm 6, with "moreau" that of Theorem 3.1. "subgradient" is Algorithm 4, "minibatch_sgd"
+what the paper plots. What is protected, and against whom: see `silos`; each record is in one phase, so every phase may
+spend all of the budget.
 """
+
+from functools import partial
 
 import jax.numpy as jnp
 
@@ -21,7 +24,12 @@ from bench.algorithms.subgradient import decreasing_steps
 from bench.data.task import Task
 from bench.errors import unknown_name
 
-SOLVERS = {"minibatch_sgd": sgd, "accelerated": ac_sa, "subgradient": decreasing_steps}
+SOLVERS = {
+    "minibatch_sgd": sgd,
+    "accelerated": ac_sa,
+    "multistage": partial(ac_sa, num_stages=None),
+    "subgradient": decreasing_steps,
+}
 
 
 def localized(
@@ -56,7 +64,7 @@ def localized(
         regularization: lambda >= 0, of the first phase; 0 for none.
         growth: p; the theorems take max(log_n(M) / 2 + 1, 3).
         constraint: D_i in units of 2 C / lambda_i; inf for no constraint.
-        solver: "minibatch_sgd", "accelerated" or "subgradient".
+        solver: of SOLVERS.
         clip_norm, noise_multiplier, smoothing, smoothing_radius, moreau_smoothness: see `silos.silos`.
     """
     cut = silos.phases(

@@ -177,7 +177,8 @@ def silos(
             answering = sampling.fixed_size(key_silos, task.num_clients, num_sampled)
             examples, weight = jax.tree.map(lambda leaf: leaf[answering], (examples, weight))
         keys = jax.random.split(key_smoothing, num_sampled)
-        means = jax.vmap(gradients, in_axes=(0, None, 0, 0))(keys, w, examples, weight)
+        # One silo after the other: with many points, the scores of one at a time stay in a CPU's cache.
+        means = jax.lax.map(lambda silo: gradients(silo[0], w, *silo[1:]), (keys, examples, weight))
         noise = jax.random.normal(key_noise, means.shape)
         return means + std * jnp.asarray(per_record, jnp.float32)[t] * noise
 
