@@ -54,7 +54,7 @@ def shown(name: str, runs: pd.DataFrame) -> pd.DataFrame:
     """A figure's table, of which the curves that are meant to be the published ones."""
     table = FIGURES[name].table(runs)
     if FIGURES[name] in (p2p_fig2a, p2p_fig2b):
-        table = table[(table["origin"] == PUBLISHED) | p2p_private.as_published(table)]
+        table = table[(table["origin"] == PUBLISHED) | p2p_private.as_published(table, None)]
     return table
 
 

@@ -21,8 +21,8 @@ def named(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def variant(epsilon: float) -> str:
-    """A budget of the updates, as the legend writes it."""
-    return rf"$\varepsilon$ = {epsilon:g} for the updates"
+    """A budget of the updates, in words."""
+    return f"{p2p_runs.epsilon_name(epsilon)} for the updates"
 
 
 def table(runs: pd.DataFrame, figure: str, start: str) -> pd.DataFrame:

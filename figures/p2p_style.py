@@ -89,7 +89,11 @@ def symbol(name: str) -> str:
 
 def variant_handles(variants: Mapping[str, dict]) -> list[Line2D]:
     """Legend entries that tell variants apart."""
-    return [Line2D([], [], label=name, **({"color": "#444444"} | change)) for name, change in variants.items() if name]
+    return [
+        Line2D([], [], label=symbol(name), **({"color": "#444444"} | change))
+        for name, change in variants.items()
+        if name
+    ]
 
 
 def published_handles(table: pd.DataFrame) -> list[Line2D]:

@@ -73,11 +73,11 @@ def test_it_goes_to_the_minimiser_with_any_penalty_and_few_steps(problem):
     task = problem()
     best = minimizer(task)
     for penalty in (0.1, 0.5):
-        played = play(METHOD, task, 20, mu=MU, penalty=penalty, num_ticks=LONG)
+        played = play(METHOD, task, 50, mu=MU, penalty=penalty, num_ticks=LONG)
         np.testing.assert_allclose(played.models[-1], best, atol=2e-3)
         assert value(task, played.models[-1]) == pytest.approx(value(task, best), rel=1e-5)
         assert np.abs(played.models[0] - best).max() > 0.1
-    inexact = play(METHOD, task, 20, num_steps=1, num_ticks=LONG, **ARGS)
+    inexact = play(METHOD, task, 50, num_steps=1, num_ticks=LONG, **ARGS)
     np.testing.assert_allclose(inexact.models[-1], best, atol=5e-3)
 
 

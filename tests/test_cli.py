@@ -37,7 +37,7 @@ WRONG = [
     (["rum"], "did you mean 'run'"),
     (["run", "tinny"], "no sweep is called 'tinny': did you mean tiny?"),
     (["run", "tiny", "ppsgd_synthetc"], "did you mean ppsgd_synthetic?"),
-    (["run", "qqq"], "there are ppsgd_digits, ppsgd_synthetic, tiny"),
+    (["run", "qqq"], "no sweep is called 'qqq': there are "),
     (["run", "tiny", "--scale", "papr"], "no scale is called 'papr': did you mean paper?"),
     (["run", "tiny", "--task", "synthetic_01"], "no task is called 'synthetic_01': did you mean synthetic_0"),
     (["run", "tiny", "--seeds", "0"], "--seeds is 0: it must be at least 1"),

@@ -68,7 +68,7 @@ def coordinate_descent(
             (`bench.theory.p2p`). The last two know the order of all wake-ups.
         num_ticks: ticks in a round; their draws are made together.
         num_awake: agents that wake up at once; those next to an earlier one sleep on, so it is the same as one
-            after the other.
+            after the other. With max_updates they lose that ring, and so speak less often than they might.
     """
     graph, everybody = task.graph, peers.agents(task)
     draw, order = MECHANISMS[mechanism]

@@ -42,6 +42,8 @@ def model_propagation(
         noise_multiplier, lipschitz, clip_norm, mechanism: of that gradient, as for coordinate_descent.
     """
     graph, trust = task.graph, confidence(task.num_examples)
+    if local == "noisy_step":  # an agent without a budget has said nothing to be near to
+        trust = jnp.where(task.budget > 0, trust, 0.0)
 
     def init(key):
         if local == "minimizer":
