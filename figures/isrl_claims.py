@@ -72,19 +72,23 @@ def falls(calibration: str) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def alike(runs: pd.DataFrame) -> Verdict:
-    """At every epsilon no two of the three methods differ by more than the interval of their difference."""
+    """No two of the three methods differ by more than the interval of their difference at two epsilons or more.
+
+    One of six 95 % intervals misses by chance alone in a quarter of all cases, two of them in 3 %.
+    """
     trials = isrl_nonsmooth.by_trial(runs)
-    names, apart, evidence = list(isrl_nonsmooth.LOOKS), 0, []
+    names, holds, evidence = list(isrl_nonsmooth.LOOKS), True, []
     for place, first in enumerate(names):
         for second in names[place + 1 :]:
             gaps = differences(trials, first, second, EXACT)
             if gaps.empty:
                 raise NotTestable(f"no runs of {first} and {second}")
             repeated(gaps["trials"].min())
-            apart += int((gaps["mean"].abs() > gaps["half"]).sum())
+            apart = int((gaps["mean"].abs() > gaps["half"]).sum())
+            holds &= apart < 2
             said = ", ".join(f"{at:g}: {row['mean']:+.2f} ± {row['half']:.2f}" for at, row in gaps.iterrows())
-            evidence.append(f"{first} - {second} in points of test error by epsilon {said}")
-    return verdict(apart == 0, "; ".join(evidence))
+            evidence.append(f"{first} - {second}: apart at {apart} of {len(gaps)} epsilons, in points of error {said}")
+    return verdict(holds, "; ".join(evidence))
 
 
 def fewer_rounds(runs: pd.DataFrame) -> Verdict:

@@ -54,7 +54,8 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         "In each trial the setting with the lowest training loss, of 96 settings for each method. One record of one "
-        "silo replaced, against the server and the other silos. Triangles at the right edge: without noise. "
+        "silo replaced, against the server and the other silos. Triangles at the right edge: without noise. Trials "
+        "share their data: where bands overlap, curves can still differ in every one of them. "
         "The paper has no such experiment.",
     )
     return figure
