@@ -1,7 +1,7 @@
 """What Gao et al. 2024 ran (section 4), what they claim without running it, and the smaller scales."""
 
 import math
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -22,14 +22,19 @@ ROUNDS = [2, 3, 5, 7, 10, 20, 35, 50]
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"
 
 
+@cache
+def _exact(epsilon: float, delta: float) -> float:
+    """sigma for records that are used once."""
+    return noise_multiplier(epsilon, lambda sigma: full_gaussian(sigma, neighbors=REPLACE, delta=delta), 1)
+
+
 def noise(epsilon: float, calibration: str, uses: int, delta: float = DELTA) -> float:
     """sigma for records that are used in so many rounds; sigma grows as sqrt(uses) by both calibrations."""
     if math.isinf(epsilon):
         return 0.0
     if calibration == PUBLISHED:
         return theory.zcdp_noise_multiplier(epsilon, delta, rounds=uses)
-    once = noise_multiplier(epsilon, lambda sigma: full_gaussian(sigma, neighbors=REPLACE, delta=delta), 1)
-    return math.sqrt(uses) * once
+    return math.sqrt(uses) * _exact(epsilon, delta)
 
 
 def budgets(epsilons, calibrations) -> pd.DataFrame:
@@ -40,11 +45,8 @@ def budgets(epsilons, calibrations) -> pd.DataFrame:
 
 def with_noise(points: pd.DataFrame, uses, delta: float = DELTA) -> pd.DataFrame:
     """The points with their noise; `uses`: in how many rounds a record is used, a number or one for each point."""
-    known = {}
-    keys = list(zip(points["target_epsilon"], points["calibration"], np.broadcast_to(uses, len(points)), strict=True))
-    for key in dict.fromkeys(keys):
-        known[key] = noise(*key, delta)
-    return points.assign(noise_multiplier=[known[key] for key in keys], clip_norm=1.0)
+    keys = zip(points["target_epsilon"], points["calibration"], np.broadcast_to(uses, len(points)), strict=True)
+    return points.assign(noise_multiplier=[noise(*key, delta) for key in keys], clip_norm=1.0)
 
 
 def isrl_odd_even(scale: str) -> Sweep:
