@@ -3,6 +3,12 @@
 from types import ModuleType
 
 from figures import (
+    isrl_fig2,
+    isrl_fig3,
+    isrl_nonsmooth,
+    isrl_rounds,
+    isrl_table1,
+    isrl_table2,
     p2p_allocation,
     p2p_calibration,
     p2p_fig1,
@@ -18,6 +24,12 @@ from figures import (
 )
 
 FIGURES: dict[str, ModuleType] = {
+    "isrl_fig2": isrl_fig2,
+    "isrl_fig3": isrl_fig3,
+    "isrl_nonsmooth": isrl_nonsmooth,
+    "isrl_rounds": isrl_rounds,
+    "isrl_table1": isrl_table1,
+    "isrl_table2": isrl_table2,
     "ppsgd_fig1a": ppsgd_fig1a,
     "ppsgd_fig1c": ppsgd_fig1c,
     "ppsgd_fig2_digits": ppsgd_fig2_digits,

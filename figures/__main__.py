@@ -25,6 +25,12 @@ def runs_of(results: Path, scale: str | None, sweep: str) -> tuple[pd.DataFrame,
     return None
 
 
+def without_runs(results: Path, scale: str | None) -> tuple[None, Path]:
+    """What `runs_of` gives for a table of formulas: no runs, and the folder of the scale."""
+    names = [scale] if scale else SCALES
+    return None, next((results / name for name in names if (results / name).is_dir()), results / names[0])
+
+
 def no_results(results: Path, scale: str | None, sweep: str) -> InputError:
     """The error where a sweep has none: says how to make some."""
     options = (f" --scale {scale}" if scale else "") + (f" --out {results}" if results != Path("results") else "")
@@ -87,7 +93,7 @@ def main(
     drawn = 0
     for name in names or FIGURES:
         figure = FIGURES[name]
-        found = runs_of(results, scale, figure.SWEEP)
+        found = runs_of(results, scale, figure.SWEEP) if figure.SWEEP else without_runs(results, scale)
         if not found:
             missing = no_results(results, scale, figure.SWEEP)
             if names:

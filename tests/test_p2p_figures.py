@@ -343,8 +343,8 @@ def test_a_paper_without_results_does_not_keep_the_claims_of_others_back(figures
     status, out, err = figures("claims")
     assert status == 0
     assert sum("no results of ppsgd_synthetic" in line for line in out) == 5
-    (line,) = err
-    assert line.startswith("the claims of p2p are left out: no results of p2p_convergence")
+    assert any(line.startswith("the claims of p2p are left out: no results of p2p_convergence") for line in err)
+    assert all(" are left out: no results of " in line for line in err)
     status, out, err = figures("claims", "p2p")
     assert (status, out) == (2, [])
     assert "python -m bench run p2p_convergence" in err[0]

@@ -1,22 +1,30 @@
 """One method a file; the file's name is the method's."""
 
 from bench.algorithms import (
+    accelerated,
     admm,
     coordinate_descent,
     dp_fedavg,
     local_dp,
     local_models,
+    localized,
+    minibatch_sgd,
     model_propagation,
     ppsgd,
+    subgradient,
 )
 from bench.algorithms.base import Method
 
 ALGORITHMS: dict[str, Method] = {
+    "accelerated": accelerated.METHOD,
     "admm": admm.METHOD,
     "coordinate_descent": coordinate_descent.METHOD,
     "dp_fedavg": dp_fedavg.METHOD,
     "local_dp": local_dp.METHOD,
     "local_models": local_models.METHOD,
+    "localized": localized.METHOD,
+    "minibatch_sgd": minibatch_sgd.METHOD,
     "model_propagation": model_propagation.METHOD,
     "ppsgd": ppsgd.METHOD,
+    "subgradient": subgradient.METHOD,
 }

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 
-from bench.data import digits
+from bench.data import digits, odd_even
 from bench.data.movielens import movielens
 from bench.data.peers import linear_p2p
+from bench.data.quadratic import quadratic
 from bench.data.synthetic import synthetic
 from bench.data.task import Task
 
@@ -15,6 +16,10 @@ TASKS: dict[str, Callable[[int], Task]] = {
     "emnist_digits": digits.emnist_digits,
     "mnist_by_writer": digits.mnist_by_writer,
     "mnist_by_style": digits.mnist_by_style,
+    **{f"quadratic_{n}": partial(quadratic, num_records=n) for n in (128, 512, 2048)},
+    "odd_even": odd_even.odd_even,
+    "odd_even_script_bound": partial(odd_even.odd_even, bound="one silo"),
+    "odd_even_hinge": odd_even.odd_even_hinge,
     **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
     "movielens": movielens,
 }

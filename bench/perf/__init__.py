@@ -10,12 +10,13 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from bench.perf import grids, p2p, ppsgd
+from bench.perf import grids, isrl, p2p, ppsgd
 from bench.perf.measure import Measurement, peak_flops
 
 BENCHMARKS: dict[str, Callable[[], list[Measurement]]] = {
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
     "ppsgd_digits": ppsgd.ppsgd_digits,
+    "isrl_odd_even": isrl.isrl_odd_even,
     "p2p_descent": p2p.p2p_descent,
     "p2p_admm": p2p.p2p_admm,
     "p2p_large": p2p.p2p_large,

@@ -9,6 +9,10 @@ pld: privacy loss distributions of dp_accounting, pessimistic (Doroshenko et al.
     "add-or-remove one".
 gdp: composed Gaussians exactly, one Gaussian with 1 / sigma^2 = sum 1 / sigma_t^2 (Balle, Wang 2018).
 composition: pure epsilons of Laplace noise composed by a formula (`pure_composition`).
+zcdp_as_published, moments_as_published: closed forms that Gao et al. 2024 and their programs calibrate by, read
+    backwards (`zcdp_as_published`, `moments_as_published`): what a paper says, not what the noise gives.
+
+Releases on disjoint units cost what the dearest of them costs, by any accountant.
 
 Laplace noise of scale 1 in each coordinate, on a sum that moves by at most e in L1, is accounted as one
 coordinate that moves by e, for which delta(eps) = 1 - exp((eps - e) / 2), 0 <= eps <= e. Movements a >= b in two
@@ -36,7 +40,7 @@ from dp_accounting import pld
 from scipy.special import gammaln, logsumexp
 
 from bench.errors import InputError, unknown_name
-from bench.privacy.events import ADD_OR_REMOVE, REPLACE, Release, require
+from bench.privacy.events import ADD_OR_REMOVE, REPLACE, ParallelDpEvent, Release, require
 
 ORDERS = np.array([1 + x / 10 for x in range(1, 100)] + list(range(12, 64)))  # Opacus 1.5.3, its default
 RELATIONS = {
@@ -48,6 +52,8 @@ CONVERSIONS = {
     "pld": "privacy loss distribution, an upper bound within about 0.2 %",
     "gdp": "exact closed form of composed Gaussians, Balle and Wang 2018",
     "composition": "composition of pure DP, Kairouz, Oh and Viswanath 2015, Theorem 3.5",
+    "zcdp_as_published": "zero-concentrated DP without its term rho, as in the programs of Gao et al.: too small",
+    "moments_as_published": "closed form of Gao et al. 2024, advanced composition of amplified Gaussians: too large",
 }
 PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for a number that says "no privacy"
 PLD_LAPLACE = 32.0  # above this pure epsilon, what lies above is added to the result; costs e^-32 in delta
@@ -76,7 +82,13 @@ def epsilon(release: Release, rounds: int) -> float:
         raise unknown_name("neighbouring relation", release.neighbors, RELATIONS)
     if release.accountant not in CONVERSIONS:
         raise unknown_name("accountant", release.accountant, CONVERSIONS)
-    atoms = _atoms(release.event(rounds))  # also for no rounds: a run may begin with a release
+    event = release.event(rounds)  # also for no rounds: a run may begin with a release
+    parts = event.events if isinstance(event, ParallelDpEvent) else (event,)
+    return max((_spent(_atoms(part), release) for part in parts), key=lambda spent: (math.isnan(spent), spent))
+
+
+def _spent(atoms: Atoms, release: Release) -> float:
+    """Epsilon of releases that may all concern the same unit."""
     if not atoms:
         return 0.0
     if any(isinstance(atom, dp.NonPrivateDpEvent) for atom in atoms):
@@ -87,6 +99,8 @@ def epsilon(release: Release, rounds: int) -> float:
         return _rdp_epsilon(atoms, release.neighbors, release.delta)
     if release.accountant == "composition":
         return pure_composition(*_pure(atoms), release.delta)
+    if release.accountant in PUBLISHED:
+        return PUBLISHED[release.accountant](atoms, release.delta)
     _check_pld(atoms, release.neighbors)
     gaussians = {atom: times for atom, times in atoms.items() if not isinstance(atom, dp.LaplaceDpEvent)}
     if gaussians and _rdp_epsilon(gaussians, release.neighbors, release.delta) > PLD_LIMIT:
@@ -388,3 +402,43 @@ def _pld_interval(parts: Sequence[tuple[Any, int]]) -> float:
             wanted.append(min(deviation / 10, 2e-3))
             largest.append(math.log1p(rate * math.expm1(min((10 * sigma + 0.5) / sigma**2, 700.0))))
     return max(min(wanted), max(largest) / 1e5)
+
+
+def _sampled_gaussians(atoms: Atoms) -> list[tuple[float, float, int]]:
+    """(noise multiplier, sampling rate, times) of plain Gaussians and of Gaussians on samples of fixed size."""
+    out = []
+    for atom, times in atoms.items():
+        sampled = isinstance(atom, dp.SampledWithoutReplacementDpEvent)
+        gaussian = atom.event if sampled else atom
+        if not isinstance(gaussian, dp.GaussianDpEvent):
+            raise InputError(f"the published closed forms do not know {atom}: take rdp or gdp.")
+        out.append((gaussian.noise_multiplier, atom.sample_size / atom.source_dataset_size if sampled else 1.0, times))
+    return out
+
+
+def _zcdp_as_published(atoms: Atoms, delta: float) -> float:
+    """epsilon = 2 sqrt(rho log(1 / delta)), rho = sum q^2 / (2 sigma^2): the converted epsilon is rho more.
+
+    The inverse of std^2 = 8 L^2 R log(1 / delta) / (n epsilon)^2 on means of K records; that a sample of K out of n
+    costs q^2 = (K / n)^2 of a full batch is part of what was published, not a theorem.
+    """
+    rho = sum(times * rate**2 / (2 * sigma**2) for sigma, rate, times in _sampled_gaussians(atoms))
+    return 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+def _moments_as_published(atoms: Atoms, delta: float) -> float:
+    """The inverse of std^2 = 256 L^2 R log(2.5 R K / (delta n)) log(2 / delta) / (n epsilon)^2 on means of K records.
+
+    Multipliers in an event are relative to a movement of 2 L / K. NaN for several kinds of rounds, and outside the
+    range in which the formula is derived: epsilon <= 2 log(2 / delta), K / n >= epsilon / (4 sqrt(2 R log(2 / delta))).
+    """
+    gaussians = _sampled_gaussians(atoms)
+    if len(gaussians) > 1:
+        return math.nan
+    ((sigma, rate, times),) = gaussians
+    spent = 8 * rate * math.sqrt(times * math.log(2.5 * times * rate / delta) * math.log(2 / delta)) / sigma
+    in_range = spent <= min(2 * math.log(2 / delta), 4 * rate * math.sqrt(2 * times * math.log(2 / delta)))
+    return spent if in_range else math.nan
+
+
+PUBLISHED = {"zcdp_as_published": _zcdp_as_published, "moments_as_published": _moments_as_published}

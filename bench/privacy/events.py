@@ -24,7 +24,8 @@ Arguments that the factories share, each raising InputError outside its range:
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -50,7 +51,7 @@ class Release(NamedTuple):
         neighbors: "add-or-remove one" or "replace one".
         sampler: "poisson", "fixed size without replacement", "all", "any schedule", "nothing released".
         accountant: "rdp", "pld", "gdp" (the exact closed form of composed Gaussians), or "composition" (of
-            pure DP, Kairouz, Oh and Viswanath 2015).
+            pure DP, Kairouz, Oh and Viswanath 2015), or one of the closed forms "as published" in `accounting`.
         delta: the delta at which epsilon is wanted.
         mechanism: what a round does, in words.
     """
@@ -337,6 +338,45 @@ def gaussian(
     if accountant == "pld":
         raise InputError("accountant pld does not know fixed-size samples: take rdp, or sampling poisson.")
     return fixed_size_gaussian(noise_multiplier, sampling_rate=sampling_rate, **said)
+
+
+@dataclass(frozen=True)
+class ParallelDpEvent(dp.DpEvent):
+    """Releases on disjoint sets of units: each unit is in one part, so the whole costs what the dearest part does."""
+
+    events: tuple[dp.DpEvent, ...]
+
+
+def in_parallel(parts: Sequence[tuple[Release, int]]) -> Release:
+    """Phases one after the other, each on units of its own (McSherry 2009, parallel composition).
+
+    A later phase may depend on what an earlier one released: for a unit in the later phase, that is public.
+
+    Args:
+        parts: (release, rounds) of each phase, in order; all with the same relation, accountant, unit and delta.
+
+    Raises:
+        InputError: where two of them differ in one of these.
+    """
+    first, _ = parts[0]
+    for field in ("privacy_unit", "neighbors", "protects_against", "accountant", "delta"):
+        for other, _ in parts:
+            own, its = getattr(first, field), getattr(other, field)
+            require(field, its, own == its, f"phases must be accounted alike, the first has {own}")
+
+    def event(rounds: int) -> dp.DpEvent:
+        done, begin = [], 0
+        for release, length in parts:
+            done.append(release.event(min(max(rounds - begin, 0), length)))
+            begin += length
+        distinct = tuple(dict.fromkeys(done))
+        return distinct[0] if len(distinct) == 1 else ParallelDpEvent(distinct)
+
+    if len(parts) == 1:
+        return first._replace(event=event)
+    return first._replace(
+        event=event, mechanism=f"{len(parts)} phases on disjoint {first.privacy_unit}s: {first.mechanism}"
+    )
 
 
 def _check(noise_multiplier: float, delta: float, sampling_rate: float = 1.0) -> None:

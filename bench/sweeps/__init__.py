@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 
-from bench.sweeps import p2p, ppsgd
+from bench.sweeps import isrl, p2p, ppsgd
 from bench.sweeps.spec import Sweep
 
 SCALES = ("smoke", "laptop", "paper")
 
 SWEEPS: dict[str, Callable[[str], Sweep]] = {
+    "isrl_odd_even": isrl.isrl_odd_even,
+    "isrl_nonsmooth": isrl.isrl_nonsmooth,
+    "isrl_rounds": isrl.isrl_rounds,
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
     "ppsgd_digits": ppsgd.ppsgd_digits,
     "p2p_convergence": p2p.p2p_convergence,

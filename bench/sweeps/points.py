@@ -63,7 +63,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     shapes = {name: [leaf.shape for leaf in jax.tree.leaves(task)] for name, task in tasks.items()}
     for algorithm, entry in sweep.entries.items():
         eval_every = sweep.eval_every if entry.eval_every is None else entry.eval_every
-        if eval_every < 1:
+        if eval_every is not None and eval_every < 1:
             raise InputError(f"eval_every of {algorithm} in {sweep.name} is {eval_every}: it must be at least 1")
         keywords, traced = parameters(entry.method)
         for label in entry.points.columns.difference(list(keywords)):
@@ -80,7 +80,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             labels = {k: v for k, v in row.items() if k not in args and v == v}  # NaN: this point has no such label
             num_rounds = sweep.num_rounds if entry.num_rounds is None else entry.num_rounds
             num_rounds = num_rounds(task, args) if callable(num_rounds) else num_rounds
-            if num_rounds < 1 or num_rounds % eval_every:
+            if num_rounds < 1 or num_rounds % (eval_every or num_rounds):
                 raise InputError(
                     f"{num_rounds} rounds of {sweep.name} are no positive multiple of eval_every = {eval_every}"
                 )
@@ -105,7 +105,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 traced={k: v for k, v in args.items() if k in traced},
                 labels=labels,
                 num_rounds=num_rounds,
-                eval_every=eval_every,
+                eval_every=eval_every or num_rounds,
             )
             out[name].append(point)
     ids = [point.id for points in out.values() for point in points]

@@ -38,7 +38,7 @@ class Sweep(NamedTuple):
     tasks: by the name in the points' column "task"; trial -> a fresh split or draw, always the same shapes.
     entries: by the name the legend will use.
     num_rounds: communication rounds; a number, or (task, arguments) -> number where the data decide.
-    eval_every: rounds between evaluations.
+    eval_every: rounds between evaluations; None evaluates before the first round and after the last.
     delta: at which epsilon is stated.
     seeds: repetitions of every point with other randomness.
     trials: data splits, each of them run with every seed; None ties them: seed s runs on split s.
@@ -50,7 +50,7 @@ class Sweep(NamedTuple):
     tasks: Mapping[str, Callable[[int], Task]]
     entries: Mapping[str, Entry]
     num_rounds: int | Callable[[Task, Mapping[str, Any]], int]
-    eval_every: int
+    eval_every: int | None
     delta: float
     seeds: int = 1
     trials: int | None = None

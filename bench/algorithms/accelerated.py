@@ -1,0 +1,122 @@
+"""Accelerated noisy minibatch SGD on silos (Gao et al. 2024, Algorithm 2; in stages, Algorithm 5).
+
+The AC-SA method of Ghadimi and Lan 2012: with a_r = 2 / (r + 1) and eta_r = 4 v / (r (r + 1)) in round r,
+
+    w_md <- [(1 - a)(mu + eta) w_ag + a ((1 - a) mu + eta) w] / (eta + (1 - a^2) mu)      (the silos' query)
+    w    <- argmin a [<g, u> + mu / 2 |w_md - u|^2] + ((1 - a) mu + eta) / 2 |w - u|^2    (g: of the whole objective)
+    w_ag <- a w + (1 - a) w_ag                                                            (the answer)
+
+In stages (Ghadimi and Lan 2013) it starts afresh from its answer, each stage twice as long as the one before, as the
+theorem's second term of R_k doubles. What is protected, and against whom: see `silos`.
+"""
+
+import itertools
+
+import jax.numpy as jnp
+
+from bench.algorithms import silos
+from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.solver import Problem, Solver, run_phases
+from bench.data.task import Task
+from bench.kernels.proximal import proximal_step
+
+
+def stage_rounds(rounds: int, num_stages: int | None) -> list[int]:
+    """About R / (2^S - 1) rounds times 1, 2, 4, ..., at least one each, R in all; fewer stages where R is too small.
+
+    None takes as many stages as fit: 1, 2, 4, ... rounds.
+    """
+    num_stages = (rounds + 1).bit_length() - 1 if num_stages is None else min(num_stages, rounds)
+    ends = [max(k, round(rounds * (2**k - 1) / (2**num_stages - 1))) for k in range(num_stages + 1)]
+    return [end - begin for begin, end in itertools.pairwise(ends)]
+
+
+def ac_sa(step_size, num_stages: int | None = 1, variance=0.0, gap=1.0) -> Solver:
+    """One stage of AC-SA: v = max(1 / eta + 2 mu, sqrt(mu V^2 / (3 Delta 2^(1-k) R (R + 1) (R + 2)))) in stage k.
+
+    The theorem's first term is 2 (beta + mu), twice the smoothness of the regularised objective: eta = 1 / (2 beta).
+
+    Args:
+        step_size: eta.
+        num_stages: S; None for as many as fit.
+        variance: V^2, of the mean message; 0 leaves the second term out.
+        gap: Delta, of the objective at the start.
+    """
+
+    def weights(place, mu):
+        """a_r and eta_r."""
+        r, R = place.round, place.rounds
+        against_noise = jnp.sqrt(mu * variance / (3 * gap * 2 ** (1 - place.stage) * R * (R + 1) * (R + 2)))
+        v = jnp.maximum(1 / step_size + 2 * mu, against_noise)
+        return 2 / (r + 1), 4 * v / (r * (r + 1))
+
+    def query(iterate, place, problem):
+        mu = problem.strength
+        a, eta = weights(place, mu)
+        mixed = (1 - a) * (mu + eta) * iterate["ag"] + a * ((1 - a) * mu + eta) * iterate["w"]
+        return mixed / (eta + (1 - a**2) * mu)
+
+    def step(iterate, gradient, place, problem):
+        mu = problem.strength
+        a, eta = weights(place, mu)
+        anchors = (query(iterate, place, problem), iterate["w"])
+        w = proximal_step(a * gradient, anchors, (a * mu, (1 - a) * mu + eta), problem.center, problem.radius)
+        return {"w": w, "ag": a * w + (1 - a) * iterate["ag"]}
+
+    return Solver(
+        start=lambda w: {"w": w, "ag": w},
+        query=query,
+        step=step,
+        answer=lambda iterate, place: iterate["ag"],
+        stages=lambda rounds: stage_rounds(rounds, num_stages),
+    )
+
+
+def accelerated(
+    task: Task,
+    *,
+    num_sampled: int,
+    phase_rounds: int,
+    step_size: Scalar,
+    clip_norm: Scalar,
+    noise_multiplier: Scalar,
+    regularization: Scalar = 0.0,
+    radius: Scalar = float("inf"),
+    variance: Scalar = 0.0,
+    gap: Scalar = 1.0,
+    num_stages: int = 1,
+    sampler: str = "all",
+    batch_size: int = 1,
+    smoothing: str = "none",
+    smoothing_radius: Scalar = 0.0,
+    moreau_smoothness: Scalar = 1.0,
+) -> Algorithm:
+    """Accelerated noisy minibatch SGD from w = 0.
+
+    Args:
+        task: stored records, as many in every silo.
+        num_sampled: M, silos that answer in a round.
+        phase_rounds: R, communication rounds.
+        step_size, variance, gap, num_stages: see `ac_sa`.
+        regularization: mu >= 0; adds mu / 2 |w|^2 to the objective.
+        radius: of the ball around 0 that w stays in.
+        clip_norm, noise_multiplier, smoothing, smoothing_radius, moreau_smoothness: see `silos.silos`.
+        sampler, batch_size: see `silos.phases`.
+    """
+    cut = silos.phases(silos.num_records(task), phase_rounds=phase_rounds, sampler=sampler, batch_size=batch_size)
+    asked = silos.silos(
+        task,
+        cut,
+        num_sampled=num_sampled,
+        sampler=sampler,
+        clip_norm=clip_norm,
+        noise_multiplier=noise_multiplier,
+        smoothing=smoothing,
+        smoothing_radius=smoothing_radius,
+        moreau_smoothness=moreau_smoothness,
+    )
+    solver = ac_sa(step_size, num_stages, variance, gap)
+    return run_phases(task.init_params, asked, cut, solver, lambda _, w: Problem(w, regularization, radius))
+
+
+METHOD = Method(accelerated, silos.releases, version=1, check=silos.check)

@@ -1,0 +1,105 @@
+"""Localized noisy learning on silos (Gao et al. 2024, Algorithms 1, 4 and 6, and the variant that was plotted).
+
+Phase i = 1, 2, ..., tau uses n_i = n / 2^i records of every silo that no other phase uses, and minimises
+
+    mean loss of the silos on them + lambda_i / 2 |w - w_{i-1}|^2   over   |w - w_{i-1}| <= D_i,
+    lambda_i = lambda 2^((i-1) p),   D_i = 2 C / lambda_i,
+
+from w_{i-1}, with a solver of its own: "multistage" is Algorithm 1, "accelerated" the same with one stage a phase; with
+"convolution" smoothing Algorithm 6, with "moreau" that of Theorem 3.1. "subgradient" is Algorithm 4, "minibatch_sgd"
+what the paper plots. What is protected, and against whom: see `silos`; each record is in one phase, so every phase may
+spend all of the budget.
+"""
+
+from functools import partial
+
+import jax.numpy as jnp
+
+from bench.algorithms import silos
+from bench.algorithms.accelerated import ac_sa
+from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.minibatch_sgd import sgd
+from bench.algorithms.solver import Problem, run_phases
+from bench.algorithms.subgradient import decreasing_steps
+from bench.data.task import Task
+from bench.errors import unknown_name
+
+SOLVERS = {
+    "minibatch_sgd": sgd,
+    "accelerated": ac_sa,
+    "multistage": partial(ac_sa, num_stages=None),
+    "subgradient": decreasing_steps,
+}
+
+
+def localized(
+    task: Task,
+    *,
+    num_sampled: int,
+    num_phases: int,
+    phase_rounds: int,
+    step_size: Scalar,
+    regularization: Scalar,
+    clip_norm: Scalar,
+    noise_multiplier: Scalar,
+    growth: Scalar = 3.0,
+    constraint: Scalar = 1.0,
+    solver: str = "minibatch_sgd",
+    share: float = 0.5,
+    rounds_ratio: float = 1.0,
+    sampler: str = "all",
+    batch_size: int = 1,
+    smoothing: str = "none",
+    smoothing_radius: Scalar = 0.0,
+    moreau_smoothness: Scalar = 1.0,
+) -> Algorithm:
+    """Phases of regularised problems from w = 0.
+
+    Args:
+        task: stored records, as many in every silo.
+        num_sampled: M, silos that answer in a round.
+        num_phases: tau; the theorems take floor(log2 n).
+        phase_rounds, rounds_ratio, share, sampler, batch_size: see `silos.phases`.
+        step_size: eta; the solvers never step further than their lambda_i allows.
+        regularization: lambda >= 0, of the first phase; 0 for none.
+        growth: p; the theorems take max(log_n(M) / 2 + 1, 3).
+        constraint: D_i in units of 2 C / lambda_i; inf for no constraint.
+        solver: of SOLVERS.
+        clip_norm, noise_multiplier, smoothing, smoothing_radius, moreau_smoothness: see `silos.silos`.
+    """
+    cut = silos.phases(
+        silos.num_records(task),
+        phase_rounds=phase_rounds,
+        sampler=sampler,
+        batch_size=batch_size,
+        num_phases=num_phases,
+        share=share,
+        rounds_ratio=rounds_ratio,
+    )
+    asked = silos.silos(
+        task,
+        cut,
+        num_sampled=num_sampled,
+        sampler=sampler,
+        clip_norm=clip_norm,
+        noise_multiplier=noise_multiplier,
+        smoothing=smoothing,
+        smoothing_radius=smoothing_radius,
+        moreau_smoothness=moreau_smoothness,
+    )
+
+    def problem_of(phase, center):
+        strength = regularization * 2 ** (growth * phase.astype(jnp.float32))
+        return Problem(center, strength, constraint * (2 * clip_norm / strength))
+
+    return run_phases(task.init_params, asked, cut, SOLVERS[solver](step_size), problem_of)
+
+
+def check(task: Task, *, solver: str, **args) -> None:
+    """Refuse values that do not go together, before anything is compiled."""
+    silos.check(task, **args)
+    if solver not in SOLVERS:
+        raise unknown_name("solver", solver, SOLVERS)
+
+
+METHOD = Method(localized, silos.releases, version=1, check=check)

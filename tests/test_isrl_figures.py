@@ -1,0 +1,74 @@
+"""The figures of Gao et al. draw made-up runs, and their tables hold what the pictures show."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from bench.errors import InputError
+from figures import FIGURES, isrl_errors, isrl_fig2, isrl_rounds, isrl_table1, isrl_table2, style
+from figures.__main__ import without_runs
+from tests.made_up_silos import MULTI_PASS, nonsmooth_runs, odd_even_runs, risk, rounds_runs
+
+RUNS = {"isrl_odd_even": odd_even_runs(), "isrl_nonsmooth": nonsmooth_runs(), "isrl_rounds": rounds_runs()}
+NAMES = [name for name in FIGURES if name.startswith("isrl_")]
+
+
+def table_of(name):
+    figure = FIGURES[name]
+    return figure.table(RUNS[figure.SWEEP] if figure.SWEEP else None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_drawn_from_its_table_alone(name, tmp_path):
+    table = table_of(name)
+    paths = style.save(FIGURES[name].draw(pd.DataFrame(table)), table, tmp_path, name)
+    assert all(path.stat().st_size > 500 for path in paths)
+    assert not plt.get_fignums()
+
+
+def test_curves_are_where_the_table_says():
+    table = table_of("isrl_fig2")
+    figure = isrl_fig2.draw(table)
+    row = table[(table["series"] == MULTI_PASS) & (table["calibration"] == "exact")].sort_values("target_epsilon")
+    lines = [line for line in figure.axes[1].lines if len(line.get_xdata()) == len(row)]
+    assert any(np.allclose(line.get_ydata(), row["test_error"]) for line in lines)
+    words = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
+    assert words[0] == "0.75\n(0.6)"  # what the nominal epsilon costs
+    assert [tick.get_text() for tick in figure.axes[1].get_xticklabels()] == ["0.75", "3", "18"]
+    plt.close(figure)
+
+
+def test_an_empty_panel_says_so():
+    runs = RUNS["isrl_odd_even"]
+    figure = isrl_errors.draw(isrl_errors.table(runs[runs["calibration"] != "exact"], 25), "title")
+    assert [text.get_text() for text in figure.axes[1].texts] == ["no runs"]
+    plt.close(figure)
+
+
+def test_rounds_to_the_target_are_the_fewest_that_reach_it():
+    table = isrl_rounds.table(rounds_runs())
+    row = table[(table["algorithm"] == "Localized accelerated") & (table["num_records"] == 128)].iloc[0]
+    best = min(risk("One-pass MB-SGD", 128, 4.0, rounds, 1) for rounds in (1, 4, 16))
+    np.testing.assert_allclose(row["target"], best, rtol=0.01)
+    assert row["rounds_to_target"] == 4
+    never = isrl_rounds.table(rounds_runs(lambda name, *rest: risk(name, *rest) * (1 if name[0] == "O" else 99)))
+    assert never.loc[never["algorithm"] == "Accelerated", "rounds_to_target"].isna().all()
+
+
+def test_runs_of_another_setting_are_refused():
+    with pytest.raises(InputError, match="no run with num_sampled = 7"):
+        isrl_errors.table(RUNS["isrl_odd_even"], 7)
+
+
+def test_tables_of_formulas_need_no_runs(tmp_path):
+    assert isrl_table1.SWEEP is None
+    for figure, rows in ((isrl_table1, 3), (isrl_table2, 5)):
+        cells = figure.printed(figure.table())
+        assert len(cells) == rows
+        assert "?" in cells.to_numpy()
+        assert not cells.isna().any(axis=None)
+    assert without_runs(tmp_path, None) == (None, tmp_path / "paper")
+    (tmp_path / "laptop").mkdir()
+    assert without_runs(tmp_path, None) == (None, tmp_path / "laptop")
+    assert without_runs(tmp_path, "smoke") == (None, tmp_path / "smoke")

@@ -1,0 +1,79 @@
+"""Silos small enough to see through: what a message holds can be read off it."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.algorithms import silos
+from bench.data.task import Task
+from bench.models import linear
+
+
+def size_of_w(w, task):
+    return {"norm": jnp.linalg.norm(w)}
+
+
+def task_of(inputs, targets, link=linear.logistic, loss=None, name="tiny") -> Task:
+    """A task of these records, inputs [silo, record, feature], targets [silo, record]."""
+    inputs = jnp.asarray(inputs, jnp.float32)
+    return Task(
+        init_params=jnp.zeros(inputs.shape[-1]),
+        num_examples=jnp.full(len(inputs), inputs.shape[1], jnp.int32),
+        train=(inputs, jnp.asarray(targets, jnp.float32)),
+        link=link,
+        loss=loss,
+        metrics=size_of_w,
+        name=name,
+    )
+
+
+def score(s, y):
+    """A loss whose gradient is the record's input, whatever w is."""
+    return s
+
+
+def counting(num_clients=3, records=16) -> Task:
+    """Record j of every silo has gradient e_j: a silo's noiseless message is the vector of its records' weights."""
+    return task_of(np.tile(np.eye(records), (num_clients, 1, 1)), np.zeros((num_clients, records)), score, name="count")
+
+
+def random_records(seed=0, num_clients=4, records=16, features=3, **kwargs) -> Task:
+    rng = np.random.default_rng(seed)
+    labels = rng.choice([-1.0, 1.0], (num_clients, records))
+    return task_of(rng.standard_normal((num_clients, records, features)), labels, **kwargs)
+
+
+def ask(task, *, clip_norm=1.0, noise_multiplier=0.0, num_sampled=None, smoothing="none", **args):
+    """(phases, (t, w, key) -> messages, the records in the order of use) of silos with these arguments."""
+    args = {"phase_rounds": 2, "sampler": "all", "batch_size": 1} | args
+    extra = {name: args.pop(name) for name in ("smoothing_radius", "moreau_smoothness") if name in args}
+    cut = silos.phases(silos.num_records(task), **args)
+    asked = silos.silos(
+        task,
+        cut,
+        num_sampled=num_sampled or task.num_clients,
+        sampler=args["sampler"],
+        clip_norm=clip_norm,
+        noise_multiplier=noise_multiplier,
+        smoothing=smoothing,
+        **extra,
+    )
+    records = asked.deal(jax.random.key(7))
+    answer = jax.jit(lambda t, w, key: asked.messages(key, records, t, w))
+
+    def messages(t, w=None, key=0):
+        w = task.init_params if w is None else jnp.asarray(w, jnp.float32)
+        return np.asarray(answer(jnp.int32(t), w, jax.random.key(key)))
+
+    return cut, messages, records
+
+
+def run(algorithm, rounds, seed=0):
+    """The model after every round, [round + 1, feature]."""
+    state = algorithm.init(jax.random.key(seed))
+    step, params = jax.jit(algorithm.round), jax.jit(algorithm.params)
+    models = [params(state)]
+    for t in range(rounds):
+        state, _ = step(jax.random.fold_in(jax.random.key(seed + 1), t), state)
+        models.append(params(state))
+    return np.stack(models)
