@@ -2,10 +2,12 @@
 
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
 import pandas as pd
 import typer
+from matplotlib.figure import Figure
 
 from bench.cli import exit_status
 from bench.errors import InputError, unknown_name
@@ -33,14 +35,32 @@ def without_runs(results: Path, scale: str | None) -> tuple[None, Path]:
 
 def no_results(results: Path, scale: str | None, sweep: str) -> InputError:
     """The error where a sweep has none: says how to make some."""
-    options = (f" --scale {scale}" if scale else "") + (f" --out {results}" if results != Path("results") else "")
-    return InputError(f"no results of {sweep} in {results}: first run `python -m bench run {sweep}{options}`")
+    return InputError(f"no results of {sweep} in {results}: first run `{command(results, scale, sweep)}`")
+
+
+def command(results: Path, scale: str | None, sweep: str) -> str:
+    """What makes a sweep's results at the scale, with the options that are not its defaults."""
+    options = {"--scale": (scale or "smoke", "smoke"), "--out": (results, Path("results"))}
+    said = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
+    return f"python -m bench run {sweep}{''.join(said)}"
 
 
 def one_tuning(table: pd.DataFrame, tunings: dict[str, str], tune: str) -> pd.DataFrame:
     """The rows of one way of tuning, of a figure's two."""
     label = list(tunings)[TUNINGS.index(tune)]
     return table[table["tuned_on"] == label].reset_index(drop=True)
+
+
+def picture(figure: ModuleType, runs: pd.DataFrame, tune: str) -> tuple[Figure, pd.DataFrame]:
+    """A figure and the numbers that it shows.
+
+    Raises:
+        InputError: where the runs at hand cannot make it.
+    """
+    table = figure.table(runs)
+    if tune != "both" and hasattr(figure, "TUNINGS"):
+        table = one_tuning(table, figure.TUNINGS, tune)
+    return figure.draw(table), table
 
 
 def judge_papers(names: list[str], results: Path, scale: str | None, out: Path | None) -> None:
@@ -100,19 +120,26 @@ def main(
                 raise missing
             print(f"{name} is left out: {missing}", file=sys.stderr)
             continue
-        table = figure.table(found[0])
-        if tune != "both" and hasattr(figure, "TUNINGS"):
-            table = one_tuning(table, figure.TUNINGS, tune)
+        try:
+            drawing, table = picture(figure, found[0], tune)
+        except InputError as error:
+            incomplete = InputError(f"{error} (`{command(results, found[1].name, figure.SWEEP)}`)")
+            if names:
+                raise incomplete from None
+            print(f"{name} is left out: {incomplete}", file=sys.stderr)
+            continue
         folder = out or found[1] / "figures"
         try:
-            print(style.save(figure.draw(table), table, folder, name)[0])
+            print(style.save(drawing, table, folder, name)[0])
             if hasattr(figure, "printed"):
                 tables.save(figure.printed(table), folder, name)
         except OSError as error:
             raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
         drawn += 1
     if not drawn:
-        raise InputError(f"nothing to draw in {results}: first run `python -m bench run all`, or choose --results")
+        raise InputError(
+            f"nothing to draw in {results}: first run `{command(results, scale, 'all')}`, or choose --results"
+        )
 
 
 def run() -> int:

@@ -5,7 +5,7 @@ failing; one that the runs at hand cannot decide is "not testable at this scale"
 """
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +20,9 @@ CLAIMS: dict[str, list[Claim]] = {
     "p2p": p2p_claims.CLAIMS,
 }
 # sweep -> its runs, to how far they are from the published points; of the papers whose curves are there in numbers.
-DEVIATIONS: dict[str, Callable[[Mapping[str, pd.DataFrame]], pd.DataFrame]] = {"p2p": p2p_deviations.deviations}
+DEVIATIONS: dict[str, Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame, list[str]]]] = {
+    "p2p": p2p_deviations.deviations
+}
 WIDTH = 100  # of the text
 
 
@@ -54,8 +56,8 @@ def as_text(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def deviations_as_text(table: pd.DataFrame) -> str:
-    """A line or two for each published curve, that fit a terminal and are Markdown."""
+def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
+    """A line or two for each published curve, and for what is left out, that fit a terminal and are Markdown."""
     lines = ["Largest deviation from the published points, curve by curve:", ""]
     for row in table.itertuples():
         variant = f" ({row.variant})" if row.variant else ""
@@ -63,6 +65,8 @@ def deviations_as_text(table: pd.DataFrame) -> str:
         said = f"{row.deviation:+.4f}{at}: {row.here:.4f}, published {row.published:.4f}"
         text = f"- {row.figure}, {row.series}{variant}, {row.y_name}: {said} ({row.points} points)"
         lines += textwrap.wrap(text, WIDTH, subsequent_indent="  ")
+    for text in left_out:
+        lines += textwrap.wrap(f"- {text}", WIDTH, subsequent_indent="  ")
     return "\n".join(lines)
 
 
@@ -70,7 +74,7 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
     """Print the claims of a paper with their verdicts, and write them to claims_<paper>.csv and .md.
 
     Where the paper's curves are there in numbers, so is how far from them the runs are, which also goes to
-    claims_<paper>_deviations.csv.
+    claims_<paper>_deviations.csv; a figure that the runs at hand cannot make is said to be left out.
 
     Args:
         paper: a key of CLAIMS.
@@ -84,9 +88,9 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
         rows.append((paper, claim.where, claim.text, *judge(claim, there), scale))
     table = pd.DataFrame(rows, columns=["paper", "where", "claim", "verdict", "evidence", "scale"])
     text = as_text(table)
-    apart = DEVIATIONS[paper](runs) if paper in DEVIATIONS else pd.DataFrame()
-    if len(apart):
-        text += "\n\n" + deviations_as_text(apart)
+    apart, left_out = DEVIATIONS[paper](runs) if paper in DEVIATIONS else (pd.DataFrame(), [])
+    if len(apart) or left_out:
+        text += "\n\n" + deviations_as_text(apart, left_out)
     print(text)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,7 @@ def at_end(runs: pd.DataFrame) -> pd.DataFrame:
     """
     runs = runs[runs["rounds"] == runs["num_rounds"]]
     if runs.empty:
-        raise InputError("no run has come to its last round: run the sweep")
+        raise InputError("no run has come to its last round: run the whole sweep, no --where")
     return runs
 
 
@@ -78,9 +78,7 @@ def errors(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
     parts = [runs[chosen(runs)].assign(series=name) for name, chosen in SERIES.items()]
     together = pd.concat(parts, ignore_index=True)
     if together.empty:
-        raise InputError(
-            f"no run with num_sampled = {num_sampled}: run `python -m bench run isrl_odd_even`, no --where"
-        )
+        raise InputError(f"no run with num_sampled = {num_sampled}: run the whole sweep, no --where")
     return by_trial(together, ["series", "calibration", "target_epsilon"], "test_error", "train_loss")
 
 

@@ -56,6 +56,7 @@ def draw(table: pd.DataFrame):
         one |= {"linewidth": width, "markersize": width + 4}
     for ax, y in zip(axes, p2p_private.METRICS, strict=True):
         p2p_style.draw(ax, table, look, {p2p_private.variant(p2p_private.EPSILON): {}}, y_name=y)
+        p2p_style.hold(ax, table[table["y_name"] == y])
         ax.set_xscale("log", base=2)
         ticks = sorted(table["x"].unique())
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -1,7 +1,7 @@
 """How far the runs here are from the points that Bellet et al. 2018 published, curve by curve."""
 
-import contextlib
 from collections.abc import Mapping
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -50,29 +50,38 @@ def largest(points: pd.DataFrame) -> pd.DataFrame:
     return farthest.join(counts, on=keys)
 
 
-def shown(name: str, runs: pd.DataFrame) -> pd.DataFrame:
-    """A figure's table, of which the curves that are meant to be the published ones."""
-    table = FIGURES[name].table(runs)
-    if FIGURES[name] in (p2p_fig2a, p2p_fig2b):
-        table = table[(table["origin"] == PUBLISHED) | p2p_private.as_published(table, None)]
-    return table
+def of_curves(figure: ModuleType, runs: pd.DataFrame) -> pd.DataFrame:
+    """The largest deviations of a figure's curves, of those that are meant to be the published ones."""
+    table = figure.table(runs)
+    return largest(compared(p2p_private.drawn(table) if figure in (p2p_fig2a, p2p_fig2b) else table))
 
 
-def deviations(runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def of_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """The deviations of the numbers of the table."""
+    table = p2p_table1.table(runs).dropna(subset="published")
+    said = {"x_name": "", "x": np.nan, "y_name": "test_rmse", "points": 1}
+    return table.rename(columns={"test_rmse": "here", "difference": "deviation"}).assign(**said)
+
+
+def deviations(runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
     """The largest deviation of each published curve, ours less theirs, and each number of the table.
 
-    A figure whose runs are not there is left out, and a curve that the runs have not.
+    A curve that the runs have not is left out.
 
     Args:
         runs: sweep -> its runs.
+
+    Returns:
+        The table, and a sentence for each figure that the runs at hand cannot make.
     """
-    frames = []
-    for name, figure in FIGURES.items():
-        if figure.SWEEP in runs:
-            with contextlib.suppress(InputError):
-                frames.append(largest(compared(shown(name, runs[figure.SWEEP]))).assign(figure=name))
-    if p2p_table1.SWEEP in runs:
-        table = p2p_table1.table(runs[p2p_table1.SWEEP]).dropna(subset="published")
-        said = {"figure": "p2p_table1", "x_name": "", "x": np.nan, "y_name": "test_rmse", "points": 1}
-        frames.append(table.rename(columns={"test_rmse": "here", "difference": "deviation"}).assign(**said))
-    return pd.concat(frames, ignore_index=True)[COLUMNS] if frames else pd.DataFrame(columns=COLUMNS)
+    frames, left_out = [], []
+    for name, figure in (FIGURES | {"p2p_table1": p2p_table1}).items():
+        try:
+            if figure.SWEEP not in runs:
+                raise InputError(f"no results of {figure.SWEEP}")
+            there = runs[figure.SWEEP]
+            found = of_table(there) if figure is p2p_table1 else of_curves(figure, there)
+            frames.append(found.assign(figure=name))
+        except InputError as why:
+            left_out.append(f"{name} is left out: {why}")
+    return pd.concat(frames, ignore_index=True)[COLUMNS] if frames else pd.DataFrame(columns=COLUMNS), left_out

@@ -74,6 +74,6 @@ def draw(table: pd.DataFrame):
         table,
         f"ADMM has the penalty that ends with the lowest objective, chosen in its favour: {said}. It takes 10 gradient "
         "steps an iteration and sends 8 vectors; an update of CD sends one to each neighbour.",
-        "No privacy. " + p2p_runs.PUBLISHED_NOTE,
+        "No privacy. " + p2p_runs.published_note(table),
     )
     return figure

@@ -30,6 +30,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """One panel."""
+    table = p2p_style.within(table)
     figure, ax = plt.subplots(figsize=(8.5, 5.2))
     look = p2p_style.looks([NON_PRIVATE, *p2p_style.budgets(table)[::-1], LOCAL])
     p2p_style.draw(ax, table, look, VARIANTS)
@@ -52,6 +53,6 @@ def draw(table: pd.DataFrame):
         p2p_runs.privacy_note(table) + " Local models send nothing. Budgets count the warm start.",
         p2p_runs.tuned_note(table),
         p2p_runs.true_note(table),
-        p2p_runs.PUBLISHED_NOTE,
+        p2p_runs.published_note(table),
     )
     return figure

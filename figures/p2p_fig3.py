@@ -60,6 +60,6 @@ def draw(table: pd.DataFrame):
         table,
         p2p_runs.privacy_note(table) + " Settings are those of Figure 2c.",
         p2p_runs.true_note(table),
-        p2p_runs.PUBLISHED_NOTE,
+        p2p_runs.published_note(table),
     )
     return figure

@@ -19,9 +19,7 @@ def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
     tested = p2p_runs.part(runs, instances="test")
     perturbed = p2p_runs.final(p2p_runs.part(tested, algorithm="local DP"))
     perturbed = perturbed.assign(series=perturbed["target_epsilon"].map(p2p_runs.epsilon_name), variant="perturbed")
-    local = p2p_runs.final(tested[tested["algorithm"] == "local"])
-    local = local.assign(series=LOCAL, variant=local["solver"].map({"newton": EXACT, "descent": DESCENT}))
-    return pd.concat([perturbed, local], ignore_index=True)
+    return pd.concat([perturbed, *p2p_runs.local_rows(tested)], ignore_index=True)
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -35,6 +33,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """One panel."""
+    table = p2p_style.within(table)
     figure, ax = plt.subplots(figsize=(8.5, 5.2))
     look = p2p_style.looks([*p2p_style.budgets(table)[::-1], LOCAL])
     p2p_style.draw(ax, table, look, VARIANTS)
@@ -54,6 +53,6 @@ def draw(table: pd.DataFrame):
         f"Privacy: one {unit['privacy_unit'].iloc[0]} of one input of one agent ({unit['neighbors'].iloc[0]}), against "
         "everybody. A whole input of p coordinates costs p times that, and labels stay as they are: for a data point "
         f"with its label epsilon is {unit['epsilon_true'].max():g}.",
-        p2p_runs.PUBLISHED_NOTE,
+        p2p_runs.published_note(table),
     )
     return figure

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from bench.errors import InputError
 from figures import p2p_runs, p2p_style, style
 from figures.published import published
 
@@ -43,9 +44,22 @@ def as_published(table: pd.DataFrame, epsilon: float | None = EPSILON) -> pd.Ser
     return (table[list(wanted)] == pd.Series(wanted)).all(axis=1)
 
 
+def drawn(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the paper's calibration and split of the budget, and the published ones.
+
+    Raises:
+        InputError: where the runs have no such.
+    """
+    chosen = as_published(table, None)
+    if not chosen.any():
+        said = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
+        raise InputError(f"no run of p2p_private with {said}: run the whole sweep, no --where")
+    return table[(table["origin"] != p2p_runs.HERE) | chosen]
+
+
 def draw(table: pd.DataFrame, title: str):
     """Objective and accuracy against iterations: published calibration, equal split of the budget."""
-    shown = table[(table["origin"] != p2p_runs.HERE) | as_published(table, None)]
+    shown = drawn(table)
     epsilons = sorted(p2p_runs.here(shown)["target_epsilon"].unique())
     variants = dict(zip(map(variant, epsilons), ({}, p2p_style.SECOND), strict=False))
     figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.6), sharex=True)
@@ -66,6 +80,6 @@ def draw(table: pd.DataFrame, title: str):
         p2p_runs.privacy_note(table)
         + f" Each agent updates T/n times; epsilon spent in all, as the paper counts: {spent}.",
         p2p_runs.true_note(shown),
-        p2p_runs.PUBLISHED_NOTE + " The CSV has the other calibrations and splits of the budget as well.",
+        p2p_runs.published_note(table) + " The CSV has the other calibrations and splits of the budget as well.",
     )
     return figure

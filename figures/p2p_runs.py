@@ -4,6 +4,7 @@ Tables are long: "series" is the legend, "x_name" and "x" the axis, "y_name" and
 interval, and "origin" tells the runs here from the points that the paper published.
 """
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,11 +16,21 @@ from figures.published import HERE, published
 
 LOCAL, NON_PRIVATE = "local", "non-private"
 EXACT, DESCENT = "exact minimisers", "short descent"  # of the local objectives, where the paper names no solver
+SOLVERS = {EXACT: "newton", DESCENT: "descent"}
 PAPER_MU, AS_PAPER = 0.04, "mu as in the paper"  # and the variant that has it although tuning chose another
 PUBLISHED, CLIPPED, GAUSSIAN = "published", "clipped", "gaussian"  # calibrations of the noise
 EPSILONS = ["epsilon", "epsilon_tight", "epsilon_true"]
 PRIVACY = ["privacy_unit", "neighbors", "delta"]
+ONE_RELEASE, ONCE = "one release", "one release, smoothed"  # the algorithm, and the variant that shows it
 SETTINGS = ["num_updates", "clip_norm", "mu"]  # what is tuned for a budget, the fewest updates first
+
+
+def matching(runs: pd.DataFrame, **values) -> np.ndarray:
+    """Which runs have these values, a list for one of several; none of a column that only other runs have."""
+    columns = {name: runs[name] if name in runs else pd.Series(np.nan, runs.index) for name in values}
+    return np.logical_and.reduce(
+        [columns[name].isin(value if isinstance(value, list) else [value]) for name, value in values.items()]
+    )
 
 
 def part(runs: pd.DataFrame, **values) -> pd.DataFrame:
@@ -28,13 +39,11 @@ def part(runs: pd.DataFrame, **values) -> pd.DataFrame:
     Raises:
         InputError: where there are none.
     """
-    chosen = np.logical_and.reduce(
-        [runs[name].isin(value if isinstance(value, list) else [value]) for name, value in values.items()]
-    )
+    chosen = matching(runs, **values)
     if not chosen.any():
         said = ", ".join(f"{name} = {value}" for name, value in values.items())
         sweep = " ".join(runs["sweep"].unique())
-        raise InputError(f"no run of {sweep} with {said}: run `python -m bench run {sweep}`, no --where")
+        raise InputError(f"no run of {sweep} with {said}: run the whole sweep, no --where")
     return runs[chosen]
 
 
@@ -53,7 +62,8 @@ def curves(rows: pd.DataFrame, *, by: Sequence[str], x: str, y: str, carry: Sequ
     """
     keys = [*by, x]
     table = select.interval(rows, by=keys, value=y)
-    largest = rows.groupby(keys, observed=True)[list(carry)].max().reset_index()
+    carried = rows.reindex(columns=[*keys, *carry])  # which only runs that are not there may have
+    largest = carried.groupby(keys, observed=True)[list(carry)].max().reset_index()
     table = table.merge(largest, on=keys)
     return table.rename(columns={x: "x", y: "y"}).assign(x_name=x, y_name=y)
 
@@ -87,6 +97,11 @@ def epsilon_name(budget: float) -> str:
     return f"epsilon {budget:g}"
 
 
+def budget_of(name: str) -> float:
+    """The budget of a series that `epsilon_name` names."""
+    return float(name.removeprefix("epsilon "))
+
+
 def privacy_note(table: pd.DataFrame) -> str:
     """What is protected, against whom, under which neighbouring relation."""
     facts = here(table).iloc[0]
@@ -108,7 +123,10 @@ def true_note(table: pd.DataFrame) -> str:
     )
 
 
-PUBLISHED_NOTE = "Grey: the published curves, read off the paper's vector graphics."
+def published_note(table: pd.DataFrame) -> str:
+    """Where the published curves are from; nothing where none is there."""
+    there = (table["origin"] == PUBLISHED).any()
+    return "Grey: the published curves, read off the paper's vector graphics." if there else ""
 
 
 # ---- What was tuned, on other problem instances ----
@@ -122,65 +140,82 @@ def tuned_mu(runs: pd.DataFrame) -> float:
     others = final(part(runs, algorithm="CD", instances="validation"))
     best = select.choose(others, by=["algorithm"], over="mu", on="test_accuracy", best="max")["mu"]
     if best.empty:
-        raise InputError("no finite accuracy without privacy on the instances to tune on: run the sweep, no --where")
+        raise InputError("no finite accuracy without privacy on instances to tune on: run the whole sweep, no --where")
     return float(best.iloc[0])
 
 
-def tuned_private(runs: pd.DataFrame, calibration: str, mu: float | None = None) -> pd.DataFrame:
-    """Final rows of private coordinate descent, its settings chosen by budget and number of features.
+def tuned_private(
+    runs: pd.DataFrame, calibration: str, mu: float | None = None, algorithm: str = "private CD"
+) -> pd.DataFrame:
+    """Final rows of private runs, their settings chosen by budget and number of features.
 
     Args:
         runs: of the sweep over numbers of features.
         calibration: of the noise.
         mu: keep to this one; None chooses mu as well.
+        algorithm: coordinate descent, or the one release, which no updates follow.
     """
-    rows = part(runs, algorithm="private CD", calibration=calibration, **({} if mu is None else {"mu": mu}))
+    rows = part(runs, algorithm=algorithm, calibration=calibration, **({} if mu is None else {"mu": mu}))
+    if algorithm == ONE_RELEASE:
+        rows = rows.assign(num_updates=0.0)
     tested, others = (final(part(rows, instances=kind)) for kind in ("test", "validation"))
     by = ["num_features", "budget"]
     return select.tuned_elsewhere(tested, others, by=by, over=SETTINGS, on="test_accuracy", best="max")
 
 
-def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -> pd.DataFrame:
-    """The final rows that are shown, with "series", "calibration", and "variant" of local models.
+def local_rows(runs: pd.DataFrame) -> list[pd.DataFrame]:
+    """Final rows of local models by each solver that is there, with "series" and "variant"."""
+    rows = {name: runs[matching(runs, algorithm="local", solver=SOLVERS[name], instances="test")] for name in SOLVERS}
+    return [final(local).assign(series=LOCAL, variant=name) for name, local in rows.items() if len(local)]
 
-    The published calibration has the mu of the run without privacy, as in the paper.
+
+def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -> pd.DataFrame:
+    """The final rows that are shown, with "series", "calibration", and "variant" of local models and of one release.
+
+    The published calibration has the mu of the run without privacy, as in the paper; with the others mu is tuned too.
     """
     mu = tuned_mu(runs)
-    frames = []
-    for variant, solver in ((EXACT, "newton"), (DESCENT, "descent")):
-        rows = runs[(runs["algorithm"] == "local") & (runs["solver"] == solver) & (runs["instances"] == "test")]
-        frames.append(final(rows).assign(series=LOCAL, variant=variant, calibration="none"))
-    free = final(part(runs, algorithm="CD", instances="test", mu=mu))
-    frames.append(free.assign(series=NON_PRIVATE, variant="", calibration="none"))
+    free = final(part(runs, algorithm="CD", instances="test", mu=mu)).assign(series=NON_PRIVATE, variant="")
+    frames = [rows.assign(calibration="none") for rows in (*local_rows(runs), free)]
     for calibration in calibrations:
-        if calibration in set(runs["calibration"]):
-            private = tuned_private(runs, calibration, mu if calibration == PUBLISHED else None)
-            frames.append(private.assign(series=private["budget"].map(epsilon_name), variant=""))
-    return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+        for algorithm, variant in (("private CD", ""), (ONE_RELEASE, ONCE)):
+            if matching(runs, algorithm=algorithm, calibration=calibration).any():
+                private = tuned_private(runs, calibration, mu if calibration == PUBLISHED else None, algorithm)
+                frames.append(private.assign(series=private["budget"].map(epsilon_name), variant=variant))
+    return pd.concat(frames, ignore_index=True)
 
 
 def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows as of `tuned_runs`, but at the mu that the paper tuned; nothing where it is not there, or chosen."""
     if tuned_mu(runs) == PAPER_MU or PAPER_MU not in set(runs["mu"]):
         return runs.iloc[:0]
-    free = final(part(runs, algorithm="CD", instances="test", mu=PAPER_MU)).assign(
-        series=NON_PRIVATE, calibration="none"
-    )
-    private = tuned_private(runs, PUBLISHED, PAPER_MU)
-    private = private.assign(series=private["budget"].map(epsilon_name))
-    return pd.concat([free, private], ignore_index=True).assign(variant=AS_PAPER)
+    free = final(part(runs, algorithm="CD", instances="test", mu=PAPER_MU))
+    frames = [free.assign(series=NON_PRIVATE, calibration="none")]
+    if matching(runs, algorithm="private CD", calibration=PUBLISHED).any():
+        private = tuned_private(runs, PUBLISHED, PAPER_MU)
+        frames.append(private.assign(series=private["budget"].map(epsilon_name)))
+    return pd.concat(frames, ignore_index=True).assign(variant=AS_PAPER)
 
 
 def tuned_note(table: pd.DataFrame, calibration: str = PUBLISHED) -> str:
     """The settings chosen, in words."""
-    table = table[table["variant"] != AS_PAPER]
-    rows = here(table, calibration=calibration).drop_duplicates(["series", "x"]).sort_values("x")
-    mus = ", ".join(f"{mu:g}" for mu in sorted(here(table, series=NON_PRIVATE)["mu"].unique()))
-    updates = "; ".join(
-        f"{name.replace('epsilon', 'ε')}: {' '.join(f'{value:g}' for value in group['num_updates'])}"
-        for name, group in rows.groupby("series", sort=False)
-    )
-    return f"Tuned on other problem instances: mu = {mus}; updates an agent, by p, at {updates}."
+    rows = here(table[table["variant"] != AS_PAPER])
+    mus = ", ".join(f"{mu:g}" for mu in sorted(rows.loc[rows["series"] == NON_PRIVATE, "mu"].unique()))
+    lines = sorted(here(rows, calibration=calibration).groupby("series"), key=lambda pair: -budget_of(pair[0]))
+    updates = "; ".join(f"{name.replace('epsilon', 'ε')}: {by_features(line)}" for name, line in lines)
+    said = f"; updates an agent at {updates}" if updates else ""
+    return f"Tuned on other problem instances: mu = {mus}{said}."
+
+
+def by_features(line: pd.DataFrame) -> str:
+    """The updates of an agent by number of features, in words: "4 to p = 25, then 2"."""
+    line = line.sort_values("x")
+    pairs = itertools.groupby(zip(line["num_updates"], line["x"], strict=True), key=lambda pair: pair[0])
+    spans = [(f"{updates:g}", [p for _, p in group]) for updates, group in pairs]
+    if len(spans) == 1:
+        return f"{spans[0][0]} at every p"
+    said = [f"{updates} {'to' if len(ps) > 1 else 'at'} p = {ps[-1]:g}" for updates, ps in spans[:-1]]
+    return f"{', '.join(said)}, then {spans[-1][0]}"
 
 
 # ---- Vectors sent ----

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from figures import style
-from figures.p2p_runs import LOCAL, NON_PRIVATE, here
+from figures.p2p_runs import LOCAL, NON_PRIVATE, budget_of, here
 from figures.published import PUBLISHED
 
 MARKERS = "osD^vP"
@@ -45,7 +45,20 @@ def looks(series: Iterable[str]) -> dict[str, dict]:
 def budgets(table: pd.DataFrame) -> list[str]:
     """The series of private runs, the smallest epsilon first."""
     names = here(table)["series"].unique()
-    return sorted((name for name in names if name.startswith("epsilon ")), key=lambda name: float(name.split()[1]))
+    return sorted((name for name in names if name.startswith("epsilon ")), key=budget_of)
+
+
+def within(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without published points beyond the x of ours, as where a sweep has some numbers of features."""
+    ours = here(table)["x"]
+    return table[table["x"].between(ours.min(), ours.max())]
+
+
+def hold(ax: Axes, table: pd.DataFrame) -> None:
+    """Stretch the axes to hold the intervals as well, which `style.curve` does not."""
+    for end in ("low", "high"):
+        ax.update_datalim(table.loc[np.isfinite(table[end]), ["x", end]].to_numpy())
+    ax.autoscale_view()
 
 
 def behind(ax: Axes, table: pd.DataFrame, **values) -> None:

@@ -25,10 +25,7 @@ def shown(runs: pd.DataFrame) -> pd.DataFrame:
     """
     ours = runs[(runs["algorithm"] == "PPSGD") & (runs["clip_norm"] == CLIP_NORM)]
     if ours.empty:
-        name = " ".join(runs["sweep"].unique())
-        raise InputError(
-            f"no run of PPSGD with clip_norm = {CLIP_NORM:g}: run `python -m bench run {name}`, no --where"
-        )
+        raise InputError(f"no run of PPSGD with clip_norm = {CLIP_NORM:g}: run the whole sweep, no --where")
     local = ours[ours["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
     once = local.drop_duplicates([*REPETITION, "task", "step_size", "rounds"]).assign(noise_multiplier=0.0)
     return pd.concat([ours[ours["personalization"] > LOCAL], once], ignore_index=True)
@@ -45,7 +42,7 @@ def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
     shared = runs[(runs["personalization"] > LOCAL) & runs["noise_multiplier"].isin(sigmas)]
     out = pd.concat([shared, *(local.assign(noise_multiplier=sigma) for sigma in sigmas)], ignore_index=True)
     if out.empty:
-        raise InputError("no run of the curves and noise levels shown: run the sweep without --where")
+        raise InputError("no run of the curves and noise levels shown: run the whole sweep, no --where")
     return out
 
 

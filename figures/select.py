@@ -1,5 +1,6 @@
 """From runs to the numbers of a figure: tuning, and intervals over repetitions."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -143,4 +144,10 @@ def tuned_curves(
 
 def where_from(runs: pd.DataFrame) -> dict[str, str]:
     """What must stand beside the numbers of a figure: the data's source and task, the scale, the code's commit."""
-    return {name: ", ".join(sorted(map(str, runs[name].unique()))) for name in ("source", "task", "scale", "commit")}
+    names = ("source", "task", "scale", "commit")
+    return {name: ", ".join(sorted(map(str, runs[name].unique()), key=_natural)) for name in names}
+
+
+def _natural(name: str) -> tuple[str, str]:
+    """What names sort by as a reader expects: "linear_p2p_5" before "linear_p2p_10"."""
+    return re.sub(r"\d+", lambda number: number[0].zfill(12), name), name

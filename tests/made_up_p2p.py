@@ -137,6 +137,7 @@ def by_size(value: float, gain: float) -> dict[str, float]:
 
 BEST_UPDATES = {1.0: 8.0, 0.5: 2.0, 0.1: 1.0}
 BEST_MU = 0.04
+ONCE_NOISE = (("clipped", 1.0), ("clipped", 10.0), ("gaussian", 1.0))
 
 
 def dimension_runs(features=FEATURES) -> pd.DataFrame:
@@ -187,6 +188,24 @@ def dimension_runs(features=FEATURES) -> pd.DataFrame:
                     epsilon_tight=0.9 * budget,
                     epsilon_true=0.9 * budget,
                 )
+        for target, mu, (calibration, clip) in product(TARGETS, (0.02, BEST_MU), ONCE_NOISE):
+            budget = target + 0.05  # a sum, which is not always the nearest number to the one written
+            worse = 0.01 * (mu != BEST_MU) + 0.002 * (clip == 10)
+            add(
+                "one release",
+                p,
+                instances,
+                lines[f"epsilon {budget:g}", p] + 0.001 - worse,
+                0.1,
+                mu=mu,
+                calibration=calibration,
+                clip_norm=clip,
+                lipschitz=clip,
+                budget=budget,
+                epsilon=budget,
+                epsilon_tight=0.8 * budget,
+                epsilon_true=0.8 * budget,
+            )
     for p in features:
         for solver, worse in (("newton", 0.0), ("descent", 0.004)):
             add("local", p, "test", lines["local", p] - worse, 0.0, solver=solver, mu=BEST_MU, epsilon=0.0)
@@ -194,8 +213,8 @@ def dimension_runs(features=FEATURES) -> pd.DataFrame:
             value = perturbed[f"epsilon {target:g}", p]
             words = {"privacy_unit": "coordinate", "target_epsilon": target, "epsilon": target}
             add("local DP", p, "test", value, 0.0, mu=BEST_MU, **words)
-    settings = ["task", "instances", "mu", "num_updates", "calibration", "clip_norm", "target_epsilon", "solver"]
-    runs = _sweep("p2p_dimensions", rows, settings)
+    settings = ["task", "instances", "mu", "num_updates", "calibration", "clip_norm", "solver"]
+    runs = _sweep("p2p_dimensions", rows, [*settings, "budget", "target_epsilon"])
     silent = runs["algorithm"] == "local"
     runs.loc[silent, ["epsilon_tight", "epsilon_true"]] = 0.0
     runs["epsilon_true"] = runs["epsilon_true"].fillna(INF)
@@ -250,9 +269,27 @@ def movielens_runs() -> pd.DataFrame:
                 epsilon_tight=0.9 * budget,
                 epsilon_true=0.9 * budget,
             )
+        for budget, step, (mechanism, clip) in product(
+            TARGETS, (0.3, 1.0), (("laplace", 10.0), ("laplace", 5.0), ("gaussian", 10.0))
+        ):
+            add(
+                "one release",
+                instances,
+                printed[f"epsilon {budget:g}"] - 0.001 + 0.002 * (step == 1) + 0.0005 * (clip == 10),
+                mu=0.04,
+                start="solution",
+                step_size=step,
+                mechanism=mechanism,
+                calibration="clipped" if mechanism == "laplace" else "gaussian",
+                clip_norm=clip,
+                budget=budget,
+                epsilon=budget,
+                epsilon_tight=0.8 * budget,
+                epsilon_true=0.8 * budget,
+            )
     add("local", "test", printed["local"], mu=0.04, solver="newton", epsilon=0.0, epsilon_tight=0.0, epsilon_true=0.0)
-    runs = _sweep("p2p_movielens", rows, ["instances", "start", "num_updates", "mechanism", "clip_norm", "budget"])
-    return runs
+    settings = ["instances", "start", "num_updates", "step_size", "mechanism", "clip_norm", "budget"]
+    return _sweep("p2p_movielens", rows, settings)
 
 
 MAKE = {
