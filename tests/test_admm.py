@@ -1,5 +1,7 @@
 """Gossip ADMM: a plain implementation with all its variables, the minimiser of Q, and what it sends."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,7 +23,7 @@ from tiny_peers import (
 )
 
 from bench.algorithms import peers
-from bench.algorithms.admm import METHOD
+from bench.algorithms.admm import METHOD, admm
 from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 from bench.reference import p2p as reference
@@ -161,3 +163,15 @@ def test_jax_is_told_nothing_of_the_edges_that_are_not_there():
     empty = jnp.asarray(task.graph.weights) == 0
     for name in ("own_a", "other_a"):
         np.testing.assert_array_equal(getattr(played.last.variables, name)[np.asarray(empty)], 0)
+
+
+def test_no_tick_copies_all_that_the_agents_keep():
+    """Arrays of [client, slot, feature] are changed in place, else a tick costs what all agents' data do."""
+    task = logistic_peers()
+    algorithm = admm(task, mu=0.3, penalty=0.2, start="zero", num_ticks=5)
+    state = algorithm.init(jax.random.key(0))
+    compiled = jax.jit(algorithm.round, donate_argnums=1).lower(jax.random.key(1), state).compile()
+    shape = ",".join(map(str, state.variables.copy.shape))
+    body = compiled.as_text()
+    assert f"f32[{shape}]" in body
+    assert not re.search(rf"= f32\[{shape}\]\S* copy\(", body)

@@ -73,7 +73,9 @@ def test_rounding_does_not_make_a_graph_directed():
 
 
 @pytest.mark.parametrize("slots", [0, 15])
-def test_sums_over_neighbours_are_products_with_the_matrix(slots):
+@pytest.mark.parametrize("largest", [1024, 0], ids=["by a product", "by edges"])
+def test_sums_over_neighbours_are_products_with_the_matrix(slots, largest, monkeypatch):
+    monkeypatch.setattr(kernel, "DENSE", largest)
     weights = connected(3)
     graph = from_weights(weights, slots=slots)
     models = np.random.default_rng(4).standard_normal((12, 3)).astype(np.float32)

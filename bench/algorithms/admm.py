@@ -123,15 +123,17 @@ def admm(
             return jnp.stack([peers.row(peers.row(leaf, end), slot) for end, slot in zip(pair, slots, strict=True)])
 
         facts = of_pair((everybody, graph.weights, real, pull, lengths))
-        model, copy = jax.vmap(lowered)(*facts, *of_pair((at.model, at.own_sum, at.copy, at.other)))
+        primal = of_pair((at.model, at.own_sum, at.copy, at.other))
         own, own_a, other_a = of_edge(at.own), of_edge(at.own_a), of_edge(at.other_a)
+        model, copy = jax.vmap(lowered)(*facts, *primal)
         other_model = jnp.stack([peers.row(copy[end], slots[end]) for end in range(2)])
         # Z of an end's own model: the mean of what the two ends hold of it, multipliers included.
         own_z = 0.5 * ((own_a + other_a[::-1]) / penalty + model + other_model[::-1])
         other_z = own_z[::-1]
         own_a = own_a + penalty * (model - own_z)
         other_a = other_a + penalty * (other_model - other_z)
-        new_own = own_a - penalty * own_z
+        # What is written depends on what was read; else XLA copies all of `own` in every tick.
+        change = own_a - penalty * own_z - own
 
         def put(leaf, rows):
             for end in range(2):
@@ -145,9 +147,9 @@ def admm(
 
         moved = Ends(
             model=put(at.model, model),
-            own_sum=put(at.own_sum, of_pair(at.own_sum) + new_own - own),
+            own_sum=put(at.own_sum, primal[1] + change),
             copy=put(at.copy, copy),
-            own=put_slot(at.own, new_own),
+            own=put_slot(at.own, own + change),
             other=put_slot(at.other, other_a - penalty * other_z),
             own_a=put_slot(at.own_a, own_a),
             other_a=put_slot(at.other_a, other_a),

@@ -52,7 +52,7 @@ def p2p_descent() -> list[Measurement]:
     """Private coordinate descent, 100 agents, 100 features: 256 budgets and weights in one program."""
     task = linear_p2p(0)
     points = grid(mu=[0.02, 0.04, 0.08, 0.16], noise_multiplier=np.linspace(0.1, 10, 64), num_ticks=TICKS)
-    timed = _time(ALGORITHMS["coordinate_descent"], task, points, 4)
+    timed = _time(ALGORITHMS["coordinate_descent"], task, points, 20)
     inputs, labels, weights = _as_lists(task)
     rng, smoothness = np.random.default_rng(0), np.asarray(task.smoothness, float)
 
@@ -67,7 +67,7 @@ def p2p_admm() -> list[Measurement]:
     """Gossip ADMM, 100 agents, 100 features, ten gradient steps: 32 penalties in one program."""
     task = linear_p2p(0)
     points = grid(mu=0.04, penalty=np.geomspace(0.001, 1, 32), start="zero", num_ticks=TICKS)
-    timed = _time(ALGORITHMS["admm"], task, points, 1)
+    timed = _time(ALGORITHMS["admm"], task, points, 4)
     inputs, labels, weights = _as_lists(task)
     rng, smoothness = np.random.default_rng(0), np.asarray(task.smoothness, float)
     few = 100
