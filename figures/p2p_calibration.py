@@ -65,20 +65,21 @@ def draw(table: pd.DataFrame):
     axes[1, 0].set_ylabel(r"$\varepsilon$ that is spent")
     style.percent(axes[0, 0].yaxis)
     style.plain_log_ticks(axes[1, 0].yaxis)
+    with_once = (table["variant"] == ONCE).any()
     style.head(
         figure,
         "Noise as published and noise of the right size (Bellet et al. 2018, the setting of Fig. 2c; not in the paper)",
         p2p_style.handles({name: STYLES[name] for name in style.present(table, "calibration", STYLES)}, CALIBRATIONS),
-        p2p_style.variant_handles({ONCE: VARIANTS[ONCE] | {"marker": "o"}} if (table["variant"] == ONCE).any() else {})
+        p2p_style.variant_handles({ONCE: VARIANTS[ONCE] | {"marker": "o"}} if with_once else {})
         + p2p_style.handles({other: p2p_style.LOOKS[other] for other in beside}, {LOCAL: f"local: {EXACT}"})
         + p2p_style.handles({"": {"color": "#333333", "linestyle": ":"}}, {"": r"$\varepsilon$ aimed at"}),
     )
     clipped = table[table["calibration"].isin([CLIPPED, GAUSSIAN])]
-    norms = " and ".join(f"{norm:g}" for norm in sorted(clipped["clip_norm"].unique()))
+    norms = ", ".join(f"{norm:g}" for norm in sorted(clipped["clip_norm"].unique()))
     style.footer(
         figure,
         table,
-        p2p_runs.privacy_note(table) + " Budgets count the warm start.",
+        p2p_runs.privacy_note(table) + f" Budgets count the warm start{'; one release has all of it' * with_once}.",
         f"Updates an agent, clipping norm (chosen: {norms}) and mu are tuned for each point on other problem "
         "instances, but the published noise keeps the mu of the run without privacy, as in the paper; the settings "
         "are in the CSV.",

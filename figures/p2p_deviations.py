@@ -81,6 +81,8 @@ def deviations(runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str
                 raise InputError(f"no results of {figure.SWEEP}")
             there = runs[figure.SWEEP]
             found = of_table(there) if figure is p2p_table1 else of_curves(figure, there)
+            if found.empty:
+                raise InputError(f"these runs of {figure.SWEEP} have none of the published points")
             frames.append(found.assign(figure=name))
         except InputError as why:
             left_out.append(f"{name} is left out: {why}")

@@ -213,7 +213,7 @@ def by_features(line: pd.DataFrame) -> str:
     pairs = itertools.groupby(zip(line["num_updates"], line["x"], strict=True), key=lambda pair: pair[0])
     spans = [(f"{updates:g}", [p for _, p in group]) for updates, group in pairs]
     if len(spans) == 1:
-        return f"{spans[0][0]} at every p"
+        return f"always {spans[0][0]}"
     said = [f"{updates} {'to' if len(ps) > 1 else 'at'} p = {ps[-1]:g}" for updates, ps in spans[:-1]]
     return f"{', '.join(said)}, then {spans[-1][0]}"
 

@@ -117,9 +117,10 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         p2p_runs.privacy_note(table),
-        "Updates of an agent, and clipping norm C where it is tuned, are chosen on a split of the training ratings. "
-        "The features of films are computed from all training ratings and are outside the privacy analysis, as in the "
-        "paper, which does not say where private runs start.",
+        "Updates of an agent, clipping norm C where it is tuned, and the share and the step of a warm start are chosen "
+        "on a split of the training ratings; one release is a warm start that has the whole budget. The features of "
+        "films are computed from all training ratings and are outside the privacy analysis, as in the paper, which "
+        "does not say where private runs start.",
         bands="brackets",
     )
     return figure

@@ -387,6 +387,13 @@ def test_deviations_of_what_is_there_only():
     assert "no run of p2p_movielens with algorithm = CD" in said["p2p_table1"]
 
 
+def test_a_figure_without_any_published_point_is_said():
+    runs = RUNS["p2p_dimensions"]
+    table, left_out = p2p_deviations.deviations({"p2p_dimensions": runs[runs["num_features"] == 50]})
+    assert set(table["figure"]) == {"p2p_fig2c", "p2p_fig4"}
+    assert "p2p_fig3 is left out: these runs of p2p_dimensions have none of the published points" in left_out
+
+
 def only(sweep: str, *algorithms: str) -> pd.DataFrame:
     """The runs of some algorithms as they are read where there are no others: with their columns alone."""
     runs = RUNS[sweep]

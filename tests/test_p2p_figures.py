@@ -339,7 +339,7 @@ def test_intervals_stretch_the_axes_where_they_are_the_point(no_layout):
     [
         ([4, 4, 2], "4 to p = 5, then 2"),
         ([4, 2, 1], "4 at p = 2, 2 at p = 5, then 1"),
-        ([1, 1, 1], "1 at every p"),
+        ([1, 1, 1], "always 1"),
         ([4, 1, 4], "4 at p = 2, 1 at p = 5, then 4"),
     ],
 )
@@ -350,7 +350,7 @@ def test_updates_by_number_of_features_in_words(updates, said):
 
 def test_the_footer_names_the_largest_budget_first_and_tasks_in_their_order(no_layout):
     text = words(p2p_fig2c.draw(p2p_fig2c.table(RUNS["p2p_dimensions"])))
-    assert "updates an agent at ε 1.05: 8 at every p; ε 0.55: 2 at every p; ε 0.15: 1 at every p." in text
+    assert "updates an agent at ε 1.05: always 8; ε 0.55: always 2; ε 0.15: always 1." in text
     assert "linear_p2p_2, linear_p2p_5, linear_p2p_10, linear_p2p_25, linear_p2p_50, linear_p2p_75, linear_p" in text
 
 
