@@ -173,7 +173,7 @@ ARGS = dict(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"num_phases": 5}, "num_phases is 5: 16 records a silo allow 1 to log2 n = 4"),
+        ({"num_phases": 5}, "num_phases is 5, but halving 16 records a silo gives at most 4: take 1 to 4"),
         ({"num_phases": 0}, "num_phases is 0"),
         ({"sampler": "fixed", "batch_size": 17}, "batch_size is 17, but the last phase has 16 records"),
         ({"sampler": "poisson", "batch_size": 5, "num_phases": 2, "share": 0.5}, "the last phase has 4 records"),

@@ -9,6 +9,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.silos import total_rounds
 from bench.data import odd_even, quadratic
+from bench.errors import InputError, unknown_name
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import REPLACE, full_gaussian
 from bench.sweeps.spec import Entry, Sweep, grid, thin
@@ -30,7 +31,15 @@ def _exact(epsilon: float, delta: float) -> float:
 
 
 def noise(epsilon: float, calibration: str, uses: int, delta: float = DELTA) -> float:
-    """sigma for records that are used in so many rounds; sigma grows as sqrt(uses) by both calibrations."""
+    """sigma for records that are used in so many rounds; sigma grows as sqrt(uses) by both calibrations.
+
+    Raises:
+        InputError: for another calibration.
+    """
+    if calibration not in (PUBLISHED, EXACT, SILENT):
+        raise unknown_name("calibration", calibration, (PUBLISHED, EXACT, SILENT))
+    if calibration == SILENT and not math.isinf(epsilon):
+        raise InputError(f"epsilon is {epsilon:g} with calibration {SILENT!r}: take {PUBLISHED!r} or {EXACT!r}")
     if math.isinf(epsilon):
         return 0.0
     if calibration == PUBLISHED:
