@@ -108,9 +108,12 @@ def isrl_odd_even(scale: str) -> Sweep:
     return {"paper": paper, "laptop": paper, "smoke": smoke}[scale]
 
 
-SMOOTHED_ROUNDS, SUBGRADIENT_ROUNDS = [5, 10, 20, 50], [10, 20, 50, 100]  # subgradients are slow, and cheap
+SMOOTHED_ROUNDS, SUBGRADIENT_ROUNDS = [5, 10, 20, 50], [10, 20, 50, 100, 200, 400]  # subgradients are slow, and cheap
 SMOOTHED_STEPS = [*STEPS[2::2], 1580.0]
-RADII, SMOOTHNESSES = [0.3, 3.0], [5.0, 50.0]  # around the theorems' values for w* some 40 from 0, see the tests
+RADII, SMOOTHNESSES = (
+    [0.03, 0.3, 3.0],
+    [5.0, 50.0, 500.0],
+)  # around the theorems' values for w* some 40 from 0, see the tests
 
 
 def isrl_nonsmooth(scale: str) -> Sweep:
@@ -154,8 +157,8 @@ def isrl_nonsmooth(scale: str) -> Sweep:
             "phase_rounds": [10],
             "regularization": [1e-4],
             "step_size": STEPS[6::4],
-            "smoothing_radius": RADII[:1],
-            "moreau_smoothness": SMOOTHNESSES[:1],
+            "smoothing_radius": RADII[1:2],
+            "moreau_smoothness": SMOOTHNESSES[1:2],
         },
         trials=2,
     )
