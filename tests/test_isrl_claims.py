@@ -130,7 +130,6 @@ def test_the_evidence_counts_the_points_that_differ_by_more_than_chance():
     found = judge(LOWER, RUNS["isrl_odd_even"])
     assert "25 silos answer (2 settings against 4 settings): lower at 3 of 3 epsilons" in found.evidence
     assert "by more than the interval at 3, higher by more than it at 0" in found.evidence
-    )
 
     def noisy(name, answering, epsilon, trial, rounds):
         return error(name, answering, epsilon, trial, rounds) + (0.05 * (trial - 1) if name == LOCALIZED else 0)
