@@ -238,7 +238,7 @@ EXPERIMENT: dict = {"silos": 25, "answering": 25, "records": 1238, "features": 5
 class Row(NamedTuple):
     """A line of a table: excess risk, rounds, gradients that all silos compute, NaN and "?" where the text has lost it.
 
-    In the formulas l is the square root of d log(1 / delta).
+    The formulas are LaTeX; in them ell is the square root of d log(1 / delta).
     """
 
     algorithm: str
@@ -266,7 +266,7 @@ def _statistical(setting: Setting) -> float:
 
 
 def _row(setting: Setting, algorithm: str, formula: str, rounds: float, gradients: float, data: str = "any") -> Row:
-    risk_formula = "N^-1/2 (n^-1/2 + l / (ε n))"
+    risk_formula = r"$N^{-1/2} (n^{-1/2} + \ell / (\varepsilon n))$"
     return Row(algorithm, data, risk_formula, formula, optimal_risk(setting), rounds, gradients)
 
 
@@ -275,11 +275,11 @@ def _slow(setting: Setting, algorithm: str, data: str = "any") -> Row:
     s = setting
     rounds = s.silos * _statistical(s) ** 2
     batch = max(1.0, s.records * smallest_rate(s.epsilon, s.delta, max(1, round(rounds))))
-    return _row(s, algorithm, "min(N n, N (ε n)^2 / d)", rounds, s.silos * batch * rounds, data)
+    return _row(s, algorithm, r"$\min(N n, N (\varepsilon n)^2 / d)$", rounds, s.silos * batch * rounds, data)
 
 
 def _before(setting: Setting) -> Row:
-    risk_formula = "(N n)^-1/2 + (l / (ε n N^1/2))^4/5"
+    risk_formula = r"$(N n)^{-1/2} + (\ell / (\varepsilon n N^{1/2}))^{4/5}$"
     risk = heterogeneous_risk_before(setting)
     return Row("Lowy and Razaviyayn 2023, Alg. 1", "any", risk_formula, "?", risk, math.nan, math.nan)
 
@@ -289,7 +289,7 @@ def table_1(setting: Setting) -> list[Row]:
     check(setting)
     s = setting
     rounds = s.silos**0.25 * _statistical(s) ** 0.5
-    formula = "N^1/4 min(n^1/2, ε n / d^1/2)^1/2"
+    formula = r"$N^{1/4} \min(n^{1/2}, \varepsilon n / d^{1/2})^{1/2}$"
     return [
         _slow(s, "Lowy and Razaviyayn 2023, Alg. 2", "i.i.d."),
         _before(s),
@@ -302,7 +302,7 @@ def table_2(setting: Setting) -> list[Row]:
     check(setting)
     s = setting
     rounds = s.silos**0.5 * _statistical(s)
-    formula = "N^1/2 min(n^1/2, ε n / d^1/2)"
+    formula = r"$N^{1/2} \min(n^{1/2}, \varepsilon n / d^{1/2})$"
     return [
         _slow(s, "Lowy and Razaviyayn 2023, Alg. 2", "i.i.d."),
         _before(s),
