@@ -66,6 +66,7 @@ def draw(table: pd.DataFrame):
     style.percent(axes[0, 0].yaxis)
     style.plain_log_ticks(axes[1, 0].yaxis)
     with_once = (table["variant"] == ONCE).any()
+    budget = "Budgets count the warm start" + ("; one release has all of it." if with_once else ".")
     style.head(
         figure,
         "Noise as published and noise of the right size (Bellet et al. 2018, the setting of Fig. 2c; not in the paper)",
@@ -79,7 +80,7 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        p2p_runs.privacy_note(table) + f" Budgets count the warm start{'; one release has all of it' * with_once}.",
+        f"{p2p_runs.privacy_note(table)} {budget}",
         f"Updates an agent, clipping norm (chosen: {norms}) and mu are tuned for each point on other problem "
         "instances, but the published noise keeps the mu of the run without privacy, as in the paper; the settings "
         "are in the CSV.",

@@ -127,7 +127,7 @@ def entry(i, j, value, both=True):
 
 
 def apart(*sizes):
-    return sparse.block_diag([np.ones((n, n)) - np.eye(n) for n in sizes])
+    return sparse.block_diag([sparse.coo_array(np.ones((n, n)) - np.eye(n)) for n in sizes])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])

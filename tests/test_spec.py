@@ -228,6 +228,14 @@ def test_on_task_keeps_arguments_and_drops_what_differed_in_the_task_alone():
     assert len(resolved(moved)["other"]) == 12
 
 
+def test_on_task_keeps_labels_that_say_something_of_the_arguments():
+    points = grid(step_size=[0.1, 0.2], task=["one", "two"])
+    points = points.assign(size=points["task"].map(len) + (points["task"] == "two"), kind=points["step_size"].map(str))
+    sweep = walks(points=points)._replace(tasks={"one": TASK, "two": TASK})
+    moved = on_task(sweep, "other", TASK).entries["Walk"].points
+    assert moved.to_dict("records") == [{"step_size": 0.1, "kind": "0.1"}, {"step_size": 0.2, "kind": "0.2"}]
+
+
 @pytest.mark.parametrize(
     ("points", "said"),
     [

@@ -113,9 +113,9 @@ def p2p_large() -> list[Measurement]:
     lines = []
     for num_agents in (10_000, 100_000):
         task = _large(num_agents, 10, 20, 10)
-        for awake in (1, 1000):
+        for awake, num_rounds in ((1, 100), (1000, 4)):
             points = grid(mu=0.04, noise_multiplier=1.0, num_ticks=TICKS, num_awake=awake)
-            timed = _time(ALGORITHMS["coordinate_descent"], task, points, 4)
+            timed = _time(ALGORITHMS["coordinate_descent"], task, points, num_rounds)
             name = f"{num_agents:,} agents, {awake:,} awake at once"
             rate = 1e-6 * TICKS * awake / timed.seconds
             lines.append(Measurement(f"{name}: wake-ups", rate, "million/s"))

@@ -177,12 +177,15 @@ def select(sweep: Sweep, where: str) -> Sweep:
 def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
     """The sweep on one other task, under a name of its own, so that its results stand beside those of the sweep.
 
-    Points that differed only in the task, or in labels of it, become one.
+    Points that differed only in the task, or in labels of it, become one, and those labels go.
     """
     entries = {}
     for label, entry in sweep.entries.items():
-        names = [c for c in entry.points if c in parameters(entry.method)[0]]
-        points = entry.points[names].drop_duplicates(ignore_index=True)
+        points = entry.points.drop(columns="task", errors="ignore")
+        names = [column for column in points if column in parameters(entry.method)[0]]
+        others = [column for column in points if column not in names]
+        same = points.groupby(names, dropna=False)[others].nunique(dropna=False).max() <= 1
+        points = points[[*names, *same.index[same]]].drop_duplicates(ignore_index=True)
         entries[label] = entry._replace(points=points)
     return sweep._replace(name=f"{sweep.name}_on_{name}", tasks={name: make}, entries=entries)
 
