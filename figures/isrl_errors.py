@@ -40,14 +40,22 @@ def draw(table: pd.DataFrame, title: str):
         table,
         "Bars are standard deviations over trials, as in the paper. In each trial the setting with the lowest mean "
         f"training loss of its {table['runs_each'].max():.0f} runs, of {isrl_runs.tried(table, SOLID)} for each of the "
-        f"solid curves, {isrl_runs.tried(table, [WIDE])} in the wide search (left only: it was run with the published "
-        f"noise), {isrl_runs.tried(table, [FIXED_ROUNDS])} with 35 rounds, those of the authors' earlier program (its "
-        "curve leaves the panel upwards).",
+        f"solid curves{_dashed(table)}.",
         f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and "
         "the other silos. Under the left axis in brackets: what the noise costs exactly. Numbers of the paper's curves "
         "are not published.",
     )
     return figure
+
+
+def _dashed(table: pd.DataFrame) -> str:
+    """What is special about the dashed curves that are there, and of how many settings they are."""
+    notes = {
+        WIDE: "in the wide search (left only: it was run with the published noise)",
+        FIXED_ROUNDS: "with 35 rounds, those of the authors' earlier program (may leave the panel upwards)",
+    }
+    there = style.present(table, "series", notes)
+    return "".join(f", {isrl_runs.tried(table, [name])} {notes[name]}" for name in there)
 
 
 def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:

@@ -67,7 +67,8 @@ def _counted(settings: pd.Series) -> str:
 
 
 def _listed(table: pd.DataFrame) -> str:
-    return ", ".join(f"{value:g}" for value in sorted(table["theorem_lambda"].dropna().unique()))
+    values = table["theorem_lambda"].dropna().unique() if "theorem_lambda" in table else []
+    return ", ".join(f"{value:g}" for value in sorted(values)) or "none"
 
 
 def draw(table: pd.DataFrame):

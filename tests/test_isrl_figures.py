@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from bench.errors import InputError
-from figures import FIGURES, isrl_errors, isrl_fig2, isrl_rounds, isrl_table1, isrl_table2, style
+from figures import FIGURES, isrl_errors, isrl_fig2, isrl_nonsmooth, isrl_rounds, isrl_table1, isrl_table2, style
 from figures.__main__ import without_runs
 from tests.made_up_silos import MULTI_PASS, nonsmooth_runs, odd_even_runs, risk, rounds_runs
 
@@ -39,11 +39,28 @@ def test_curves_are_where_the_table_says():
     plt.close(figure)
 
 
+def test_curves_that_are_not_there_are_not_described():
+    runs = RUNS["isrl_odd_even"]
+    for part in (runs[runs["phase_rounds"] != 35], runs[runs["algorithm"] == MULTI_PASS]):
+        figure = isrl_errors.draw(isrl_errors.table(part, 25), "title")
+        assert not any("with 35 rounds" in text.get_text() for text in figure.texts)
+        plt.close(figure)
+
+
 def test_an_empty_panel_says_so():
     runs = RUNS["isrl_odd_even"]
     figure = isrl_errors.draw(isrl_errors.table(runs[runs["calibration"] != "exact"], 25), "title")
     assert [text.get_text() for text in figure.axes[1].texts] == ["no runs"]
     plt.close(figure)
+
+
+def test_parts_of_the_runs_can_be_drawn():
+    runs = RUNS["isrl_rounds"].query("algorithm == 'Accelerated'").drop(columns="theorem_lambda")
+    plt.close(isrl_rounds.draw(isrl_rounds.table(runs)))
+    for silent in (True, False):
+        runs = RUNS["isrl_nonsmooth"]
+        table = isrl_nonsmooth.table(runs[(runs["calibration"] == "no noise") == silent])
+        plt.close(isrl_nonsmooth.draw(table))
 
 
 def test_rounds_to_the_target_are_the_fewest_that_reach_it():
