@@ -6,8 +6,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from figures import isrl_runs, select, style
-from figures.isrl_runs import EXACT, LOOKS, PUBLISHED, SILENT
+from figures.isrl_runs import EXACT, FIXED_ROUNDS, LOCALIZED, LOOKS, MULTI_PASS, ONE_PASS, PUBLISHED, SILENT, WIDE
 
+SOLID = [ONE_PASS, LOCALIZED, MULTI_PASS]
 TITLES = {
     PUBLISHED: "noise by the authors' zCDP form: equal nominal $\\varepsilon$",
     EXACT: "noise calibrated exactly: equal exact $\\varepsilon$",
@@ -26,9 +27,10 @@ def draw(table: pd.DataFrame, title: str):
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True)
     order = style.present(table, "series", LOOKS)
     for ax, calibration in zip(axes, (PUBLISHED, EXACT), strict=True):
-        _panel(ax, table[table["calibration"] == calibration], order)
+        panel = table[table["calibration"] == calibration]
+        silent = table[(table["calibration"] == SILENT) & table["series"].isin(panel["series"])]
+        _panel(ax, panel, silent, order)
         ax.set_title(TITLES[calibration])
-    _silent(axes, table[table["calibration"] == SILENT], order)
     axes[0].set_ylabel("test error, all silos together")
     style.percent(axes[0].yaxis)
     handles = [Line2D([], [], label=name, **LOOKS[name]) for name in order]
@@ -37,17 +39,26 @@ def draw(table: pd.DataFrame, title: str):
         figure,
         table,
         "Bars are standard deviations over trials, as in the paper. In each trial the setting with the lowest mean "
-        "training loss of its three runs; 128 settings for each of the solid curves. 'Wide search' has more of them "
-        "for the localized method; '35 rounds' fixes the one-pass method's rounds to those of the authors' earlier "
-        "program (and leaves the panel upwards).",
+        f"training loss of its {table['runs_each'].max():.0f} runs, of {isrl_runs.tried(table, SOLID)} for each of the "
+        f"solid curves{_dashed(table)}.",
         f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and "
-        "the other silos. Under the left axis in brackets: what the noise costs exactly. Triangles at the right edge: "
-        "without noise. Numbers of the paper's curves are not published.",
+        "the other silos. Under the left axis in brackets: what the noise costs exactly. Numbers of the paper's curves "
+        "are not published.",
     )
     return figure
 
 
-def _panel(ax, panel: pd.DataFrame, order) -> None:
+def _dashed(table: pd.DataFrame) -> str:
+    """What is special about the dashed curves that are there, and of how many settings they are."""
+    notes = {
+        WIDE: "in the wide search (left only: it was run with the published noise)",
+        FIXED_ROUNDS: "with 35 rounds, those of the authors' earlier program (may leave the panel upwards)",
+    }
+    there = style.present(table, "series", notes)
+    return "".join(f", {isrl_runs.tried(table, [name])} {notes[name]}" for name in there)
+
+
+def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
     for number, name in enumerate(sorted(order, key=lambda name: not LOOKS[name]["marker"])):
         line, look = panel[panel["series"] == name].sort_values("target_epsilon"), LOOKS[name]
         line = line.assign(x=line["target_epsilon"] * 1.012 ** (number - 1))
@@ -69,16 +80,14 @@ def _panel(ax, panel: pd.DataFrame, order) -> None:
         f"{target:g}" + ("" if np.isclose(target, spent, rtol=1e-2) else f"\n({spent:.2g})")
         for target, spent in exact.items()
     ]
-    ax.set_xticks(exact.index, words)
+    places = list(exact.index)
+    if len(silent):
+        places.append(places[-1] * 2.0)
+        words.append("no\nnoise")
+        for number, name in enumerate(order):
+            value = silent.loc[silent["series"] == name, "test_error"]
+            x = [places[-1] * 1.1 ** (number - (len(order) - 1) / 2)] * len(value)
+            ax.plot(x, value, linestyle="", color=LOOKS[name]["color"], marker=LOOKS[name]["marker"] or "_")
+    ax.set_xticks(places, words)
     ax.minorticks_off()
     ax.set_xlabel(r"$\varepsilon$")
-
-
-def _silent(axes, silent: pd.DataFrame, order) -> None:
-    """The errors without noise, as marks at the right edge."""
-    for ax in axes:
-        for name in order:
-            for value in silent.loc[silent["series"] == name, "test_error"]:
-                ax.plot(
-                    [1.0], [value], "<", transform=ax.get_yaxis_transform(), color=LOOKS[name]["color"], clip_on=False
-                )

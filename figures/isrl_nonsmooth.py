@@ -5,6 +5,7 @@ method inside; all silos answer, exact calibration. To expect: by the theorems, 
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
@@ -27,7 +28,14 @@ def by_trial(runs: pd.DataFrame) -> pd.DataFrame:
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Test error by method and target epsilon, with what was chosen."""
     out = isrl_runs.over_trials(by_trial(runs), ["series", "calibration", "target_epsilon"], "test_error")
-    return out.assign(**select.where_from(runs))
+    most = runs.groupby("algorithm", observed=True)["phase_rounds"].max().rename("most_rounds")
+    out = out.merge(most, left_on="series", right_index=True)
+    return out.assign(delta=runs["delta"].iloc[0], **select.where_from(runs))
+
+
+def _most(table: pd.DataFrame) -> str:
+    rows = table.drop_duplicates("series")
+    return ", ".join(f"{rounds:g} ({name})" for name, rounds in zip(rows["series"], rows["most_rounds"], strict=True))
 
 
 def draw(table: pd.DataFrame):
@@ -36,11 +44,18 @@ def draw(table: pd.DataFrame):
     for name, look in LOOKS.items():
         line = table[(table["series"] == name) & (table["calibration"] == isrl_runs.EXACT)]
         style.curve(ax, line, "target_epsilon", "test_error", **look)
-        for value in table.loc[(table["series"] == name) & (table["calibration"] == isrl_runs.SILENT), "test_error"]:
-            ax.plot([1.0], [value], "<", transform=ax.get_yaxis_transform(), color=look["color"], clip_on=False)
+    private = table[table["calibration"] == isrl_runs.EXACT]
+    ax.update_datalim([(at, edge) for at in private["target_epsilon"] for edge in private[["low", "high"]].stack()])
+    ax.autoscale_view()
     ax.set_xscale("log")
-    ticks = sorted(table.loc[table["calibration"] == isrl_runs.EXACT, "target_epsilon"].unique())
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ticks = sorted(private["target_epsilon"].unique())
+    words = [f"{tick:g}" for tick in ticks]
+    silent = table[table["calibration"] == isrl_runs.SILENT].set_index("series")["test_error"]
+    if ticks and len(silent):
+        ticks, words = [*ticks, ticks[-1] * 2.0], [*words, "no\nnoise"]
+        for number, (name, look) in enumerate(LOOKS.items()):
+            ax.plot([ticks[-1] * 1.1 ** (number - 1)], [silent.get(name, np.nan)], linestyle="", **look)
+    ax.set_xticks(ticks, words)
     ax.minorticks_off()
     ax.set_xlabel(r"exact $\varepsilon$")
     ax.set_ylabel("test error, all silos together")
@@ -53,9 +68,10 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "In each trial the setting with the lowest training loss, of 96 settings for each method. One record of one "
-        "silo replaced, against the server and the other silos. Triangles at the right edge: without noise. Trials "
-        "share their data: where bands overlap, curves can still differ in every one of them. "
-        "The paper has no such experiment.",
+        f"In each trial the setting with the lowest training loss, of {isrl_runs.tried(table)} for each method, with "
+        f"up to {_most(table)} rounds in each of the two phases. Trials share their data: where bands overlap, curves "
+        "can still differ in every one of them.",
+        f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
+        "other silos. The paper has no such experiment.",
     )
     return figure

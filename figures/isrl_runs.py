@@ -16,6 +16,7 @@ PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"  # calibrations
 ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"
 FIXED_ROUNDS, WIDE = "One-pass MB-SGD, 35 rounds", "Localized MB-SGD, wide search"
 SETTING = ["num_phases", "phase_rounds", "regularization", "step_size"]
+SMOOTHINGS = {"smoothing_radius": "convolution", "moreau_smoothness": "moreau"}  # column -> the smoothing it is of
 LOOKS = {
     ONE_PASS: {"color": "#12355b", "marker": "o"},
     FIXED_ROUNDS: {"color": "#3c78b4", "marker": "", "linestyle": "--", "linewidth": 1.1},
@@ -59,12 +60,34 @@ def by_trial(runs: pd.DataFrame, by: list[str], value: str, on: str) -> pd.DataF
         value: mean over the trial's runs.
         on: what is smallest where the setting is best, on average over the trial's runs.
     """
-    best = select.tune(runs, by=[*by, "trial"], over="point", on=on, best="min")
-    told = [name for name in (*SETTING, "smoothing_radius", "moreau_smoothness", "theorem_lambda") if name in best]
+    best = _without_defaults(select.tune(runs, by=[*by, "trial"], over="point", on=on, best="min"))
+    told = _told(best)
     groups = best.groupby([*by, "trial"], observed=True)
     means = groups[[value, on, "epsilon", "epsilon_exact"]].mean()
     means[value] = means[value].where(groups[value].count() == groups.size())  # one that diverged is not averaged away
+    tried = runs.groupby([*by, "trial"], observed=True)
+    means = means.assign(settings=tried["point"].nunique(), runs_each=tried["seed"].nunique())
     return means.join(groups[told].first()).reset_index()
+
+
+def _without_defaults(rows: pd.DataFrame) -> pd.DataFrame:
+    """No value for how much a method smooths that does not."""
+    for name, kind in SMOOTHINGS.items():
+        if name in rows and "smoothing" in rows:
+            rows = rows.assign(**{name: rows[name].where(rows["smoothing"] == kind)})
+    return rows
+
+
+def _told(rows: pd.DataFrame) -> list[str]:
+    """The columns of a setting that some row has a value for."""
+    return [name for name in (*SETTING, *SMOOTHINGS) if name in rows and rows[name].notna().any()]
+
+
+def tried(table: pd.DataFrame, names=None) -> str:
+    """How many settings the methods of a table had, in words."""
+    rows = table if names is None else table[table["series"].isin(names)]
+    few, many = int(rows["settings"].min()), int(rows["settings"].max())
+    return f"{few} settings" if few == many else f"{few} to {many} settings"
 
 
 def errors(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
@@ -83,13 +106,14 @@ def errors(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
 
 
 def over_trials(trials: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
-    """Mean, interval, standard deviation over trials, mean epsilons and the settings chosen in each trial."""
+    """Mean, interval, standard deviation over trials, mean epsilons, settings tried and runs of each, and what was
+    chosen in each trial (empty where a method has no such setting)."""
     rows = trials.assign(seed=0)
     table = select.interval(rows, by=by, value=value)
     groups = rows.groupby(by, observed=True)
-    told = [name for name in (*SETTING, "smoothing_radius", "moreau_smoothness", "theorem_lambda") if name in rows]
     more = groups[["epsilon", "epsilon_exact"]].mean().assign(std=groups[value].std(ddof=1))
-    for name in told:
+    more = more.join(groups[["settings", "runs_each"]].max())
+    for name in _told(rows):
         more[f"chosen_{name}"] = groups[name].agg(_listed)
     return table.merge(more.reset_index(), on=by)
 

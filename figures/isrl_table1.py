@@ -24,4 +24,4 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """The table as a picture."""
-    return isrl_tables.draw(table, "Smooth losses (Gao et al. 2024, Table 1): orders only, l² = d log 1/δ, ? = lost")
+    return isrl_tables.draw(table, "Smooth losses (Gao et al. 2024, Table 1)")

@@ -24,7 +24,4 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """The table as a picture."""
-    return isrl_tables.draw(
-        table,
-        "Losses that need not be smooth (Gao et al. 2024, Table 2): orders only, l² = d log 1/δ, ? = lost",
-    )
+    return isrl_tables.draw(table, "Losses that need not be smooth (Gao et al. 2024, Table 2)")

@@ -19,15 +19,28 @@ def evaluate(rows_of) -> pd.DataFrame:
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Cells: a line per algorithm, risk and rounds as formulas, and numbers at both ends of the range of epsilon."""
-    wide = table.set_index(["algorithm", "data", "risk_formula", "rounds_formula", "epsilon"])
-    wide = wide[["risk", "rounds", "gradients"]].unstack("epsilon", sort=False)
-    cells = wide.map(lambda value: tables.number(value, ".2g" if value < 10 else ",.0f", "?"))
-    cells.columns = [f"{name}, ε = {epsilon:g}" for name, epsilon in cells.columns]
-    names = {"algorithm": "algorithm", "data": "silos", "risk_formula": "excess risk", "rounds_formula": "rounds"}
-    return cells.reset_index().rename(columns=names)
+    """Cells: a line per algorithm, risk and rounds as formulas, and numbers at both ends of the range of epsilon.
+
+    Silos stand beside the algorithm where they must be alike.
+    """
+    keys = ["algorithm", "data", "risk_formula", "rounds_formula"]
+    rows = []
+    for (algorithm, data, risk, rounds), group in table.groupby(keys, sort=False):
+        row = {"algorithm": algorithm + (f" ({data})" if data != "any" else ""), "excess risk": risk}
+        numbers = {name: _at_both(group[name]) for name in ("risk", "rounds", "gradients")}
+        row |= {"value": numbers["risk"], "rounds": rounds, "number": numbers["rounds"]}
+        rows.append(row | {"gradients": numbers["gradients"]})
+    return pd.DataFrame(rows)
+
+
+def _at_both(values: pd.Series) -> str:
+    """The numbers at both epsilons, once where they are the same."""
+    said = [tables.number(value, ".2g" if value < 10 else ",.0f", "?") for value in values]
+    return "; ".join(dict.fromkeys(said))
 
 
 def draw(table: pd.DataFrame, title: str):
     """The cells as a picture."""
-    return tables.draw(printed(table), title)
+    both = " and ".join(f"{epsilon:g}" for epsilon in EPSILONS)
+    said = rf"orders only, $\ell^2 = d \log 1/\delta$; numbers at $\varepsilon$ = {both}; ? = lost"
+    return tables.draw(printed(table), f"{title}: {said}")

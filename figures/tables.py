@@ -1,5 +1,9 @@
-"""Tables as a reader sees them: the same cells as picture, Markdown and LaTeX."""
+"""Tables as a reader sees them: the same cells as picture, Markdown and LaTeX.
 
+What stands between two dollar signs in a cell is mathematics, in the subset of LaTeX that matplotlib knows as well.
+"""
+
+import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -30,9 +34,27 @@ def markdown(cells: pd.DataFrame) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+def _words_and_formulas(cell: str) -> list[str]:
+    """Words and formulas in turn, words first; where a dollar sign has no partner, all is words."""
+    parts = cell.split("$")
+    return parts if len(parts) % 2 else [cell]
+
+
+def _latex(cell: str) -> str:
+    parts = _words_and_formulas(cell)
+    return "".join(f"${part}$" if place % 2 else part.translate(LATEX) for place, part in enumerate(parts))
+
+
+def _length(cell: str) -> float:
+    """About how many letters wide a cell is drawn: a formula's marks and spaces take no room, its indices little."""
+    parts = _words_and_formulas(cell)
+    formulas = [re.sub(r"[{}^_ ]", "", re.sub(r"\\[a-z]+", "xx", part)) for part in parts[1::2]]
+    return sum(map(len, parts[::2])) + 0.8 * sum(map(len, formulas))
+
+
 def latex(cells: pd.DataFrame) -> str:
     """A LaTeX tabular, with the rules of the package booktabs."""
-    head, *rows = [[str(cell).translate(LATEX) for cell in row] for row in [cells.columns, *cells.to_numpy()]]
+    head, *rows = [[_latex(str(cell)) for cell in row] for row in [cells.columns, *cells.to_numpy()]]
     lines = [f"{' & '.join(row)} \\\\" for row in rows]
     columns = "l" + "r" * (len(head) - 1)
     top = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", f"{' & '.join(head)} \\\\", r"\midrule"]
@@ -41,7 +63,7 @@ def latex(cells: pd.DataFrame) -> str:
 
 def draw(cells: pd.DataFrame, title: str) -> Figure:
     """The table as a picture, as wide as its words."""
-    longest = [max(len(str(cell)) for cell in [name, *cells[name]]) for name in cells]
+    longest = [max(_length(str(cell)) for cell in [name, *cells[name]]) for name in cells]
     width, height = 0.075 * sum(longest) + 0.3 * len(longest), 0.27 * (len(cells) + 1)
     figure, ax = plt.subplots(figsize=(max(width, 6.0), height + 0.35))
     inch = 1 / figure.get_figheight()

@@ -128,9 +128,8 @@ def test_one_interval_may_miss_by_chance():
 
 def test_the_evidence_counts_the_points_that_differ_by_more_than_chance():
     found = judge(LOWER, RUNS["isrl_odd_even"])
-    assert "25 silos answer: lower at 3 of 3 epsilons, by more than the interval at 3, higher by more than it at 0" in (
-        found.evidence
-    )
+    assert "25 silos answer (2 settings against 4 settings): lower at 3 of 3 epsilons" in found.evidence
+    assert "by more than the interval at 3, higher by more than it at 0" in found.evidence
 
     def noisy(name, answering, epsilon, trial, rounds):
         return error(name, answering, epsilon, trial, rounds) + (0.05 * (trial - 1) if name == LOCALIZED else 0)
@@ -150,6 +149,23 @@ def test_settings_are_chosen_by_training_loss_in_each_trial():
     np.testing.assert_allclose(row["test_error"], np.mean([error(LOCALIZED, 25, 3.0, t, 5) for t in range(3)]))
     np.testing.assert_allclose(row["std"], 0.001)
     np.testing.assert_allclose(row["epsilon_exact"], 3.0)
+
+
+def test_rounds_are_judged_only_where_one_pass_has_its_lowest_risk_inside():
+    found = judge(FEWER, RUNS["isrl_rounds"])
+    assert "fewer beyond chance at 2 of 2, more beyond chance at 0" in found.evidence
+    assert "left open, one-pass improves up to the most rounds tried: n = 128, epsilon inf" in found.evidence
+    silent = RUNS["isrl_rounds"].query("calibration == 'no noise'")
+    assert judge(FEWER, silent).outcome == UNTESTABLE
+
+
+def test_a_risk_that_is_lower_by_chance_is_told_from_one_that_is_lower():
+    def noisy(name, n, epsilon, rounds, trial):
+        spread = (0.2, 1.0, 4.0)[trial] if (name, n) == ("Localized accelerated", 128) else 1.0
+        return risk(name, n, epsilon, rounds, trial) * spread
+
+    assert "lower at 4 of 4, beyond chance at 4, higher" in judge(RISK, RUNS["isrl_rounds"]).evidence
+    assert "lower at 4 of 4, beyond chance at 2, higher" in judge(RISK, rounds_runs(noisy)).evidence
 
 
 def test_a_claim_never_raises():

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from bench.errors import InputError
-from figures import FIGURES, isrl_errors, isrl_fig2, isrl_rounds, isrl_table1, isrl_table2, style
+from figures import FIGURES, isrl_errors, isrl_fig2, isrl_nonsmooth, isrl_rounds, isrl_table1, isrl_table2, style
 from figures.__main__ import without_runs
 from tests.made_up_silos import MULTI_PASS, nonsmooth_runs, odd_even_runs, risk, rounds_runs
 
@@ -35,8 +35,16 @@ def test_curves_are_where_the_table_says():
     assert any(np.allclose(line.get_ydata(), row["test_error"]) for line in lines)
     words = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
     assert words[0] == "0.75\n(0.6)"  # what the nominal epsilon costs
-    assert [tick.get_text() for tick in figure.axes[1].get_xticklabels()] == ["0.75", "3", "18"]
+    assert [tick.get_text() for tick in figure.axes[1].get_xticklabels()] == ["0.75", "3", "18", "no\nnoise"]
     plt.close(figure)
+
+
+def test_curves_that_are_not_there_are_not_described():
+    runs = RUNS["isrl_odd_even"]
+    for part in (runs[runs["phase_rounds"] != 35], runs[runs["algorithm"] == MULTI_PASS]):
+        figure = isrl_errors.draw(isrl_errors.table(part, 25), "title")
+        assert not any("with 35 rounds" in text.get_text() for text in figure.texts)
+        plt.close(figure)
 
 
 def test_an_empty_panel_says_so():
@@ -46,12 +54,24 @@ def test_an_empty_panel_says_so():
     plt.close(figure)
 
 
+def test_parts_of_the_runs_can_be_drawn():
+    runs = RUNS["isrl_rounds"].query("algorithm == 'Accelerated'").drop(columns="theorem_lambda")
+    plt.close(isrl_rounds.draw(isrl_rounds.table(runs)))
+    for silent in (True, False):
+        runs = RUNS["isrl_nonsmooth"]
+        table = isrl_nonsmooth.table(runs[(runs["calibration"] == "no noise") == silent])
+        plt.close(isrl_nonsmooth.draw(table))
+
+
 def test_rounds_to_the_target_are_the_fewest_that_reach_it():
     table = isrl_rounds.table(rounds_runs())
     row = table[(table["algorithm"] == "Localized accelerated") & (table["num_records"] == 128)].iloc[0]
-    best = min(risk("One-pass MB-SGD", 128, 4.0, rounds, 1) for rounds in (1, 4, 16))
+    best = min(risk("One-pass MB-SGD", 128, 4.0, rounds, 1) for rounds in (1, 4, 16, 64))
     np.testing.assert_allclose(row["target"], best, rtol=0.01)
-    assert row["rounds_to_target"] == 4
+    assert row["rounds_low"] == row["rounds_to_target"] == row["rounds_high"] == 4
+    assert table.groupby("target_epsilon")["interior"].first().to_dict() == {4.0: True, np.inf: False}
+    one_pass = table[(table["algorithm"] == "One-pass MB-SGD") & (table["num_rounds"] == 16)]
+    np.testing.assert_allclose(one_pass.loc[one_pass["interior"], ["ratio", "ratio_low", "ratio_high"]], 1)
     never = isrl_rounds.table(rounds_runs(lambda name, *rest: risk(name, *rest) * (1 if name[0] == "O" else 99)))
     assert never.loc[never["algorithm"] == "Accelerated", "rounds_to_target"].isna().all()
 

@@ -9,6 +9,7 @@ import pytest
 from bench.algorithms import ALGORITHMS, silos
 from bench.data import odd_even
 from bench.data.quadratic import LIPSCHITZ
+from bench.errors import InputError
 from bench.privacy import accounting
 from bench.sweeps import SWEEPS, isrl
 from bench.sweeps.points import resolve
@@ -61,11 +62,45 @@ def test_every_point_costs_what_its_label_says(name):
 def test_noise_below_the_label_would_be_seen():
     sweep = WHOLE["isrl_odd_even"]
     entry = sweep.entries["Localized MB-SGD"]
-    row = entry.points[entry.points["calibration"] == isrl.EXACT].iloc[0].to_dict()
+    row = entry.points.query("calibration == 'exact' and phase_rounds == 5").iloc[0].to_dict()
     wrong = row | {
         "noise_multiplier": row["noise_multiplier"] / math.sqrt(row["phase_rounds"])
     }  # composition forgotten
     assert spent(sweep, entry, wrong, odd_even.NUM_RECORDS)["exact"] > 1.5 * row["target_epsilon"]
+
+
+def test_a_calibration_that_does_not_exist_is_refused():
+    with pytest.raises(InputError, match="no calibration is called 'exakt': did you mean exact"):
+        isrl.noise(3.0, "exakt", 1)
+    with pytest.raises(InputError, match="epsilon is 3 with calibration 'no noise'"):
+        isrl.noise(3.0, isrl.SILENT, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("num_stages", 0),
+        ("regularization", -1.0),
+        ("radius", -1.0),
+        ("variance", -1.0),
+        ("gap", 0.0),
+        ("smoothing_radius", -0.1),
+        ("moreau_smoothness", 0.0),
+    ],
+)
+def test_values_of_the_solver_out_of_range_are_refused(name, value):
+    given = {"num_sampled": 3, "phase_rounds": 2, "step_size": 1.0, "clip_norm": 1.0, "noise_multiplier": 1.0}
+    arguments(ALGORITHMS["accelerated"], given)
+    with pytest.raises(InputError, match=rf"{name} is {value}: it must be"):
+        arguments(ALGORITHMS["accelerated"], given | {name: value})
+
+
+def test_one_pass_and_phases_may_be_as_short_and_no_setting_is_there_twice():
+    """Steps beyond 1 / lambda are cut to it, so a grid with several of them holds one run several times."""
+    entries = WHOLE["isrl_odd_even"].entries
+    localized = entries["Localized MB-SGD"].points
+    assert localized["phase_rounds"].min() == entries["One-pass MB-SGD"].points["phase_rounds"].min() == 1
+    assert (localized["step_size"] * localized["regularization"] <= 1).all()
 
 
 @pytest.mark.parametrize("name", ["isrl_odd_even", "isrl_nonsmooth"])

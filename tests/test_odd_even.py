@@ -68,6 +68,37 @@ def test_the_loss_is_1_lipschitz_over_all_images_and_the_script_bound_is_none(pi
     assert np.linalg.norm(slopes, axis=-1).max() <= 1
 
 
+def copies(rows, count):
+    """Shares of test records that are copies of a training record of their own silo, and of some silo."""
+    train = int(0.8 * 2 * count)
+    images = [
+        [(even, row) if row < count else (odd, row - count) for row in silo]
+        for silo, (even, odd) in zip(rows, odd_even.PAIRS, strict=True)
+    ]
+    everywhere = {image for silo in images for image in silo[:train]}
+    own = np.mean([np.isin(silo[train:], silo[:train]) for silo in rows])
+    return own, np.mean([image in everywhere for silo in images for image in silo[train:]])
+
+
+def test_most_test_records_are_copies_of_training_records():
+    """As published, 54 % of one of their own silo, 98 % of one of some silo; none where the images are split first."""
+    count = odd_even.SMALLEST_DIGIT // odd_even.PART
+    rows = odd_even.draws(0, count)
+    np.testing.assert_allclose(copies(rows, count), (0.54, 0.98), atol=0.01)
+    np.testing.assert_allclose(copies(rows, count)[0], 1 - np.exp(-0.8), atol=0.02)  # drawn with replacement
+    split = odd_even.draws(0, count, split_first=True)
+    assert split.shape == rows.shape
+    assert copies(split, count) == (0, 0)
+    assert all((silo < count).any() and (silo >= count).any() for silo in split)
+
+
+def test_a_task_that_is_split_first_is_another_one(pictures):
+    task, split = odd_even.odd_even(0), odd_even.odd_even(0, split_first=True)
+    assert split.name == "odd_even_split_first"
+    assert split.checksum != task.checksum
+    assert jax.tree.map(jnp.shape, split.train) == jax.tree.map(jnp.shape, task.train)
+
+
 def test_trials_differ_and_repeat(pictures):
     one, again, other = odd_even.odd_even(0), odd_even.odd_even(0), odd_even.odd_even(1)
     assert np.array_equal(one.train[0], again.train[0])
@@ -91,7 +122,9 @@ def test_loss_and_error(pictures):
 def test_sizes_of_the_experiment():
     assert odd_even.NUM_RECORDS == 1238
     assert len(odd_even.PAIRS) == 25
-    assert {"odd_even", "odd_even_hinge", "odd_even_script_bound", "quadratic_512"} <= set(TASKS)
+    assert {"odd_even", "odd_even_hinge", "odd_even_script_bound", "odd_even_split_first", "quadratic_512"} <= set(
+        TASKS
+    )
 
 
 # The quadratic.

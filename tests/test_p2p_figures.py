@@ -383,6 +383,9 @@ def test_a_table_as_markdown_and_latex():
     text = tables.latex(cells)
     assert r"a\_1 | 50 \% & 1.0 \\" in text
     assert r"RMSE \& more" in text
+    formula = tables.latex(pd.DataFrame({r"50 % of $\varepsilon_1$": ["1 $ only"]}))
+    assert r"50 \% of $\varepsilon_1$" in formula
+    assert r"1 \$ only" in formula
     assert r"b\textbackslash{}c" in text
     assert text.startswith("\\begin{tabular}{lr}\n\\toprule\n")
     assert text.endswith("\\bottomrule\n\\end{tabular}\n")

@@ -52,6 +52,15 @@ def test_phases_on_other_records_cost_nothing_more():
     assert accounting.epsilon(in_one, 18) > 1.5 * spent[-1]
 
 
+def test_a_mechanism_of_several_phases_names_each_noise_and_poisson_its_samples():
+    shorter = claims(**(PHASES | {"rounds_ratio": 0.5}))["exact"].mechanism
+    assert shorter.startswith("3 phases on disjoint records: Gaussian noise of standard deviation 8 C")
+    assert shorter.count("; then Gaussian noise") == 2
+    assert "everybody in every round (or fewer: a Poisson sample, not amplified)" in (
+        claims(sampler="poisson", batch_size=4)["exact"].mechanism
+    )
+
+
 def test_one_pass_uses_a_record_once():
     release = claims(sampler="once")["exact"]
     assert accounting.epsilons(release, [0, 1, 6]).tolist() == [0.0, full(8.0, 1), full(8.0, 1)]

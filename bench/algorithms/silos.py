@@ -81,12 +81,20 @@ def phases(
         raise InputError(f"phase_rounds is {phase_rounds}: it must be at least 1")
     if not (0 < share <= 1 and 0 < rounds_ratio <= 1):
         raise InputError(f"share is {share:g} and rounds_ratio {rounds_ratio:g}: each must be above 0 and at most 1")
-    most = int(np.log2(records))
+    most = max(1, int(np.log2(records)))
     if not 1 <= num_phases <= most:
-        raise InputError(f"num_phases is {num_phases}: {records} records a silo allow 1 to log2 n = {most}")
+        raise InputError(
+            f"num_phases is {num_phases}, but halving {records} records a silo gives at most {most}: take 1 to {most}, "
+            "or a task with more records"
+        )
     sizes = tuple(int(share * records) // 2**i for i in range(num_phases))
     rounds = tuple(max(1, round(phase_rounds * rounds_ratio**i)) for i in range(num_phases))
-    if sum(sizes) > records or sizes[-1] < 1:
+    if sizes[-1] < 1:
+        raise InputError(
+            f"{num_phases} phases with share {share:g} of {records} records leave the last one without any: "
+            "take fewer phases or a larger share"
+        )
+    if sum(sizes) > records:
         raise InputError(
             f"{num_phases} phases with share {share:g} of {records} records take {sizes}: take a share of at most 1/2"
         )
@@ -226,10 +234,11 @@ def releases(task: Task, *, delta: float, **args) -> dict[str, events.Release]:
     """What the messages of one silo reveal of one of its records, in three readings.
 
     paper: as the authors' programs count, rho = sum 2 / sigma^2 and epsilon = 2 sqrt(rho log(1 / delta)); they leave
-        the term rho out, so this is too small.
+        the term rho out, so this is too small. With "fixed", a round counts (K / n)^2 of a full one, which no
+        theorem gives.
     theorem: by the closed form with 256 of the paper's theorems; NaN outside its range.
     exact: what the noise gives. Full batches, and records that are used once: composed Gaussians, exact. "fixed":
-        RDP. "poisson": as if every record were in every message, which is sound for any sample.
+        RDP, an upper bound. "poisson": as if every record were in every message, an upper bound for any sample.
 
     Every record belongs to one phase, so the run costs what its most expensive phase costs. That only M of N silos
     answer amplifies nothing: everybody sees who does, and a silo may be asked in every round.
@@ -244,6 +253,8 @@ def releases(task: Task, *, delta: float, **args) -> dict[str, events.Release]:
             release = events.fixed_size_gaussian(sigma, sampling_rate=batch / size, **said)
         else:
             release = events.full_gaussian(sigma, neighbors=events.REPLACE, **said)
+            if sampler == "poisson":
+                release = release._replace(mechanism=f"{release.mechanism} (or fewer: a Poisson sample, not amplified)")
         parts.append((release, rounds))
     whole = events.in_parallel(parts)
     return {

@@ -19,6 +19,7 @@ TASKS: dict[str, Callable[[int], Task]] = {
     **{f"quadratic_{n}": partial(quadratic, num_records=n) for n in (128, 512, 2048)},
     "odd_even": odd_even.odd_even,
     "odd_even_script_bound": partial(odd_even.odd_even, bound="one silo"),
+    "odd_even_split_first": partial(odd_even.odd_even, split_first=True),
     "odd_even_hinge": odd_even.odd_even_hinge,
     **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
     "movielens": movielens,

@@ -374,9 +374,8 @@ def in_parallel(parts: Sequence[tuple[Release, int]]) -> Release:
 
     if len(parts) == 1:
         return first._replace(event=event)
-    return first._replace(
-        event=event, mechanism=f"{len(parts)} phases on disjoint {first.privacy_unit}s: {first.mechanism}"
-    )
+    mechanisms = "; then ".join(dict.fromkeys(release.mechanism for release, _ in parts))
+    return first._replace(event=event, mechanism=f"{len(parts)} phases on disjoint {first.privacy_unit}s: {mechanisms}")
 
 
 def _check(noise_multiplier: float, delta: float, sampling_rate: float = 1.0) -> None:

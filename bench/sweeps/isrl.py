@@ -9,6 +9,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.silos import total_rounds
 from bench.data import odd_even, quadratic
+from bench.errors import InputError, unknown_name
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import REPLACE, full_gaussian
 from bench.sweeps.spec import Entry, Sweep, grid, thin
@@ -18,7 +19,8 @@ EPSILONS = [0.75, 1.5, 3.0, 6.0, 12.0, 18.0]
 ANSWERING = [25, 18]  # silos that answer in a round: reliable, and one of the values in the authors' programs
 DELTA = 1 / odd_even.NUM_RECORDS**2
 STEPS = [float(f"{step:.3g}") for step in np.geomspace(1, 1000, 16)]
-ROUNDS = [2, 3, 5, 7, 10, 20, 35, 50]
+ROUNDS = [1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 35, 50]
+PHASE_ROUNDS = [1, 2, 3, 5, 10, 20]
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"
 
 
@@ -29,7 +31,15 @@ def _exact(epsilon: float, delta: float) -> float:
 
 
 def noise(epsilon: float, calibration: str, uses: int, delta: float = DELTA) -> float:
-    """sigma for records that are used in so many rounds; sigma grows as sqrt(uses) by both calibrations."""
+    """sigma for records that are used in so many rounds; sigma grows as sqrt(uses) by both calibrations.
+
+    Raises:
+        InputError: for another calibration.
+    """
+    if calibration not in (PUBLISHED, EXACT, SILENT):
+        raise unknown_name("calibration", calibration, (PUBLISHED, EXACT, SILENT))
+    if calibration == SILENT and not math.isinf(epsilon):
+        raise InputError(f"epsilon is {epsilon:g} with calibration {SILENT!r}: take {PUBLISHED!r} or {EXACT!r}")
     if math.isinf(epsilon):
         return 0.0
     if calibration == PUBLISHED:
@@ -53,14 +63,16 @@ def isrl_odd_even(scale: str) -> Sweep:
     """Figures 2 and 3: test error against epsilon, MNIST odd/even in 25 silos, with and without unreliable silos.
 
     One-pass MB-SGD, the baseline; localized MB-SGD, as plotted; and multi-pass MB-SGD, which has the passes of the
-    second without its phases. 128 grid points each (`search` "equal"); "wide" has more of them for the localized one.
-    The paper searches step sizes and says no more, so the rest of the grid is a choice.
+    second without its phases. Equally many grid points each (`search` "equal"); "wide" has more of them for the
+    localized one. The paper searches step sizes and says no more, so the rest of the grid is a choice.
     """
     everywhere = budgets(EPSILONS, [PUBLISHED, EXACT]).merge(grid(num_sampled=ANSWERING), how="cross")
     plain = everywhere.merge(grid(phase_rounds=ROUNDS, step_size=STEPS, search="equal"), how="cross")
-    phases = grid(num_phases=[2, 3], phase_rounds=[3, 5, 10, 20], regularization=[1e-4, 1e-3], step_size=STEPS)
-    phases["search"] = np.where(phases["step_size"].isin(STEPS[::2]), "equal", "wide")
-    without = grid(num_phases=[1, 2, 3], phase_rounds=[3, 5, 10, 20], regularization=0.0, step_size=STEPS[::2])
+    phases = grid(num_phases=[2, 3], phase_rounds=PHASE_ROUNDS, regularization=[1e-4, 1e-3, 1e-2], step_size=STEPS[4:])
+    phases = phases[phases["step_size"] * phases["regularization"] <= 1]  # longer steps are cut to this: the same runs
+    phases["search"] = np.where(phases["step_size"].isin(STEPS[4::2]), "equal", "wide")
+    longest = [*STEPS[4::2], STEPS[-1]]
+    without = grid(num_phases=[1, 2, 3], phase_rounds=PHASE_ROUNDS, regularization=0.0, step_size=longest)
     phases = everywhere.merge(pd.concat([phases, without.assign(search="wide")], ignore_index=True), how="cross")
     phases = phases[(phases["search"] == "equal") | (phases["calibration"] != EXACT)].reset_index(drop=True)
     paper = Sweep(
@@ -96,8 +108,12 @@ def isrl_odd_even(scale: str) -> Sweep:
     return {"paper": paper, "laptop": paper, "smoke": smoke}[scale]
 
 
-NONSMOOTH_ROUNDS = [5, 10, 20]
-RADII, SMOOTHNESSES = [0.3, 3.0], [0.5, 5.0]  # around the theorems' values for w* some 40 from 0, see the tests
+SMOOTHED_ROUNDS, SUBGRADIENT_ROUNDS = [5, 10, 20, 50], [10, 20, 50, 100, 200, 400]  # subgradients are slow, and cheap
+SMOOTHED_STEPS = [*STEPS[2::2], 1580.0]
+RADII, SMOOTHNESSES = (
+    [0.03, 0.3, 3.0],
+    [5.0, 50.0, 500.0],
+)  # around the theorems' values for w* some 40 from 0, see the tests
 
 
 def isrl_nonsmooth(scale: str) -> Sweep:
@@ -105,10 +121,9 @@ def isrl_nonsmooth(scale: str) -> Sweep:
     convolution smoothing (Algorithm 6), Moreau envelopes (Theorem 3.1). Same number of grid points, exact calibration.
     """
     everywhere = budgets(EPSILONS, [EXACT])
-    phases = grid(
-        num_phases=2, phase_rounds=NONSMOOTH_ROUNDS, regularization=[1e-4, 1e-3], step_size=STEPS, num_sampled=25
-    )
-    half = phases[phases["step_size"].isin(STEPS[::2])]
+    phases = grid(num_phases=2, regularization=[1e-4, 1e-3], num_sampled=25)
+    plain = phases.merge(grid(phase_rounds=SUBGRADIENT_ROUNDS, step_size=STEPS), how="cross")
+    half = phases.merge(grid(phase_rounds=SMOOTHED_ROUNDS, step_size=SMOOTHED_STEPS), how="cross")
 
     def entry(points, **columns):
         points = everywhere.merge(points.assign(**columns), how="cross")
@@ -120,7 +135,7 @@ def isrl_nonsmooth(scale: str) -> Sweep:
         reproduces="Gao et al. 2024, Theorems 3.1, 3.4 and D.5, measured (hinge loss; not in the paper)",
         tasks={"odd_even_hinge": odd_even.odd_even_hinge},
         entries={
-            "Subgradients": entry(phases, solver="subgradient"),
+            "Subgradients": entry(plain, solver="subgradient"),
             "Convolution": entry(
                 half.merge(grid(smoothing_radius=RADII), how="cross"), smoothing="convolution", **smoothed
             ),
@@ -139,11 +154,11 @@ def isrl_nonsmooth(scale: str) -> Sweep:
         paper,
         keep={
             "target_epsilon": [0.75, 18.0],
-            "phase_rounds": [5],
+            "phase_rounds": [10],
             "regularization": [1e-4],
             "step_size": STEPS[6::4],
-            "smoothing_radius": RADII[:1],
-            "moreau_smoothness": SMOOTHNESSES[:1],
+            "smoothing_radius": RADII[1:2],
+            "moreau_smoothness": SMOOTHNESSES[1:2],
         },
         trials=2,
     )
@@ -165,9 +180,9 @@ def isrl_rounds(scale: str) -> Sweep:
     """
     budget = budgets(ROUNDS_EPSILONS, [EXACT]).merge(grid(num_records=RECORDS), how="cross")
     budget["task"] = budget["num_records"].map("quadratic_{}".format)
-    steps = [float(f"{step:.3g}") for step in np.geomspace(0.1, 50, 10)]
+    steps = [float(f"{10 ** (k / 5):.3g}") for k in range(-10, 8)]
     plain = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=steps, num_sampled=25), how="cross")
-    twice = plain[plain["step_size"].isin(steps[::2])].merge(grid(theorem_lambda=[0.1, 1.0]), how="cross")
+    twice = plain[plain["step_size"].isin(steps[2::3])].merge(grid(theorem_lambda=[0.01, 0.1, 1.0]), how="cross")
     twice["num_phases"] = twice["num_records"].map(theory.num_phases)
     twice["regularization"] = twice["theorem_lambda"] * [
         theory.regularization(_setting(n, epsilon))
@@ -204,7 +219,7 @@ def isrl_rounds(scale: str) -> Sweep:
             "num_records": [128],
             "phase_rounds": [8],
             "target_epsilon": [16.0],
-            "step_size": steps[4:7:2],
+            "step_size": steps[8:12:3],
             "theorem_lambda": [1.0],
         },
         trials=2,

@@ -9,7 +9,6 @@ where a constant can be derived, its derivation stands beside it and a test repe
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from bench.errors import InputError, unknown_name
@@ -43,12 +42,18 @@ def check(setting: Setting) -> None:
     s = setting
     if not 1 <= s.answering <= s.silos:
         raise InputError(f"answering is {s.answering}: of {s.silos} silos, 1 to {s.silos} can answer")
-    if s.records < 1 or s.features < 1:
-        raise InputError(f"records is {s.records} and features {s.features}: each must be at least 1")
+    for name in ("records", "features"):
+        if getattr(s, name) < 1:
+            raise InputError(f"{name} is {getattr(s, name)}: it must be at least 1")
+    for name in ("lipschitz", "diameter", "smoothness"):
+        if not 0 < getattr(s, name) < math.inf:
+            raise InputError(f"{name} is {getattr(s, name)}: it must be positive and finite")
     _check_budget(s.epsilon, s.delta)
 
 
-def _check_budget(epsilon: float, delta: float) -> None:
+def _check_budget(epsilon: float, delta: float, rounds: int = 1) -> None:
+    if rounds < 1:
+        raise InputError(f"rounds is {rounds}: it must be at least 1")
     if not 0 < delta < 1:
         raise InputError(f"delta is {delta}: it must be above 0 and below 1")
     if not 0 < epsilon < math.inf:
@@ -74,7 +79,7 @@ def moments_noise_multiplier(epsilon: float, delta: float, *, rounds: int, rate:
     Raises:
         InputError: outside that range.
     """
-    _check_budget(epsilon, delta)
+    _check_budget(epsilon, delta, rounds)
     if epsilon > (most := 2 * math.log(2 / delta)):
         raise InputError(
             f"epsilon is {epsilon:g}, above 2 log(2 / delta) = {most:.3g}, where the form with 256 ends: {EXACT}"
@@ -87,6 +92,7 @@ def moments_noise_multiplier(epsilon: float, delta: float, *, rounds: int, rate:
 
 def smallest_rate(epsilon: float, delta: float, rounds: int) -> float:
     """epsilon / (4 sqrt(2 R log(2 / delta))): the smallest K / n of the theorems."""
+    _check_budget(epsilon, delta, rounds)
     return epsilon / (4 * math.sqrt(2 * rounds * math.log(2 / delta)))
 
 
@@ -102,7 +108,7 @@ def zcdp_noise_multiplier(epsilon: float, delta: float, *, rounds: int) -> float
     Raises:
         InputError: for epsilon above 2 log(1 / delta).
     """
-    _check_budget(epsilon, delta)
+    _check_budget(epsilon, delta, rounds)
     if epsilon > (most := 2 * math.log(1 / delta)):
         raise InputError(
             f"epsilon is {epsilon:g}, above 2 log(1 / delta) = {most:.3g}, where the zCDP form ends: {EXACT}"
@@ -112,6 +118,7 @@ def zcdp_noise_multiplier(epsilon: float, delta: float, *, rounds: int) -> float
 
 def zcdp_overspending(epsilon: float, delta: float) -> float:
     """rho = epsilon^2 / (4 log(1 / delta)), by which the converted epsilon of the zCDP form exceeds its target."""
+    _check_budget(epsilon, delta)
     return epsilon**2 / (4 * math.log(1 / delta))
 
 
@@ -120,6 +127,7 @@ def zcdp_overspending(epsilon: float, delta: float) -> float:
 
 def privacy_term(setting: Setting) -> float:
     """sqrt(d log(1 / delta)) / (epsilon n), which stands beside 1 / sqrt(n) in every bound."""
+    check(setting)
     s = setting
     return math.sqrt(s.features * math.log(1 / s.delta)) / (s.epsilon * s.records)
 
@@ -153,11 +161,13 @@ def growth(answering: int, records: int, *, reading: str = "recollected") -> flo
     p >= 3/2 + log_n(M) / 2. Both readings are 3 until M exceeds n^3.
 
     Raises:
-        InputError: for another reading.
+        InputError: for another reading, no silo, or fewer than two records.
     """
     constants = {"recollected": 1.0, "derived": 1.5}
     if reading not in constants:
         raise unknown_name("reading of p", reading, constants)
+    if answering < 1 or records < 2:
+        raise InputError(f"answering is {answering} and records {records}: p needs a silo and two of its records")
     return max(0.5 * math.log(answering) / math.log(records) + constants[reading], 3.0)
 
 
@@ -207,33 +217,10 @@ def subgradient_rounds(setting: Setting) -> list[int]:
     ]
 
 
-def batch_sizes(setting: Setting, rounds: Sequence[int]) -> list[int]:
-    """The smallest K_i of the theorems, max(1, epsilon n_i / (4 sqrt(2 R_i log(2 / delta)))), at most n_i."""
-    sizes = phase_records(setting.records)
-    return [
-        min(n, max(1, math.ceil(n * smallest_rate(setting.epsilon, setting.delta, R))))
-        for n, R in zip(sizes, rounds, strict=True)
-    ]
-
-
-def noise_stds(setting: Setting, rounds: Sequence[int], batches: Sequence[int]) -> list[float]:
-    """sigma_i of the theorems, the std of the noise on a silo's MEAN of K_i gradients."""
-    out = []
-    for n, R, K in zip(phase_records(setting.records), rounds, batches, strict=True):
-        sigma = moments_noise_multiplier(setting.epsilon, setting.delta, rounds=R, rate=K / n)
-        out.append(sigma * setting.lipschitz / K)
-    return out
-
-
 def convolution_radius(setting: Setting) -> float:
     """s = D / sqrt(M) (1 / sqrt(n) + sqrt(d log(1 / delta)) / (epsilon n)): smoothing adds L s, as much as the risk."""
     check(setting)
     return setting.diameter / math.sqrt(setting.answering) * (setting.records**-0.5 + privacy_term(setting))
-
-
-def convolution_smoothness(setting: Setting) -> float:
-    """L sqrt(d) / s, of a loss averaged over a ball of that radius (Lemma D.2)."""
-    return setting.lipschitz * math.sqrt(setting.features) / convolution_radius(setting)
 
 
 def moreau_smoothness(setting: Setting) -> float:
@@ -251,7 +238,7 @@ EXPERIMENT: dict = {"silos": 25, "answering": 25, "records": 1238, "features": 5
 class Row(NamedTuple):
     """A line of a table: excess risk, rounds, gradients that all silos compute, NaN and "?" where the text has lost it.
 
-    In the formulas l is the square root of d log(1 / delta).
+    The formulas are LaTeX; in them ell is the square root of d log(1 / delta).
     """
 
     algorithm: str
@@ -279,7 +266,7 @@ def _statistical(setting: Setting) -> float:
 
 
 def _row(setting: Setting, algorithm: str, formula: str, rounds: float, gradients: float, data: str = "any") -> Row:
-    risk_formula = "N^-1/2 (n^-1/2 + l / (ε n))"
+    risk_formula = r"$N^{-1/2} (n^{-1/2} + \ell / (\varepsilon n))$"
     return Row(algorithm, data, risk_formula, formula, optimal_risk(setting), rounds, gradients)
 
 
@@ -288,11 +275,11 @@ def _slow(setting: Setting, algorithm: str, data: str = "any") -> Row:
     s = setting
     rounds = s.silos * _statistical(s) ** 2
     batch = max(1.0, s.records * smallest_rate(s.epsilon, s.delta, max(1, round(rounds))))
-    return _row(s, algorithm, "min(N n, N (ε n)^2 / d)", rounds, s.silos * batch * rounds, data)
+    return _row(s, algorithm, r"$\min(N n, N (\varepsilon n)^2 / d)$", rounds, s.silos * batch * rounds, data)
 
 
 def _before(setting: Setting) -> Row:
-    risk_formula = "(N n)^-1/2 + (l / (ε n N^1/2))^4/5"
+    risk_formula = r"$(N n)^{-1/2} + (\ell / (\varepsilon n N^{1/2}))^{4/5}$"
     risk = heterogeneous_risk_before(setting)
     return Row("Lowy and Razaviyayn 2023, Alg. 1", "any", risk_formula, "?", risk, math.nan, math.nan)
 
@@ -302,7 +289,7 @@ def table_1(setting: Setting) -> list[Row]:
     check(setting)
     s = setting
     rounds = s.silos**0.25 * _statistical(s) ** 0.5
-    formula = "N^1/4 min(n^1/2, ε n / d^1/2)^1/2"
+    formula = r"$N^{1/4} \min(n^{1/2}, \varepsilon n / d^{1/2})^{1/2}$"
     return [
         _slow(s, "Lowy and Razaviyayn 2023, Alg. 2", "i.i.d."),
         _before(s),
@@ -315,7 +302,7 @@ def table_2(setting: Setting) -> list[Row]:
     check(setting)
     s = setting
     rounds = s.silos**0.5 * _statistical(s)
-    formula = "N^1/2 min(n^1/2, ε n / d^1/2)"
+    formula = r"$N^{1/2} \min(n^{1/2}, \varepsilon n / d^{1/2})$"
     return [
         _slow(s, "Lowy and Razaviyayn 2023, Alg. 2", "i.i.d."),
         _before(s),
