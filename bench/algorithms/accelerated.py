@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from bench.algorithms import silos
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.solver import Problem, Solver, run_phases
+from bench.algorithms.solver import Solver, on_silos, one_ball
 from bench.data.task import Task
 from bench.kernels.proximal import proximal_step
 
@@ -103,20 +103,19 @@ def accelerated(
         clip_norm, noise_multiplier, smoothing, smoothing_radius, moreau_smoothness: see `silos.silos`.
         sampler, batch_size: see `silos.phases`.
     """
-    cut = silos.phases(silos.num_records(task), phase_rounds=phase_rounds, sampler=sampler, batch_size=batch_size)
-    asked = silos.silos(
+    return on_silos(
         task,
-        cut,
-        num_sampled=num_sampled,
+        ac_sa(step_size, num_stages, variance, gap),
+        one_ball(regularization, radius),
         sampler=sampler,
+        cut={"phase_rounds": phase_rounds, "batch_size": batch_size},
+        num_sampled=num_sampled,
         clip_norm=clip_norm,
         noise_multiplier=noise_multiplier,
         smoothing=smoothing,
         smoothing_radius=smoothing_radius,
         moreau_smoothness=moreau_smoothness,
     )
-    solver = ac_sa(step_size, num_stages, variance, gap)
-    return run_phases(task.init_params, asked, cut, solver, lambda _, w: Problem(w, regularization, radius))
 
 
 METHOD = Method(accelerated, silos.releases, version=1, check=silos.check)

@@ -205,7 +205,6 @@ def check(
     num_awake: int,
     max_updates: int,
     num_updates: float,
-    mu: float,
     **_,
 ) -> None:
     """Refuse a task without a graph, unknown names, and values that do not go together."""

@@ -19,7 +19,7 @@ from bench.algorithms import silos
 from bench.algorithms.accelerated import ac_sa
 from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.minibatch_sgd import sgd
-from bench.algorithms.solver import Problem, run_phases
+from bench.algorithms.solver import Problem, on_silos
 from bench.algorithms.subgradient import decreasing_steps
 from bench.data.task import Task
 from bench.errors import unknown_name
@@ -67,32 +67,30 @@ def localized(
         solver: of SOLVERS.
         clip_norm, noise_multiplier, smoothing, smoothing_radius, moreau_smoothness: see `silos.silos`.
     """
-    cut = silos.phases(
-        silos.num_records(task),
-        phase_rounds=phase_rounds,
-        sampler=sampler,
-        batch_size=batch_size,
-        num_phases=num_phases,
-        share=share,
-        rounds_ratio=rounds_ratio,
-    )
-    asked = silos.silos(
+
+    def problem_of(phase, center):
+        strength = regularization * 2 ** (growth * phase.astype(jnp.float32))
+        return Problem(center, strength, constraint * (2 * clip_norm / strength))
+
+    return on_silos(
         task,
-        cut,
-        num_sampled=num_sampled,
+        SOLVERS[solver](step_size),
+        problem_of,
         sampler=sampler,
+        cut={
+            "phase_rounds": phase_rounds,
+            "batch_size": batch_size,
+            "num_phases": num_phases,
+            "share": share,
+            "rounds_ratio": rounds_ratio,
+        },
+        num_sampled=num_sampled,
         clip_norm=clip_norm,
         noise_multiplier=noise_multiplier,
         smoothing=smoothing,
         smoothing_radius=smoothing_radius,
         moreau_smoothness=moreau_smoothness,
     )
-
-    def problem_of(phase, center):
-        strength = regularization * 2 ** (growth * phase.astype(jnp.float32))
-        return Problem(center, strength, constraint * (2 * clip_norm / strength))
-
-    return run_phases(task.init_params, asked, cut, SOLVERS[solver](step_size), problem_of)
 
 
 def check(task: Task, *, solver: str, **args) -> None:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from bench.algorithms import silos
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.solver import Problem, Solver, run_phases
+from bench.algorithms.solver import Solver, on_silos, one_ball
 from bench.data.task import Task
 from bench.kernels.proximal import project_ball
 
@@ -67,24 +67,19 @@ def minibatch_sgd(
         clip_norm, noise_multiplier, smoothing, smoothing_radius, moreau_smoothness: see `silos.silos`.
         sampler, batch_size: see `silos.phases`.
     """
-    cut = silos.phases(silos.num_records(task), phase_rounds=phase_rounds, sampler=sampler, batch_size=batch_size)
-    asked = silos.silos(
+    return on_silos(
         task,
-        cut,
-        num_sampled=num_sampled,
+        sgd(step_size),
+        one_ball(0.0, float("inf")),
         sampler=sampler,
+        cut={"phase_rounds": phase_rounds, "batch_size": batch_size},
+        num_sampled=num_sampled,
         clip_norm=clip_norm,
         noise_multiplier=noise_multiplier,
         smoothing=smoothing,
         smoothing_radius=smoothing_radius,
         moreau_smoothness=moreau_smoothness,
     )
-    return run_phases(task.init_params, asked, cut, sgd(step_size), whole_space)
-
-
-def whole_space(phase, center) -> Problem:
-    """No regulariser, no constraint."""
-    return Problem(center, jnp.float32(0), jnp.float32(jnp.inf))
 
 
 METHOD = Method(minibatch_sgd, silos.releases, version=1, check=silos.check)

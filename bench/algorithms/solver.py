@@ -14,8 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from bench.algorithms import silos as asking
 from bench.algorithms.base import Algorithm, State
 from bench.algorithms.silos import Phases, Silos
+from bench.data.task import Task
 
 
 class Problem(NamedTuple):
@@ -100,3 +102,24 @@ def run_phases(
         return solver.answer(state.variables[1], place._replace(round=before))
 
     return Algorithm(init, one_round, params)
+
+
+def on_silos(
+    task: Task, solver: Solver, problem_of: Callable[[Array, Array], Problem], *, sampler: str, cut: dict, **asked
+) -> Algorithm:
+    """`run_phases` on a task's silos.
+
+    Args:
+        task, solver, problem_of: see `run_phases`.
+        sampler: of `silos.phases` and of `silos.silos`.
+        cut: the other arguments of `silos.phases`.
+        asked: the other arguments of `silos.silos`.
+    """
+    phases = asking.phases(asking.num_records(task), sampler=sampler, **cut)
+    silos = asking.silos(task, phases, sampler=sampler, **asked)
+    return run_phases(task.init_params, silos, phases, solver, problem_of)
+
+
+def one_ball(strength, radius) -> Callable[[Array, Array], Problem]:
+    """Every phase has this regulariser and a ball of this radius, both around where it starts."""
+    return lambda _, center: Problem(center, strength, radius)

@@ -110,10 +110,8 @@ def isrl_odd_even(scale: str) -> Sweep:
 
 SMOOTHED_ROUNDS, SUBGRADIENT_ROUNDS = [5, 10, 20, 50], [10, 20, 50, 100, 200, 400]  # subgradients are slow, and cheap
 SMOOTHED_STEPS = [*STEPS[2::2], 1580.0]
-RADII, SMOOTHNESSES = (
-    [0.03, 0.3, 3.0],
-    [5.0, 50.0, 500.0],
-)  # around the theorems' values for w* some 40 from 0, see the tests
+RADII = [0.03, 0.3, 3.0]  # around the theorems' values for w* some 40 from 0, see the tests
+SMOOTHNESSES = [5.0, 50.0, 500.0]  # the same
 
 
 def isrl_nonsmooth(scale: str) -> Sweep:
