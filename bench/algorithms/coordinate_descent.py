@@ -91,9 +91,9 @@ def coordinate_descent(
         if start == "propagation":
             # The paper does not say how its local models were made private; output perturbation of the minimisers
             # would drown them in noise. What an agent sends is one noisy step; smoothing touches no data.
-            start_scales = peers.noise_scales(task, start_noise_multiplier, lipschitz)
-            local = peers.noisy_steps(key, task, start_step_size, clip_norm, start_scales, mechanism)
-            return propagate(graph, local, mu * jnp.where(task.budget > 0, trust, 0.0))
+            sigma = start_noise_multiplier
+            local = peers.noisy_steps(key, task, start_step_size, sigma, lipschitz, clip_norm, mechanism)
+            return propagate(graph, local, mu * peers.heard(task))
         return zeros
 
     def init(key):

@@ -44,16 +44,14 @@ def model_propagation(
         num_ticks: ticks in a round.
         noise_multiplier, lipschitz, clip_norm, mechanism: of that gradient, as for coordinate_descent.
     """
-    graph, trust = task.graph, confidence(task.num_examples)
-    if local == "noisy_step":  # an agent without a budget has said nothing to be near to
-        trust = jnp.where(task.budget > 0, trust, 0.0)
+    graph = task.graph
+    trust = peers.heard(task) if local == "noisy_step" else confidence(task.num_examples)
 
     def init(key):
         if local == "minimizer":
             models = peers.local_minimizers(task)
         else:
-            scales = peers.noise_scales(task, noise_multiplier, lipschitz)
-            models = peers.noisy_steps(key, task, step_size, clip_norm, scales, mechanism)
+            models = peers.noisy_steps(key, task, step_size, noise_multiplier, lipschitz, clip_norm, mechanism)
         first = propagate(graph, models, mu * trust) if start == "solution" else models
         return State((), {"theta": first, "local": models})
 

@@ -18,7 +18,7 @@ from jax import Array
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import newton
-from bench.kernels.graph import Graph
+from bench.kernels.graph import Graph, confidence
 from bench.kernels.linear import clipped_gradient
 from bench.privacy import events
 
@@ -85,16 +85,22 @@ def local_descent(task: Task, step_size, num_steps: int) -> Array:
     return jax.lax.fori_loop(0, num_steps, step, zeros(task))
 
 
-def noisy_steps(key, task: Task, step_size, clip_norm, scales: Array, mechanism: str) -> Array:
-    """One step of every agent from 0 along its noisy gradient, -s (grad L_i(0) + scale_i noise), [client, feature].
+def noisy_steps(key, task: Task, step_size, noise_multiplier, lipschitz, clip_norm, mechanism: str) -> Array:
+    """One step of every agent from 0 along its noisy gradient, -s (grad L_i(0) + noise), [client, feature].
 
-    An agent without a budget says 0.
+    The noise is that of `noise_scales`. An agent without a budget says 0.
     """
     draw, order = MECHANISMS[mechanism]
     everybody = agents(task)
+    scales = noise_scales(task, noise_multiplier, lipschitz)
     gradients = jax.vmap(lambda a, model: own_gradient(task, a, model, clip_norm, order))(everybody, zeros(task))
     noisy = gradients + scales[:, None] * draw(key, gradients.shape)
     return jnp.where((task.budget > 0)[:, None], -step_size * noisy, 0.0)
+
+
+def heard(task: Task) -> Array:
+    """c_i of the agents that have a budget, 0 of the others, who say nothing that one could be near to, [client]."""
+    return jnp.where(task.budget > 0, confidence(task.num_examples), 0.0)
 
 
 def ring_order(key, task: Task, max_updates: int) -> Array:

@@ -8,6 +8,7 @@ from bench.algorithms.base import Method
 from bench.data.graphs import from_weights, ring_with_chords
 from bench.data.peers import linear_p2p
 from bench.data.task import Task
+from bench.kernels.graph import dense
 from bench.models.linear import Personal, logistic, logistic_loss
 from bench.perf.measure import Measurement, Timed, best_time, time_grid
 from bench.reference import p2p as reference
@@ -24,15 +25,12 @@ def _time(method: Method, task: Task, points, num_rounds: int) -> Timed:
 
 def _as_lists(task: Task):
     """The task's examples and dense weights as the reference takes them."""
-    neighbors, weights = np.asarray(task.graph.neighbors), np.asarray(task.graph.weights, float)
-    dense = np.zeros((task.num_clients, task.num_clients))
-    np.add.at(dense, (np.arange(task.num_clients)[:, None], neighbors), weights)
     inputs, labels = (np.asarray(leaf, float) for leaf in task.train)
     sizes = np.asarray(task.num_examples)
     return (
         [x[:m] for x, m in zip(inputs, sizes, strict=True)],
         [y[:m] for y, m in zip(labels, sizes, strict=True)],
-        dense,
+        np.asarray(dense(task.graph), float),
     )
 
 
