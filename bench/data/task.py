@@ -27,7 +27,9 @@ class Task:
         init_params: the shared model at the start, a pytree.
         num_examples: real training examples of each client, int32 [client]; of a stream, how many it draws
             in a round at most.
-        train: training examples, pytree with leaves [client, example, ...], padded; None for a stream.
+        train: training examples, pytree with leaves [client, example, ...], padded; None for a stream. Where there is
+            a pool, int32 [client, example]: which of the pool's examples a client has.
+        pool: examples that clients may share, pytree with leaves [example, ...]; None where each has its own.
         evaluation: what `metrics` reads: test and validation examples, known optima.
         gram: X_i X_i^T of the training inputs, [client, example, example], where the dual form is used.
         graph: who talks to whom, and how similar they are, for peer-to-peer methods.
@@ -35,6 +37,8 @@ class Task:
         smoothness: bound on the curvature of the clients' own objectives, [client].
         budget: how much of a privacy budget each client grants, relative to the others, [client]; 0 never speaks.
         loss: (shared, local, example) -> scalar loss of one example.
+        network: flax module, inputs [batch, ...] -> logits [batch, class], where `loss` is the cross-entropy of one with
+            params as model.
         link: (score, target) -> scalar loss, where `loss` is link(<shared + local, input>, target) with one vector
             as model and train = (inputs [client, example, feature], targets [client, example]).
         lipschitz: bounds on the gradient of `loss` in the model, in L1 and in L2, over all examples that a client
@@ -49,6 +53,7 @@ class Task:
     init_params: Any
     num_examples: Array
     train: Any = None
+    pool: Any = None
     evaluation: Any = None
     gram: Array | None = None
     graph: Graph | None = None
@@ -56,6 +61,7 @@ class Task:
     smoothness: Array | None = None
     budget: Array | None = None
     loss: Callable | None = _static()
+    network: Any = _static()
     link: Callable | None = _static()
     lipschitz: tuple[float, float] = _static((math.inf, math.inf))
     metrics: Callable | None = _static()
