@@ -1,0 +1,263 @@
+"""Image networks: on pixels, and on scattering features that are already group-normalised.
+
+Convolutions, pooling, padding and initial values are PyTorch's, in which the networks were published; the layers are
+flax's, on [batch, height, width, channel]. Each line says the height (and width) of what it makes.
+
+Sources: Bhaskar et al. 2025, as in its program; "papernot" are of Papernot et al., "Tempered sigmoid activations for
+deep learning with differential privacy", AAAI 2021; "tramer" of Tramèr and Boneh, "Differentially private learning
+needs better features (or much more data)", ICLR 2021, as in its program.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple
+
+import flax.linen as nn
+import jax.numpy as jnp
+from jax import Array, random
+
+from bench.errors import unknown_name
+from bench.kernels.per_example import Affine
+
+CLASSES = 10
+
+
+@dataclass(frozen=True)
+class TemperedSigmoid:
+    """s / (1 + exp(-T z)) - o; tanh by default."""
+
+    scale: float = 2.0
+    inverse_temperature: float = 2.0
+    offset: float = 1.0
+
+    def __call__(self, z: Array) -> Array:
+        # By 1 / (1 + exp(-2 u)) = (1 + tanh u) / 2, which near 0 loses no digits.
+        half = self.scale / 2
+        return half * jnp.tanh(self.inverse_temperature / 2 * z) + (half - self.offset)
+
+
+# ---- Layers ----
+
+
+def _uniform(fan_in: int) -> Callable:
+    """Uniform in +-1 / sqrt(fan-in): PyTorch's kaiming_uniform_(a=sqrt(5)), and what it does to biases."""
+    bound = fan_in**-0.5
+    return lambda key, shape, dtype=jnp.float32: random.uniform(key, shape, dtype, -bound, bound)
+
+
+def _conv(x: Array, features: int, size: int, *, stride: int = 1, padding: int = 0) -> Array:
+    init = _uniform(size * size * x.shape[-1])
+    pads = ((padding, padding), (padding, padding))
+    return nn.Conv(features, (size, size), (stride, stride), pads, kernel_init=init, bias_init=init)(x)
+
+
+def _dense(x: Array, features: int) -> Array:
+    init = _uniform(x.shape[-1])
+    return nn.Dense(features, kernel_init=init, bias_init=init)(x)
+
+
+def _flat(x: Array) -> Array:
+    return x.reshape(x.shape[0], -1)
+
+
+def _windows(x: Array, stride: int) -> list[Array]:
+    """The four places of every 2 x 2 window: what is left over at the lower and right edge belongs to none."""
+    height, width = ((length - 2) // stride * stride + 1 for length in x.shape[1:3])
+    return [x[:, i : i + height : stride, j : j + width : stride] for i in (0, 1) for j in (0, 1)]
+
+
+def max_pool(x: Array, stride: int = 2) -> Array:
+    """Maxima of 2 x 2 windows of [batch, height, width, channel]; equal maxima share the gradient.
+
+    By slices: XLA's own windows, and above all their gradient, are slow on a CPU.
+    """
+    return reduce(jnp.maximum, _windows(x, stride))
+
+
+def mean_pool(x: Array, stride: int = 2) -> Array:
+    """Means of 2 x 2 windows of [batch, height, width, channel]."""
+    return sum(_windows(x, stride)) / 4
+
+
+# ---- Networks of Bhaskar et al. ----
+
+
+class DigitCNN(nn.Module):
+    """[batch, 28, 28, 1]; the activation is that of the convolutions."""
+
+    activation: Callable = TemperedSigmoid()
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        x = self.activation(_conv(x, 16, 8, stride=2))  # 11
+        x = max_pool(x)  # 5
+        x = self.activation(_conv(x, 32, 4, stride=2, padding=1))  # 2
+        x = max_pool(x)  # 1
+        x = nn.relu(_dense(_flat(x), 32))
+        return _dense(x, CLASSES)
+
+
+class ColourCNN(nn.Module):
+    """[batch, 32, 32, 3]; also the network of Papernot et al. for CIFAR-10."""
+
+    activation: Callable = TemperedSigmoid()
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        for features in (32, 64, 128):  # 32, 16, 8
+            for _ in range(2):
+                x = self.activation(_conv(x, features, 3, padding=1))
+            x = mean_pool(x)  # 16, 8, 4
+        x = self.activation(_conv(x, 256, 3, padding=1))  # 4
+        x = _conv(x, CLASSES, 3, padding=1)  # 4
+        return jnp.mean(x, axis=(1, 2))
+
+
+class ScatterLinear(nn.Module):
+    """[batch, height, width, channel] of scattering features; `affine` ends the normalisation, one for each feature."""
+
+    affine: bool = True
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        if self.affine:
+            x = Affine(axes=3)(x)
+        return _dense(_flat(x), CLASSES)
+
+
+class ScatterDigitCNN(nn.Module):
+    """[batch, 7, 7, 81] of scattering features."""
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        x = Affine()(x)
+        x = nn.tanh(_conv(x, 16, 3, stride=2, padding=1))  # 4
+        x = max_pool(x, stride=1)  # 3
+        x = nn.tanh(_conv(x, 32, 3, padding=1))  # 3
+        x = max_pool(x, stride=1)  # 2
+        x = nn.tanh(_dense(_flat(x), 32))
+        return _dense(x, CLASSES)
+
+
+class ScatterColourCNN(nn.Module):
+    """[batch, 8, 8, 243] of scattering features."""
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        x = Affine()(x)
+        for _ in range(2):
+            x = nn.tanh(_conv(x, 64, 3, padding=1))  # 8, 4
+            x = max_pool(x)  # 4, 2
+        return _dense(_flat(x), CLASSES)
+
+
+# ---- Networks of the papers it cites ----
+
+
+class OriginalDigitCNN(nn.Module):
+    """[batch, 28, 28, 1]. Papernot et al. pad the first convolution to 14 places, Tramèr and Boneh by 2 to 13.
+
+    Both have 5 places after the second convolution, so as many parameters.
+    """
+
+    activation: Callable = TemperedSigmoid()
+    padding: int = 3
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        x = self.activation(_conv(x, 16, 8, stride=2, padding=self.padding))  # 14, 13
+        x = max_pool(x, stride=1)  # 13, 12
+        x = self.activation(_conv(x, 32, 4, stride=2))  # 5
+        x = max_pool(x, stride=1)  # 4
+        x = self.activation(_dense(_flat(x), 32))
+        return _dense(x, CLASSES)
+
+
+class OriginalColourCNN(nn.Module):
+    """[batch, 32, 32, 3], Tramèr and Boneh."""
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        for features in (32, 64, 128):  # 32, 16, 8
+            for _ in range(2):
+                x = nn.tanh(_conv(x, features, 3, padding=1))
+            x = max_pool(x)  # 16, 8, 4
+        x = nn.tanh(_dense(_flat(x), 128))
+        return _dense(x, CLASSES)
+
+
+class OriginalScatterDigitCNN(nn.Module):
+    """[batch, 7, 7, 81] of scattering features, Tramèr and Boneh."""
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        x = nn.tanh(_conv(x, 16, 3, stride=2, padding=1))  # 4
+        x = nn.tanh(_conv(x, 32, 3, padding=1))  # 4
+        x = nn.tanh(_dense(_flat(x), 32))
+        return _dense(x, CLASSES)
+
+
+class OriginalScatterColourCNN(nn.Module):
+    """[batch, 8, 8, 243] of scattering features, Tramèr and Boneh."""
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        x = nn.tanh(_conv(x, 64, 3, padding=1))  # 8
+        x = max_pool(x)  # 4
+        x = nn.tanh(_conv(x, 64, 3, padding=1))  # 4
+        return _dense(_flat(x), CLASSES)
+
+
+# ---- By data set and name ----
+
+
+class Network(NamedTuple):
+    """A network and what it sees.
+
+    module: float32 [batch, height, width, channel] -> logits [batch, class].
+    features: "pixels" or "scattering".
+    """
+
+    module: nn.Module
+    features: str
+
+
+_DIGITS = {
+    "cnn_relu": Network(DigitCNN(nn.relu), "pixels"),
+    "cnn_tempered": Network(DigitCNN(), "pixels"),
+    "scatter_linear": Network(ScatterLinear(), "scattering"),
+    "scatter_cnn": Network(ScatterDigitCNN(), "scattering"),
+    "papernot_cnn": Network(OriginalDigitCNN(), "pixels"),
+    "tramer_cnn": Network(OriginalDigitCNN(nn.tanh, padding=2), "pixels"),
+    "tramer_scatter_linear": Network(ScatterLinear(affine=False), "scattering"),
+    "tramer_scatter_cnn": Network(OriginalScatterDigitCNN(), "scattering"),
+}
+
+NETWORKS: dict[str, dict[str, Network]] = {
+    "mnist": _DIGITS,
+    "fashion_mnist": _DIGITS,
+    "cifar10": {
+        "cnn_relu": Network(ColourCNN(nn.relu), "pixels"),
+        "cnn_tempered": Network(ColourCNN(), "pixels"),
+        "scatter_linear": Network(ScatterLinear(), "scattering"),
+        "scatter_cnn": Network(ScatterColourCNN(), "scattering"),
+        "papernot_cnn": Network(ColourCNN(), "pixels"),
+        "tramer_cnn": Network(OriginalColourCNN(), "pixels"),
+        "tramer_scatter_linear": Network(ScatterLinear(affine=False), "scattering"),
+        "tramer_scatter_cnn": Network(OriginalScatterColourCNN(), "scattering"),
+    },
+}
+
+
+def network(dataset: str, model: str) -> Network:
+    """The network of that name for that data set.
+
+    Raises:
+        InputError: for a data set that has no networks, or a name that it does not have.
+    """
+    if dataset not in NETWORKS:
+        raise unknown_name("data set with networks", dataset, NETWORKS)
+    if model not in NETWORKS[dataset]:
+        raise unknown_name(f"model for {dataset}", model, NETWORKS[dataset])
+    return NETWORKS[dataset][model]
