@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from bench.data.partition import by_label, by_style, hold_out, pack
+from bench.data.partition import by_label, by_style, disjoint, hold_out, independent_draws, pack
+from bench.errors import InputError
 
 
 @settings(max_examples=50, deadline=None)
@@ -84,3 +86,73 @@ def test_by_style_puts_alike_examples_together():
             assert all(a.max() <= b.min() for a, b in pairwise(cells))
     same = by_style(np.zeros(12), np.zeros(12), np.zeros(12, int), (2, 2))
     np.testing.assert_array_equal(same, np.repeat([0, 1, 2, 3], 3))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 8), st.data())
+def test_independent_draws_are_within_the_pool_and_never_twice_in_a_client(num_examples, num_clients, data):
+    size = data.draw(st.integers(1, num_examples))
+    draws = independent_draws(np.random.default_rng(0), num_examples, num_clients, size)
+    assert draws.shape == (num_clients, size)
+    assert draws.dtype == np.int32
+    assert (np.diff(draws, axis=1) > 0).all()
+    assert draws.min() >= 0
+    assert draws.max() < num_examples
+
+
+def test_independent_draws_are_uniform_and_overlap_as_if_by_chance():
+    num_examples, num_clients = 5000, 40
+    draws = independent_draws(np.random.default_rng(1), num_examples, num_clients, num_examples // 10)
+    times = np.bincount(draws.ravel(), minlength=num_examples)
+    wanted = num_examples * stats.binom.pmf(np.arange(9), num_clients, 0.1)
+    got = np.bincount(times, minlength=9)[:9]
+    assert np.abs(got - wanted).max() < 5 * np.sqrt(wanted.max())
+    # A twentieth of the pool: each client has its share of it, give or take what is hypergeometric.
+    share = (draws < num_examples // 20).sum(1)
+    assert np.abs(share - 25).max() < 5 * np.sqrt(25 * 0.95 * 0.9)
+    # Two clients share a tenth of a tenth.
+    shared = [len(np.intersect1d(one, two)) for one, two in pairwise(draws)]
+    assert np.mean(shared) == pytest.approx(50, abs=5 * np.sqrt(50 * 0.9 * 0.9 / len(shared)))
+
+
+def test_more_clients_leave_the_draws_of_the_first_as_they_are():
+    few, many = (independent_draws(np.random.default_rng(2), 100, count, 10) for count in (3, 7))
+    np.testing.assert_array_equal(many[:3], few)
+    assert not np.array_equal(many[0], many[1])
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 60), st.data())
+def test_disjoint_clients_share_nothing_and_leave_out_only_the_remainder(num_examples, data):
+    num_clients = data.draw(st.integers(1, num_examples))
+    parts = disjoint(np.random.default_rng(0), num_examples, num_clients)
+    assert parts.shape == (num_clients, num_examples // num_clients)
+    assert parts.dtype == np.int32
+    assert len(np.unique(parts)) == parts.size
+    assert parts.min() >= 0
+    assert parts.max() < num_examples
+    assert num_examples - parts.size < num_clients
+
+
+def test_disjoint_parts_are_uniform():
+    owner = np.zeros((4000, 6), int)
+    rng = np.random.default_rng(3)
+    for row in owner:
+        row[disjoint(rng, 6, 3)] = np.arange(3)[:, None]
+    for client in range(3):
+        assert np.abs((owner == client).sum(0) - 4000 / 3).max() < 5 * np.sqrt(4000 * 2 / 9)
+    together = (owner[:, 0] == owner[:, 1]).sum()  # 1 of the 5 others has the same client
+    assert abs(together - 800) < 5 * np.sqrt(4000 * 0.2 * 0.8)
+
+
+def test_more_clients_or_examples_than_there_are_are_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(InputError, match="11 clients share 10 examples: use 1 to 10 clients"):
+        disjoint(rng, 10, 11)
+    with pytest.raises(InputError, match="0 clients"):
+        disjoint(rng, 10, 0)
+    with pytest.raises(InputError, match="0 clients: use at least 1"):
+        independent_draws(rng, 10, 0, 1)
+    for size in (0, 11):
+        with pytest.raises(InputError, match=f"{size} examples for each client: use 1 to 10"):
+            independent_draws(rng, 10, 1, size)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bench.errors import InputError
+
 
 def pack(arrays: Sequence[np.ndarray], capacity: int | None = None) -> np.ndarray:
     """Arrays of unequal length as one, [client, example, ...], padded with zeros to the longest.
@@ -54,3 +56,45 @@ def by_style(first: np.ndarray, second: np.ndarray, classes: np.ndarray, counts:
             for j, cell in enumerate(np.array_split(ranked, counts[1])):
                 groups[cell] = i * counts[1] + j
     return groups
+
+
+def independent_draws(rng: np.random.Generator, num_examples: int, num_clients: int, size: int) -> np.ndarray:
+    """Examples of clients that each draw from one pool without looking at the others, so that draws overlap.
+
+    Each client's are uniform without replacement, in ascending order; an example is in Binomial(num_clients,
+    size / num_examples) clients. More clients leave the first ones' draws as they are.
+
+    Args:
+        num_examples: of the pool.
+        size: examples of a client.
+
+    Returns:
+        int32 [client, example].
+
+    Raises:
+        InputError: no client, or a client with no example or more than there are.
+    """
+    if num_clients < 1:
+        raise InputError(f"{num_clients} clients: use at least 1.")
+    if not 1 <= size <= num_examples:
+        raise InputError(f"{size} examples for each client: use 1 to {num_examples}, what the pool has.")
+    draws = [np.sort(rng.choice(num_examples, size, replace=False)) for _ in range(num_clients)]
+    return np.stack(draws).astype(np.int32)
+
+
+def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int) -> np.ndarray:
+    """Examples of clients that share none: a random split into equal parts, the remainder left out.
+
+    Args:
+        num_examples: of the pool.
+
+    Returns:
+        int32 [client, num_examples // num_clients], each client's in ascending order.
+
+    Raises:
+        InputError: no client, or more clients than examples.
+    """
+    if not 1 <= num_clients <= num_examples:
+        raise InputError(f"{num_clients} clients share {num_examples} examples: use 1 to {num_examples} clients.")
+    order = rng.permutation(num_examples)[: num_examples // num_clients * num_clients]
+    return np.sort(order.reshape(num_clients, -1)).astype(np.int32)
