@@ -4,11 +4,13 @@ from collections.abc import Callable
 from functools import partial
 
 from bench.data import digits, odd_even
+from bench.data.images import images
 from bench.data.movielens import movielens
 from bench.data.peers import linear_p2p
 from bench.data.quadratic import quadratic
 from bench.data.synthetic import synthetic
 from bench.data.task import Task
+from bench.models.networks import NETWORKS
 
 TASKS: dict[str, Callable[[int], Task]] = {
     "synthetic_0.01": partial(synthetic, delta_std=0.01),
@@ -23,4 +25,9 @@ TASKS: dict[str, Callable[[int], Task]] = {
     "odd_even_hinge": odd_even.odd_even_hinge,
     **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
     "movielens": movielens,
+    **{
+        f"{dataset}_{model}_10": partial(images, dataset=dataset, model=model)
+        for dataset, models in NETWORKS.items()
+        for model in models
+    },
 }

@@ -1,0 +1,143 @@
+"""Scattering features of images, normalised in groups of channels: computed once, kept in the cache.
+
+The windowed scattering transform (Mallat 2012; Bruna and Mallat 2013) of kymatio: averages of the image, of the moduli
+of its wavelet transform, and of the moduli of theirs. With J = 2 scales and L = 8 angles these are
+1 + JL + L^2 J(J-1)/2 = 81 channels for each colour, with one place for every 4 x 4 pixels. Nothing is learned, so they
+cost no privacy; and every model that sees them begins with the same group normalisation, which depends on nothing but
+the one image, so that is in the features already.
+
+Sources: Bhaskar et al. 2025, as in its program; Tramèr and Boneh 2021 for the normalisation.
+"""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from rich.console import Console
+from rich.progress import track
+
+from bench.data import cache as files
+from bench.errors import InputError
+
+SCALES, ANGLES = 2, 8  # J, L
+STRIDE = 2**SCALES  # pixels from place to place
+CHANNELS = 1 + SCALES * ANGLES + ANGLES**2 * SCALES * (SCALES - 1) // 2  # of each colour
+GROUPS = 27
+EPSILON = 1e-5  # added to the variance of a group
+RECIPE = 1  # goes up when the same images would give other features
+PLANES = 48  # images times colours at once: the intermediate results stay in a CPU's cache
+
+
+def recipe() -> str:
+    """What the features of given images depend on, for names of files and checksums."""
+    return f"J{SCALES}-L{ANGLES}-recipe{RECIPE}"
+
+
+def group_normalized(x: Array) -> Array:
+    """Each image's GROUPS groups of neighbouring channels, all places together, at mean 0 and variance 1.
+
+    PyTorch's GroupNorm(27, channels) without its scale and bias, and as well GroupNorm(27, channels * places) of the
+    flattened features: a group is the same numbers.
+
+    Args:
+        x: [image, channel, height, width], the channels a multiple of GROUPS.
+    """
+    groups = x.reshape(x.shape[0], GROUPS, -1)
+    centred = groups - jnp.mean(groups, axis=-1, keepdims=True)
+    variance = jnp.mean(jnp.square(centred), axis=-1, keepdims=True)
+    return (centred / jnp.sqrt(variance + EPSILON)).reshape(x.shape)
+
+
+@cache
+def transform(height: int, width: int):
+    """The features of images of one size, as a compiled function.
+
+    It takes uint8 [image, height, width, colour] and returns float32 [image, height / 4, width / 4, channel]; the
+    channels of the first colour come first.
+    """
+    # The front end alone: the package imports what newer SciPy no longer has.
+    from kymatio.scattering2d.frontend.jax_frontend import ScatteringJax2D
+
+    scattering = ScatteringJax2D(SCALES, (height, width), ANGLES)
+
+    @jax.jit
+    def features(images):
+        planes = jnp.moveaxis(images, -1, 1).astype(jnp.float32)  # raw, 0 to 255
+        with jax.numpy_dtype_promotion("standard"):  # kymatio multiplies real filters by complex spectra
+            coefficients = scattering.scattering(planes)  # [image, colour, channel, height, width]
+        channels = coefficients.reshape(len(images), -1, *coefficients.shape[-2:])
+        return jnp.moveaxis(group_normalized(channels), 1, -1)
+
+    return features
+
+
+def features(name: str, images: np.ndarray, checksum: str) -> np.ndarray:
+    """The features of a data set's images, from the cache, or computed now and put there.
+
+    They are stored in half precision: normalised numbers are at most the root of a group's size, 24, and rounding moves
+    none by more than 2^-11 of itself (2^-25 for those below 2^-14), far less than DP-SGD's noise or its batches do.
+
+    Args:
+        name: of the data set, for the file's name.
+        images: uint8 [image, height, width] or [image, height, width, colour].
+        checksum: of the data set; other images have another one.
+
+    Returns:
+        float16 [image, height / 4, width / 4, channel], mapped from the file and read-only.
+
+    Raises:
+        InputError: the cached file is not what was written, or the cache cannot be written.
+    """
+    path = files.folder("scattering") / f"{name}-{checksum}-{recipe()}.npy"
+    if not path.exists():
+        with files.filling("scattering") as scratch:
+            if not path.exists():  # another process was faster
+                _compute(name, images if images.ndim == 4 else images[..., None], scratch / path.name)
+                (scratch / _sum(path).name).replace(_sum(path))
+                (scratch / path.name).replace(path)
+    try:
+        status = path.stat()
+        _verify(path, status.st_size, status.st_mtime_ns)
+        return np.load(path, mmap_mode="r")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}: make it readable.") from None
+
+
+def _compute(name: str, images: np.ndarray, path: Path) -> None:
+    count, height, width, colours = images.shape
+    shape = (count, height // STRIDE, width // STRIDE, colours * CHANNELS)
+    out = np.lib.format.open_memmap(path, "w+", np.float16, shape)
+    batch = max(1, PLANES // colours)
+    compute = transform(height, width)
+    console = Console(stderr=True, soft_wrap=True)
+    title = f"{name}: scattering features, once"
+    if not console.is_terminal:
+        console.print(title, highlight=False)
+    for start in track(range(0, count, batch), title, console=console, disable=not console.is_terminal):
+        part = images[start : start + batch]
+        whole = np.pad(part, [(0, batch - len(part)), (0, 0), (0, 0), (0, 0)])  # one shape, one program
+        out[start : start + batch] = np.asarray(compute(whole))[: len(part)]
+    out.flush()
+    _sum(path).write_text(f"{_digest(path)}  {path.name}\n")
+
+
+def _sum(path: Path) -> Path:
+    """Beside a file of features: its checksum, as sha256sum writes and checks it."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def _verify(path: Path, size: int, changed: int) -> None:
+    """Once in a process, as long as the file keeps its size and its time of change."""
+    right = _sum(path).read_text().split()[:1] if _sum(path).is_file() else []
+    if [_digest(path)] != right:
+        raise InputError(f"{path}: does not match {_sum(path).name}: delete it, and it is computed again.")
