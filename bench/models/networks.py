@@ -10,7 +10,6 @@ needs better features (or much more data)", ICLR 2021, as in its program.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 from typing import NamedTuple
 
 import flax.linen as nn
@@ -72,7 +71,8 @@ def max_pool(x: Array, stride: int = 2) -> Array:
 
     By slices: XLA's own windows, and above all their gradient, are slow on a CPU.
     """
-    return reduce(jnp.maximum, _windows(x, stride))
+    first, second, third, fourth = _windows(x, stride)
+    return jnp.maximum(jnp.maximum(first, second), jnp.maximum(third, fourth))
 
 
 def mean_pool(x: Array, stride: int = 2) -> Array:
