@@ -8,6 +8,7 @@ Source: Bhaskar et al. 2025, as in its program.
 """
 
 import hashlib
+import math
 import os
 from functools import cache
 from weakref import WeakValueDictionary
@@ -21,10 +22,11 @@ from bench.data import fetch, formats, partition, scattering
 from bench.data.dataset import Found
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.kernels.per_example import cross_entropy
+from bench.kernels.per_example import cross_entropy, in_turn
 from bench.models.networks import network
 
 READERS = {"mnist": formats.mnist, "fashion_mnist": formats.mnist, "cifar10": formats.cifar10}
+SIZES = {"mnist": 60_000, "fashion_mnist": 60_000, "cifar10": 50_000}  # training pictures
 TITLES = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "cifar10": "CIFAR-10"}
 # Mean and standard deviation of each colour that pixels in [0, 1] are brought to 0 and 1 with, as published.
 NORMALISATION = {
@@ -39,7 +41,7 @@ CHUNK = 500  # test pictures at a time
 _in_use: WeakValueDictionary = WeakValueDictionary()
 
 
-def images(trial: int, *, dataset: str, model: str, num_clients: int = 10, disjoint: bool = False) -> Task:
+def images(trial: int, *, dataset: str, model: str, num_clients: int = 10, disjoint: bool = False, share: float = 1.0) -> Task:
     """Classification of pictures by a network that the clients train together.
 
     Args:
@@ -50,6 +52,7 @@ def images(trial: int, *, dataset: str, model: str, num_clients: int = 10, disjo
         num_clients: k; each has max(N / k, N / 10) of the N pictures, so 1 has all of them, and more than 10 clients
             have more pictures than there are.
         disjoint: deal every picture to at most one client, N / k each; not in the paper.
+        share: of the pictures a client would have, those that it has, in (0, 1]; not in the paper.
 
     Raises:
         InputError: no such data set or model; fewer than 1 client, or more disjoint ones than pictures; the data set is
@@ -60,8 +63,9 @@ def images(trial: int, *, dataset: str, model: str, num_clients: int = 10, disjo
     rng = np.random.default_rng([trial, 0x1A6E5])
     if disjoint:
         members = partition.disjoint(rng, len(labels), num_clients)
+        members = members[:, : math.ceil(share * members.shape[1])]
     else:
-        size = max(len(labels) // max(num_clients, 1), len(labels) // SHARE)
+        size = client_size(dataset, num_clients, share=share)
         members = partition.independent_draws(rng, len(labels), num_clients, size)
     recipe = scattering.recipe() if features == "scattering" else repr(NORMALISATION[dataset])
     key = jax.random.fold_in(jax.random.key(0x1A6E5), trial)
@@ -74,10 +78,17 @@ def images(trial: int, *, dataset: str, model: str, num_clients: int = 10, disjo
         loss=_loss(module),
         network=module,
         metrics=accuracy,
-        name=f"{dataset}_{model}_{num_clients}{'_disjoint' if disjoint else ''}",
+        name=f"{dataset}_{model}_{num_clients}{'_disjoint' if disjoint else ''}"
+        + (f"_share_{share:g}" if share < 1 else ""),
         source=f"{TITLES[dataset]} ({found.source})",
         checksum=hashlib.blake2b(f"{found.checksum}/{recipe}".encode(), digest_size=8).hexdigest(),
     )
+
+
+def client_size(dataset: str, num_clients: int, *, share: float = 1.0) -> int:
+    """Pictures of a client by the published draw: that share of max(N / k, N / 10)."""
+    size = SIZES[dataset]
+    return math.ceil(share * max(size // max(num_clients, 1), size // SHARE))
 
 
 @cache
@@ -105,12 +116,17 @@ def accuracy(params, task: Task) -> dict:
     """Share of test pictures whose class is named, in [0, 1], and their mean cross-entropy; NaN where a parameter or
     the loss is not finite."""
 
-    def one(example):
-        inputs, label = example
-        logits = task.network.apply({"params": params}, inputs.astype(jnp.float32)[None])[0]
-        return jnp.argmax(logits) == label, cross_entropy(logits, label)
+    inputs, labels = task.evaluation["test"]
+    size = math.gcd(len(labels), CHUNK)
+    chunks = (leaf.reshape(-1, size, *leaf.shape[1:]) for leaf in (inputs, labels))
+    logits_of = in_turn(lambda params, inputs: task.network.apply({"params": params}, inputs.astype(jnp.float32)))
 
-    hits, losses = jax.lax.map(one, task.evaluation["test"], batch_size=CHUNK)
+    def of_chunk(chunk):
+        inputs, labels = chunk
+        logits = logits_of(params, inputs)
+        return jnp.argmax(logits, -1) == labels, cross_entropy(logits, labels)
+
+    hits, losses = jax.lax.map(of_chunk, tuple(chunks))
     loss = jnp.mean(losses)
     finite = jnp.isfinite(loss)
     for leaf in jax.tree.leaves(params):

@@ -3,6 +3,7 @@
 Nothing here depends on a hyper-parameter that a sweep varies, so a draw is made once for all points.
 """
 
+import math
 from functools import cache
 from typing import NamedTuple
 
@@ -30,6 +31,24 @@ def poisson(key: Array, num_clients: int, rate: float, bound: int) -> tuple[Arra
     draws = jax.random.uniform(key, (num_clients,))
     smallest, clients = jax.lax.top_k(-draws, bound)
     return clients, -smallest < rate
+
+
+def poisson_in_order(key: Array, num: int, rate: float, bound: int) -> tuple[Array, Array]:
+    """Every one of `num` things independently with probability `rate`, in increasing order, at the cost of `bound` draws.
+
+    The gaps between the chosen are geometric. Should more than `bound` be drawn, the first are kept; `poisson_bound` says
+    how unlikely that is.
+
+    Returns:
+        int32 [bound], of which the first are the chosen, and how many they are.
+    """
+    if rate == 1:
+        return jnp.minimum(jnp.arange(bound), num - 1), jnp.asarray(num)
+    tiny = jnp.finfo(jnp.float32).tiny
+    gaps = jnp.floor(jnp.log(jax.random.uniform(key, (bound,), minval=tiny)) / math.log1p(-rate))
+    # A gap beyond the end is as good as the end, and sums of such do not overflow.
+    places = jnp.cumsum(jnp.minimum(gaps, num).astype(jnp.int32) + 1) - 1
+    return jnp.minimum(places, num - 1), jnp.sum(places < num, dtype=jnp.int32)
 
 
 def poisson_bound(num_clients: int, rate: float, failure: float = 1e-12) -> int:

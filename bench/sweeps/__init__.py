@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bench.sweeps import isrl, p2p, ppsgd
+from bench.sweeps import isrl, p2p, pfl, ppsgd
 from bench.sweeps.spec import Sweep
 
 SCALES = ("smoke", "laptop", "paper")
@@ -17,4 +17,7 @@ SWEEPS: dict[str, Callable[[str], Sweep]] = {
     "p2p_private": p2p.p2p_private,
     "p2p_dimensions": p2p.p2p_dimensions,
     "p2p_movielens": p2p.p2p_movielens,
+    "pfl_splits": pfl.pfl_splits,
+    "pfl_clients": pfl.pfl_clients,
+    "pfl_epsilon": pfl.pfl_epsilon,
 }

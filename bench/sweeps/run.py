@@ -163,8 +163,12 @@ def run_sweep(
         if fresh:
             store.clear()
         done = set(store.open_parts(valid).itertuples(index=False, name=None))
+        most_seeds = {name: entry.seeds or sweep.seeds for name, entry in sweep.entries.items()}
         todo = {
-            (trial, name): {p.id: tuple(s for s in seeds if (p.id, trial, s) not in done) for p in group}
+            (trial, name): {
+                p.id: tuple(s for s in seeds if s < most_seeds[p.algorithm] and (p.id, trial, s) not in done)
+                for p in group
+            }
             for trial, seeds in seeds_of.items()
             for name, group in points.items()
         }

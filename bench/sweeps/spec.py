@@ -22,12 +22,14 @@ class Entry(NamedTuple):
     points: one row per point. Columns that the method's factory names are its arguments; "task" names one of
         the sweep's tasks; all others are labels that are carried into the results.
     num_rounds, eval_every: where a round of this method is something else than of the others; default the sweep's.
+    seeds: repetitions, where it is to have fewer than the sweep.
     """
 
     method: Method
     points: pd.DataFrame
     num_rounds: int | Callable[[Task, Mapping[str, Any]], int] | None = None
     eval_every: int | None = None
+    seeds: int | None = None
 
 
 class Sweep(NamedTuple):
@@ -84,6 +86,8 @@ RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "num_sampled": (lambda v: v >= 1, "at least 1"),
     "batch_size": (lambda v: v >= 1, "at least 1"),
     "num_epochs": (lambda v: v >= 1, "at least 1"),
+    "total_epochs": (lambda v: v >= 1, "at least 1"),
+    "momentum": (lambda v: 0 <= v < 1, "at least 0 and below 1"),
     "num_steps": (lambda v: v >= 1, "at least 1"),
     "num_stages": (lambda v: v >= 1, "at least 1"),
     "regularization": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),

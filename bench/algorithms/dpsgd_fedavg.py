@@ -1,0 +1,215 @@
+"""DP-SGD on every client, and averaging (Bhaskar et al. 2025): what is private is one example of one client.
+
+All k clients take part in each of R communication rounds. In a round each starts from the average of all, with a fresh
+optimiser, and runs E epochs of DP-SGD on its own n examples, of which an epoch is S = ceil(n / L) steps:
+
+    B      Poisson sample of its examples, rate q = 1 / S
+    g      (sum_{x in B} clip(grad loss(theta, x), C) + sigma C N(0, I)) / floor(q n)
+    v      <- mu v + g,    theta <- theta - eta v
+
+and then the server averages the clients' theta with equal weights. The adversary is the server, which sees every client's
+theta after every round. The number of a client's examples counts as public: rates, steps and divisor follow from it.
+
+In a sweep, a "round" of the engine is one local EPOCH here, of which there are T = E R; theta is averaged after every E-th.
+So all ways to split T share one compiled program, and a long round shows progress.
+
+Without noise and clipping, this is FedAvg (McMahan et al. 2017).
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.data.task import Task
+from bench.errors import InputError, unknown_name
+from bench.kernels import gradient, sampling
+from bench.kernels.per_example import clipped_gradient_of_rows, in_turn
+from bench.privacy.events import Release, poisson_gaussian
+
+SAMPLERS = ("poisson", "in_order")
+FAILURE = 1e-20  # probability with which a Poisson sample exceeds its places; see `check_bound` of the tests
+
+
+def dpsgd_fedavg(
+    task: Task,
+    *,
+    total_epochs: int,
+    batch_size: int,
+    num_epochs: Scalar,
+    step_size: Scalar,
+    momentum: Scalar,
+    clip_norm: Scalar,
+    noise_multiplier: Scalar,
+    sampler: str = "poisson",
+) -> Algorithm:
+    """DP-SGD + FedAvg on a task with a network and a pool of examples.
+
+    Args:
+        task: with `network`, `pool` and equally many examples for every client.
+        total_epochs: T = E R, epochs of a client in all.
+        batch_size: L, expected size of a batch.
+        num_epochs: E, local epochs in a communication round; divides T.
+        step_size: eta > 0.
+        momentum: mu, 0 <= mu < 1; the velocity starts from 0 in every communication round.
+        clip_norm: C > 0, of one example's gradient; inf does not clip.
+        noise_multiplier: sigma >= 0; the noise on the sum of clipped gradients has std sigma C.
+        sampler: "poisson", or "in_order": fixed batches of L consecutive examples, the last of them smaller, which is
+            how FedAvg without privacy was run.
+    """
+    network, num_examples, steps = task.network, _num_examples(task), _num_steps(task, batch_size)
+    optimizer = optax.sgd(step_size, momentum)
+    bound = sampling.poisson_bound(num_examples, 1 / steps, FAILURE) if sampler == "poisson" else batch_size
+    clients = jnp.arange(task.num_clients)
+    one_gradient = in_turn(lambda *args: clipped_gradient_of_rows(network, *args))
+
+    def batch(key, step):
+        """A client's batch: rows [place], how many of them count, and what the sum of their gradients is divided by."""
+        if sampler == "in_order":
+            count = jnp.minimum(batch_size, num_examples - step * batch_size)
+            return jnp.minimum(step * batch_size + jnp.arange(bound), num_examples - 1), count, count
+        rows, count = sampling.poisson_in_order(key, num_examples, 1 / steps, bound)
+        return rows, count, jnp.asarray(num_examples // steps)
+
+    def init(key):
+        everywhere = lambda leaf: jnp.broadcast_to(leaf, (task.num_clients, *leaf.shape))
+        return State(jnp.zeros((), jnp.int32), _fresh(jax.tree.map(everywhere, task.init_params)))
+
+    def _fresh(theta):
+        return theta, jax.vmap(optimizer.init)(theta)
+
+    def one_step(key, step, theta, velocity):
+        key_batch, key_noise = jax.random.split(key)
+        keys = jax.vmap(lambda client: jax.random.fold_in(key_batch, client))(clients)
+        rows, counts, divisors = jax.vmap(batch, (0, None))(keys, step)
+        rows = jnp.take_along_axis(task.train, rows, axis=1)
+        total, clipped = jax.vmap(one_gradient, (0, None, 0, 0, None))(theta, task.pool, rows, counts, clip_norm)
+        if sampler == "poisson":
+            std = gradient.noise_scale(noise_multiplier, clip_norm)
+            noise = gradient.gaussian_like(key_noise, theta)
+            total = jax.tree.map(lambda g, n: g + std * n, total, noise)
+        mean = jax.vmap(lambda g, divisor: jax.tree.map(lambda leaf: leaf / divisor, g))(total, divisors)
+        updates, velocity = jax.vmap(optimizer.update)(mean, velocity)
+        return optax.apply_updates(theta, updates), velocity, jnp.sum(clipped) / jnp.maximum(jnp.sum(counts), 1)
+
+    def one_epoch(key, state):
+        def body(carry, step):
+            theta, velocity, clipped = one_step(jax.random.fold_in(key, step), step, *carry)
+            return (theta, velocity), clipped
+
+        variables, clipped = jax.lax.scan(body, state.variables, jnp.arange(steps))
+        ends = jnp.mod(state.schedule + 1, num_epochs) == 0
+        averaged = _fresh(jax.tree.map(lambda z: jnp.broadcast_to(jnp.mean(z, 0), z.shape), variables[0]))
+        variables = jax.tree.map(lambda new, old: jnp.where(ends, new, old), averaged, variables)
+        return State(state.schedule + 1, variables), {"clipped": jnp.mean(clipped)}
+
+    def params(state):
+        """The average, which is the model of every client at the end of a communication round."""
+        return jax.tree.map(lambda leaf: jnp.mean(leaf, 0), state.variables[0])
+
+    return Algorithm(init, one_epoch, params)
+
+
+def _num_examples(task: Task) -> int:
+    """n, of every client."""
+    return task.train.shape[1]
+
+
+def _num_steps(task: Task, batch_size: int) -> int:
+    """S, in an epoch."""
+    return math.ceil(_num_examples(task) / batch_size)
+
+
+def local_release(
+    noise_multiplier: float, *, num_examples: int, batch_size: int, delta: float, accountant: str = "pld", copies: float = 1
+) -> Release:
+    """What the epochs of DP-SGD reveal of one example to the server; a "round" of the event is an epoch.
+
+    Args:
+        noise_multiplier: sigma.
+        num_examples: n, of a client.
+        batch_size: L; the sampling rate is 1 / ceil(n / L).
+        delta: at which epsilon is stated.
+        accountant: "pld" or "rdp".
+        copies: clients that have the example, each with randomness of its own; also a mean of such numbers.
+    """
+    steps = math.ceil(num_examples / batch_size)
+    one = poisson_gaussian(
+        noise_multiplier,
+        sampling_rate=1 / steps,
+        delta=delta,
+        accountant=accountant,
+        privacy_unit="example",
+        protects_against="the server",
+    )
+    return one._replace(event=lambda epochs: one.event(math.ceil(epochs * steps * copies)))
+
+
+def releases(task: Task, *, delta: float, noise_multiplier: float, batch_size: int, sampler: str, **_) -> dict:
+    """Four readings of a run; all of them of one example added or removed, under Poisson sampling.
+
+    paper: an example of one client, by privacy loss distributions. Adding it to one client changes nothing at the others,
+        so with disjoint clients this is what the whole run costs (parallel composition).
+    rdp: the same by Renyi DP.
+    worst: of the example that most clients have: so many independent runs of DP-SGD on it.
+    average: of an example in as many clients as the average one that is used at all; the mean over these examples is
+        no more, epsilon being concave in that number.
+    """
+    clients = np.bincount(np.asarray(task.train).ravel())
+    copies = {"paper": 1.0, "rdp": 1.0, "worst": float(clients.max()), "average": float(clients[clients > 0].mean())}
+    noise_multiplier = noise_multiplier if sampler == "poisson" else 0.0
+    return {
+        name: local_release(
+            noise_multiplier,
+            num_examples=_num_examples(task),
+            batch_size=batch_size,
+            delta=delta,
+            accountant="rdp" if name == "rdp" else "pld",
+            copies=number,
+        )
+        for name, number in copies.items()
+    }
+
+
+def check(
+    task: Task,
+    *,
+    total_epochs: int,
+    num_epochs: float,
+    batch_size: int,
+    clip_norm: float,
+    noise_multiplier: float,
+    sampler: str,
+    **_,
+) -> None:
+    """Refuse values that do not go together, before anything is compiled."""
+    if task.pool is None or task.network is None:
+        raise InputError(f"dpsgd_fedavg trains networks: {task.name} is no task with one, take one of the image tasks")
+    if sampler not in SAMPLERS:
+        raise unknown_name("sampler", sampler, SAMPLERS)
+    if num_epochs != int(num_epochs) or total_epochs % num_epochs:
+        raise InputError(
+            f"num_epochs is {num_epochs:g}, which does not divide total_epochs = {total_epochs}: "
+            "take a divisor, so that the last round is a whole one"
+        )
+    if batch_size > _num_examples(task):
+        raise InputError(
+            f"batch_size is {batch_size}, more than the {_num_examples(task)} examples of a client of {task.name}: "
+            "take a smaller one"
+        )
+    if noise_multiplier > 0 and sampler != "poisson":
+        raise InputError(
+            f"noise_multiplier is {noise_multiplier:g} with sampler {sampler!r}: the privacy of fixed batches is not "
+            "accounted for here, take sampler 'poisson', or noise_multiplier 0"
+        )
+    if noise_multiplier > 0 and math.isinf(clip_norm):
+        raise InputError(
+            f"noise_multiplier is {noise_multiplier:g} with clip_norm inf: noise has no scale without clipping, "
+            "give a finite clip_norm, or noise_multiplier 0"
+        )
+
+
+METHOD = Method(dpsgd_fedavg, releases, version=1, check=check)

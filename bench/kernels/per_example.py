@@ -1,0 +1,210 @@
+"""Clipped sums of the per-example gradients of a flax network, without forming what is not needed.
+
+One forward and one backward pass over a batch give, for every layer with parameters, its inputs a and the gradient d
+of each example's loss in its outputs. Both the norm of an example's gradient and the clipped sum follow from these:
+
+    dense:        G = a d^T,  |G| = |a| |d|
+    convolution:  G = sum_p a_p d_p^T over places p, a_p the patch there;  |G|^2 = sum_pq <a_p, a_q> <d_p, d_q>,
+                  or G itself, whichever is cheaper ("ghost norms": Li et al. 2022, Bu et al. 2022)
+    elementwise:  G = a * d
+
+Convolutions are computed as products of patches with the kernel. Many clients with models of their own are then
+batches of matrix products, where XLA on a CPU has only a slow grouped convolution.
+"""
+
+from functools import partial
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+from bench.kernels.gradient import clip_factor
+
+
+class Affine(nn.Module):
+    """scale * x + bias, elementwise over the last `axes` axes, from 1 and 0: what a normalisation may end with."""
+
+    axes: int = 1
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        shape = x.shape[x.ndim - self.axes :]
+        return x * self.param("scale", nn.initializers.ones, shape) + self.param("bias", nn.initializers.zeros, shape)
+
+
+def cross_entropy(logits: Array, labels: Array) -> Array:
+    """-log softmax of the label's logit; labels int [...], logits [..., class]."""
+    return optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+
+
+def in_turn(function):
+    """The function, whose vmapped calls are made one after the other on a CPU, where one call's data then stay in the
+    cache and convolutions of different kernels stay convolutions; on an accelerator together, as always."""
+    return jax.custom_batching.sequential_vmap(function) if jax.default_backend() == "cpu" else function
+
+
+def micro_batch() -> int:
+    """Examples that are differentiated together. It changes memory and time, and results by rounding only."""
+    return 16 if jax.default_backend() == "cpu" else 128
+
+
+def clipped_gradient_sum(network: nn.Module, params, inputs: Array, labels: Array, weight: Array, clip_norm):
+    """sum_j weight_j clip(grad_j, C) of the cross-entropy of a network.
+
+    Adding or removing one example of weight 1 moves the sum by at most C, in L2 over all parameters together.
+
+    Args:
+        network: its parameters all in nn.Conv, nn.Dense and Affine layers, each called once.
+        params: of the network.
+        inputs: [example, ...], as the network takes them; another dtype is cast.
+        labels: int [example].
+        weight: [example]; 0 for padding.
+        clip_norm: C > 0; inf does not clip.
+
+    Returns:
+        The sum, a pytree as params, and the norms before clipping [example].
+
+    Raises:
+        TypeError: for a network with parameters elsewhere.
+    """
+    inputs = inputs.astype(jnp.float32)
+    rules = {}  # filled while tracing: which layers there are
+
+    def forward(probes):
+        logits, layers = _tapped(network, params, inputs, probes, rules)
+        return jnp.sum(cross_entropy(logits, labels)), layers
+
+    layers = jax.eval_shape(lambda: forward(None)[1])
+    probes = {path: jnp.zeros(outputs.shape, outputs.dtype) for path, (_, outputs) in layers.items()}
+    slopes, layers = jax.grad(forward, has_aux=True)(probes)
+    squares, sums = jnp.zeros(labels.shape), {}
+    for path, rule in rules.items():
+        square, sums[path] = rule(layers[path][0], slopes[path])
+        squares = squares + square
+    norms = jnp.sqrt(squares)
+    scale = weight * clip_factor(norms, clip_norm)
+    return _nested(params, {path: weighted_sum(scale) for path, weighted_sum in sums.items()}), norms
+
+
+def clipped_gradient_of_rows(network: nn.Module, params, pool, rows: Array, count: Array, clip_norm):
+    """`clipped_gradient_sum` over the first `count` of some rows of a pool, `micro_batch()` at a time.
+
+    Memory grows with the micro-batch, time with `count` and not with the length of `rows`.
+
+    Args:
+        network, params, clip_norm: as there.
+        pool: (inputs [row, ...], labels [row]).
+        rows: int [place]; places from `count` on are ignored.
+        count: int, examples.
+
+    Returns:
+        The sum, a pytree as params, and how many examples were clipped.
+    """
+    size = min(micro_batch(), rows.shape[0])
+    padded = jnp.pad(rows, (0, -rows.shape[0] % size))
+
+    def add(at, totals):
+        place = at * size + jnp.arange(size)
+        chosen = jax.lax.dynamic_slice_in_dim(padded, at * size, size)
+        inputs, labels = (leaf[chosen] for leaf in pool)
+        weight = (place < count).astype(jnp.float32)
+        part, norms = clipped_gradient_sum(network, params, inputs, labels, weight, clip_norm)
+        total, clipped = totals
+        return jax.tree.map(jnp.add, total, part), clipped + jnp.sum(weight * (norms > clip_norm))
+
+    nothing = jax.tree.map(jnp.zeros_like, params), jnp.zeros(())
+    return jax.lax.fori_loop(0, (count + size - 1) // size, add, nothing)
+
+
+def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
+    """Logits, and each layer's (inputs, outputs); probes are added to the outputs. Fills in the layers' rules."""
+    layers = {}
+
+    def intercept(call, args, kwargs, context):
+        module = context.module
+        if context.method_name != "__call__" or not isinstance(module, nn.Conv | nn.Dense | Affine):
+            return call(*args, **kwargs)
+        (x,) = args
+        if isinstance(module, nn.Conv):
+            x = _patches(module, x)
+            kernel, bias = (module.get_variable("params", name) for name in ("kernel", "bias"))
+            out = x @ kernel.reshape(-1, kernel.shape[-1]) + bias
+        else:
+            out = call(x)
+        path = "/".join(module.path)
+        rules[path] = partial(_elementwise, axes=module.axes) if isinstance(module, Affine) else _product
+        layers[path] = x, out
+        return out if probes is None else out + probes[path]
+
+    with nn.intercept_methods(intercept):
+        return network.apply({"params": params}, inputs), layers
+
+
+def _patches(conv: nn.Conv, x: Array) -> Array:
+    """[example, height, width, patch], a patch in the order of the kernel's first three axes."""
+    size, strides = conv.kernel_size, conv.strides or (1, 1)
+    padding = conv.padding
+    if isinstance(padding, str):
+        padding = jax.lax.padtype_to_pads(x.shape[1:3], size, strides, padding)
+    elif isinstance(padding, int):
+        padding = [(padding, padding)] * 2
+    x = jnp.pad(x, ((0, 0), *padding, (0, 0)))
+
+    def windows(x, axis):
+        """[..., place, ...] -> [..., window, ..., place in it, channel]."""
+        count = (x.shape[axis] - size[axis - 1]) // strides[axis - 1] + 1
+        last = (count - 1) * strides[axis - 1] + 1
+        parts = [jax.lax.slice_in_dim(x, i, i + last, strides[axis - 1], axis) for i in range(size[axis - 1])]
+        return jnp.stack(parts, -2)
+
+    x = windows(windows(x, 1), 2)
+    return x.reshape(*x.shape[:3], -1)
+
+
+def _product(inputs: Array, slopes: Array):
+    """Dense layers and convolutions."""
+    a = inputs.reshape(inputs.shape[0], -1, inputs.shape[-1])  # [example, place, input]
+    d = slopes.reshape(slopes.shape[0], -1, slopes.shape[-1])  # [example, place, output]
+    places, width, height = a.shape[1], a.shape[2], d.shape[2]
+    offsets = jnp.sum(d, axis=1)
+    squares = jnp.sum(jnp.square(offsets), axis=-1)
+    if places * (width + height) < width * height:
+        gram = jnp.einsum("bpi,bqi->bpq", a, a) * jnp.einsum("bpo,bqo->bpq", d, d)
+        squares = squares + jnp.sum(gram, axis=(1, 2))
+
+        def kernel(scale):
+            return jnp.einsum("bpi,bpo->io", a, d * scale[:, None, None])
+    else:
+        each = jnp.einsum("bpi,bpo->bio", a, d)
+        squares = squares + jnp.sum(jnp.square(each), axis=(1, 2))
+
+        def kernel(scale):
+            return jnp.tensordot(scale, each, 1)
+
+    return squares, lambda scale: {"kernel": kernel(scale), "bias": scale @ offsets}
+
+
+def _elementwise(inputs: Array, slopes: Array, axes: int):
+    where = tuple(range(1, inputs.ndim - axes))
+    scales = jnp.sum(inputs * slopes, axis=where)
+    offsets = jnp.sum(slopes, axis=where)
+    squares = (jnp.sum(jnp.square(x), axis=range(1, x.ndim)) for x in (scales, offsets))
+    return sum(squares), lambda scale: {
+        "scale": jnp.tensordot(scale, scales, 1),
+        "bias": jnp.tensordot(scale, offsets, 1),
+    }
+
+
+def _nested(params, found: dict):
+    """The layers' sums in the shape of params."""
+    out: dict = {}
+    for path, leaves in found.items():
+        at = out
+        for name in path.split("/"):
+            at = at.setdefault(name, {})
+        at.update(leaves)
+    if jax.tree.structure(out) != jax.tree.structure(params):
+        raise TypeError("every parameter must be in an nn.Conv, nn.Dense or Affine layer that is called once")
+    return jax.tree.map(lambda total, like: total.reshape(like.shape), out, params)

@@ -1,0 +1,146 @@
+"""What Bhaskar et al. 2025 ran (section 4, Tables 2 to 5), accuracy against epsilon, and the smaller scales."""
+
+import math
+from functools import cache, partial
+
+import pandas as pd
+
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.dpsgd_fedavg import local_release
+from bench.data.images import TITLES, client_size, images
+from bench.privacy.accounting import noise_multiplier
+from bench.sweeps.spec import Entry, Sweep, grid
+from bench.sweeps.where import condition
+
+DELTA = 1e-5
+EPOCHS = 20  # T = E R of a client
+SPLITS = [1, 2, 4, 5, 10, 20]
+CLIENTS = [1, 10, 25, 50, 100]
+EPSILONS = {"mnist": [2.93, 1.2], "fashion_mnist": [2.7, 1.2], "cifar10": [7.53, 3.0]}  # the first also in Table 5
+CURVE = [0.5, 1.0, 2.0, 4.0, 8.0]
+MODELS = {"SN+Lin": "scatter_linear", "CNN+RL": "cnn_relu", "CNN+TS": "cnn_tempered", "SN+CNN": "scatter_cnn"}
+PRIVATE = {"sampler": "poisson", "clip_norm": 1.0}
+SILENT = {"sampler": "in_order", "clip_norm": math.inf}
+SETTINGS = {"total_epochs": EPOCHS, "batch_size": 64, "step_size": 0.3, "momentum": 0.5}
+NOTES = (
+    "batch size, delta, the clients' draws and the batches of FedAvg are those of the authors' program, "
+    "of which the paper says nothing"
+)
+
+
+@cache
+def _noise(epsilon: float, num_examples: int) -> float:
+    """sigma for T epochs on so many examples, by PLD."""
+    if math.isinf(epsilon):
+        return 0.0
+
+    def release(sigma):
+        return local_release(sigma, num_examples=num_examples, batch_size=SETTINGS["batch_size"], delta=DELTA)
+
+    return noise_multiplier(epsilon, release, EPOCHS)
+
+
+def _with_noise(points: pd.DataFrame, share: float) -> pd.DataFrame:
+    """The points as arguments and labels: settings, task, and noise for what a client holds of its data set."""
+    private = points["target_epsilon"] < math.inf
+    sizes = [client_size(*key, share=share) for key in zip(points["data"], points["num_clients"], strict=True)]
+    keys = zip(points["target_epsilon"], sizes, strict=True)
+    points = points.assign(
+        task=points["data"] + "_" + points["model"] + "_" + points["num_clients"].astype(str),
+        dataset=points["data"].map(TITLES),
+        data_share=share,
+        noise_multiplier=[_noise(*key) for key in keys],
+        **{name: [PRIVATE[name] if p else SILENT[name] for p in private] for name in PRIVATE},
+        **SETTINGS,
+    )
+    return points.drop(columns=["data", "model"])
+
+
+def _sweep(name: str, reproduces: str, cells: pd.DataFrame, seeds: dict[str, int], share: float = 1.0) -> Sweep:
+    """The sweep over cells (algorithm, data, target_epsilon, num_epochs, num_clients); `seeds` of each algorithm."""
+    entries, tasks = {}, {}
+    for label, mine in cells.groupby("algorithm", sort=False):
+        model = MODELS[label]
+        for data, clients in mine[["data", "num_clients"]].drop_duplicates().itertuples(index=False):
+            made = partial(images, dataset=data, model=model, num_clients=clients, share=share)
+            tasks[f"{data}_{model}_{clients}"] = made
+        points = _with_noise(mine.drop(columns="algorithm").assign(model=model), share)
+        entries[label] = Entry(ALGORITHMS["dpsgd_fedavg"], points.reset_index(drop=True), seeds=seeds[label])
+    return Sweep(
+        name=name,
+        reproduces=reproduces,
+        tasks=tasks,
+        entries=entries,
+        num_rounds=lambda task, args: args["total_epochs"],
+        eval_every=None,
+        delta=DELTA,
+        seeds=max(seeds.values()),
+        notes=NOTES,
+    )
+
+
+# By scale: repetitions of each model, and which cells. The data of a model that is dear on a CPU come last.
+SEEDS = {
+    "paper": dict.fromkeys(MODELS, 10),
+    "laptop": {"SN+Lin": 3, "CNN+RL": 1, "CNN+TS": 1, "SN+CNN": 1},
+    "smoke": dict.fromkeys(MODELS, 1),
+}
+SMOKE_SHARE = 0.05
+
+
+def _scaled(cells: pd.DataFrame, scale: str, laptop: str, smoke: str) -> pd.DataFrame:
+    """The cells of a scale: all of them, or those that satisfy a condition."""
+    where = {"paper": None, "laptop": laptop, "smoke": smoke}[scale]
+    return cells if where is None else cells[condition(where, cells)]
+
+
+def pfl_splits(scale: str) -> Sweep:
+    """Tables 2 to 4: T = 20 epochs split into R rounds of E, ten clients, without and with privacy."""
+    cells = pd.concat(
+        grid(data=data, algorithm=list(MODELS), target_epsilon=[math.inf, *epsilons], num_epochs=SPLITS, num_clients=10)
+        for data, epsilons in EPSILONS.items()
+    )
+    laptop = (
+        "data != 'cifar10' or algorithm == 'SN+Lin' or (num_epochs in (1, 5, 20) and target_epsilon == 7.53)"
+    )
+    smoke = "data == 'mnist' and num_epochs in (1, 20) and target_epsilon in (2.93, inf)"
+    return _sweep(
+        "pfl_splits",
+        "Bhaskar et al. 2025, Tables 2, 3 and 4",
+        _scaled(cells, scale, laptop, smoke),
+        SEEDS[scale],
+        SMOKE_SHARE if scale == "smoke" else 1.0,
+    )
+
+
+def pfl_clients(scale: str) -> Sweep:
+    """Table 5: the number of clients, at one local epoch a round and the larger budget of each data set."""
+    cells = pd.concat(
+        grid(data=data, algorithm=list(MODELS), target_epsilon=epsilons[0], num_epochs=1, num_clients=CLIENTS)
+        for data, epsilons in EPSILONS.items()
+    )
+    laptop = "data != 'cifar10' or algorithm == 'SN+Lin'"
+    smoke = "data == 'mnist' and algorithm == 'SN+Lin' and num_clients in (10, 25)"
+    return _sweep(
+        "pfl_clients",
+        "Bhaskar et al. 2025, Table 5",
+        _scaled(cells, scale, laptop, smoke),
+        SEEDS[scale],
+        SMOKE_SHARE if scale == "smoke" else 1.0,
+    )
+
+
+def pfl_epsilon(scale: str) -> Sweep:
+    """Accuracy against epsilon, at one local epoch a round, which is the best split; not in the paper."""
+    cells = grid(
+        data=list(EPSILONS), algorithm=list(MODELS), target_epsilon=[*CURVE, math.inf], num_epochs=1, num_clients=10
+    )
+    laptop = "data != 'cifar10' or algorithm == 'SN+Lin'"
+    smoke = "data == 'mnist' and algorithm == 'SN+Lin' and target_epsilon in (0.5, 8)"
+    return _sweep(
+        "pfl_epsilon",
+        "Bhaskar et al. 2025, accuracy against epsilon (not in the paper)",
+        _scaled(cells, scale, laptop, smoke),
+        SEEDS[scale],
+        SMOKE_SHARE if scale == "smoke" else 1.0,
+    )
