@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import resource
 import shutil
 import subprocess
 
@@ -215,6 +216,17 @@ def test_a_cache_that_cannot_be_written_is_one_line(folder):
     folder.write_text("a file where the folder should be")
     with pytest.raises(InputError, match="set BENCH_CACHE to a folder"):
         scattering.features("made_up", pictures(2, 28, 28), "abc")
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(folder):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))  # a file of 13 pictures
+    try:
+        with pytest.raises(InputError, match="set BENCH_CACHE to a folder with room"):
+            scattering.features("made_up", pictures(60, 28, 28), "abc")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [path.name for path in folder.iterdir()] == [".lock"]
 
 
 @pytest.mark.skipif(not shutil.which("sha256sum"), reason="no sha256sum")

@@ -110,18 +110,19 @@ def features(name: str, images: np.ndarray, checksum: str) -> np.ndarray:
 def _compute(name: str, images: np.ndarray, path: Path) -> None:
     count, height, width, colours = images.shape
     shape = (count, height // STRIDE, width // STRIDE, colours * CHANNELS)
-    out = np.lib.format.open_memmap(path, "w+", np.float16, shape)
+    header = {"descr": "<f2", "fortran_order": False, "shape": shape}
     batch = max(1, PLANES // colours)
     compute = transform(height, width)
     console = Console(stderr=True, soft_wrap=True)
     title = f"{name}: scattering features, once"
     if not console.is_terminal:
         console.print(title, highlight=False)
-    for start in track(range(0, count, batch), title, console=console, disable=not console.is_terminal):
-        part = images[start : start + batch]
-        whole = np.pad(part, [(0, batch - len(part)), (0, 0), (0, 0), (0, 0)])  # one shape, one program
-        out[start : start + batch] = np.asarray(compute(whole))[: len(part)]
-    out.flush()
+    with open(path, "wb") as file:  # not a map: where the disk is full, that ends the process
+        np.lib.format.write_array_header_1_0(file, header)
+        for start in track(range(0, count, batch), title, console=console, disable=not console.is_terminal):
+            part = images[start : start + batch]
+            whole = np.pad(part, [(0, batch - len(part)), (0, 0), (0, 0), (0, 0)])  # one shape, one program
+            file.write(np.asarray(compute(whole))[: len(part)].astype("<f2").tobytes())
     _sum(path).write_text(f"{_digest(path)}  {path.name}\n")
 
 
