@@ -11,13 +11,14 @@ from pathlib import Path
 import pandas as pd
 
 from bench.errors import InputError
-from figures import isrl_claims, p2p_claims, p2p_deviations, ppsgd_claims
+from figures import isrl_claims, p2p_claims, p2p_deviations, pfl_claims, ppsgd_claims
 from figures.verdicts import UNTESTABLE, Claim, NotTestable, Verdict
 
 CLAIMS: dict[str, list[Claim]] = {
     "ppsgd": ppsgd_claims.CLAIMS,
     "isrl": isrl_claims.CLAIMS,
     "p2p": p2p_claims.CLAIMS,
+    "pfl": pfl_claims.CLAIMS,
 }
 # sweep -> its runs, to how far they are from the published points; of the papers whose curves are there in numbers.
 DEVIATIONS: dict[str, Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame, list[str]]]] = {

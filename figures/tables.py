@@ -1,14 +1,17 @@
 """Tables as a reader sees them: the same cells as picture, Markdown and LaTeX.
 
 What stands between two dollar signs in a cell is mathematics, in the subset of LaTeX that matplotlib knows as well.
+A cell may have several lines.
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 LATEX = str.maketrans(
@@ -30,7 +33,8 @@ def with_interval(value: float, low: float, high: float, form: str = ".4f") -> s
 def markdown(cells: pd.DataFrame) -> str:
     """A Markdown table: the first column left, the others right."""
     rule = ["---", *["---:"] * (cells.shape[1] - 1)]
-    rows = [[str(cell).replace("|", r"\|") for cell in row] for row in [cells.columns, rule, *cells.to_numpy()]]
+    table = [cells.columns, rule, *cells.to_numpy()]
+    rows = [[str(cell).replace("|", r"\|").replace("\n", "<br>") for cell in row] for row in table]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
@@ -40,9 +44,26 @@ def _words_and_formulas(cell: str) -> list[str]:
     return parts if len(parts) % 2 else [cell]
 
 
-def _latex(cell: str) -> str:
+def _latex(cell: str, side: str) -> str:
+    """A cell, its lines one above the other and flush on their side, "l" or "r"."""
+    lines = [_latex_line(line) for line in cell.split("\n")]
+    stacked = r" \\ ".join(lines)
+    return stacked if len(lines) == 1 else rf"\shortstack[{side}]{{{stacked}}}"
+
+
+def _latex_line(cell: str) -> str:
     parts = _words_and_formulas(cell)
     return "".join(f"${part}$" if place % 2 else part.translate(LATEX) for place, part in enumerate(parts))
+
+
+def _lines(row) -> int:
+    """Lines of the tallest cell of a row."""
+    return max(str(cell).count("\n") + 1 for cell in row)
+
+
+def _width(cell: str) -> float:
+    """The length of a cell's longest line."""
+    return max(map(_length, cell.split("\n")))
 
 
 def _length(cell: str) -> float:
@@ -54,32 +75,55 @@ def _length(cell: str) -> float:
 
 def latex(cells: pd.DataFrame) -> str:
     """A LaTeX tabular, with the rules of the package booktabs."""
-    head, *rows = [[_latex(str(cell)) for cell in row] for row in [cells.columns, *cells.to_numpy()]]
+    table = [cells.columns, *cells.to_numpy()]
+    head, *rows = [[_latex(str(cell), "r" if place else "l") for place, cell in enumerate(row)] for row in table]
     lines = [f"{' & '.join(row)} \\\\" for row in rows]
     columns = "l" + "r" * (len(head) - 1)
     top = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", f"{' & '.join(head)} \\\\", r"\midrule"]
     return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def draw(cells: pd.DataFrame, title: str) -> Figure:
-    """The table as a picture, as wide as its words."""
-    longest = [max(_length(str(cell)) for cell in [name, *cells[name]]) for name in cells]
-    width, height = 0.075 * sum(longest) + 0.3 * len(longest), 0.27 * (len(cells) + 1)
-    figure, ax = plt.subplots(figsize=(max(width, 6.0), height + 0.35))
+def draw(cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, legend: Sequence[Artist] = ()) -> Figure:
+    """The table as a picture, as wide as its words.
+
+    Args:
+        cells: what is written.
+        title: above the table.
+        looks: what distinguishes the background of each cell, as properties of a patch, or None for a plain one.
+        legend: what the backgrounds mean, above the table.
+    """
+    longest = [max(_width(str(cell)) for cell in [name, *cells[name]]) for name in cells]
+    lines = [_lines(row) for row in [cells.columns, *cells.to_numpy()]]
+    heights = [0.27 + 0.16 * (number - 1) for number in lines]
+    width, height, above = 0.075 * sum(longest) + 0.3 * len(longest), sum(heights), 0.35 + 0.25 * bool(legend)
+    figure, ax = plt.subplots(figsize=(max(width, 6.0), height + above))
     inch = 1 / figure.get_figheight()
     ax.set_position((0, 0, 1, height * inch))
+    ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.set_axis_off()
     shares = [(0.075 * one + 0.3) / width for one in longest]
     table = ax.table(cells.to_numpy(), colLabels=list(cells), colWidths=shares, bbox=(0, 0, 1, 1))
     table.auto_set_font_size(False)
     table.set_fontsize(9)
     for (row, column), cell in table.get_celld().items():
+        cell.set_height(heights[row])
         cell.visible_edges = "B" if row in (0, len(cells)) else ""
         cell.PAD = 0.02
         cell.set_edgecolor("#999999")
         cell.get_text().set_fontweight("bold" if row == 0 else "normal")
         cell.get_text().set_horizontalalignment("left" if column == 0 else "right")
+        look = looks[row - 1, column] if looks is not None and row > 0 else None
+        if look is not None:
+            cell.visible_edges = "closed"
+            cell.set(edgecolor="#ffffff", linewidth=1.5, **look)
+    if looks is not None:  # the rules, which white edges cover
+        for place in (0, 1 - heights[0] / height):
+            ax.axhline(place, color="#999999", linewidth=1, zorder=table.zorder + 1)
     figure.suptitle(title, y=1 - 0.05 * inch, va="top", fontsize=11)
+    if legend:
+        figure.legend(
+            handles=legend, loc="upper center", ncol=len(legend), bbox_to_anchor=(0.5, 1 - 0.26 * inch), frameon=False
+        )
     return figure
 
 

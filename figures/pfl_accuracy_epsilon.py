@@ -1,0 +1,65 @@
+"""Accuracy against epsilon in the setting of Bhaskar et al. 2025 (not in the paper): ten clients, E = 1.
+
+The paper's accuracies at this split are points in grey. To expect: rising curves, SN+Lin above the others, by
+most where epsilon is small.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from bench.errors import InputError
+from figures import pfl_curves, pfl_runs, style
+
+SWEEP = "pfl_epsilon"
+SHOWN = {"num_epochs": 1, "num_clients": 10}
+
+
+def _shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows at the split and the number of clients that are shown."""
+    return rows[(rows[list(SHOWN)] == pd.Series(SHOWN)).all(axis=1)]
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy by data set, epsilon and model; and the published cells, also at epsilons that were not run.
+
+    Raises:
+        InputError: where there is no run with one local epoch and ten clients.
+    """
+    rows = _shown(pfl_runs.final(runs))
+    if rows.empty:
+        said = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
+        raise InputError(f"no run of {SWEEP} with {said}: run the whole sweep, no --where")
+    cells = _shown(pfl_runs.published_tables(*pfl_runs.TABLES[:3]))
+    cells = cells[cells["dataset"].isin(rows["dataset"])]
+    found = pfl_runs.averaged(rows).merge(cells, on=pfl_runs.CELL, how="outer")
+    return found.assign(**pfl_runs.facts(rows))
+
+
+def draw(table: pd.DataFrame):
+    """A panel for each data set; without privacy at the right end."""
+    names = style.present(table, "dataset", pfl_runs.DATASETS)
+    figure, axes = plt.subplots(1, len(names), figsize=(3.6 * len(names) + 0.7, 4.2), squeeze=False)
+    budgets = sorted(table.loc[table["repetitions"] > 0, "target_epsilon"].unique())
+    finite = [epsilon for epsilon in budgets if np.isfinite(epsilon)]
+    end = 2 * table["target_epsilon"].replace(np.inf, np.nan).max()
+    for ax, name in zip(axes[0], names, strict=True):
+        rows = table[table["dataset"] == name]
+        rows = rows.assign(x=rows["target_epsilon"].replace(np.inf, end))
+        pfl_curves.behind(ax, rows, "x", linestyle="")
+        run = rows[rows["repetitions"] > 0]
+        for silent in (False, True):
+            part = run[np.isinf(run["target_epsilon"]) == silent]
+            if len(part):
+                pfl_curves.ours(ax, part, "x")
+        pfl_curves.ticks(ax, finite, r"$\varepsilon$")
+        ax.set_xticks([*finite, end], [*(f"{epsilon:g}" for epsilon in finite), "FedAvg"])
+        ax.set_title(name)
+        style.percent(ax.yaxis)
+    axes[0, 0].set_ylabel("test accuracy")
+    return pfl_curves.finish(
+        figure,
+        table,
+        "Accuracy by epsilon, 10 clients, 20 rounds of $E$ = 1",
+        "The paper has no such curves: grey are its accuracies at this split (Tables 2 to 4).",
+    )
