@@ -70,16 +70,21 @@ def dpsgd_fedavg(
         """A client's batch: rows [place], how many of them count, and what the sum of their gradients is divided by."""
         if sampler == "in_order":
             count = jnp.minimum(batch_size, num_examples - step * batch_size)
-            return jnp.minimum(step * batch_size + jnp.arange(bound), num_examples - 1), count, count
+            rows = jnp.minimum(step * batch_size + jnp.arange(bound), num_examples - 1)
+            return rows, count, count.astype(jnp.float32)
         rows, count = sampling.poisson_in_order(key, num_examples, 1 / steps, bound)
-        return rows, count, jnp.asarray(num_examples // steps)
+        return rows, count, jnp.asarray(num_examples // steps, jnp.float32)
 
     def init(key):
-        everywhere = lambda leaf: jnp.broadcast_to(leaf, (task.num_clients, *leaf.shape))
-        return State(jnp.zeros((), jnp.int32), _fresh(jax.tree.map(everywhere, task.init_params)))
+        return State(jnp.zeros((), jnp.int32), fresh(task.init_params))
 
-    def _fresh(theta):
+    def fresh(params):
+        """Every client at the same parameters, with an optimiser that remembers nothing."""
+        theta = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (task.num_clients, *leaf.shape)), params)
         return theta, jax.vmap(optimizer.init)(theta)
+
+    def average(theta):
+        return jax.tree.map(lambda leaf: jnp.mean(leaf, 0), theta)
 
     def one_step(key, step, theta, velocity):
         key_batch, key_noise = jax.random.split(key)
@@ -93,7 +98,8 @@ def dpsgd_fedavg(
             total = jax.tree.map(lambda g, n: g + std * n, total, noise)
         mean = jax.vmap(lambda g, divisor: jax.tree.map(lambda leaf: leaf / divisor, g))(total, divisors)
         updates, velocity = jax.vmap(optimizer.update)(mean, velocity)
-        return optax.apply_updates(theta, updates), velocity, jnp.sum(clipped) / jnp.maximum(jnp.sum(counts), 1)
+        share = jnp.sum(clipped) / jnp.maximum(jnp.sum(counts, dtype=jnp.float32), 1.0)
+        return optax.apply_updates(theta, updates), velocity, share
 
     def one_epoch(key, state):
         def body(carry, step):
@@ -101,14 +107,14 @@ def dpsgd_fedavg(
             return (theta, velocity), clipped
 
         variables, clipped = jax.lax.scan(body, state.variables, jnp.arange(steps))
-        ends = jnp.mod(state.schedule + 1, num_epochs) == 0
-        averaged = _fresh(jax.tree.map(lambda z: jnp.broadcast_to(jnp.mean(z, 0), z.shape), variables[0]))
+        ends = jnp.mod((state.schedule + 1).astype(jnp.float32), num_epochs) == 0
+        averaged = fresh(average(variables[0]))
         variables = jax.tree.map(lambda new, old: jnp.where(ends, new, old), averaged, variables)
         return State(state.schedule + 1, variables), {"clipped": jnp.mean(clipped)}
 
     def params(state):
         """The average, which is the model of every client at the end of a communication round."""
-        return jax.tree.map(lambda leaf: jnp.mean(leaf, 0), state.variables[0])
+        return average(state.variables[0])
 
     return Algorithm(init, one_epoch, params)
 

@@ -41,7 +41,9 @@ CHUNK = 500  # test pictures at a time
 _in_use: WeakValueDictionary = WeakValueDictionary()
 
 
-def images(trial: int, *, dataset: str, model: str, num_clients: int = 10, disjoint: bool = False, share: float = 1.0) -> Task:
+def images(
+    trial: int, *, dataset: str, model: str, num_clients: int = 10, disjoint: bool = False, share: float = 1.0
+) -> Task:
     """Classification of pictures by a network that the clients train together.
 
     Args:
@@ -55,10 +57,12 @@ def images(trial: int, *, dataset: str, model: str, num_clients: int = 10, disjo
         share: of the pictures a client would have, those that it has, in (0, 1]; not in the paper.
 
     Raises:
-        InputError: no such data set or model; fewer than 1 client, or more disjoint ones than pictures; the data set is
-            not to be had, or its cached features are damaged.
+        InputError: no such data set or model; fewer than 1 client, or more disjoint ones than pictures; a share out of
+            its range; the data set is not to be had, or its cached features are damaged.
     """
     module, features = network(dataset, model)
+    if not 0 < share <= 1:
+        raise InputError(f"share = {share}: above 0 and at most 1.")
     found, (inputs, labels, *test) = _examples(dataset, features)
     rng = np.random.default_rng([trial, 0x1A6E5])
     if disjoint:

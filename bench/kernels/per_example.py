@@ -112,7 +112,7 @@ def clipped_gradient_of_rows(network: nn.Module, params, pool, rows: Array, coun
         weight = (place < count).astype(jnp.float32)
         part, norms = clipped_gradient_sum(network, params, inputs, labels, weight, clip_norm)
         total, clipped = totals
-        return jax.tree.map(jnp.add, total, part), clipped + jnp.sum(weight * (norms > clip_norm))
+        return jax.tree.map(jnp.add, total, part), clipped + jnp.sum(jnp.where(norms > clip_norm, weight, 0.0))
 
     nothing = jax.tree.map(jnp.zeros_like, params), jnp.zeros(())
     return jax.lax.fori_loop(0, (count + size - 1) // size, add, nothing)
@@ -144,7 +144,8 @@ def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
 
 def _patches(conv: nn.Conv, x: Array) -> Array:
     """[example, height, width, patch], a patch in the order of the kernel's first three axes."""
-    size, strides = conv.kernel_size, conv.strides or (1, 1)
+    size, strides = conv.kernel_size, conv.strides or 1
+    strides = (strides, strides) if isinstance(strides, int) else strides
     padding = conv.padding
     if isinstance(padding, str):
         padding = jax.lax.padtype_to_pads(x.shape[1:3], size, strides, padding)
