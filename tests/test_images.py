@@ -212,6 +212,9 @@ def test_every_model_of_every_data_set_has_a_task_of_ten_clients():
         ({"num_clients": 0}, "0 clients"),
         ({"num_clients": -3}, "-3 clients"),
         ({"num_clients": 0, "disjoint": True}, "0 clients"),
+        ({"share": 0.0}, "share = 0.0: above 0 and at most 1"),
+        ({"share": 1.5, "disjoint": True}, "share = 1.5"),
+        ({"share": float("nan")}, "share = nan"),
         ({"num_clients": 21, "disjoint": True}, "21 clients share 20 examples: use 1 to 20 clients"),
     ],
 )

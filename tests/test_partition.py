@@ -125,22 +125,28 @@ def test_more_clients_leave_the_draws_of_the_first_as_they_are():
 @given(st.integers(1, 60), st.data())
 def test_disjoint_clients_share_nothing_and_leave_out_only_the_remainder(num_examples, data):
     num_clients = data.draw(st.integers(1, num_examples))
-    parts = disjoint(np.random.default_rng(0), num_examples, num_clients)
-    assert parts.shape == (num_clients, num_examples // num_clients)
+    size = data.draw(st.none() | st.integers(1, num_examples // num_clients))
+    parts = disjoint(np.random.default_rng(0), num_examples, num_clients, size)
+    assert parts.shape == (num_clients, size or num_examples // num_clients)
     assert parts.dtype == np.int32
     assert len(np.unique(parts)) == parts.size
     assert parts.min() >= 0
     assert parts.max() < num_examples
-    assert num_examples - parts.size < num_clients
+    assert size or num_examples - parts.size < num_clients
+    assert (np.diff(parts, axis=1) > 0).all()
 
 
-def test_disjoint_parts_are_uniform():
-    owner = np.zeros((4000, 6), int)
+@pytest.mark.parametrize("size", [1, 2])
+def test_disjoint_parts_are_uniform(size):
+    owner = np.full((4000, 6), -1)
     rng = np.random.default_rng(3)
     for row in owner:
-        row[disjoint(rng, 6, 3)] = np.arange(3)[:, None]
+        row[disjoint(rng, 6, 3, size)] = np.arange(3)[:, None]
+    chance = size / 6
     for client in range(3):
-        assert np.abs((owner == client).sum(0) - 4000 / 3).max() < 5 * np.sqrt(4000 * 2 / 9)
+        assert np.abs((owner == client).sum(0) - 4000 * chance).max() < 5 * np.sqrt(4000 * chance * (1 - chance))
+    if size == 1:
+        return
     together = (owner[:, 0] == owner[:, 1]).sum()  # 1 of the 5 others has the same client
     assert abs(together - 800) < 5 * np.sqrt(4000 * 0.2 * 0.8)
 
@@ -151,6 +157,9 @@ def test_more_clients_or_examples_than_there_are_are_refused():
         disjoint(rng, 10, 11)
     with pytest.raises(InputError, match="0 clients"):
         disjoint(rng, 10, 0)
+    for size in (0, 4):
+        with pytest.raises(InputError, match=f"{size} examples for each of 3 clients: use 1 to 3"):
+            disjoint(rng, 10, 3, size)
     with pytest.raises(InputError, match="0 clients: use at least 1"):
         independent_draws(rng, 10, 0, 1)
     for size in (0, 11):

@@ -66,8 +66,8 @@ def images(
     found, (inputs, labels, *test) = _examples(dataset, features)
     rng = np.random.default_rng([trial, 0x1A6E5])
     if disjoint:
-        members = partition.disjoint(rng, len(labels), num_clients)
-        members = members[:, : math.ceil(share * members.shape[1])]
+        size = math.ceil(share * (len(labels) // max(num_clients, 1)))
+        members = partition.disjoint(rng, len(labels), num_clients, size)
     else:
         size = client_size(dataset, num_clients, share=share)
         members = partition.independent_draws(rng, len(labels), num_clients, size)

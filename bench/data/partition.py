@@ -82,19 +82,23 @@ def independent_draws(rng: np.random.Generator, num_examples: int, num_clients: 
     return np.stack(draws).astype(np.int32)
 
 
-def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int) -> np.ndarray:
+def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int, size: int | None = None) -> np.ndarray:
     """Examples of clients that share none: a random split into equal parts, the remainder left out.
 
     Args:
         num_examples: of the pool.
+        size: examples of a client; default as many as there are for each, num_examples // num_clients.
 
     Returns:
-        int32 [client, num_examples // num_clients], each client's in ascending order.
+        int32 [client, example], each client's in ascending order.
 
     Raises:
-        InputError: no client, or more clients than examples.
+        InputError: no client, or fewer examples than the clients need.
     """
     if not 1 <= num_clients <= num_examples:
         raise InputError(f"{num_clients} clients share {num_examples} examples: use 1 to {num_examples} clients.")
-    order = rng.permutation(num_examples)[: num_examples // num_clients * num_clients]
-    return np.sort(order.reshape(num_clients, -1)).astype(np.int32)
+    most = num_examples // num_clients
+    size = most if size is None else size
+    if not 1 <= size <= most:
+        raise InputError(f"{size} examples for each of {num_clients} clients: use 1 to {most}, what the pool has.")
+    return np.sort(rng.permutation(num_examples)[: num_clients * size].reshape(num_clients, size)).astype(np.int32)
