@@ -32,7 +32,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rows = rows[np.isfinite(rows["target_epsilon"])]
     if rows.empty:
         raise InputError(f"no private run of {SWEEP} has come to its last round: run the whole sweep, no --where")
-    draws = rows.drop_duplicates([*KEYS, "trial"]).assign(seed=0)  # the same for all models
+    draws = rows.drop_duplicates([*KEYS, "trial"])  # the same for all models
     frames = []
     for name in LOOKS:
         found = select.interval(draws, by=KEYS, value=name).rename(columns={name: "mean"})
