@@ -10,7 +10,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from bench.perf import grids, isrl, p2p, ppsgd
+from bench.perf import grids, isrl, p2p, pfl, ppsgd
 from bench.perf.measure import Measurement, peak_flops
 
 BENCHMARKS: dict[str, Callable[[], list[Measurement]]] = {
@@ -21,6 +21,8 @@ BENCHMARKS: dict[str, Callable[[], list[Measurement]]] = {
     "p2p_admm": p2p.p2p_admm,
     "p2p_large": p2p.p2p_large,
     "w1": grids.w1,
+    "w2": pfl.w2,
+    "w2_scattering": pfl.w2_scattering,
     "w3": grids.w3,
 }
 

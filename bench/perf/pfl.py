@@ -1,0 +1,206 @@
+"""Bhaskar et al. 2025: steps of DP-SGD by the kernel here, by plain vmap(grad), and by Opacus where it is installed.
+
+A step is: gradients of the examples, clipped and summed, noise, one step of SGD. All are timed in turn within the same
+minutes, because others use the machine too.
+"""
+
+import importlib.metadata
+import importlib.util
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.kernels import gradient
+from bench.kernels.per_example import clipped_gradient_of_rows, cross_entropy, micro_batch
+from bench.models.networks import CLASSES, network
+from bench.perf.measure import Measurement
+
+BATCH = 256
+POOL = 6000  # examples of a client
+STEP_SIZE, CLIP_NORM, NOISE_MULTIPLIER = 0.3, 1.0, 1.0
+REPEATS, REPEAT_SECONDS = 15, 0.3
+
+
+class Timed(NamedTuple):
+    """Of one step: seconds in the fastest and the median repetition, and of all cores together in the thriftiest."""
+
+    best: float
+    median: float
+    cores: float
+
+
+def _in_turn(steps: dict[str, Callable[[], object]]) -> dict[str, Timed]:
+    """Time each in turn, REPEATS times, each time for about REPEAT_SECONDS."""
+    found = {name: [] for name in steps}
+    calls = {}
+    for name, step in steps.items():
+        step()
+        began = time.perf_counter()
+        step()
+        calls[name] = max(1, round(REPEAT_SECONDS / (time.perf_counter() - began)))
+    for _ in range(REPEATS):
+        for name, step in steps.items():
+            began, busy = time.perf_counter(), time.process_time()
+            for _ in range(calls[name]):
+                step()
+            taken = time.perf_counter() - began, time.process_time() - busy
+            found[name].append(np.divide(taken, calls[name]))
+    return {
+        name: Timed(*np.min(times, axis=0)[:1], *np.median(times, axis=0)[:1], *np.min(times, axis=0)[1:])
+        for name, times in found.items()
+    }
+
+
+# ---- The kernel here, and plain JAX ----
+
+
+def _plain(module, params, pool, rows):
+    """Every example's gradient formed, clipped, summed."""
+
+    def loss(params, x, y):
+        logits = module.apply({"params": params}, x[None].astype(jnp.float32))
+        return cross_entropy(logits, y[None])[0]
+
+    def one(row):
+        return gradient.clip(jax.grad(loss)(params, *(leaf[row] for leaf in pool)), CLIP_NORM)
+
+    return jax.tree.map(lambda leaf: jnp.sum(leaf, 0), jax.vmap(one)(rows))
+
+
+def _here(module, params, pool, rows):
+    return clipped_gradient_of_rows(module, params, pool, rows, rows.shape[0], CLIP_NORM)[0]
+
+
+def _program(clipped_sum, module, params, pool, num_rows: int):
+    """The compiled step (key, params, pool, rows) -> params."""
+
+    @jax.jit
+    def step(key, params, pool, rows):
+        total = clipped_sum(module, params, pool, rows)
+        noise = gradient.gaussian_like(key, params)
+        scale = STEP_SIZE / num_rows
+        return jax.tree.map(lambda p, g, n: p - scale * (g + NOISE_MULTIPLIER * CLIP_NORM * n), params, total, noise)
+
+    rows = jax.ShapeDtypeStruct((num_rows,), jnp.int32)
+    return step.lower(jax.random.key(0), params, pool, rows).compile()
+
+
+def _client(dataset: str, model: str, shape: tuple[int, ...], dtype):
+    """A network, its initial parameters, and random examples of a client."""
+    module = network(dataset, model).module
+    rng = np.random.default_rng(0)
+    inputs = jnp.asarray(rng.standard_normal((POOL, *shape), np.float32), dtype)
+    labels = jnp.asarray(rng.integers(CLASSES, size=POOL), jnp.int32)
+    init = jax.jit(lambda key: module.init(key, jnp.zeros((1, *shape)))["params"])
+    return module, init(jax.random.key(0)), (inputs, labels)
+
+
+def _jax_steps(module, params, pool) -> tuple[dict[str, Callable], dict[str, float]]:
+    """Steps with a batch of BATCH by name; and MB of memory of each, by name and batch."""
+    rows = jnp.asarray(np.sort(np.random.default_rng(1).choice(POOL, BATCH, replace=False)), jnp.int32)
+    key = jax.random.key(1)
+    steps, memory = {}, {}
+    for name, clipped_sum in (("plain vmap(grad)", _plain), ("here", _here)):
+        for num_rows in (BATCH, 4 * BATCH):
+            program = _program(clipped_sum, module, params, pool, num_rows)
+            memory[f"{name}, batch {num_rows:,}"] = program.memory_analysis().temp_size_in_bytes / 1e6
+            if num_rows == BATCH:
+                steps[name] = partial(lambda run: jax.block_until_ready(run(key, params, pool, rows)), program)
+    return steps, memory
+
+
+# ---- Opacus ----
+
+
+def _opacus_steps(inputs, labels) -> dict[str, Callable]:
+    """Steps of the same network in PyTorch, by Opacus' modes, on one batch."""
+    import torch
+    from opacus.grad_sample import GradSampleModule, GradSampleModuleFastGradientClipping
+    from opacus.optimizers import DPOptimizer, DPOptimizerFastGradientClipping
+    from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping
+    from torch import nn
+
+    x = torch.from_numpy(np.array(inputs[:BATCH]).transpose(0, 3, 1, 2).copy())
+    y = torch.from_numpy(np.array(labels[:BATCH], np.int64))
+
+    def cnn():
+        convolutions = nn.Conv2d(1, 16, 8, 2, padding=3), nn.Conv2d(16, 32, 4, 2)
+        features = [layer for conv in convolutions for layer in (conv, nn.Tanh(), nn.MaxPool2d(2, 1))]
+        return nn.Sequential(*features, nn.Flatten(), nn.Linear(512, 32), nn.Tanh(), nn.Linear(32, CLASSES))
+
+    def stepper(wrap, optimizer, loss):
+        module = wrap(cnn())
+        optimizer = optimizer(
+            torch.optim.SGD(module.parameters(), STEP_SIZE),
+            noise_multiplier=NOISE_MULTIPLIER,
+            max_grad_norm=CLIP_NORM,
+            expected_batch_size=BATCH,
+        )
+        criterion = loss(module, optimizer)
+
+        def step():
+            optimizer.zero_grad()
+            criterion(module(x), y).backward()
+            optimizer.step()
+
+        return step
+
+    return {
+        "Opacus, hooks": stepper(GradSampleModule, DPOptimizer, lambda *_: nn.CrossEntropyLoss()),
+        "Opacus, ghost clipping": stepper(
+            partial(GradSampleModuleFastGradientClipping, max_grad_norm=CLIP_NORM),
+            DPOptimizerFastGradientClipping,
+            lambda module, optimizer: DPLossFastGradientClipping(module, optimizer, nn.CrossEntropyLoss()),
+        ),
+    }
+
+
+# ---- Reports ----
+
+
+def _lines(what: str, timed: dict[str, Timed], memory: dict[str, float]) -> list[Measurement]:
+    lines = []
+    for name, times in timed.items():
+        rates = [BATCH / seconds for seconds in times]
+        remarks = "median {1:,.0f}; {2:,.0f} in a second of one core".format(*rates)
+        lines.append(Measurement(f"{what}: {name}", rates[0], "examples/s", remarks=remarks))
+    for name, megabytes in memory.items():
+        remarks = f"micro-batches of {micro_batch()}" if name.startswith("here") else ""
+        lines.append(Measurement(f"{what}: memory, {name}", megabytes, "MB", remarks=remarks))
+    return lines
+
+
+def w2() -> list[Measurement]:
+    """A step of DP-SGD with the CNN of 26,010 parameters, batch 256."""
+    module, params, pool = _client("mnist", "papernot_cnn", (28, 28, 1), jnp.float32)
+    steps, memory = _jax_steps(module, params, pool)
+    what = "W2: DP-SGD, CNN"
+    if importlib.util.find_spec("opacus") is None:
+        missing = Measurement(f"{what}: Opacus", np.nan, "examples/s", remarks="not here: pip install '.[opacus]'")
+        return [*_lines(what, _in_turn(steps), memory), missing]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of hooks, and of noise that is not for production
+        theirs = _opacus_steps(*pool)
+        timed = _in_turn(steps | theirs)
+    fastest = min(theirs, key=lambda name: timed[name].best)
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("opacus", "torch"))
+    ratio = timed[fastest].best / timed["here"].best
+    return [
+        *_lines(what, timed, memory),
+        Measurement(f"{what}: here against {fastest}", ratio, "x", "1.2", versions),
+    ]
+
+
+def w2_scattering() -> list[Measurement]:
+    """A step of DP-SGD with the linear classifier of MNIST's scattering features, 47,638 parameters, batch 256."""
+    module, params, pool = _client("mnist", "scatter_linear", (7, 7, 81), jnp.float16)
+    steps, memory = _jax_steps(module, params, pool)
+    timed, what = _in_turn(steps), "W2: DP-SGD, scattering + linear"
+    ratio = timed["plain vmap(grad)"].best / timed["here"].best
+    return [*_lines(what, timed, memory), Measurement(f"{what}: here against plain", ratio, "x", "10")]

@@ -1,0 +1,33 @@
+"""What the benchmark of DP-SGD steps times against each other does the same work."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bench.perf import pfl
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
+def test_both_programs_make_the_same_step(monkeypatch):
+    monkeypatch.setattr(pfl, "POOL", 40)
+    module, params, pool = pfl._client("mnist", "scatter_linear", (7, 7, 81), jnp.float16)
+    rows = jnp.arange(3, 38, dtype=jnp.int32)  # not a multiple of a micro-batch
+    key = jax.random.key(1)
+    plain, here = (
+        pfl._program(clipped_sum, module, params, pool, len(rows))(key, params, pool, rows)
+        for clipped_sum in (pfl._plain, pfl._here)
+    )
+    moved = jax.tree.map(lambda new, old: float(jnp.max(jnp.abs(new - old))), here, params)
+    assert min(jax.tree.leaves(moved)) > 0.003
+    for ours, theirs in zip(jax.tree.leaves(here), jax.tree.leaves(plain), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_steps_are_timed_in_turn(monkeypatch):
+    monkeypatch.setattr(pfl, "REPEAT_SECONDS", 0.0)
+    calls = []
+    timed = pfl._in_turn({name: lambda name=name: calls.append(name) for name in "ab"})
+    assert calls == [*"aabb", *("ab" * pfl.REPEATS)]
+    assert all(0 <= times.best <= times.median for times in timed.values())
