@@ -83,13 +83,37 @@ def test_a_poisson_sample_that_does_not_fit_is_cut_uniformly():
     assert_uniform(subset_counts(clients, range(4), 2))
 
 
+@pytest.mark.parametrize(("num", "rate"), [(60, 0.1), (7, 0.5), (300, 1 / 47)])
+def test_poisson_in_order_is_a_poisson_sample(num, rate):
+    """Sizes are binomial, everybody is in as often, neighbours are independent."""
+    bound = sampling.poisson_bound(num, rate, 1e-15)
+    draw = jax.jit(jax.vmap(lambda key: sampling.poisson_in_order(key, num, rate, bound)))
+    places, counts = map(np.asarray, draw(jax.random.split(jax.random.key(0), 20_000)))
+    taken = np.zeros((20_000, num), bool)
+    for run, (mine, count) in enumerate(zip(places, counts, strict=True)):
+        assert len(set(mine[:count])) == count
+        taken[run, mine[:count]] = True
+    deviation = np.sqrt(rate * (1 - rate) / 20_000)
+    assert np.abs(taken.mean(0) - rate).max() < 4.5 * deviation
+    assert taken.mean() == pytest.approx(rate, abs=4 * deviation / np.sqrt(num))
+    assert counts.var() == pytest.approx(num * rate * (1 - rate), rel=0.05)
+    together = (taken[:, 1:] & taken[:, :-1]).mean()
+    assert together == pytest.approx(rate**2, rel=0.05)
+
+
+def test_poisson_in_order_with_rate_1_takes_everybody():
+    places, count = sampling.poisson_in_order(jax.random.key(0), 5, 1.0, 7)
+    assert int(count) == 5
+    np.testing.assert_array_equal(places, [0, 1, 2, 3, 4, 4, 4])
+
+
 def test_poisson_with_rate_1_takes_everybody():
     assert sampling.poisson_bound(6, 1.0) == 6
     _, present = many(lambda key: sampling.poisson(key, 6, 1.0, 6), draws=100)
     assert present.all()
 
 
-@pytest.mark.parametrize("failure", [1e-2, 1e-6, 1e-12])
+@pytest.mark.parametrize("failure", [1e-2, 1e-6, 1e-12, 1e-15])
 @pytest.mark.parametrize(("num_clients", "rate"), [(10, 0.5), (60, 0.1), (100, 0.01), (200, 0.9)])
 def test_the_poisson_bound_is_the_smallest_that_is_exceeded_so_rarely(num_clients, rate, failure):
     """By exact arithmetic, not by the library that computes it."""

@@ -37,8 +37,8 @@ class Task:
         smoothness: bound on the curvature of the clients' own objectives, [client].
         budget: how much of a privacy budget each client grants, relative to the others, [client]; 0 never speaks.
         loss: (shared, local, example) -> scalar loss of one example.
-        network: flax module, inputs [batch, ...] -> logits [batch, class], where `loss` is the cross-entropy of one with
-            params as model.
+        network: flax module, inputs [batch, ...] -> logits [batch, class], where `loss` is the cross-entropy of one
+            with params as model.
         link: (score, target) -> scalar loss, where `loss` is link(<shared + local, input>, target) with one vector
             as model and train = (inputs [client, example, feature], targets [client, example]).
         lipschitz: bounds on the gradient of `loss` in the model, in L1 and in L2, over all examples that a client

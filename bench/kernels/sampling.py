@@ -34,10 +34,10 @@ def poisson(key: Array, num_clients: int, rate: float, bound: int) -> tuple[Arra
 
 
 def poisson_in_order(key: Array, num: int, rate: float, bound: int) -> tuple[Array, Array]:
-    """Every one of `num` things independently with probability `rate`, in increasing order, at the cost of `bound` draws.
+    """Each of `num` things independently with probability `rate`, in increasing order, at the cost of `bound` draws.
 
-    The gaps between the chosen are geometric. Should more than `bound` be drawn, the first are kept; `poisson_bound` says
-    how unlikely that is.
+    The gaps between the chosen are geometric. Should more than `bound` be drawn, the first are kept; `poisson_bound`
+    says how unlikely that is.
 
     Returns:
         int32 [bound], of which the first are the chosen, and how many they are.
@@ -52,7 +52,7 @@ def poisson_in_order(key: Array, num: int, rate: float, bound: int) -> tuple[Arr
 
 
 def poisson_bound(num_clients: int, rate: float, failure: float = 1e-12) -> int:
-    """The smallest number of places that a Poisson sample exceeds with probability at most `failure`.
+    """The smallest number of places that a Poisson sample exceeds with probability at most `failure`, at least 1e-15.
 
     The bound moves a round's output by at most `failure` in total variation: it adds at most
     (1 + e^epsilon) * rounds * failure to delta. With the default that is below 1e-6 in 20,000 rounds at epsilon 3.

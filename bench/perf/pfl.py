@@ -119,7 +119,10 @@ def _jax_steps(module, params, pool) -> tuple[dict[str, Callable], dict[str, flo
 
 
 def _opacus_steps(inputs, labels) -> dict[str, Callable]:
-    """Steps of the same network in PyTorch, by Opacus' modes, on one batch."""
+    """Steps of the same network in PyTorch on one batch, by Opacus' modes, on one core and on all.
+
+    Its threads wait for each other busily: where others use the machine, one may be several times faster than all.
+    """
     import torch
     from opacus.grad_sample import GradSampleModule, GradSampleModuleFastGradientClipping
     from opacus.optimizers import DPOptimizer, DPOptimizerFastGradientClipping
@@ -134,7 +137,7 @@ def _opacus_steps(inputs, labels) -> dict[str, Callable]:
         features = [layer for conv in convolutions for layer in (conv, nn.Tanh(), nn.MaxPool2d(2, 1))]
         return nn.Sequential(*features, nn.Flatten(), nn.Linear(512, 32), nn.Tanh(), nn.Linear(32, CLASSES))
 
-    def stepper(wrap, optimizer, loss):
+    def stepper(wrap, optimizer, loss, threads: int):
         module = wrap(cnn())
         optimizer = optimizer(
             torch.optim.SGD(module.parameters(), STEP_SIZE),
@@ -145,19 +148,25 @@ def _opacus_steps(inputs, labels) -> dict[str, Callable]:
         criterion = loss(module, optimizer)
 
         def step():
+            torch.set_num_threads(threads)
             optimizer.zero_grad()
             criterion(module(x), y).backward()
             optimizer.step()
 
         return step
 
-    return {
-        "Opacus, hooks": stepper(GradSampleModule, DPOptimizer, lambda *_: nn.CrossEntropyLoss()),
-        "Opacus, ghost clipping": stepper(
+    modes = {
+        "hooks": (GradSampleModule, DPOptimizer, lambda *_: nn.CrossEntropyLoss()),
+        "ghost clipping": (
             partial(GradSampleModuleFastGradientClipping, max_grad_norm=CLIP_NORM),
             DPOptimizerFastGradientClipping,
             lambda module, optimizer: DPLossFastGradientClipping(module, optimizer, nn.CrossEntropyLoss()),
         ),
+    }
+    return {
+        f"Opacus, {name}, threads: {threads}": stepper(*mode, threads)
+        for name, mode in modes.items()
+        for threads in sorted({1, torch.get_num_threads()})
     }
 
 

@@ -100,9 +100,7 @@ def pfl_splits(scale: str) -> Sweep:
         grid(data=data, algorithm=list(MODELS), target_epsilon=[math.inf, *epsilons], num_epochs=SPLITS, num_clients=10)
         for data, epsilons in EPSILONS.items()
     )
-    laptop = (
-        "data != 'cifar10' or algorithm == 'SN+Lin' or (num_epochs in (1, 5, 20) and target_epsilon == 7.53)"
-    )
+    laptop = "data != 'cifar10' or algorithm == 'SN+Lin' or (num_epochs in (1, 5, 20) and target_epsilon == 7.53)"
     smoke = "data == 'mnist' and num_epochs in (1, 20) and target_epsilon in (2.93, inf)"
     return _sweep(
         "pfl_splits",
