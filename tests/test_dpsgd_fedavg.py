@@ -11,7 +11,7 @@ from scipy import stats
 from bench.algorithms.dpsgd_fedavg import FAILURE, METHOD, local_release, releases
 from bench.errors import InputError
 from bench.kernels import sampling
-from bench.kernels.gradient import gaussian_like
+from bench.kernels.gradient import gaussian_rows_like
 from bench.privacy.accounting import epsilon, noise_multiplier
 from bench.sweeps import engine
 from bench.sweeps.spec import arguments, parameters
@@ -57,7 +57,7 @@ def by_loops(task, *, num_epochs, clip_norm, noise_multiplier, sampler, total_ep
         for step in range(steps):
             key_batch, key_noise = jax.random.split(jax.random.fold_in(key, step))
             everybody = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), server)
-            noise = gaussian_like(key_noise, everybody)
+            noise = gaussian_rows_like(key_noise, everybody)
             for client, members in enumerate(np.asarray(task.train)):
                 if sampler == "in_order":
                     rows = range(step * batch_size, min(size, (step + 1) * batch_size))

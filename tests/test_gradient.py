@@ -172,3 +172,12 @@ def test_the_noise_on_the_sum_is_sigma_C_and_exactly_nothing_for_sigma_0(run):
     assert float(run(3.0, 0.5)) == 1.5
     assert float(run(0.0, 0.5)) == 0
     assert float(run(0.0, jnp.inf)) == 0
+
+
+def test_noise_drawn_as_one_matrix_is_independent_and_standard():
+    trees = {"a": jnp.zeros((2, 300, 3)), "b": jnp.zeros((2, 100))}
+    noise = gradient.gaussian_rows_like(jax.random.key(0), trees)
+    assert jax.tree.map(jnp.shape, noise) == jax.tree.map(jnp.shape, trees)
+    everything = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(noise)])
+    assert len(np.unique(everything)) == everything.size  # no number is used twice
+    assert stats.kstest(everything, "norm").pvalue > 1e-3

@@ -97,7 +97,7 @@ def dpsgd_fedavg(
         total, clipped = jax.vmap(one_gradient, (0, None, 0, 0, None))(theta, task.pool, rows, counts, clip_norm)
         if sampler == "poisson":
             std = gradient.noise_scale(noise_multiplier, clip_norm)
-            noise = gradient.gaussian_like(key_noise, theta)
+            noise = gradient.gaussian_rows_like(key_noise, theta)
             total = jax.tree.map(lambda g, n: g + std * n, total, noise)
         mean = jax.vmap(lambda g, divisor: jax.tree.map(lambda leaf: leaf / divisor, g))(total, divisors)
         updates, velocity = jax.vmap(optimizer.update)(mean, velocity)

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import Array
 
@@ -72,6 +73,15 @@ def gaussian_like(key: Array, tree):
     keys = jax.random.split(key, len(leaves))
     noise = [jax.random.normal(k, leaf.shape, leaf.dtype) for k, leaf in zip(keys, leaves, strict=True)]
     return jax.tree.unflatten(structure, noise)
+
+
+def gaussian_rows_like(key: Array, trees):
+    """As `gaussian_like` for leaves [client, ...], drawn as one matrix: compiles many times faster for many leaves."""
+    leaves, structure = jax.tree.flatten(trees)
+    rows = leaves[0].shape[0]
+    ends = np.cumsum([leaf.size // rows for leaf in leaves])
+    parts = jnp.split(jax.random.normal(key, (rows, int(ends[-1]))), ends[:-1], axis=1)
+    return jax.tree.unflatten(structure, [p.reshape(leaf.shape) for p, leaf in zip(parts, leaves, strict=True)])
 
 
 def noise_scale(noise_multiplier, clip_norm):
