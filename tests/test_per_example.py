@@ -47,7 +47,7 @@ def assert_close(a, b, rtol=2e-5):
 def test_equals_the_gradients_formed_one_by_one(tiny, clip_norm):
     params, inputs, labels = tiny
     weight = jnp.asarray(np.random.default_rng(2).integers(0, 2, len(labels)), jnp.float32)
-    got, norms = fast(params, inputs, labels, weight, clip_norm)
+    got, norms, _ = fast(params, inputs, labels, weight, clip_norm)
     want, want_norms = one_by_one(params, inputs, labels, weight, clip_norm)
     np.testing.assert_allclose(norms, want_norms, rtol=2e-5)
     assert norms.max() > 1.5 * norms.min()  # so that 1.5 clips some of them
@@ -63,7 +63,7 @@ def test_equals_jax_privacy(tiny):
         return jnp.mean(cross_entropy(Tiny().apply({"params": params}, inputs), labels))
 
     theirs = clipping.clipped_grad(loss, l2_clip_norm=0.5, batch_argnums=(1, 2))(params, inputs, labels)
-    ours, _ = fast(params, inputs, labels, jnp.ones(len(labels)), 0.5)
+    ours, *_ = fast(params, inputs, labels, jnp.ones(len(labels)), 0.5)
     assert_close(ours, theirs)
 
 
@@ -73,8 +73,8 @@ def test_one_example_moves_the_sum_by_at_most_the_clipping_norm(tiny):
     everybody = jnp.ones(len(labels))
 
     def moved(clip_norm):
-        total, _ = fast(params, inputs, labels, everybody, clip_norm)
-        without, _ = fast(params, inputs, labels, everybody.at[0].set(0.0), clip_norm)
+        total, *_ = fast(params, inputs, labels, everybody, clip_norm)
+        without, *_ = fast(params, inputs, labels, everybody.at[0].set(0.0), clip_norm)
         return float(optax.tree.norm(optax.tree.sub(total, without)))
 
     assert 0.999 * 0.2 < moved(0.2) <= 0.2 * (1 + 1e-4)
@@ -86,11 +86,13 @@ def test_rows_beyond_the_count_have_no_effect(tiny, count):
     params, inputs, labels = tiny
     rng = np.random.default_rng(5)
     rows = rng.integers(0, len(labels), 40)
-    got, clipped = of_rows(params, (inputs, labels), rows, count, 1.0)
+    got, clipped, correct = of_rows(params, (inputs, labels), rows, count, 1.0)
     used = jnp.asarray(np.arange(40) < count, jnp.float32)
     want, norms = one_by_one(params, inputs[rows], labels[rows], used, 1.0)
     assert_close(got, want)
     assert int(clipped) == np.sum(norms[:count] > 1.0)
+    right = jnp.argmax(TINY.apply({"params": params}, inputs[rows]), -1) == labels[rows]
+    assert int(correct) == np.sum(right[:count])
 
 
 def test_in_turn_equals_together(tiny):
@@ -116,7 +118,7 @@ def test_patches_are_those_of_the_convolution(padding, strides):
     x = jax.random.normal(jax.random.key(0), (3, 7, 8, 2))
     params = network.init(jax.random.key(1), x)["params"]
     labels = jnp.arange(3)
-    got, _ = jax.jit(partial(clipped_gradient_sum, network))(params, x, labels, jnp.ones(3), np.inf)
+    got, *_ = jax.jit(partial(clipped_gradient_sum, network))(params, x, labels, jnp.ones(3), np.inf)
     want = jax.jit(jax.grad(lambda p: jnp.sum(cross_entropy(network.apply({"params": p}, x), labels))))(params)
     assert_close(got, want)
 

@@ -94,26 +94,27 @@ def dpsgd_fedavg(
         keys = jax.vmap(lambda client: jax.random.fold_in(key_batch, client))(clients)
         rows, counts, divisors = jax.vmap(batch, (0, None))(keys, step)
         rows = jnp.take_along_axis(task.train, rows, axis=1)
-        total, clipped = jax.vmap(one_gradient, (0, None, 0, 0, None))(theta, task.pool, rows, counts, clip_norm)
+        total, *tallies = jax.vmap(one_gradient, (0, None, 0, 0, None))(theta, task.pool, rows, counts, clip_norm)
         if sampler == "poisson":
             std = gradient.noise_scale(noise_multiplier, clip_norm)
             noise = gradient.gaussian_rows_like(key_noise, theta)
             total = jax.tree.map(lambda g, n: g + std * n, total, noise)
         mean = jax.vmap(lambda g, divisor: jax.tree.map(lambda leaf: leaf / divisor, g))(total, divisors)
         updates, velocity = jax.vmap(optimizer.update)(mean, velocity)
-        share = jnp.sum(clipped) / jnp.maximum(jnp.sum(counts, dtype=jnp.float32), 1.0)
-        return optax.apply_updates(theta, updates), velocity, share
+        examples = jnp.maximum(jnp.sum(counts, dtype=jnp.float32), 1.0)
+        clipped, correct = (jnp.sum(tally) / examples for tally in tallies)
+        return optax.apply_updates(theta, updates), velocity, {"clipped": clipped, "train_accuracy": correct}
 
     def one_epoch(key, state):
         def body(carry, step):
-            theta, velocity, clipped = one_step(jax.random.fold_in(key, step), step, *carry)
-            return (theta, velocity), clipped
+            theta, velocity, info = one_step(jax.random.fold_in(key, step), step, *carry)
+            return (theta, velocity), info
 
-        variables, clipped = jax.lax.scan(body, state.variables, jnp.arange(steps))
+        variables, info = jax.lax.scan(body, state.variables, jnp.arange(steps))
         ends = jnp.mod((state.schedule + 1).astype(jnp.float32), num_epochs) == 0
         averaged = fresh(average(variables[0]))
         variables = jax.tree.map(lambda new, old: jnp.where(ends, new, old), averaged, variables)
-        return State(state.schedule + 1, variables), {"clipped": jnp.mean(clipped)}
+        return State(state.schedule + 1, variables), jax.tree.map(jnp.mean, info)
 
     def params(state):
         """The average, which is the model of every client at the end of a communication round."""

@@ -64,7 +64,7 @@ def clipped_gradient_sum(network: nn.Module, params, inputs: Array, labels: Arra
         clip_norm: C > 0; inf does not clip.
 
     Returns:
-        The sum, a pytree as params, and the norms before clipping [example].
+        The sum, a pytree as params; the norms before clipping [example]; the logits [example, class].
 
     Raises:
         TypeError: for a network with parameters elsewhere.
@@ -74,18 +74,18 @@ def clipped_gradient_sum(network: nn.Module, params, inputs: Array, labels: Arra
 
     def forward(probes):
         logits, layers = _tapped(network, params, inputs, probes, rules)
-        return jnp.sum(cross_entropy(logits, labels)), layers
+        return jnp.sum(cross_entropy(logits, labels)), (layers, logits)
 
-    layers = jax.eval_shape(lambda: forward(None)[1])
+    layers, _ = jax.eval_shape(lambda: forward(None)[1])
     probes = {path: jnp.zeros(outputs.shape, outputs.dtype) for path, (_, outputs) in layers.items()}
-    slopes, layers = jax.grad(forward, has_aux=True)(probes)
+    slopes, (layers, logits) = jax.grad(forward, has_aux=True)(probes)
     squares, sums = jnp.zeros(labels.shape), {}
     for path, rule in rules.items():
         square, sums[path] = rule(layers[path][0], slopes[path])
         squares = squares + square
     norms = jnp.sqrt(squares)
     scale = weight * clip_factor(norms, clip_norm)
-    return _nested(params, {path: weighted_sum(scale) for path, weighted_sum in sums.items()}), norms
+    return _nested(params, {path: weighted_sum(scale) for path, weighted_sum in sums.items()}), norms, logits
 
 
 def clipped_gradient_of_rows(network: nn.Module, params, pool, rows: Array, count: Array, clip_norm):
@@ -100,7 +100,7 @@ def clipped_gradient_of_rows(network: nn.Module, params, pool, rows: Array, coun
         count: int, examples.
 
     Returns:
-        The sum, a pytree as params, and how many examples were clipped.
+        The sum, a pytree as params, and of the examples how many were clipped and how many the network gets right.
     """
     size = min(micro_batch(), rows.shape[0])
     padded = jnp.pad(rows, (0, -rows.shape[0] % size))
@@ -110,11 +110,12 @@ def clipped_gradient_of_rows(network: nn.Module, params, pool, rows: Array, coun
         chosen = jax.lax.dynamic_slice_in_dim(padded, at * size, size)
         inputs, labels = (leaf[chosen] for leaf in pool)
         weight = (place < count).astype(jnp.float32)
-        part, norms = clipped_gradient_sum(network, params, inputs, labels, weight, clip_norm)
-        total, clipped = totals
-        return jax.tree.map(jnp.add, total, part), clipped + jnp.sum(jnp.where(norms > clip_norm, weight, 0.0))
+        part, norms, logits = clipped_gradient_sum(network, params, inputs, labels, weight, clip_norm)
+        clipped = jnp.sum(jnp.where(norms > clip_norm, weight, 0.0))
+        correct = jnp.sum(jnp.where(jnp.argmax(logits, -1) == labels, weight, 0.0))
+        return jax.tree.map(jnp.add, totals, (part, clipped, correct))
 
-    nothing = jax.tree.map(jnp.zeros_like, params), jnp.zeros(())
+    nothing = jax.tree.map(jnp.zeros_like, params), jnp.zeros(()), jnp.zeros(())
     return jax.lax.fori_loop(0, (count + size - 1) // size, add, nothing)
 
 

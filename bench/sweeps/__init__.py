@@ -20,4 +20,5 @@ SWEEPS: dict[str, Callable[[str], Sweep]] = {
     "pfl_splits": pfl.pfl_splits,
     "pfl_clients": pfl.pfl_clients,
     "pfl_epsilon": pfl.pfl_epsilon,
+    "pfl_averaging": pfl.pfl_averaging,
 }
