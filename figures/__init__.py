@@ -19,6 +19,7 @@ from figures import (
     p2p_fig4,
     p2p_table1,
     pfl_accuracy_epsilon,
+    pfl_averaging,
     pfl_clients_curves,
     pfl_overlap,
     pfl_splits_curves,
@@ -58,4 +59,5 @@ FIGURES: dict[str, ModuleType] = {
     "pfl_clients_curves": pfl_clients_curves,
     "pfl_accuracy_epsilon": pfl_accuracy_epsilon,
     "pfl_overlap": pfl_overlap,
+    "pfl_averaging": pfl_averaging,
 }
