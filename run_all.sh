@@ -72,7 +72,9 @@ if [ "$command" = test ]; then
   exec "$run" -m pytest
 fi
 
-"$run" -m bench data get mnist movielens_100k "${get_options[@]}"
+sets=(mnist movielens_100k)
+[ "$scale" = smoke ] || sets+=(fashion_mnist cifar10)
+"$run" -m bench data get "${sets[@]}" "${get_options[@]}"
 "$run" -m bench run all --scale "$scale" --out "$out" "${run_options[@]}"
 "$run" -m figures --scale "$scale" --results "$out"
 "$run" -m figures claims --scale "$scale" --results "$out"
