@@ -236,6 +236,18 @@ def test_on_task_keeps_labels_that_say_something_of_the_arguments():
     assert moved.to_dict("records") == [{"step_size": 0.1, "kind": "0.1"}, {"step_size": 0.2, "kind": "0.2"}]
 
 
+def test_on_task_makes_one_entry_of_those_that_differed_in_the_task_alone():
+    points = grid(step_size=[0.1, 0.2])
+    sweep = walks(points=points.assign(task="a"))._replace(tasks={"a": TASK, "b": TASK})
+    one = sweep.entries["Walk"]
+    other = one._replace(points=points.iloc[::-1].assign(task="b"), seeds=2)
+    more = one._replace(points=grid(step_size=0.3, task="b"))
+    moved = on_task(sweep._replace(entries={"One": one, "Other": other, "More": more}), "new", TASK)
+    assert list(moved.entries) == ["walk", "More"]
+    assert moved.entries["walk"].seeds is None  # as many as the sweep has, which is more than 2
+    assert sorted(moved.entries["walk"].points["step_size"]) == [0.1, 0.2]
+
+
 @pytest.mark.parametrize(
     ("points", "said"),
     [

@@ -26,8 +26,9 @@ TASKS: dict[str, Callable[[int], Task]] = {
     **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
     "movielens": movielens,
     **{
-        f"{dataset}_{model}_10": partial(images, dataset=dataset, model=model)
+        f"{dataset}_{model}_10{suffix}": partial(images, dataset=dataset, model=model, disjoint=bool(suffix))
         for dataset, models in NETWORKS.items()
         for model in models
+        for suffix in ("", "_disjoint")
     },
 }

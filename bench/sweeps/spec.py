@@ -181,17 +181,39 @@ def select(sweep: Sweep, where: str) -> Sweep:
 def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
     """The sweep on one other task, under a name of its own, so that its results stand beside those of the sweep.
 
-    Points that differed only in the task, or in labels of it, become one, and those labels go.
+    Points that differed only in the task, or in labels of it, become one, and those labels go. So do entries, such as
+    one for each of several models; that one is called as the method.
     """
-    entries = {}
+    entries: dict[str, Entry] = {}
     for label, entry in sweep.entries.items():
         points = entry.points.drop(columns="task", errors="ignore")
         names = [column for column in points if column in parameters(entry.method)[0]]
         others = [column for column in points if column not in names]
         same = points.groupby(names, dropna=False)[others].nunique(dropna=False).max() <= 1
         points = points[[*names, *same.index[same]]].drop_duplicates(ignore_index=True)
-        entries[label] = entry._replace(points=points)
+        entry = entry._replace(points=points)
+        twins = [other for other, there in entries.items() if _same_runs(there, entry)]
+        for other in twins:
+            label = entry.method.make.__name__
+            entry = entry._replace(seeds=_more(entries.pop(other).seeds, entry.seeds))
+        entries[label] = entry
     return sweep._replace(name=f"{sweep.name}_on_{name}", tasks={name: make}, entries=entries)
+
+
+def _same_runs(one: Entry, other: Entry) -> bool:
+    """Whether two entries are the same but for how often they are repeated."""
+    columns = sorted(one.points)
+    if one._replace(points=None, seeds=None) != other._replace(points=None, seeds=None):
+        return False
+    if columns != sorted(other.points):
+        return False
+    rows, others = (entry.points[columns].sort_values(columns, ignore_index=True) for entry in (one, other))
+    return rows.equals(others)
+
+
+def _more(one: int | None, other: int | None) -> int | None:
+    """The larger number of seeds; None is as many as the sweep has."""
+    return None if one is None or other is None else max(one, other)
 
 
 @cache
