@@ -21,6 +21,7 @@ from figures import (
     pfl_accuracy_epsilon,
     pfl_averaging,
     pfl_clients_curves,
+    pfl_normalisation,
     pfl_overlap,
     pfl_splits_curves,
     pfl_table2,
@@ -60,4 +61,5 @@ FIGURES: dict[str, ModuleType] = {
     "pfl_accuracy_epsilon": pfl_accuracy_epsilon,
     "pfl_overlap": pfl_overlap,
     "pfl_averaging": pfl_averaging,
+    "pfl_normalisation": pfl_normalisation,
 }

@@ -61,10 +61,12 @@ def test_the_pool_is_the_training_pictures_and_the_test_pictures_only_measure():
 def test_normalised_pixels_of_each_data_set():
     black_and_white = np.array([[[0, 255]]], np.uint8)
     for dataset, wanted in (("mnist", [-0.1307 / 0.3081, 0.8693 / 0.3081]), ("fashion_mnist", [-1, 1])):
-        np.testing.assert_allclose(images._pixels(dataset, black_and_white).ravel(), wanted, rtol=1e-6)
+        np.testing.assert_allclose(
+            images._pixels(black_and_white, images.NORMALISATION[dataset]).ravel(), wanted, rtol=1e-6
+        )
     red = np.array([[[[255, 0, 0]]]], np.uint8)
     wanted = [0.5086 / 0.2023, -0.4822 / 0.1994, -0.4465 / 0.2010]
-    np.testing.assert_allclose(images._pixels("cifar10", red).ravel(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(images._pixels(red, images.NORMALISATION["cifar10"]).ravel(), wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("dataset", "model"), [("mnist", "scatter_linear"), ("cifar10", "scatter_cnn")])
@@ -212,6 +214,9 @@ def test_every_model_of_every_data_set_has_a_task_of_ten_clients():
         ({"num_clients": 0}, "0 clients"),
         ({"num_clients": -3}, "-3 clients"),
         ({"num_clients": 0, "disjoint": True}, "0 clients"),
+        ({"normalisation": "svhn"}, "normalisation is called 'svhn'"),
+        ({"normalisation": "cifar10"}, "normalisation = cifar10 does not fit pixels of mnist"),
+        ({"model": "scatter_cnn", "normalisation": "fashion_mnist"}, "does not fit scattering of mnist"),
         ({"share": 0.0}, "share = 0.0: above 0 and at most 1"),
         ({"share": 1.5, "disjoint": True}, "share = 1.5"),
         ({"share": float("nan")}, "share = nan"),
@@ -223,6 +228,15 @@ def test_what_cannot_be_is_one_line(change, line):
         images.images(0, **({"dataset": "mnist", "model": "cnn_relu"} | change))
 
 
+def test_another_normalisation_changes_the_pixels_and_nothing_else():
+    own, other = (images.images(0, dataset="mnist", model="cnn_relu", normalisation=n) for n in ("", "fashion_mnist"))
+    pixels = raw("mnist")["train_images"][..., None] / 255.0
+    np.testing.assert_allclose(other.pool[0], 2 * pixels - 1, atol=1e-6)
+    np.testing.assert_array_equal(own.train, other.train)
+    assert (own.name, other.name) == ("mnist_cnn_relu_10", "mnist_cnn_relu_10_as_fashion_mnist")
+    assert own.checksum != other.checksum
+
+
 @pytest.mark.parametrize("wrong", ["too few", "a class beyond the ten"])
 def test_labels_that_do_not_belong_to_the_pictures_are_refused(tmp_path, wrong):
     files = dict(FILES["mnist"])
@@ -232,4 +246,4 @@ def test_labels_that_do_not_belong_to_the_pictures_are_refused(tmp_path, wrong):
     found = Found("mnist", {name: tmp_path / name for name in files}, "", "")
     assert formats.mnist(found)["train_labels"].shape == labels.shape
     with pytest.raises(InputError, match="mnist: its train pictures and labels do not go together"):
-        images._load("mnist", "pixels", found)
+        images._load("mnist", "pixels", found, images.NORMALISATION["mnist"])

@@ -21,7 +21,7 @@ from jax import Array
 from bench.data import fetch, formats, partition, scattering
 from bench.data.dataset import Found
 from bench.data.task import Task
-from bench.errors import InputError
+from bench.errors import InputError, unknown_name
 from bench.kernels.per_example import cross_entropy, in_turn
 from bench.models.networks import network
 
@@ -29,7 +29,7 @@ READERS = {"mnist": formats.mnist, "fashion_mnist": formats.mnist, "cifar10": fo
 SIZES = {"mnist": 60_000, "fashion_mnist": 60_000, "cifar10": 50_000}  # training pictures
 TITLES = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "cifar10": "CIFAR-10"}
 # Mean and standard deviation of each colour that pixels in [0, 1] are brought to 0 and 1 with, as published.
-NORMALISATION = {
+NORMALISATION: dict[str, tuple[list[float], list[float]]] = {
     "mnist": ([0.1307], [0.3081]),
     "fashion_mnist": ([0.5], [0.5]),
     "cifar10": ([0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010]),
@@ -42,7 +42,14 @@ _in_use: WeakValueDictionary = WeakValueDictionary()
 
 
 def images(
-    trial: int, *, dataset: str, model: str, num_clients: int = 10, disjoint: bool = False, share: float = 1.0
+    trial: int,
+    *,
+    dataset: str,
+    model: str,
+    num_clients: int = 10,
+    disjoint: bool = False,
+    share: float = 1.0,
+    normalisation: str = "",
 ) -> Task:
     """Classification of pictures by a network that the clients train together.
 
@@ -55,15 +62,18 @@ def images(
             have more pictures than there are.
         disjoint: deal every picture to at most one client, N / k each; not in the paper.
         share: of the pictures a client would have, those that it has, in (0, 1]; not in the paper.
+        normalisation: of which data set mean and deviation the pixels are normalised with; default its own.
 
     Raises:
-        InputError: no such data set or model; fewer than 1 client, or more disjoint ones than pictures; a share out of
-            its range; the data set is not to be had, or its cached features are damaged.
+        InputError: no such data set or model; a normalisation of pictures with other colours, or of features; fewer
+            than 1 client, or more disjoint ones than pictures; a share out of its range; the data set is not to be
+            had, or its cached features are damaged.
     """
     module, features = network(dataset, model)
     if not 0 < share <= 1:
         raise InputError(f"share = {share}: above 0 and at most 1.")
-    found, (inputs, labels, *test) = _examples(dataset, features)
+    constants = _constants(dataset, features, normalisation or dataset)
+    found, (inputs, labels, *test) = _examples(dataset, features, constants)
     rng = np.random.default_rng([trial, 0x1A6E5])
     if disjoint:
         size = math.ceil(share * (len(labels) // max(num_clients, 1)))
@@ -71,7 +81,7 @@ def images(
     else:
         size = client_size(dataset, num_clients, share=share)
         members = partition.independent_draws(rng, len(labels), num_clients, size)
-    recipe = scattering.recipe() if features == "scattering" else repr(NORMALISATION[dataset])
+    recipe = scattering.recipe() if features == "scattering" else repr(constants)
     key = jax.random.fold_in(jax.random.key(0x1A6E5), trial)
     return Task(
         init_params=_init(module, inputs.shape[1:])(key),
@@ -83,6 +93,7 @@ def images(
         network=module,
         metrics=accuracy,
         name=f"{dataset}_{model}_{num_clients}{'_disjoint' if disjoint else ''}"
+        + (f"_as_{normalisation}" if normalisation not in ("", dataset) else "")
         + (f"_share_{share:g}" if share < 1 else ""),
         source=f"{TITLES[dataset]} ({found.source})",
         checksum=hashlib.blake2b(f"{found.checksum}/{recipe}".encode(), digest_size=8).hexdigest(),
@@ -141,13 +152,23 @@ def accuracy(params, task: Task) -> dict:
     }
 
 
-def _examples(dataset: str, features: str) -> tuple[Found, list[Array]]:
+def _constants(dataset: str, features: str, normalisation: str) -> tuple[list[float], list[float]]:
+    """Mean and deviation of each colour."""
+    if normalisation not in NORMALISATION:
+        raise unknown_name("normalisation", normalisation, NORMALISATION)
+    fits = len(NORMALISATION[normalisation][0]) == len(NORMALISATION[dataset][0])
+    if normalisation != dataset and not (fits and features == "pixels"):
+        raise InputError(f"normalisation = {normalisation} does not fit {features} of {dataset}: leave it out.")
+    return NORMALISATION[normalisation]
+
+
+def _examples(dataset: str, features: str, constants) -> tuple[Found, list[Array]]:
     """Training inputs and labels, test inputs and labels, and where they came from."""
     found = _found(dataset)
-    keys = [(dataset, found.checksum, features, part) for part in range(4)]
+    keys = [(dataset, found.checksum, features, repr(constants), part) for part in range(4)]
     arrays = [_in_use.get(key) for key in keys]
     if any(array is None for array in arrays):
-        arrays = _load(dataset, features, found)
+        arrays = _load(dataset, features, found, constants)
         _in_use.update(zip(keys, arrays, strict=True))
     return found, arrays
 
@@ -157,7 +178,7 @@ def _found(dataset: str) -> Found:
     return fetch.get(dataset, download=bool(os.environ.get("BENCH_DOWNLOAD")))
 
 
-def _load(dataset: str, features: str, found: Found) -> list[Array]:
+def _load(dataset: str, features: str, found: Found, constants) -> list[Array]:
     raw = READERS[dataset](found)
     for split in ("train", "test"):
         right, kind = raw[f"{split}_labels"], raw[f"{split}_images"]
@@ -170,12 +191,12 @@ def _load(dataset: str, features: str, found: Found) -> list[Array]:
         count = len(raw["train_labels"])
         inputs = [jax.device_put(whole[:count]), jax.device_put(whole[count:])]
     else:
-        inputs = [jax.device_put(_pixels(dataset, raw[f"{split}_images"])) for split in ("train", "test")]
+        inputs = [jax.device_put(_pixels(raw[f"{split}_images"], constants)) for split in ("train", "test")]
     labels = [jnp.asarray(raw[f"{split}_labels"].astype(np.int32)) for split in ("train", "test")]
     return [inputs[0], labels[0], inputs[1], labels[1]]
 
 
-def _pixels(dataset: str, pictures: np.ndarray) -> np.ndarray:
+def _pixels(pictures: np.ndarray, constants) -> np.ndarray:
     """float32 [image, height, width, colour], normalised."""
-    mean, deviation = (np.array(each, np.float32) for each in NORMALISATION[dataset])
+    mean, deviation = (np.array(each, np.float32) for each in constants)
     return (pictures.reshape(*pictures.shape[:3], -1) / np.float32(255) - mean) / deviation

@@ -21,4 +21,5 @@ SWEEPS: dict[str, Callable[[str], Sweep]] = {
     "pfl_clients": pfl.pfl_clients,
     "pfl_epsilon": pfl.pfl_epsilon,
     "pfl_averaging": pfl.pfl_averaging,
+    "pfl_normalisation": pfl.pfl_normalisation,
 }
