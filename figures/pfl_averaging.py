@@ -56,6 +56,7 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
+        pfl_runs.privacy_note(table),
         "Ten clients, settings as published. Between two averagings, the average is that of the clients' models as "
         f"they are; nobody uses it.{part}",
     )

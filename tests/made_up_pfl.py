@@ -104,4 +104,26 @@ def epsilon_runs(**how) -> pd.DataFrame:
     return runs_of("pfl_epsilon", cells, **how)
 
 
-MAKE = {"pfl_splits": splits_runs, "pfl_clients": clients_runs, "pfl_epsilon": epsilon_runs}
+def normalisation_runs(**how) -> pd.DataFrame:
+    """Runs of pfl_normalisation: the published accuracies of the networks on pixels."""
+    cells = {key: value for key, value in paper("pfl_table2").items() if key[-1].startswith("CNN")}
+    runs = runs_of("pfl_normalisation", cells, **how)
+    return runs.assign(task=runs["task"] + "_as_fashion_mnist")
+
+
+def averaging_runs(**how) -> pd.DataFrame:
+    """Runs of pfl_averaging: clients learn in either split, their average only where they average every epoch."""
+    cells = {("MNIST", math.inf, E, 10, 20, model): 0.9 if E == 1 else 0.1 for E in (1, 20) for model in MODELS}
+    ends = runs_of("pfl_averaging", cells, **how)
+    last = ends[ends["rounds"] == 20]
+    epochs = [last.assign(rounds=epoch, train_accuracy=0.8 + epoch / 200) for epoch in range(1, 21)]
+    return pd.concat([ends[ends["rounds"] == 0], *epochs], ignore_index=True)
+
+
+MAKE = {
+    "pfl_splits": splits_runs,
+    "pfl_clients": clients_runs,
+    "pfl_epsilon": epsilon_runs,
+    "pfl_normalisation": normalisation_runs,
+    "pfl_averaging": averaging_runs,
+}

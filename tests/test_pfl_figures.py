@@ -17,7 +17,7 @@ from figures.published import published_cells
 
 NAMES = [name for name in FIGURES if name.startswith("pfl_")]
 RUNS = {name: make() for name, make in MAKE.items()}
-SPLITS, CLIENTS, EPSILON = (RUNS[name] for name in MAKE)
+SPLITS, CLIENTS, EPSILON, NORMALISATION, AVERAGING = (RUNS[name] for name in MAKE)
 INF = math.inf
 
 
@@ -222,10 +222,12 @@ def test_a_picture_says_what_it_is(name):
     figure = FIGURES[name]
     table = figure.table(RUNS[figure.SWEEP])
     text = words(figure.draw(table))
+    for said in ("Data: made up (task ", "Scale: laptop", "3 repetitions"):
+        assert said in text
+    if name == "pfl_averaging":
+        assert "No private run is there" in text
+        return
     for said in (
-        "Data: made up (task ",
-        "Scale: laptop",
-        "3 repetitions",
         "one example of one client, against the server (add-or-remove one; Poisson sampling)",
         "delta = 1e-05 by privacy loss distributions",
         "How many examples a client has is public",
@@ -257,6 +259,28 @@ def test_curves_show_ours_and_the_published_and_break_where_nothing_was_run():
     np.testing.assert_allclose(ours[1].get_ydata()[[0, -1]], [0.9742, 0.9675])
     assert np.isnan(ours[2].get_ydata()[-1])
     assert "Lines break" not in words(pfl_splits_curves.draw(pfl_splits_curves.table(SPLITS)))
+
+
+def test_another_normalisation_is_held_against_table_2():
+    figure = FIGURES["pfl_normalisation"]
+    table = figure.table(NORMALISATION)
+    assert set(table["algorithm"]) == {"CNN+RL", "CNN+TS"}
+    assert len(table) == 2 * 3 * 6
+    np.testing.assert_allclose(table["difference"], 0, atol=1e-12)
+    assert "pixels in [-1, 1]" in words(figure.draw(table))
+
+
+def test_clients_and_their_average_are_told_apart():
+    figure = FIGURES["pfl_averaging"]
+    table = figure.table(AVERAGING)
+    last = cell_of(table, algorithm="CNN+RL", num_epochs=20, rounds=20, line="test_accuracy")
+    clients = cell_of(table, algorithm="CNN+RL", num_epochs=20, rounds=20, line="train_accuracy")
+    assert (last.accuracy, clients.accuracy) == (pytest.approx(0.1), pytest.approx(0.9))
+    assert table["rounds"].min() == 1  # before it the clients have seen no batch
+    lines = figure.draw(table).axes[0].lines
+    assert sorted(line.get_linestyle() for line in lines) == ["-", "-", "--", "--"]
+    with pytest.raises(InputError, match="run the whole sweep"):
+        figure.table(AVERAGING.assign(sampler="poisson"))
 
 
 def test_accuracy_by_epsilon_has_the_published_epsilons_as_points():
