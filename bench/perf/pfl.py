@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.kernels import gradient
-from bench.kernels.per_example import clipped_gradient_of_rows, cross_entropy, micro_batch
+from bench.kernels.per_example import clipped_gradient_of_rows, cross_entropy
 from bench.models.networks import CLASSES, network
 from bench.perf.measure import Measurement
 
@@ -180,7 +180,7 @@ def _lines(what: str, timed: dict[str, Timed], memory: dict[str, float]) -> list
         remarks = "median {1:,.0f}; {2:,.0f} in a second of one core".format(*rates)
         lines.append(Measurement(f"{what}: {name}", rates[0], "examples/s", remarks=remarks))
     for name, megabytes in memory.items():
-        remarks = f"micro-batches of {micro_batch()}" if name.startswith("here") else ""
+        remarks = "of one micro-batch" if name.startswith("here") else ""
         lines.append(Measurement(f"{what}: memory, {name}", megabytes, "MB", remarks=remarks))
     return lines
 
