@@ -1,5 +1,6 @@
 """DP-SGD + FedAvg equals plain loops, its special cases coincide, and its privacy is what it says."""
 
+import dataclasses
 import math
 
 import jax
@@ -9,6 +10,7 @@ import pytest
 from scipy import stats
 
 from bench.algorithms.dpsgd_fedavg import FAILURE, METHOD, local_release, releases
+from bench.data.quadratic import quadratic
 from bench.errors import InputError
 from bench.kernels import sampling
 from bench.kernels.gradient import gaussian_rows_like
@@ -211,8 +213,12 @@ def test_values_that_do_not_go_together_are_refused(changes, culprit):
         METHOD.check(task(MEMBERS), **(args | changes))
 
 
-def test_a_task_without_a_network_is_refused():
-    from bench.data.quadratic import quadratic
+def test_clients_of_unequal_size_are_refused():
+    uneven = dataclasses.replace(task(MEMBERS), num_examples=jnp.array([12, 12, 11]))
+    with pytest.raises(InputError, match="the clients of tiny have unequally many examples"):
+        METHOD.check(uneven, total_epochs=2, num_epochs=1.0, batch_size=5, **PRIVATE)
 
+
+def test_a_task_without_a_network_is_refused():
     with pytest.raises(InputError, match="image tasks"):
         METHOD.check(quadratic(0, num_records=128), total_epochs=2, num_epochs=1.0, batch_size=5, **PRIVATE)

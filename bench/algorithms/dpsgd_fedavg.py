@@ -204,6 +204,8 @@ def check(
     """Refuse values that do not go together, before anything is compiled."""
     if task.pool is None or task.network is None:
         raise InputError(f"dpsgd_fedavg trains networks: {task.name} is no task with one, take one of the image tasks")
+    if np.any(np.asarray(task.num_examples) != _num_examples(task)):
+        raise InputError(f"the clients of {task.name} have unequally many examples: dpsgd_fedavg needs as many in each")
     if sampler not in SAMPLERS:
         raise unknown_name("sampler", sampler, SAMPLERS)
     if num_epochs != int(num_epochs) or total_epochs % num_epochs:
