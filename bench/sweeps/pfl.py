@@ -102,7 +102,10 @@ def pfl_splits(scale: str) -> Sweep:
         for data, epsilons in EPSILONS.items()
     )
     laptop = "data != 'cifar10' or algorithm == 'SN+Lin' or (num_epochs in (1, 5, 20) and target_epsilon == 7.53)"
-    smoke = "data == 'mnist' and num_epochs in (1, 20) and target_epsilon in (2.93, inf)"
+    smoke = (
+        "data == 'mnist' and num_epochs in (1, 20) and "
+        "(target_epsilon == 2.93 or target_epsilon == inf and algorithm in ('SN+Lin', 'CNN+RL'))"
+    )
     return _sweep(
         "pfl_splits",
         "Bhaskar et al. 2025, Tables 2, 3 and 4",
