@@ -76,7 +76,7 @@ def ppsgd(
     form = (
         personal.dense(task.loss, task.init_params, task.num_clients)
         if local == "dense"
-        else personal.dual(task.gram, task.init_params.shape[0])
+        else personal.dual(task.gram, task.train[1].shape[-1])
     )
     eta_w, eta_theta = step_sizes(step_size, personalization)
 
