@@ -50,9 +50,7 @@ def clients(found: Found, num_clients: int, max_documents: int) -> list[tuple[li
             ).fetchall()
             if not ids:
                 raise ValueError("no split is called test")
-            return [
-                (_posts(database, id, "train", max_documents), _posts(database, id, "test", -1)) for (id,) in ids
-            ]
+            return [(_posts(database, id, "train", max_documents), _posts(database, id, "test", -1)) for (id,) in ids]
     except (OSError, ValueError, KeyError, IndexError, UnicodeDecodeError, sqlite3.Error) as error:
         what = " ".join(str(error).split())[:100]
         raise InputError(f"{path}: not federated Stack Overflow as TFF distributes it ({what}): replace it") from None

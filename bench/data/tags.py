@@ -9,6 +9,7 @@ Vocabulary and tags to predict are the most frequent ones of all documents and c
 """
 
 import hashlib
+import logging
 import os
 import re
 from functools import cache
@@ -21,6 +22,9 @@ from bench.data.bag_of_words import Bags, bags, most_frequent, tag_task
 from bench.data.dataset import Found
 from bench.data.partition import by_label
 from bench.data.task import Task
+from bench.errors import InputError
+
+log = logging.getLogger(__name__)
 
 NUM_WORDS, NUM_TAGS = 5000, 80
 WORD = re.compile(r"[a-z][a-z0-9+#-]*")
@@ -46,7 +50,9 @@ def _debian(num_words: int, num_tags: int, min_documents: int, max_words: int):
     tokens = [WORD.findall(p.text.lower())[:max_words] for p in kept]
     tags = [p.tags for p in kept]
     documents = bags(tokens, tags, most_frequent(tokens, num_words), most_frequent(tags, num_tags))
-    person, source = (np.unique([getattr(p, name) for p in kept], return_inverse=True)[1] for name in ("person", "source"))
+    person, source = (
+        np.unique([getattr(p, name) for p in kept], return_inverse=True)[1] for name in ("person", "source")
+    )
     return documents, person, source, found
 
 
@@ -145,6 +151,7 @@ def made_up_tags(
     num_words: int = NUM_WORDS,
     num_tags: int = NUM_TAGS,
     length: int = 60,
+    topical: float = 0.15,
     own_topic: float = 0.3,
 ) -> Task:
     """Documents drawn from a model, of the size of the paper's Stack Overflow data.
@@ -161,9 +168,10 @@ def made_up_tags(
         num_test: test documents of a user.
         num_words, num_tags: as they say.
         length: words in a document.
-        own_topic: share of a document's topical words that are the user's own.
+        topical: share of a document's words that are on one of its tags.
+        own_topic: share of the topical words that are the user's own.
     """
-    recipe = (batch_size, num_clients, num_documents, num_test, num_words, num_tags, length, own_topic)
+    recipe = (batch_size, num_clients, num_documents, num_test, num_words, num_tags, length, topical, own_topic)
     rng = np.random.default_rng([trial, 0x7A65])
     language = np.cumsum(1 / np.arange(1, num_words + 1))
     popularity = 1 / np.arange(1, num_tags + 1)
@@ -181,7 +189,7 @@ def made_up_tags(
             kind = rng.random((size, length))
             on_topic = topics[about, rng.integers(0, topics.shape[1], about.shape)]
             in_own_words = own[about, rng.integers(0, own.shape[1], about.shape)]
-            words = np.where(kind < 0.3, np.where(kind < 0.3 * own_topic, in_own_words, on_topic), words)
+            words = np.where(kind < topical, np.where(kind < topical * own_topic, in_own_words, on_topic), words)
             halves.append(_counted(words, tags, num_words, num_tags))
         clients.append(tuple(halves))
     return tag_task(
@@ -205,10 +213,15 @@ def _counted(words: np.ndarray, tags: np.ndarray, num_words: int, num_tags: int)
 
 
 def best_available(trial: int, *, batch_size: int = 10) -> Task:
-    """The truest tags that this machine has: federated Stack Overflow, else Debian's packages.
+    """The truest tags that this machine has or can get: federated Stack Overflow, else Debian's packages, else
+    generated documents in about the number of Debian's.
 
     Which one it is stands in every row and on every figure.
     """
     if fetch.find("federated_stackoverflow"):
         return stackoverflow_tags(trial, batch_size=batch_size)
-    return debian_tags(trial, batch_size=batch_size)
+    try:
+        return debian_tags(trial, batch_size=batch_size)
+    except InputError as why:
+        log.warning("%s Going on with generated documents.", why)
+        return made_up_tags(trial, batch_size=batch_size, num_clients=300, num_documents=(20, 80))
