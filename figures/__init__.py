@@ -19,7 +19,11 @@ from figures import (
     p2p_fig4,
     p2p_table1,
     ppsgd_fig1a,
+    ppsgd_fig1b,
+    ppsgd_fig1b_made_up,
     ppsgd_fig1c,
+    ppsgd_fig1d,
+    ppsgd_fig2,
     ppsgd_fig2_digits,
 )
 
@@ -31,7 +35,11 @@ FIGURES: dict[str, ModuleType] = {
     "isrl_table1": isrl_table1,
     "isrl_table2": isrl_table2,
     "ppsgd_fig1a": ppsgd_fig1a,
+    "ppsgd_fig1b": ppsgd_fig1b,
+    "ppsgd_fig1b_made_up": ppsgd_fig1b_made_up,
     "ppsgd_fig1c": ppsgd_fig1c,
+    "ppsgd_fig1d": ppsgd_fig1d,
+    "ppsgd_fig2": ppsgd_fig2,
     "ppsgd_fig2_digits": ppsgd_fig2_digits,
     "p2p_fig1": p2p_fig1,
     "p2p_fig2a": p2p_fig2a,

@@ -194,4 +194,4 @@ def _accuracy(model: Additive, documents: Documents) -> jax.Array:
         client = documents.place // documents.cross.shape[1]
         total = total + jax.vmap(lambda row, theta: product(row, theta))(documents.rows, model.theta[client])
     hit = jnp.take_along_axis(documents.tags, jnp.argmax(total, axis=-1)[:, None], axis=-1)
-    return jnp.where(jnp.all(jnp.isfinite(total)), jnp.sum(hit) / documents.count, jnp.nan)
+    return jnp.where(jnp.all(jnp.isfinite(total)), jnp.sum(hit, dtype=jnp.float32) / documents.count, jnp.nan)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from bench.data import digits, odd_even, tags
+from bench.data.bounded import bounded
 from bench.data.movielens import movielens
 from bench.data.peers import linear_p2p
 from bench.data.quadratic import quadratic
@@ -21,6 +22,8 @@ TASKS: dict[str, Callable[[int], Task]] = {
     "synthetic_0.1": partial(synthetic, delta_std=0.1),
     **DIGITS,
     **{f"{name}_cnn": partial(make, model="cnn") for name, make in DIGITS.items()},
+    "bounded": bounded,
+    "bounded_unequal": partial(bounded, largest=20, spread=0.3),
     "stackoverflow_tags": tags.stackoverflow_tags,
     "debian_tags": tags.debian_tags,
     "made_up_tags": tags.made_up_tags,

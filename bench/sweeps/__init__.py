@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bench.sweeps import isrl, p2p, ppsgd
+from bench.sweeps import isrl, p2p, ppsgd, ppsgd_theory
 from bench.sweeps.spec import Sweep
 
 SCALES = ("smoke", "laptop", "paper")
@@ -16,6 +16,8 @@ SWEEPS: dict[str, Callable[[str], Sweep]] = {
     "ppsgd_tags": ppsgd.ppsgd_tags,
     "ppsgd_tags_made_up": ppsgd.ppsgd_tags_made_up,
     "ppsgd_cnn": ppsgd.ppsgd_cnn,
+    "ppsgd_theory": ppsgd_theory.ppsgd_theory,
+    "ppsgd_sampling": ppsgd_theory.ppsgd_sampling,
     "p2p_convergence": p2p.p2p_convergence,
     "p2p_private": p2p.p2p_private,
     "p2p_dimensions": p2p.p2p_dimensions,

@@ -164,6 +164,7 @@ def ppsgd_tags(scale: str) -> Sweep:
             "noise_multiplier": [0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
             "step_size": [5.0, 20.0, 50.0, 100.0, 250.0],
         },
+        seeds=3,
     )
     smoke = thin(
         laptop,
@@ -246,8 +247,8 @@ def ppsgd_cnn(scale: str) -> Sweep:
         keep={
             "clip_norm": [0.1],
             "legend_personalization": [0.0, 0.1, 1.0, 10.0, math.inf],
-            "noise_multiplier": [0.0, 1.0, 3.0],
-            "legend_step_size": [0.2, 0.5, 1.0],
+            "noise_multiplier": [0.0, 0.3, 1.0, 3.0],
+            "legend_step_size": [0.1, 0.5, 2.0],
         },
         num_epochs=2,
         seeds=2,

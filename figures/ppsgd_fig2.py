@@ -1,0 +1,70 @@
+"""Bietti et al. 2022, Figure 2: final test accuracy against epsilon on tags, on digits, and on digits with a network.
+
+One line per alpha over the noise levels, local learning as a horizontal line, and in black the best that
+personalisation reaches at an epsilon or less. To expect, in all three: small alpha > 0 is the best at small epsilon,
+and somewhere in between personalisation beats both local and global learning.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.errors import InputError
+from figures import ppsgd_digits as digits
+from figures import ppsgd_fig2_digits as one
+from figures import ppsgd_runs, select, style
+
+SWEEP = ("ppsgd_tags", "ppsgd_digits", "ppsgd_cnn")
+TITLES = ("tag prediction, linear", "digits by client, linear", "digits by client, CNN")
+TUNINGS = digits.TUNINGS
+ROWS = {"test": "step size by test accuracy", "validation": "step size by held-out accuracy"}
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """The numbers of `ppsgd_fig2_digits` for each sweep that is there."""
+    tables = [
+        one.table(runs[runs["sweep"] == sweep]).assign(sweep=sweep) for sweep in SWEEP if sweep in set(runs["sweep"])
+    ]
+    return pd.concat(tables, ignore_index=True).assign(**select.where_from(runs))
+
+
+def draw(table: pd.DataFrame):
+    """Columns are the data, rows the ways of tuning; the strip at a panel's left has the values without noise."""
+    tunings = style.present(table, "tuned_on", TUNINGS)
+    if not tunings:
+        raise InputError("nothing to draw: run the whole sweep, no --where")
+    figure, axes = plt.subplots(
+        len(tunings),
+        9,
+        figsize=(14.5, 3.9 * len(tunings) + 1.2),
+        squeeze=False,
+        width_ratios=[1, 10, 1.5] * 3,
+    )
+    for row, tuning in zip(axes, tunings, strict=True):
+        for ax in row[2::3]:
+            ax.remove()
+        for sweep, title, silent, ax in zip(SWEEP, TITLES, row[::3], row[1::3], strict=True):
+            rows = table[(table["sweep"] == sweep) & (table["tuned_on"] == tuning)]
+            if rows.empty:
+                style.nothing(ax, rows)
+                continue
+            one.panel(silent, ax, rows)
+            ax.sharey(silent)
+            ax.tick_params(labelleft=False)
+            ax.set_title(title)
+            style.percent(silent.yaxis)
+        row[0].set_ylabel(f"final test accuracy\n{ROWS[tuning]}")
+    handles = style.personalization_handles(style.present(table, "personalization", one.CURVES))
+    best = Line2D([], [], color="black", linewidth=2.5, label=r"best of all $\alpha$ at $\varepsilon$ or less")
+    style.head(figure, "Accuracy against privacy (Bietti et al. 2022, Fig. 2)", [*handles, best])
+    tasks = [ppsgd_runs.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")]
+    style.footer(
+        figure,
+        table,
+        *dict.fromkeys(tasks),
+        digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
+        "The black curve is the best test accuracy over alpha and sigma, so it flatters in all panels; it leaves out "
+        "runs without noise. For the network the legend is the program's a, ten times the true ratio. Lines between "
+        "markers only guide the eye. Numbers of the paper's curves are not published.",
+    )
+    return figure
