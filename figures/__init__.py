@@ -25,6 +25,8 @@ from figures import (
     ppsgd_fig1d,
     ppsgd_fig2,
     ppsgd_fig2_digits,
+    ppsgd_sampling,
+    ppsgd_theory,
 )
 
 FIGURES: dict[str, ModuleType] = {
@@ -41,6 +43,8 @@ FIGURES: dict[str, ModuleType] = {
     "ppsgd_fig1d": ppsgd_fig1d,
     "ppsgd_fig2": ppsgd_fig2,
     "ppsgd_fig2_digits": ppsgd_fig2_digits,
+    "ppsgd_theory": ppsgd_theory,
+    "ppsgd_sampling": ppsgd_sampling,
     "p2p_fig1": p2p_fig1,
     "p2p_fig2a": p2p_fig2a,
     "p2p_fig2b": p2p_fig2b,
