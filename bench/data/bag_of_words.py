@@ -124,7 +124,7 @@ def tag_task(
         num_examples=jnp.asarray(used, jnp.int32),
         train=(Rows(*map(jnp.asarray, packed), num_words), jnp.asarray(targets)),
         evaluation={
-            split: _documents(held[split], train, num_entries, num_train, size)
+            split: _documents(held[split], train, num_entries, num_train, max(size, 1))
             for split, size in zip(held, room, strict=True)
         },
         gram=jnp.asarray(gram),
