@@ -53,22 +53,23 @@ def large_degrade(runs: pd.DataFrame) -> Verdict:
 
 def _fall(curve: pd.DataFrame) -> tuple[float, str]:
     """By how much the last accuracy's interval lies below an earlier one's, and in words."""
-    curve = curve.sort_values("rounds")
-    highest, last = curve.loc[curve["low"].idxmax()], curve.iloc[-1]
+    *earlier, last = (row for _, row in curve.sort_values("rounds").iterrows())
+    if not earlier:
+        raise NotTestable("one evaluation shows no course")
+    highest = max(earlier, key=lambda row: row["low"])
     return highest["low"] - last["high"], (
-        f"at sigma {last['noise_multiplier']:g} (epsilon {last['epsilon']:.2g}) from {percent(highest)} "
-        f"in round {highest['rounds']} to {percent(last)} in round {last['rounds']}"
+        f"at sigma {last['noise_multiplier']:g} (epsilon {last['epsilon']:.2g}) {percent(highest)} "
+        f"in round {highest['rounds']:g} and {percent(last)} in round {last['rounds']:g}"
     )
 
 
 @both_tunings
 def local_far_below(table: pd.DataFrame):
     """No noise: local learning is ten points below every a > 0, by more than the intervals over repetitions."""
-    local, shared, between = silent(table)
-    worst = pd.concat([between, shared.to_frame().T]).astype(float)
-    lowest = worst.loc[worst["low"].idxmin()]
-    return bool(lowest["low"] > local["high"] + FAR), (
-        f"local {percent(local)}, the lowest of a > 0 a = {lowest.name:g} {percent(lowest)}"
+    local, rows = silent(table)[0], sharing(table, 0.0)
+    a = rows["low"].idxmin()
+    return bool(rows.loc[a, "low"] > local["high"] + FAR), (
+        f"local {percent(local)}, the lowest of a > 0 a = {a:g} {percent(rows.loc[a])}"
     )
 
 

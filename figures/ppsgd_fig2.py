@@ -36,28 +36,25 @@ def draw(table: pd.DataFrame):
     figure, axes = plt.subplots(
         len(tunings),
         9,
-        figsize=(14.5, 3.9 * len(tunings) + 1.2),
+        figsize=(16.5, 3.9 * len(tunings) + 1.2),
         squeeze=False,
-        width_ratios=[1, 10, 1.5] * 3,
+        width_ratios=[1, 12, 0.2] * 3,
     )
     for row, tuning in zip(axes, tunings, strict=True):
         for ax in row[2::3]:
             ax.remove()
         for sweep, title, silent, ax in zip(SWEEP, TITLES, row[::3], row[1::3], strict=True):
             rows = table[(table["sweep"] == sweep) & (table["tuned_on"] == tuning)]
-            if rows.empty:
-                style.nothing(ax, rows)
-                continue
             one.panel(silent, ax, rows)
-            ax.sharey(silent)
-            ax.tick_params(labelleft=False)
             ax.set_title(title)
-            style.percent(silent.yaxis)
+            if len(rows):
+                _same_heights(silent, ax, rows)
         row[0].set_ylabel(f"final test accuracy\n{ROWS[tuning]}")
     handles = style.personalization_handles(style.present(table, "personalization", one.CURVES))
     best = Line2D([], [], color="black", linewidth=2.5, label=r"best of all $\alpha$ at $\varepsilon$ or less")
     style.head(figure, "Accuracy against privacy (Bietti et al. 2022, Fig. 2)", [*handles, best])
     tasks = [ppsgd_runs.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")]
+    counts = table.groupby("sweep", sort=False)["repetitions"].max().map("{:g}".format)
     style.footer(
         figure,
         table,
@@ -65,6 +62,22 @@ def draw(table: pd.DataFrame):
         digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
         "The black curve is the best test accuracy over alpha and sigma, so it flatters in all panels; it leaves out "
         "runs without noise. For the network the legend is the program's a, ten times the true ratio. Lines between "
-        "markers only guide the eye. Numbers of the paper's curves are not published.",
+        "markers only guide the eye, and what lies far below local learning is cut off. Numbers of the paper's curves "
+        "are not published.",
+        unequal=f"({', '.join(counts)} in the columns)",
     )
     return figure
+
+
+def _same_heights(silent, ax, rows: pd.DataFrame) -> None:
+    """One vertical axis for strip and panel, from as far below local learning as the best is above it."""
+    values = rows["test_accuracy"].dropna()
+    local = rows.loc[rows["personalization"] == ppsgd_runs.LOCAL, "test_accuracy"].min()
+    top, bottom = values.max(), values.min()
+    if local > bottom:
+        bottom = max(bottom, 2 * local - top)
+    margin = 0.06 * (top - bottom) + 1e-3
+    for axis in (silent, ax):
+        axis.set_ylim(bottom - margin, top + margin)
+        style.percent(axis.yaxis)
+    ax.tick_params(labelleft=False)

@@ -32,7 +32,7 @@ def shown(runs: pd.DataFrame) -> pd.DataFrame:
     ours = runs[(runs["algorithm"] == "PPSGD") & (runs["clip_norm"] == clip_norm)]
     if ours.empty:
         raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, no --where")
-    if "legend_personalization" in ours:
+    if "legend_personalization" in ours and ours["legend_personalization"].notna().all():
         ours = ours.assign(personalization=ours["legend_personalization"], step_size=ours["legend_step_size"])
     local = ours[ours["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
     once = local.drop_duplicates([*REPETITION, "task", "step_size", "rounds"]).assign(noise_multiplier=0.0)

@@ -84,11 +84,16 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"Step size of the theorem; up to {table['clipped'].max():.2g} of the gradients were clipped. Epsilon at "
-        "delta = 1e-4 is spent over the whole run, whatever its length. The threshold lies between the numbers of "
-        "samples at which the exact condition of Lemma 4.6, with the noise as calibrated, is met and not met.",
+        f"Step size of the theorem; {_clipped(table)}. Epsilon at delta = 1e-4 is spent over the whole run, whatever "
+        "its length. The threshold lies between the numbers of samples at which the exact condition of Lemma 4.6, with the "
+        "noise as calibrated, is met and not met.",
     )
     return figure
+
+
+def _clipped(table: pd.DataFrame) -> str:
+    share = table["clipped"].max()
+    return "no gradient was clipped" if share == 0 else f"up to {share:.2g} of the gradients were clipped"
 
 
 def _threshold(ax, chosen: pd.DataFrame) -> None:
