@@ -84,10 +84,10 @@ CLAIMS = [
     Claim("CNN: local learning, on random features, is far below all", FIGURE_1D, "ppsgd_cnn", real.local_far_below),
     Claim("CNN: large a is the best where privacy is weak", FIGURE_1D, "ppsgd_cnn", real.large_at_weak_privacy),
     Claim(
-        "CNN at epsilon near 1: the smallest a > 0 is the best of all a > 0",
+        "CNN: the smallest a > 0 is the best of all a > 0 where privacy is strong",
         FIGURE_1D,
         "ppsgd_cnn",
-        digits.strong_privacy,
+        real.small_at_strong_privacy,
     ),
     Claim(
         "CNN at some finite epsilon: an intermediate a beats local and global by more than the intervals",

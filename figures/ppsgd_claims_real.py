@@ -15,6 +15,7 @@ from figures.verdicts import FAILS, HOLDS, NotTestable, Verdict, repeated, verdi
 
 FAR = 0.1  # of accuracy: what "far below" means
 LARGE = 10.0  # the least a that is called large
+STRONG = 1.0  # epsilon below which privacy is called strong
 WEAK = 10.0  # epsilon from which privacy is called weak
 
 
@@ -87,3 +88,21 @@ def large_at_weak_privacy(table: pd.DataFrame):
     if not holds:
         raise NotTestable("no runs at weak privacy")
     return bool(np.all(holds)), ", ".join(parts)
+
+
+@both_tunings
+def small_at_strong_privacy(table: pd.DataFrame):
+    """At the smallest epsilon, if it is below 1, the smallest a > 0 is the best of all a > 0, on average."""
+    spent = table.loc[table.index.get_level_values("personalization") > LOCAL, "epsilon"]
+    sigma, _ = spent.idxmin()
+    if spent.min() >= STRONG:
+        raise NotTestable(f"the smallest epsilon is {spent.min():.2g}")
+    rows = sharing(table, sigma).sort_index()
+    if len(rows) < 2:
+        raise NotTestable(f"two values of a > 0 are needed at sigma = {sigma:g}")
+    best = rows["test_accuracy"].idxmax()
+    second = rows["test_accuracy"].drop(best).idxmax()
+    return bool(best == rows.index[0]), (
+        f"sigma {sigma:g} (epsilon {spent.min():.2g}): a = {best:g} {percent(rows.loc[best])}, then a = {second:g} "
+        f"{percent(rows.loc[second])}"
+    )

@@ -19,7 +19,7 @@ TUNINGS = ppsgd_digits.TUNINGS
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Test accuracy by noise, the program's a, round and way of tuning; local learning stands in every panel."""
-    return ppsgd_rounds.table(runs, PANELS, CURVES)
+    return ppsgd_rounds.table(runs, PANELS, CURVES).assign(num_epochs=runs["num_epochs"].max())
 
 
 def label(a: float) -> str:
@@ -44,6 +44,7 @@ def draw(table: pd.DataFrame):
         ylabel="test accuracy, examples of all users",
         notes=[
             ppsgd_runs.stand_in(table),
+            f"Passes over the data: {table['num_epochs'].iloc[0]:g}; the paper's: 20.",
             "a is what the authors' program calls the ratio; it multiplies the local step by Q = 10, so that the true "
             "ratio of the steps, in brackets, is a / 10. The paper's legend may be either.",
         ],

@@ -22,9 +22,11 @@ ROWS = {"test": "step size by test accuracy", "validation": "step size by held-o
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """The numbers of `ppsgd_fig2_digits` for each sweep that is there."""
-    tables = [
-        one.table(runs[runs["sweep"] == sweep]).assign(sweep=sweep) for sweep in SWEEP if sweep in set(runs["sweep"])
-    ]
+    tables = []
+    for sweep in SWEEP:
+        mine = runs[runs["sweep"] == sweep]
+        if len(mine):
+            tables.append(one.table(mine).assign(sweep=sweep, num_epochs=mine["num_epochs"].max()))
     return pd.concat(tables, ignore_index=True).assign(**select.where_from(runs))
 
 
@@ -55,10 +57,12 @@ def draw(table: pd.DataFrame):
     style.head(figure, "Accuracy against privacy (Bietti et al. 2022, Fig. 2)", [*handles, best])
     tasks = [ppsgd_runs.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")]
     counts = table.groupby("sweep", sort=False)["repetitions"].max().map("{:g}".format)
+    passes = table.groupby("sweep", sort=False)["num_epochs"].max().map("{:g}".format)
     style.footer(
         figure,
         table,
         *dict.fromkeys(tasks),
+        f"Passes over the data in the columns with runs: {', '.join(passes)}; the paper's: 1, 20, 20.",
         digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
         "The black curve is the best test accuracy over alpha and sigma, so it flatters in all panels; it leaves out "
         "runs without noise. For the network the legend is the program's a, ten times the true ratio. Lines between "

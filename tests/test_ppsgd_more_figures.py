@@ -28,7 +28,7 @@ def small_pictures(monkeypatch):
 
 def tag_runs(value=accuracy, **how) -> pd.DataFrame:
     runs = digit_runs(value, **({"sigmas": (0.0, 0.2, 0.5, 1.0, 2.0, 5.0), "task": "debian_tags"} | how))
-    return runs.assign(sweep="ppsgd_tags", clip_norm=0.01)
+    return runs.assign(sweep="ppsgd_tags", clip_norm=0.01, num_epochs=1)
 
 
 def cnn_runs(value=accuracy, **how) -> pd.DataFrame:
@@ -36,7 +36,7 @@ def cnn_runs(value=accuracy, **how) -> pd.DataFrame:
     runs = digit_runs(value, **({"sigmas": (0.0, 0.3, 1.0, 3.0, 5.0)} | how))
     legend = {"legend_personalization": runs["personalization"], "legend_step_size": runs["step_size"]}
     changed = {"personalization": runs["personalization"] / 10, "step_size": 7 * runs["step_size"]}
-    return runs.assign(sweep="ppsgd_cnn", clip_norm=0.1, **legend, **changed)
+    return runs.assign(sweep="ppsgd_cnn", clip_norm=0.1, num_epochs=2, **legend, **changed)
 
 
 def theory_runs(risk=lambda a, n: 0.1 / (n * (1 + min(a, 9))), bound=1.0, threshold=100, clipped=0.0) -> pd.DataFrame:
@@ -93,7 +93,7 @@ RUNS = {
     "ppsgd_fig1b": tag_runs(),
     "ppsgd_fig1b_made_up": tag_runs(task="made_up_tags").assign(sweep="ppsgd_tags_made_up"),
     "ppsgd_fig1d": cnn_runs(),
-    "ppsgd_fig2": pd.concat([tag_runs(), digit_runs(), cnn_runs()], ignore_index=True),
+    "ppsgd_fig2": pd.concat([tag_runs(), digit_runs().assign(num_epochs=20), cnn_runs()], ignore_index=True),
     "ppsgd_theory": theory_runs(),
     "ppsgd_sampling": sampling_runs(),
 }
@@ -126,6 +126,7 @@ def test_data_that_stand_in_are_named():
     text = words(ppsgd_fig2.draw(ppsgd_fig2.table(RUNS["ppsgd_fig2"])))
     assert "312 maintainers" in text
     assert "836 real writers" in text
+    assert "with runs: 1, 20, 2;" in text
 
 
 def test_the_networks_legend_has_both_readings():
@@ -143,7 +144,7 @@ def test_each_column_of_figure_2_is_the_figure_of_its_own_runs_and_may_be_missin
     of_digits = whole[whole["sweep"] == "ppsgd_digits"].reset_index(drop=True)
     columns = ["personalization", "test_accuracy", "low", "high", "epsilon", "tuned_on", "curve"]
     pd.testing.assert_frame_equal(of_digits[columns], alone[columns])
-    partial = ppsgd_fig2.draw(ppsgd_fig2.table(digit_runs()))
+    partial = ppsgd_fig2.draw(ppsgd_fig2.table(digit_runs().assign(num_epochs=20)))
     assert words(partial).count("no runs") == 4
     partial.canvas.draw()
 
@@ -201,6 +202,10 @@ def test_claims_on_the_network():
     assert judge(far, cnn_runs(lambda a, s, seed: 0.5 + 0.05 * (a > 0) + 0.001 * seed)).outcome == FAILS
     assert judge(large, cnn_runs()).outcome == HOLDS
     assert "a = 10" in judge(large, cnn_runs()).evidence  # the program's a, not the true ratio
+    small = next(c for text, c in CNN.items() if "smallest a" in text)
+    assert judge(small, cnn_runs(sigmas=(0.0, 1.0, 30.0))).outcome == HOLDS
+    assert judge(small, cnn_runs(lambda a, s, seed: 0.5 + min(a, 99) / 1e3, sigmas=(0.0, 30.0))).outcome == FAILS
+    assert judge(small, cnn_runs(sigmas=(0.0, 1.0))).outcome == UNTESTABLE
     assert judge(large, cnn_runs(lambda a, s, seed: 0.9 - min(a, 100) / 1e3 + 0.001 * seed)).outcome == FAILS
 
 
