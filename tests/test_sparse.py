@@ -1,6 +1,7 @@
 """Sparse rows: products against dense ones, on both ways that they may take; PPSGD on them in both forms."""
 
 import math
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +28,24 @@ def rows(rng, shape=(3, 4), entries=5, num_features=9):
     return sparse.Rows(jnp.asarray(index, jnp.int32), jnp.asarray(value, jnp.float32), num_features), dense
 
 
+@cache
+def products(room: int):
+    """Both products, compiled with room for so many words."""
+
+    @jax.jit
+    def both(x, w, coefficients):
+        return sparse.product(x, w), sparse.transposed_product(x, coefficients), sparse.densify(x)
+
+    def compiled(*args):
+        before, sparse.DISTINCT = sparse.DISTINCT, room
+        try:
+            return both(*args)
+        finally:
+            sparse.DISTINCT = before
+
+    return compiled
+
+
 @pytest.mark.parametrize("room", [100, 6, 2])  # all words fit; some minibatches have too many; all have
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
@@ -34,13 +53,8 @@ def test_products_are_those_of_the_dense_array(room, seed):
     rng = np.random.default_rng(seed)
     x, dense = rows(rng)
     w, coefficients = rng.standard_normal((9, 2)), rng.standard_normal((3, 4, 2))
-    before, sparse.DISTINCT = sparse.DISTINCT, room
-    try:
-        product = sparse.product(x, jnp.asarray(w, jnp.float32))
-        transposed = sparse.transposed_product(x, jnp.asarray(coefficients, jnp.float32))
-    finally:
-        sparse.DISTINCT = before
-    np.testing.assert_allclose(sparse.densify(x).reshape(-1, 9), dense, atol=1e-6)
+    product, transposed, written_out = products(room)(x, np.float32(w), np.float32(coefficients))
+    np.testing.assert_allclose(written_out.reshape(-1, 9), dense, atol=1e-6)
     np.testing.assert_allclose(product.reshape(-1, 2), dense @ w, atol=1e-5)
     np.testing.assert_allclose(transposed, dense.T @ coefficients.reshape(-1, 2), atol=1e-5)
 

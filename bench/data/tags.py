@@ -67,7 +67,7 @@ def debian_tags(
     max_words: int = 128,
     test_fraction: float = 0.2,
 ) -> Task:
-    """Debian's package descriptions by maintainer: 312 people with 20 to 200 packages each, 62 on average.
+    """Debian's package descriptions by maintainer: 312 people with 20 to 200 packages each, 59 on average.
 
     Packages of one source share text, so that a source lies wholly in training or in test.
 
