@@ -197,8 +197,8 @@ def ppsgd_tags_made_up(scale: str) -> Sweep:
         keep={
             "clip_norm": [0.01],
             "personalization": [0.0, 1.0, 10.0, math.inf],
-            "noise_multiplier": [0.0, 0.2, 1.0],
-            "step_size": [20.0, 100.0, 250.0],
+            "noise_multiplier": [0.0, 0.2, 1.0, 2.0],
+            "step_size": [5.0, 20.0, 100.0, 250.0],
         },
         seeds=2,
     )
@@ -251,7 +251,7 @@ def ppsgd_cnn(scale: str) -> Sweep:
             "legend_step_size": [0.1, 0.5, 2.0],
         },
         num_epochs=2,
-        seeds=2,
+        seeds=3,
     )
     smoke = thin(
         laptop,
