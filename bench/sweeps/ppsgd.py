@@ -259,5 +259,6 @@ def ppsgd_cnn(scale: str) -> Sweep:
         num_epochs=1,
         num_rounds=50,
         eval_every=50,
+        seeds=1,
     )
     return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
