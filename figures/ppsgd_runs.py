@@ -28,7 +28,7 @@ def shown(runs: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InputError: where there are none.
     """
-    clip_norm = CLIP_NORMS.get(runs["sweep"].iloc[0], CLIP_NORM)
+    clip_norm = CLIP_NORMS.get(next(iter(runs["sweep"]), ""), CLIP_NORM)
     ours = runs[(runs["algorithm"] == "PPSGD") & (runs["clip_norm"] == clip_norm)]
     if ours.empty:
         raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, no --where")
