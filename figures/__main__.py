@@ -19,11 +19,20 @@ TUNINGS = ("paper", "validation", "both")
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-def runs_of(results: Path, scale: str | None, sweep: str) -> tuple[pd.DataFrame, Path] | None:
-    """A sweep's runs at the scale, or at the largest scale that is there, and the folder of that scale."""
+def runs_of(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> tuple[pd.DataFrame, Path] | None:
+    """A sweep's runs at the scale, or at the largest scale that is there, and the folder of that scale.
+
+    Of several sweeps those that are there, in one table.
+    """
+    sweeps = [sweep] if isinstance(sweep, str) else sweep
     for folder in [results / name for name in ([scale] if scale else SCALES)]:
-        if any(path.name != store.COLUMNS for path in (folder / sweep).glob("*.parquet")):
-            return store.read(folder / sweep), folder
+        there = [
+            folder / name
+            for name in sweeps
+            if any(path.name != store.COLUMNS for path in (folder / name).glob("*.parquet"))
+        ]
+        if there:
+            return pd.concat([store.read(path) for path in there], ignore_index=True), folder
     return None
 
 
@@ -33,13 +42,15 @@ def without_runs(results: Path, scale: str | None) -> tuple[None, Path]:
     return None, next((results / name for name in names if (results / name).is_dir()), results / names[0])
 
 
-def no_results(results: Path, scale: str | None, sweep: str) -> InputError:
+def no_results(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> InputError:
     """The error where a sweep has none: says how to make some."""
-    return InputError(f"no results of {sweep} in {results}: first run `{command(results, scale, sweep)}`")
+    words = sweep if isinstance(sweep, str) else " ".join(sweep)
+    return InputError(f"no results of {words} in {results}: first run `{command(results, scale, sweep)}`")
 
 
-def command(results: Path, scale: str | None, sweep: str) -> str:
+def command(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> str:
     """What makes a sweep's results at the scale, with the options that are not its defaults."""
+    sweep = sweep if isinstance(sweep, str) else " ".join(sweep)
     options = {"--scale": (scale or "smoke", "smoke"), "--out": (results, Path("results"))}
     said = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
     return f"python -m bench run {sweep}{''.join(said)}"

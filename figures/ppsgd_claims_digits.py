@@ -39,7 +39,7 @@ def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     return table.set_index(["noise_multiplier", "personalization"]).sort_index()
 
 
-def _both_tunings(decide: Callable) -> Callable:
+def both_tunings(decide: Callable) -> Callable:
     """A check that must come out the same with the step size chosen on test and on held-out data."""
 
     def check(runs: pd.DataFrame) -> Verdict:
@@ -51,45 +51,46 @@ def _both_tunings(decide: Callable) -> Callable:
     return check
 
 
-def _percent(row: pd.Series) -> str:
+def percent(row: pd.Series) -> str:
+    """An accuracy with its interval, in words."""
     if not np.isfinite(row["test_accuracy"]):
         return "diverged"
     return f"{100 * row['test_accuracy']:.2f} % [{100 * row['low']:.2f}, {100 * row['high']:.2f}]"
 
 
-def _sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
+def sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
     """The rows of one noise level with a > 0, by a."""
     rows = table[table.index.get_level_values("noise_multiplier") == sigma].droplevel("noise_multiplier")
     return rows[rows.index > LOCAL]
 
 
-def _silent(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
+def silent(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
     """Without noise: local, global, and what lies in between, by a."""
-    local, silent = table.loc[(0.0, LOCAL)], _sharing(table, 0.0)
+    local, silent = table.loc[(0.0, LOCAL)], sharing(table, 0.0)
     require(silent.index, [GLOBAL], "a", " and sigma = 0")
     return local, silent.loc[GLOBAL], silent.drop(GLOBAL)
 
 
-@_both_tunings
+@both_tunings
 def without_noise(table: pd.DataFrame):
     """No noise: global beats local by more than the intervals over repetitions."""
-    local, shared, _ = _silent(table)
-    return bool(shared["low"] > local["high"]), f"local {_percent(local)}, global {_percent(shared)}"
+    local, shared, _ = silent(table)
+    return bool(shared["low"] > local["high"]), f"local {percent(local)}, global {percent(shared)}"
 
 
-@_both_tunings
+@both_tunings
 def between_without_noise(table: pd.DataFrame):
     """No noise: some a in between beats both, by more than the intervals over repetitions."""
-    local, shared, between = _silent(table)
+    local, shared, between = silent(table)
     if between.empty:
         raise NotTestable("no a in between without noise")
     a = between["low"].idxmax()
     return bool(between.loc[a, "low"] > max(local["high"], shared["high"])), (
-        f"a = {a:g} {_percent(between.loc[a])}, global {_percent(shared)}, local {_percent(local)}"
+        f"a = {a:g} {percent(between.loc[a])}, global {percent(shared)}, local {percent(local)}"
     )
 
 
-@_both_tunings
+@both_tunings
 def strong_privacy(table: pd.DataFrame):
     """At the noise whose epsilon is nearest to 1, the smallest a > 0 is the best of all a > 0, on average."""
     epsilon = table.loc[table.index.get_level_values("personalization") > LOCAL, "epsilon"]
@@ -99,24 +100,24 @@ def strong_privacy(table: pd.DataFrame):
     sigma = np.log(epsilon).abs().idxmin()
     if not NEAR_ONE[0] < epsilon[sigma] < NEAR_ONE[1]:
         raise NotTestable(f"the nearest epsilon to 1 is {epsilon[sigma]:.2g}")
-    rows = _sharing(table, sigma).sort_index()
+    rows = sharing(table, sigma).sort_index()
     if len(rows) < 2:
         raise NotTestable(f"two values of a > 0 are needed at sigma = {sigma:g}")
     smallest, others = rows.iloc[0], rows.iloc[1:]
     other = others["test_accuracy"].idxmax()
     return bool(smallest["test_accuracy"] > others.loc[other, "test_accuracy"]), (
-        f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: a = {rows.index[0]:g} {_percent(smallest)}, "
-        f"best other a = {other:g} {_percent(others.loc[other])}, "
-        f"for comparison local {_percent(table.loc[(0.0, LOCAL)])}"
+        f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: a = {rows.index[0]:g} {percent(smallest)}, "
+        f"best other a = {other:g} {percent(others.loc[other])}, "
+        f"for comparison local {percent(table.loc[(0.0, LOCAL)])}"
     )
 
 
-@_both_tunings
+@both_tunings
 def strict_gain(table: pd.DataFrame):
     """At some finite epsilon, an a in between beats local and global by more than the intervals over repetitions."""
     local, gains = table.loc[(0.0, LOCAL)], []
     for sigma in table.index.get_level_values("noise_multiplier").unique():
-        rows = _sharing(table, sigma)
+        rows = sharing(table, sigma)
         between = rows.drop(GLOBAL, errors="ignore")
         if sigma > 0 and GLOBAL in rows.index and len(between):
             a = between["low"].idxmax()
@@ -126,6 +127,6 @@ def strict_gain(table: pd.DataFrame):
         raise NotTestable("no noise level has both global learning and an a in between")
     gain, sigma, a, shared, best = max(gains, key=lambda item: np.nan_to_num(item[0], nan=-np.inf))
     return bool(gain > 0), (
-        f"largest gap at sigma {sigma:g}, epsilon {best['epsilon']:.3g}: a = {a:g} {_percent(best)}, "
-        f"global {_percent(shared)}, local {_percent(local)}"
+        f"largest gap at sigma {sigma:g}, epsilon {best['epsilon']:.3g}: a = {a:g} {percent(best)}, "
+        f"global {percent(shared)}, local {percent(local)}"
     )

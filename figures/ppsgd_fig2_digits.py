@@ -34,11 +34,11 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         tunings=TUNINGS,
         carry=ppsgd_runs.EPSILONS,
     ).assign(curve="alpha")
-    best = [_best_so_far(lines[lines["tuned_on"] == label]) for label in TUNINGS]
+    best = [best_so_far(lines[lines["tuned_on"] == label]) for label in TUNINGS]
     return pd.concat([lines, *best], ignore_index=True).assign(**select.where_from(runs))
 
 
-def _best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
+def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
     """The running maximum of accuracy as epsilon grows, over all alpha > 0 and sigma > 0, from local learning on.
 
     Local learning has epsilon 0: on a logarithmic axis it starts at the axis' end, or earlier where runs do.
@@ -57,7 +57,7 @@ def draw(table: pd.DataFrame):
     tunings = style.present(table, "tuned_on", TUNINGS)
     figure, axes = _axes(len(tunings))
     for (silent, ax), label in zip(axes, tunings, strict=True):
-        _panel(silent, ax, table[table["tuned_on"] == label])
+        panel(silent, ax, table[table["tuned_on"] == label])
         ax.set_title(digits.TUNING_TITLES[label])
     axes[0][0].set_ylabel("final test accuracy, examples of all users")
     style.percent(axes[0][0].yaxis)
@@ -89,7 +89,8 @@ def _axes(count: int):
     return figure, list(zip(axes[0, ::3], axes[0, 1::3], strict=True))
 
 
-def _panel(silent, ax, panel: pd.DataFrame) -> None:
+def panel(silent, ax, panel: pd.DataFrame) -> None:
+    """Accuracy against epsilon, and at its left in a strip the values without noise."""
     best = panel[panel["curve"] == "best so far"].sort_values("epsilon")
     ax.step(best["epsilon"], best["test_accuracy"], color="black", linewidth=2.5, where="post", zorder=1.9)
     for a in style.present(panel, "personalization", CURVES):

@@ -193,15 +193,19 @@ def plain_log_ticks(axis, subs: Sequence[int] = (1,)) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands") -> None:
+UNFINISHED = "(the runs are not complete)"
+
+
+def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands", unequal: str = UNFINISHED) -> None:
     """Source, scale, repetitions and how to read the figure, under it; a note each begins a line.
 
     Args:
         bands: what shows the intervals.
+        unequal: why some numbers rest on fewer repetitions than others.
     """
     facts, counts = table.iloc[0], table["repetitions"].dropna().astype(int)
     few, many = counts.min(), counts.max()
-    repetitions = f"{few} to {many} repetitions (the runs are not complete)" if few < many else f"{many} repetitions"
+    repetitions = f"{few} to {many} repetitions {unequal}" if few < many else f"{many} repetitions"
     intervals = (
         f"{repetitions}; {bands} are 95 % intervals of the mean over them" if many > 1 else "1 repetition, no intervals"
     )

@@ -8,11 +8,12 @@ import pytest
 from made_up_runs import accuracy, at, changed, digit_runs, judge, synthetic_runs
 
 from figures import claims
-from figures.ppsgd_claims import CLAIMS
+from figures.ppsgd_claims import CLAIMS as ALL_CLAIMS
 from figures.verdicts import FAILS, HOLDS, UNTESTABLE, Claim, NotTestable
 
 INF = math.inf
 SYNTHETIC, DIGITS = synthetic_runs(), digit_runs()
+CLAIMS = ALL_CLAIMS[:9]  # of the first two experiments; the others are in a module of their own
 EARLY, FLOOR, PUBLISHED, CROSSING, ORDER, SILENT, BETWEEN, PRIVATE, GAIN = CLAIMS
 
 
@@ -195,7 +196,8 @@ def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
         assert f"{outcome} {count}" in text.splitlines()[-1]
     assert "Scale laptop" in text
     assert (tmp_path / "new" / "claims_ppsgd.md").read_text() == text
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "new" / "claims_ppsgd.csv"), table)
+    written = pd.read_csv(tmp_path / "new" / "claims_ppsgd.csv")
+    pd.testing.assert_frame_equal(written.fillna({"scale": ""}), table)  # of claims without results
 
 
 def test_a_mistake_in_a_check_does_not_hide(tmp_path):

@@ -22,7 +22,7 @@ def sets(monkeypatch, tmp_path):
     """Stand-ins for the two sets that share their file names; no set can be got from elsewhere."""
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
     for name, dataset in DATASETS.items():
-        monkeypatch.setitem(DATASETS, name, replace(dataset, packages=(), addresses=()))
+        monkeypatch.setitem(DATASETS, name, replace(dataset, packages=(), addresses=(), indexes=()))
     return {
         "mnist": stand_in(monkeypatch, "mnist", pictures(seed=1)),
         "fashion_mnist": stand_in(monkeypatch, "fashion_mnist", pictures(seed=2)),

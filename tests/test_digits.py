@@ -26,7 +26,7 @@ def clients_of(train_sizes, test_sizes, seed=0):
 
 
 def linear(data, batch_size=4):
-    return digits.linear_task(data, name="a", source="b", checksum="c", batch_size=batch_size)
+    return digits.digit_task(data, model="linear", name="a", source="b", checksum="c", batch_size=batch_size)
 
 
 def fake_mnist(count=300):

@@ -74,9 +74,9 @@ def ppsgd(
         reduce=reduce,
     )
     form = (
-        personal.dense(task.loss, task.init_params, task.num_clients)
+        personal.dense(task.loss, task.init_params if task.init_local is None else task.init_local, task.num_clients)
         if local == "dense"
-        else personal.dual(task.gram, task.init_params.shape[0])
+        else personal.dual(task.gram, task.train[1].shape[-1])
     )
     eta_w, eta_theta = step_sizes(step_size, personalization)
 

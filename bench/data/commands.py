@@ -123,12 +123,13 @@ def _places(found: Found) -> str:
 
 
 def _obtainable(name: str, download: bool) -> bool:
-    return bool(DATASETS[name].packages or (download and DATASETS[name].addresses))
+    data = DATASETS[name]
+    return bool(data.packages or data.indexes or (download and data.addresses))
 
 
 def _how(name: str) -> str:
     if DATASETS[name].own:
         files = " or ".join(" and ".join(files) for files in DATASETS[name].own)
         return f"put {files} in a folder and pass --data-dir"
-    option = "" if DATASETS[name].packages else " --download"
+    option = "" if _obtainable(name, download=False) else " --download"
     return f"get it with `python -m bench data get {name}{option}`"

@@ -60,6 +60,26 @@ class Package:
 
 
 @dataclass(frozen=True)
+class AptIndex:
+    """The index of a Debian release, signed by its archive.
+
+    Args:
+        codename: of the release.
+        component: of the archive.
+        members: canonical name -> the index files that it is made of, by apt's names.
+        decode: (canonical name, contents of those files...) -> the canonical bytes.
+    """
+
+    codename: str
+    component: str
+    members: Mapping[str, tuple[str, ...]]
+    decode: Callable[..., bytes]
+
+    def __str__(self) -> str:
+        return f"apt index of {self.codename}/{self.component}"
+
+
+@dataclass(frozen=True)
 class Address:
     """The authors' address, or a mirror of it: used only when a download was asked for.
 
@@ -85,6 +105,7 @@ class DataSet:
         licence: the terms, in words.
         citation: whom to cite.
         packages: where to get it, in order.
+        indexes: the same, of what is made of a release's index.
         addresses: where else to get it, in order.
         prepared: its name in tensorflow_datasets.
         own: sets of file names of which the user must bring one; no checksum of them is known.
@@ -95,6 +116,7 @@ class DataSet:
     licence: str
     citation: str
     packages: tuple[Package, ...] = ()
+    indexes: tuple[AptIndex, ...] = ()
     addresses: tuple[Address, ...] = ()
     prepared: str = ""
     own: tuple[tuple[str, ...], ...] = ()

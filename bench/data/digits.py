@@ -4,8 +4,9 @@
 - `mnist_by_writer`: MNIST with the writer ids of QMNIST, 836 real writers;
 - `mnist_by_style`: MNIST dealt to 1,000 pseudo-writers by slant and stroke width, which needs no ids.
 
-Each gives a linear one-versus-all problem: 784 pixels in the convention of the federated file (background 1,
-ink towards 0, no bias), targets 0.9 for the class and -0.1 for the others.
+Each gives a one-versus-all problem: 784 pixels in the convention of the federated file (background 1, ink towards 0,
+no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the convolutional network of
+`bench.models.digits_cnn`.
 """
 
 import hashlib
@@ -21,6 +22,8 @@ from bench.data import emnist, fetch, formats
 from bench.data.dataset import Found
 from bench.data.partition import by_label, by_style, hold_out, pack
 from bench.data.task import Task
+from bench.errors import unknown_name
+from bench.models import digits_cnn
 from bench.models.additive import scores, squared_loss
 
 NUM_CLASSES = 10
@@ -83,40 +86,73 @@ def _deal(groups: list[np.ndarray], trial: int, test_fraction: float) -> Digits:
     return Digits(train, test)
 
 
-def linear_task(digits: Digits, *, name: str, source: str, checksum: str, batch_size: int) -> Task:
-    """The additive linear problem on digits by client.
+def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: str, batch_size: int) -> Task:
+    """The additive problem on digits by client.
 
     The published loop cuts a client's examples into blocks of `batch_size` and never uses the remainder. Here
     that remainder is the validation set, so tuning on held-out data costs the training set nothing.
 
     Args:
         digits: images by client.
+        model: "linear" or "cnn".
         name, source, checksum: of the data.
         batch_size: m; a client's last n mod m training examples become validation examples.
     """
+    if model not in MODELS:
+        raise unknown_name("model", model, MODELS)
     used = [len(labels) // batch_size * batch_size for _, labels in digits.train]
     train = [(x[:n], y[:n]) for (x, y), n in zip(digits.train, used, strict=True)]
     validation = [(x[n:], y[n:]) for (x, y), n in zip(digits.train, used, strict=True)]
+    pixels, labels, sizes = _stack(train)
+    common = {
+        "num_examples": sizes,
+        "train": (pixels, jax.nn.one_hot(labels, NUM_CLASSES) - 0.1),
+        "name": name,
+        "source": source,
+        "checksum": checksum,
+    }
+    return MODELS[model](common, {"test": digits.test, "validation": validation})
 
-    def stack(split):
-        pixels = pack([x for x, _ in split])
-        labels = pack([y.astype(np.int32) for _, y in split])
-        sizes = np.array([len(y) for _, y in split], np.int32)
-        return jnp.asarray(pixels), jnp.asarray(labels), jnp.asarray(sizes)
 
-    pixels, labels, sizes = stack(train)
+def _stack(split):
+    """Pixels [client, example, 784] and labels [client, example], padded, and how many each client has."""
+    pixels = pack([x for x, _ in split])
+    labels = pack([y.astype(np.int32) for _, y in split])
+    sizes = np.array([len(y) for _, y in split], np.int32)
+    return jnp.asarray(pixels), jnp.asarray(labels), jnp.asarray(sizes)
+
+
+def _linear(common: dict, held: dict) -> Task:
+    pixels = common["train"][0]
     return Task(
         init_params=jnp.zeros((NUM_CLASSES, pixels.shape[-1])),
-        num_examples=sizes,
-        train=(pixels, jax.nn.one_hot(labels, NUM_CLASSES) - 0.1),
-        evaluation={"test": stack(digits.test), "validation": stack(validation)},
+        evaluation={split: _stack(examples) for split, examples in held.items()},
         gram=jnp.einsum("nid,njd->nij", pixels, pixels, precision="highest"),
         loss=squared_loss,
         metrics=accuracy,
-        name=name,
-        source=source,
-        checksum=checksum,
+        **common,
     )
+
+
+def _cnn(common: dict, held: dict) -> Task:
+    def listed(examples):
+        pixels, labels = (np.concatenate(leaves) for leaves in zip(*examples, strict=True))
+        client = np.repeat(np.arange(len(examples)), [len(y) for _, y in examples])
+        return jnp.asarray(pixels), jnp.asarray(labels, jnp.int32), jnp.asarray(client, jnp.int32)
+
+    return Task(
+        init_params=digits_cnn.initial_parameters(jax.random.key(CNN_SEED)),
+        init_local=jnp.zeros((digits_cnn.FEATURES, NUM_CLASSES)),
+        evaluation={split: listed(examples) for split, examples in held.items()},
+        loss=digits_cnn.mean_squared_loss,
+        metrics=cnn_accuracy,
+        **common,
+    )
+
+
+CNN_SEED = 42  # of the network's weights at the start, the same in all runs, as in the authors' program
+MODELS = {"linear": _linear, "cnn": _cnn}
+EVALUATED_TOGETHER = 500  # images that pass through the network at once
 
 
 def accuracy(params, task: Task) -> dict:
@@ -133,73 +169,101 @@ def accuracy(params, task: Task) -> dict:
     return out
 
 
-def mnist_by_writer(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1) -> Task:
+def cnn_accuracy(params, task: Task) -> dict:
+    """`accuracy` of the network: params with its shared weights as w, and theta [client, feature, output]."""
+    w, theta = params.w, params.theta
+
+    def of_block(block):
+        pixels, labels, client = block
+        phi = digits_cnn.features(w, pixels)
+        predictions = phi @ w["head"] + jnp.einsum("ef,efo->eo", phi, theta[client])
+        return jnp.argmax(predictions, axis=-1) == labels, jnp.all(jnp.isfinite(predictions), axis=-1)
+
+    out = {}
+    for split in ("test", "validation"):
+        hits, finite = jax.lax.map(
+            lambda example: jax.tree.map(
+                lambda leaf: leaf[0], of_block(jax.tree.map(lambda leaf: leaf[None], example))
+            ),
+            task.evaluation[split],
+            batch_size=EVALUATED_TOGETHER,
+        )
+        out[f"{split}_accuracy"] = jnp.where(jnp.all(finite), jnp.mean(hits, dtype=jnp.float32), jnp.nan)
+    return out
+
+
+def mnist_by_writer(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1, model: str = "linear") -> Task:
     """MNIST's 70,000 images by the 836 people who wrote them, about 84 each.
 
     Args:
         trial: which split of each writer's images.
-        batch_size: see `linear_task`.
+        batch_size: see `digit_task`.
         test_fraction: share of each writer's images for the test.
+        model: "linear" or "cnn".
     """
     train, test = formats.qmnist_writers(found := _get("qmnist_writers"))
     _, _, mnist = _mnist()
     digits = _deal(by_label(np.concatenate([train, test])), trial, test_fraction)
-    return linear_task(
+    return digit_task(
         digits,
         name="mnist_by_writer",
         source=f"MNIST ({mnist.source}) by writer, ids of QMNIST ({found.source})",
         checksum=_checksum(mnist.checksum, found.checksum),
         batch_size=batch_size,
+        model=model,
     )
 
 
-def mnist_by_style(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1) -> Task:
+def mnist_by_style(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1, model: str = "linear") -> Task:
     """MNIST dealt to 1,000 pseudo-writers, 40 slants by 25 stroke widths, about 70 images each.
 
     Arguments as for `mnist_by_writer`.
     """
     images, labels, mnist = _mnist()
     groups = by_label(by_style(*style(images), labels, (40, 25)))
-    return linear_task(
+    return digit_task(
         _deal(groups, trial, test_fraction),
         name="mnist_by_style",
         source=f"MNIST ({mnist.source}) by slant and stroke width, no real writers",
         checksum=_checksum(mnist.checksum, "style 40 x 25"),
         batch_size=batch_size,
+        model=model,
     )
 
 
-def emnist_digits(trial: int, *, batch_size: int = 10, num_clients: int = 1000) -> Task:
+def emnist_digits(trial: int, *, batch_size: int = 10, num_clients: int = 1000, model: str = "linear") -> Task:
     """The first 1,000 writers of federated EMNIST digits, in the file's order and with its own split.
 
     The split is fixed, so trials differ only in their randomness.
 
     Args:
         trial: not used.
-        batch_size: see `linear_task`.
+        batch_size: see `digit_task`.
         num_clients: how many of the file's clients.
+        model: "linear" or "cnn".
     """
     del trial
     found = _get("federated_emnist")
     clients = emnist.federated_emnist(found)[:num_clients]
     flat = [(x.reshape(len(x), -1), y, tx.reshape(len(tx), -1), ty) for _, x, y, tx, ty in clients]
     digits = Digits([(x, y) for x, y, _, _ in flat], [(tx, ty) for _, _, tx, ty in flat])
-    return linear_task(
+    return digit_task(
         digits,
         name="emnist_digits",
         source=f"federated EMNIST ({found.source})",
         checksum=found.checksum,
         batch_size=batch_size,
+        model=model,
     )
 
 
-def best_available(trial: int, *, batch_size: int = 10) -> Task:
+def best_available(trial: int, *, batch_size: int = 10, model: str = "linear") -> Task:
     """The truest digits that this machine has: federated EMNIST, else MNIST by writer, else by style.
 
     Which one it is stands in every row and on every figure.
     """
     if fetch.find("federated_emnist"):
-        return emnist_digits(trial, batch_size=batch_size)
+        return emnist_digits(trial, batch_size=batch_size, model=model)
     if fetch.find("qmnist_writers"):
-        return mnist_by_writer(trial, batch_size=batch_size)
-    return mnist_by_style(trial, batch_size=batch_size)
+        return mnist_by_writer(trial, batch_size=batch_size, model=model)
+    return mnist_by_style(trial, batch_size=batch_size, model=model)

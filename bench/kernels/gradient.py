@@ -6,6 +6,8 @@ import numpy as np
 import optax
 from jax import Array
 
+from bench.kernels import sparse
+
 
 def clip_factor(norm: Array, clip_norm) -> Array:
     """What a vector of length `norm` is multiplied with, so that its length is at most `clip_norm`.
@@ -40,7 +42,7 @@ def clipped_sum(trees, clip_norm):
     return jax.tree.map(lambda leaf: jnp.tensordot(factor, leaf, 1, precision="highest"), trees), norms
 
 
-def clipped_sum_linear(inputs: Array, residuals: Array, gram: Array, clip_norm):
+def clipped_sum_linear(inputs: Array | sparse.Rows, residuals: Array, gram: Array, clip_norm):
     """`clipped_sum` for linear models, without forming the gradients.
 
     Client i's gradient is R_i^T X_i with inputs X_i [example, feature] and weighted residuals
@@ -49,21 +51,23 @@ def clipped_sum_linear(inputs: Array, residuals: Array, gram: Array, clip_norm):
     clipped by a few millionths more than it need be.
 
     Args:
-        inputs: [client, example, feature].
+        inputs: [client, example, feature], as an array or as sparse rows.
         residuals: [client, example, output]; a padded example has residual 0.
         gram: X_i X_i^T of the same examples, [client, example, example].
         clip_norm: C > 0; inf does not clip.
 
     Returns:
-        The sum [output, feature] and the norms before clipping [client].
+        The sum, [output, feature] or of sparse rows [feature, output], and the norms before clipping [client].
     """
     exact = {"precision": "highest"}
     squares = jnp.einsum("qik,qij,qjk->q", residuals, gram, residuals, **exact)
     lengths = jnp.sqrt(jnp.diagonal(gram, axis1=1, axis2=2))
     without_cancelling = jnp.sum(jnp.square(jnp.einsum("qik,qi->qk", jnp.abs(residuals), lengths)), axis=1)
-    rounding = 4 * inputs.shape[1] * jnp.finfo(gram.dtype).eps * without_cancelling
+    rounding = 4 * residuals.shape[1] * jnp.finfo(gram.dtype).eps * without_cancelling
     norms = jnp.sqrt(jnp.maximum(squares, 0.0) + rounding)
     scaled = residuals * clip_factor(norms, clip_norm)[:, None, None]
+    if isinstance(inputs, sparse.Rows):
+        return sparse.transposed_product(inputs, scaled), norms
     return jnp.einsum("qmk,qmd->kd", scaled, inputs, **exact), norms
 
 

@@ -4,8 +4,8 @@ Both forms offer the same four functions and the same results:
 
 - `dense` keeps theta_i itself and differentiates any loss f(w, theta_i, example);
 - `dual` keeps the coefficients of theta_i = A_i^T X_i, for linear predictions (w + theta_i) x under the
-  squared loss. From theta_i = 0, gradient steps never leave the span of the client's own examples X_i, so
-  this is exact, and it is smaller and faster when a client has fewer examples than features.
+  squared loss, of dense or sparse x. From theta_i = 0, gradient steps never leave the span of the client's own
+  examples X_i, so this is exact, and it is smaller and faster when a client has fewer examples than features.
 """
 
 from collections.abc import Callable
@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from bench.kernels import sparse
 from bench.kernels.gradient import clipped_sum, clipped_sum_linear
 
 
@@ -85,7 +86,8 @@ def dual(gram: Array, num_outputs: int) -> Local:
 
     Args:
         gram: X_i X_i^T of every client's stored inputs, [client, example, example].
-        num_outputs: K; the examples are pairs (x [feature], y [K]) under the loss |(w + theta_i) x - y|^2 / 2.
+        num_outputs: K; the examples are pairs (x, y [K]) under the loss |(w + theta_i) x - y|^2 / 2. The shared model
+            is w [K, feature] where x is [feature], and w [feature, K] where x is one of `sparse.Rows`.
     """
 
     def init():
@@ -98,7 +100,8 @@ def dual(gram: Array, num_outputs: int) -> Local:
         inputs, targets = batch.examples
         clients = clients_of(batch)
         rows = gram[clients[:, None], batch.rows]  # [sampled, example, stored example]
-        scores = jnp.einsum("qmd,kd->qmk", inputs, w) + jnp.einsum("qmn,qnk->qmk", rows, local[clients])
+        shared = sparse.product(inputs, w) if isinstance(inputs, sparse.Rows) else jnp.einsum("qmd,kd->qmk", inputs, w)
+        scores = shared + jnp.einsum("qmn,qnk->qmk", rows, local[clients])
         return batch.weight[..., None] * (scores - targets)
 
     def move(local, batch, residuals, step):

@@ -8,11 +8,13 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from bench.kernels.sparse import product
+
 
 class Additive(NamedTuple):
     """Parameters of all clients' models.
 
-    w: shared, [output, feature] or [feature].
+    w: shared, [output, feature] or [feature]; [feature, output] where inputs are sparse.
     theta: local, [client, *w.shape]; None when kept in the dual form, or when there is none.
     coefficients: local in the dual form, theta_i = A_i^T X_i with A [client, example, output] and X the
         client's stored training inputs; else None.
@@ -29,6 +31,12 @@ def squared_loss(w: Array, theta: Array, example) -> Array:
     # x on the left: over many clients, model @ x takes 3.5 times as long on a CPU, gradient included.
     prediction = jnp.tensordot(x, w + theta, (0, w.ndim - 1))
     return 0.5 * jnp.sum(jnp.square(prediction - y))
+
+
+def sparse_squared_loss(w: Array, theta: Array, example) -> Array:
+    """`squared_loss` of one example (x of `Rows`, y [output]), with models [feature, output]."""
+    x, y = example
+    return 0.5 * jnp.sum(jnp.square(product(x, w + theta) - y))
 
 
 def scores(params, inputs: Array, support: Array) -> Array:

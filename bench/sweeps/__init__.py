@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bench.sweeps import isrl, p2p, pfl, ppsgd
+from bench.sweeps import isrl, p2p, pfl, ppsgd, ppsgd_theory
 from bench.sweeps.spec import Sweep
 
 SCALES = ("smoke", "laptop", "paper")
@@ -13,6 +13,11 @@ SWEEPS: dict[str, Callable[[str], Sweep]] = {
     "isrl_rounds": isrl.isrl_rounds,
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
     "ppsgd_digits": ppsgd.ppsgd_digits,
+    "ppsgd_tags": ppsgd.ppsgd_tags,
+    "ppsgd_tags_made_up": ppsgd.ppsgd_tags_made_up,
+    "ppsgd_cnn": ppsgd.ppsgd_cnn,
+    "ppsgd_theory": ppsgd_theory.ppsgd_theory,
+    "ppsgd_sampling": ppsgd_theory.ppsgd_sampling,
     "p2p_convergence": p2p.p2p_convergence,
     "p2p_private": p2p.p2p_private,
     "p2p_dimensions": p2p.p2p_dimensions,

@@ -3,8 +3,10 @@
 import math
 from functools import partial
 
+import numpy as np
+
 from bench.algorithms import ALGORITHMS
-from bench.data import digits
+from bench.data import digits, tags
 from bench.data.synthetic import synthetic
 from bench.kernels.sampling import queue_rounds
 from bench.sweeps.spec import Entry, Sweep, grid, thin
@@ -12,17 +14,19 @@ from bench.sweeps.spec import Entry, Sweep, grid, thin
 PERSONALIZATION = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf]
 
 
-EVAL_EVERY = 500  # of the digit experiment
+EVAL_EVERY = 500  # of the experiments on real data
+EVAL_EVERY_TAGS = 27  # a fifth of the 135 rounds of Debian's packages
+EVAL_EVERY_MADE_UP = 395  # a fifth of the 1,977 rounds of generated documents
 
 
-def _evaluated_rounds(task, args) -> int:
+def _evaluated_rounds(task, args, every: int = EVAL_EVERY) -> int:
     """The last multiple of 500 rounds before the queues run empty, which is the last that the authors evaluate.
 
     What follows is a tail in which fewer than Q users are left, down to one, and the noise on their mean grows as
     1 / L: the model after it says more about the tail than about the method.
     """
     rounds = queue_rounds(task.num_examples // args["batch_size"], args["num_epochs"], args["num_sampled"])
-    return max(rounds // EVAL_EVERY, 1) * EVAL_EVERY
+    return max(rounds // every, 1) * every
 
 
 def _once_for_local(points, clip_norm: float):
@@ -118,5 +122,143 @@ def ppsgd_digits(scale: str) -> Sweep:
         },
         num_epochs=2,
         seeds=3,
+    )
+    return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
+
+
+TAG_GRID = {
+    "personalization": PERSONALIZATION,
+    "clip_norm": [1e-3, 0.01, 0.1, 1.0, 10.0],
+    "noise_multiplier": [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0],
+    "step_size": [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 150.0, 200.0, 250.0],
+    "num_sampled": 10,
+    "batch_size": 10,
+    "num_epochs": 1,
+    "sampler": "queue",
+    "local": "dual",
+}
+
+
+def ppsgd_tags(scale: str) -> Sweep:
+    """Figures 1b and 2: accuracy of tag prediction, one pass, ten users in a round.
+
+    The paper's data are 2,000 rounds, evaluated every 500; Debian's packages, which stand in for them, are 135.
+    """
+    points = _once_for_local(grid(**TAG_GRID), clip_norm=0.01)
+    paper = Sweep(
+        name="ppsgd_tags",
+        reproduces="Bietti et al. 2022, Figures 1b and 2 (Stack Overflow)",
+        tasks={"tags": tags.best_available},
+        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], points)},
+        num_rounds=partial(_evaluated_rounds, every=EVAL_EVERY_TAGS),
+        eval_every=EVAL_EVERY_TAGS,
+        delta=1e-4,
+        seeds=5,
+        notes="the paper does not give the panels' sigma",
+    )
+    laptop = thin(
+        paper,
+        keep={
+            "clip_norm": [0.01],
+            "personalization": [0.0, 0.1, 1.0, 10.0, 100.0, math.inf],
+            "noise_multiplier": [0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
+            "step_size": [5.0, 20.0, 50.0, 100.0, 250.0],
+        },
+        seeds=3,
+    )
+    smoke = thin(
+        laptop,
+        keep={
+            "personalization": [0.0, 0.1, 10.0, math.inf],
+            "noise_multiplier": [0.0, 1.0],
+            "step_size": [50.0, 100.0],
+        },
+        seeds=2,
+    )
+    return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
+
+
+def ppsgd_tags_made_up(scale: str) -> Sweep:
+    """The same on generated documents, of the paper's numbers of users and documents and so of its 2,000 rounds."""
+    points = _once_for_local(grid(**TAG_GRID), clip_norm=0.01)
+    paper = Sweep(
+        name="ppsgd_tags_made_up",
+        reproduces="Bietti et al. 2022, Figures 1b and 2 (Stack Overflow), on generated documents of that size",
+        tasks={"made_up_tags": tags.made_up_tags},
+        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], points)},
+        num_rounds=partial(_evaluated_rounds, every=EVAL_EVERY_MADE_UP),
+        eval_every=EVAL_EVERY_MADE_UP,
+        delta=1e-4,
+        seeds=5,
+        notes="the paper does not give the panels' sigma",
+    )
+    laptop = thin(
+        paper,
+        keep={
+            "clip_norm": [0.01],
+            "personalization": [0.0, 1.0, 10.0, math.inf],
+            "noise_multiplier": [0.0, 0.2, 1.0, 2.0],
+            "step_size": [5.0, 20.0, 100.0, 250.0],
+        },
+        seeds=2,
+    )
+    small = {"made_up_tags": partial(tags.made_up_tags, num_clients=50, num_documents=(100, 100), num_words=1000)}
+    smoke = thin(
+        laptop, keep={"noise_multiplier": [0.0, 1.0], "step_size": [100.0]}, tasks=small, eval_every=25, seeds=1
+    )
+    smoke = smoke._replace(num_rounds=partial(_evaluated_rounds, every=25))
+    return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
+
+
+def ppsgd_cnn(scale: str) -> Sweep:
+    """Figures 1d and 2: accuracy of a convolutional network on digits by client, 20 passes, ten users in a round.
+
+    The authors' program multiplies the local step by the number L of users in a round, here only: what its grid and
+    legend call a is Q times the true ratio alpha Q of the steps. Both readings stand in the results, the program's
+    as legend_personalization and legend_step_size.
+    """
+    points = grid(
+        legend_personalization=PERSONALIZATION,
+        clip_norm=[0.1, 1.0, 10.0],
+        noise_multiplier=[0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0],
+        legend_step_size=[0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0],
+        num_sampled=10,
+        batch_size=10,
+        num_epochs=20,
+        sampler="queue",
+    )
+    a, s = points["legend_personalization"], points["legend_step_size"]
+    eta_w, eta_theta = s * a.clip(upper=1), points["num_sampled"] * s / a.clip(lower=1)
+    points["personalization"] = a / points["num_sampled"]
+    points["step_size"] = np.maximum(eta_w, eta_theta)
+    paper = Sweep(
+        name="ppsgd_cnn",
+        reproduces="Bietti et al. 2022, Figures 1d and 2 (EMNIST, CNN)",
+        tasks={"digits": partial(digits.best_available, model="cnn")},
+        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], _once_for_local(points, clip_norm=0.1))},
+        num_rounds=_evaluated_rounds,
+        eval_every=EVAL_EVERY,
+        delta=1e-4,
+        seeds=5,
+        notes="the paper does not give the panels' sigma, nor whether the legend is the program's a or the ratio",
+    )
+    laptop = thin(
+        paper,
+        keep={
+            "clip_norm": [0.1],
+            "legend_personalization": [0.0, 0.1, 1.0, 10.0, math.inf],
+            "noise_multiplier": [0.0, 0.3, 1.0, 3.0],
+            "legend_step_size": [0.1, 0.5, 2.0],
+        },
+        num_epochs=2,
+        seeds=3,
+    )
+    smoke = thin(
+        laptop,
+        keep={"legend_personalization": [0.0, 1.0], "noise_multiplier": [0.0, 1.0], "legend_step_size": [0.5]},
+        num_epochs=1,
+        num_rounds=50,
+        eval_every=50,
+        seeds=1,
     )
     return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]

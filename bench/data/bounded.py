@@ -1,0 +1,81 @@
+"""Regression streams with bounded inputs, as the theorems of Bietti et al. 2022 assume, and users of unequal size.
+
+User i answers y = theta_i* x +- noise to inputs x_k = +- sqrt(c / k) with random signs, so that |x| = 1. With unequal
+sizes, those who bring more examples than the median differ from the others in one direction.
+"""
+
+import hashlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.data.task import Task
+from bench.models.additive import squared_loss
+
+
+def bounded(
+    trial: int,
+    *,
+    num_clients: int = 200,
+    num_features: int = 10,
+    label_noise: float = 0.5,
+    largest: int = 1,
+    spread: float = 0.0,
+) -> Task:
+    """A stream with |x| = 1 and |v| = 1.
+
+    Args:
+        trial: which draw of v.
+        num_clients: N.
+        num_features: d; coordinate k of x has a variance proportional to 1/k.
+        label_noise: the answers are off by exactly so much, up or down.
+        largest: most examples of a user in a round; user i has ceil(largest u^3), u spread evenly over (0, 1].
+        spread: theta_i* = v +- spread e, + for users with more examples than the median; e is a unit vector.
+    """
+    recipe = (num_clients, num_features, label_noise, largest, spread)
+    rng = np.random.default_rng([trial, 0xB0])
+    v, e = (vector / np.linalg.norm(vector) for vector in rng.standard_normal((2, num_features)))
+    sizes = np.ceil(largest * (np.arange(1, num_clients + 1) / num_clients) ** 3)
+    side = np.where(sizes > np.median(sizes), 1.0, -1.0)
+    variance = 1 / np.arange(1, num_features + 1)
+    evaluation = {
+        "truth": v + spread * side[:, None] * e,
+        "variance": variance / variance.sum(),
+        "label_noise": np.asarray(label_noise),
+    }
+    return Task(
+        init_params=jnp.zeros(num_features),
+        num_examples=jnp.asarray(sizes, jnp.int32),
+        evaluation=jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), evaluation),
+        loss=squared_loss,
+        metrics=risks,
+        sample=draw,
+        name="bounded" if largest == 1 else "bounded_unequal",
+        source="generated",
+        checksum=hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest(),
+    )
+
+
+def draw(key, task: Task, clients, batch_size: int):
+    """Fresh examples of the given clients (all when None): x [client, example, feature], y [client, example]."""
+    truth = task.evaluation["truth"]
+    truth = truth if clients is None else truth[clients]
+    key_x, key_y = jax.random.split(key)
+    x = jax.random.rademacher(key_x, (truth.shape[0], batch_size, truth.shape[1]), jnp.float32)
+    x = x * jnp.sqrt(task.evaluation["variance"])
+    noise = task.evaluation["label_noise"] * jax.random.rademacher(key_y, x.shape[:2], jnp.float32)
+    return x, jnp.einsum("nmd,nd->nm", x, truth) + noise
+
+
+def risks(params, task: Task) -> dict:
+    """Exact excess risks of the loss (prediction - y)^2 / 2.
+
+    excess_risk: averaged over users. weighted_risk: the same with the users' numbers of examples as weights.
+    """
+    known, theta = task.evaluation, getattr(params, "theta", None)
+    w = getattr(params, "w", params)
+    model = jnp.broadcast_to(w if theta is None else w + theta, known["truth"].shape)
+    of_user = 0.5 * jnp.square(model - known["truth"]) @ known["variance"]
+    sizes = task.num_examples.astype(jnp.float32)
+    return {"excess_risk": jnp.mean(of_user), "weighted_risk": of_user @ sizes / jnp.sum(sizes)}

@@ -1,0 +1,95 @@
+"""Sparse inputs, such as bags of words: rows that hold few of many features, multiplied without the zeros.
+
+A minibatch of documents uses few of the words. Its products go through the words that it does use: those rows of the
+model are gathered once, and what follows is a small dense product. Which words those are depends on the data alone, so
+a sweep finds them once for all its points.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+DISTINCT = 2048  # words that the small product has room for; a minibatch with more takes the longer way
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Rows:
+    """Sparse vectors with the same room each, an array [..., feature].
+
+    index: which features, int32 [..., entry]; a feature may stand twice, its values then add up.
+    value: float32 [..., entry]; 0 for padding.
+    num_features: length of the vectors.
+    """
+
+    index: Array
+    value: Array
+    num_features: int = field(metadata={"static": True})
+
+    def flat(self) -> "Rows":
+        """The same vectors as one list, [row, entry]."""
+        index, value = (leaf.reshape(-1, leaf.shape[-1]) for leaf in (self.index, self.value))
+        return Rows(index, value, self.num_features)
+
+
+def densify(rows: Rows) -> Array:
+    """The rows as an array [..., feature]."""
+    flat = rows.flat()
+    out = jnp.zeros((flat.index.shape[0], rows.num_features))
+    out = out.at[jnp.arange(out.shape[0])[:, None], flat.index].add(flat.value)
+    return out.reshape(*rows.index.shape[:-1], rows.num_features)
+
+
+def product(rows: Rows, model: Array) -> Array:
+    """X w of rows X [..., feature] and w [feature, output]; [..., output]."""
+    flat = rows.flat()
+
+    def by_words(words, small):
+        return jnp.matmul(small, model.at[words].get(mode="fill", fill_value=0), precision="highest")
+
+    def by_entries():
+        return jnp.einsum("re,reo->ro", flat.value, model[flat.index], precision="highest")
+
+    return _either(flat, by_words, by_entries).reshape(*rows.index.shape[:-1], model.shape[1])
+
+
+def transposed_product(rows: Rows, coefficients: Array) -> Array:
+    """X^T A of rows X [..., feature] and A [..., output]; [feature, output]."""
+    flat, coefficients = rows.flat(), coefficients.reshape(-1, coefficients.shape[-1])
+    empty = jnp.zeros((rows.num_features, coefficients.shape[-1]))
+
+    def by_words(words, small):
+        sums = jnp.matmul(small.T, coefficients, precision="highest")
+        return empty.at[words].add(sums, mode="drop", unique_indices=True, indices_are_sorted=True)
+
+    def by_entries():
+        return empty.at[flat.index].add(flat.value[..., None] * coefficients[:, None, :])
+
+    return _either(flat, by_words, by_entries)
+
+
+def _either(flat: Rows, by_words: Callable, by_entries: Callable) -> Array:
+    """The first, given the words in use and the rows over them; the second where the words are too many."""
+    most = min(flat.index.size, flat.num_features)
+    if most <= DISTINCT:
+        return by_words(*_in_use(flat, most))
+    count = jnp.sum(_used(flat))
+    return jax.lax.cond(count <= DISTINCT, lambda: by_words(*_in_use(flat, DISTINCT)), by_entries)
+
+
+def _used(flat: Rows) -> Array:
+    return jnp.zeros(flat.num_features, bool).at[flat.index].set(True)
+
+
+def _in_use(flat: Rows, room: int) -> tuple[Array, Array]:
+    """The features that occur, ascending and then ever larger ones that do not exist, int32 [room]; and the rows
+    over them, [row, room]."""
+    used = _used(flat)
+    beyond = flat.num_features + jnp.arange(room)
+    words = jnp.flatnonzero(used, size=room, fill_value=flat.num_features)
+    words = jnp.where(words < flat.num_features, words, beyond)
+    place = jnp.cumsum(used) - 1
+    return words, densify(Rows(place[flat.index], flat.value, room))

@@ -1,0 +1,79 @@
+"""A convolutional network for digits with a personalised last layer: client i predicts (w + theta_i)^T phi(x).
+
+The representation phi and the head w are shared, theta_i is local.
+
+Source: Bietti et al. 2022, section 6 (Figure 1d), and the authors' program.
+"""
+
+from functools import partial
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+SIDE, FEATURES, NUM_CLASSES = 28, 32, 10
+
+
+def patch_convolution(inputs: Array, kernel: Array, strides, padding, **_) -> Array:
+    """`jax.lax.conv_general_dilated` of [example, row, column, channel], written as one product with the patches.
+
+    Where a sweep runs many kernels on the same inputs, XLA on a CPU makes a grouped convolution of the former, several
+    times slower; the patches of the images are the same for all kernels, and are cut once.
+    """
+    rows, columns = kernel.shape[:2]
+    padded = jnp.pad(
+        inputs, ((0, 0), *jax.lax.padtype_to_pads(inputs.shape[1:3], (rows, columns), strides, padding), (0, 0))
+    )
+    out = [
+        (size - extent) // stride + 1
+        for size, extent, stride in zip(padded.shape[1:3], (rows, columns), strides, strict=True)
+    ]
+    patches = [
+        padded[
+            :, r : r + strides[0] * (out[0] - 1) + 1 : strides[0], c : c + strides[1] * (out[1] - 1) + 1 : strides[1]
+        ]
+        for r in range(rows)
+        for c in range(columns)
+    ]
+    return jnp.concatenate(patches, axis=-1) @ kernel.reshape(-1, kernel.shape[-1])
+
+
+def max_pool(x: Array) -> Array:
+    """The largest of each 2 x 2 window, stride 1, of [example, row, column, channel]."""
+    x = jnp.maximum(x[:, 1:], x[:, :-1])
+    return jnp.maximum(x[:, :, 1:], x[:, :, :-1])
+
+
+class Representation(nn.Module):
+    """phi: images [example, 28, 28, 1] -> features [example, 32], with 25,680 weights."""
+
+    @nn.compact
+    def __call__(self, images):
+        initial = {"kernel_init": nn.initializers.glorot_normal(), "bias_init": nn.initializers.normal(1e-6)}
+        conv = partial(nn.Conv, conv_general_dilated=patch_convolution, **initial)
+        x = max_pool(nn.relu(conv(16, (8, 8), strides=2, padding="SAME")(images)))
+        x = max_pool(nn.relu(conv(32, (4, 4), strides=2, padding="VALID")(x)))
+        return nn.relu(nn.Dense(FEATURES, **initial)(x.reshape(x.shape[0], -1)))
+
+
+def initial_parameters(key: Array) -> dict:
+    """The shared model: phi's weights under "representation" and w ~ N(0, 1/32), [feature, output], under "head"."""
+    key_phi, key_head = jax.random.split(key)
+    return {
+        "representation": Representation().init(key_phi, jnp.zeros((1, SIDE, SIDE, 1)))["params"],
+        "head": jax.random.normal(key_head, (FEATURES, NUM_CLASSES)) / jnp.sqrt(FEATURES),
+    }
+
+
+def features(shared: dict, pixels: Array) -> Array:
+    """phi of images given as pixels [example, 784]; [example, feature]."""
+    images = pixels.reshape(-1, SIDE, SIDE, 1)
+    return jnp.asarray(Representation().apply({"params": shared["representation"]}, images))
+
+
+def mean_squared_loss(shared: dict, theta: Array, example) -> Array:
+    """Mean over the ten outputs of ((w + theta)^T phi(x) - y)^2 for one example (pixels [784], y [output])."""
+    pixels, y = example
+    prediction = features(shared, pixels[None])[0] @ (shared["head"] + theta)
+    return jnp.mean(jnp.square(prediction - y))

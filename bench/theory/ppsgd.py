@@ -1,0 +1,197 @@
+"""Generalisation of personalised private SGD (Bietti et al. 2022): Theorems 4.5, 5.2 and B.4, Lemma 4.6.
+
+All three theorems have one form. SGD on z = (w, theta_1..N) has the step eta for theta and alpha eta for w, and is
+measured in |z|_alpha^2 = |w|^2 / alpha + |theta|^2. After T rounds with the step
+
+    eta = min(1 / (4 L_alpha), |z*|_alpha / (s_alpha sqrt(T)))
+
+the average of the iterates 0..T-1 has an expected excess risk of at most
+
+    4 L_alpha |z*|_alpha^2 / T + 3 s_alpha |z*|_alpha / sqrt(T),
+
+if no gradient is clipped. The theorems differ in the smoothness L_alpha and in the variance s_alpha^2, which holds that
+of the gradients at the minimiser z* and that of the privacy noise on w.
+
+alpha = inf is global learning: eta goes to 0 while alpha eta stays, theta to 0. Written with the weights (p, r) of the
+two steps in place of (alpha, 1), |z|^2 = |w|^2 / p + |theta|^2 / r, both ends are ordinary: (0, 1) and (1, 0).
+
+Three slips of the paper. Theorem 5.2 and Theorem B.4 as printed have M and N in the smoothness where the proof (Lemma
+B.3) has q M and q N; `as_printed` gives the former. The proof of Lemma 4.6 has epsilon in the threshold where (10) and
+the bound have its square, which is right. And (6) in the proof of Theorem 4.5 lacks a square on one deviation.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Guarantee(NamedTuple):
+    """What a theorem promises.
+
+    step_w, step_local: alpha eta, the step of w along the mean gradient, and eta.
+    bound: on the expected excess risk of the average iterate.
+    """
+
+    step_w: float
+    step_local: float
+    bound: float
+
+
+def weights(alpha: float) -> tuple[float, float]:
+    """(p, r): (alpha, 1), and (1, 0) for alpha = inf."""
+    return (1.0, 0.0) if math.isinf(alpha) else (alpha, 1.0)
+
+
+def norm(w: float, local: float, alpha: float) -> float:
+    """|z|_alpha with |w| = w and |theta_1..N| = local; inf where a part that is not 0 may not move.
+
+    For alpha = inf it is |w|, the limit of sqrt(alpha) |z|_alpha.
+    """
+    p, r = weights(alpha)
+    parts = [(w, p), (local, r)]
+    return math.sqrt(sum(0.0 if size == 0 else (size**2 / weight if weight else math.inf) for size, weight in parts))
+
+
+def minimal_norm(v: float, alpha: float, num_clients: int) -> float:
+    """Lemma 4.6: the least |z|_alpha of all w + theta_i = v with |v| = v; reached at the shares of `split`."""
+    shared, local = split(alpha, num_clients)
+    return norm(shared * v, math.sqrt(num_clients) * local * v, alpha)
+
+
+def split(alpha: float, num_clients: int) -> tuple[float, float]:
+    """Lemma 4.6: w = alpha N / (alpha N + 1) v and theta_i = 1 / (alpha N + 1) v; the two shares of v."""
+    local = 1 / (alpha * num_clients + 1)
+    return 1 - local, local
+
+
+def everybody(
+    alpha: float,
+    *,
+    num_clients: int,
+    num_rounds: int,
+    smoothness: float,
+    norm: float,
+    variance_w: float,
+    variance_local: float,
+    dimension: int,
+    noise_std: float,
+) -> Guarantee:
+    """Theorem 4.5, of Algorithm 1: everybody takes part in every round.
+
+    Args:
+        alpha: ratio of the steps.
+        num_clients: N.
+        num_rounds: n, which is also the number of samples of a user.
+        smoothness: L, of every f_i in (w, theta_i) jointly: 2 R^2 for squared loss / 2 and inputs of norm at most R.
+        norm: |z*|_alpha.
+        variance_w, variance_local: of one user's gradients at z*, averaged over users.
+        dimension: of w.
+        noise_std: sigma_zeta, of the noise on the average gradient, per coordinate.
+    """
+    p, r = weights(alpha)
+    variance = (p * variance_w + r * variance_local) / num_clients + p * dimension * noise_std**2
+    return _guarantee(alpha, smoothness * max(p, r / num_clients), norm, variance, num_rounds)
+
+
+def weighted(
+    alpha: float,
+    *,
+    sizes,
+    rate: float,
+    num_rounds: int,
+    smoothness: float,
+    norm: float,
+    variance_w,
+    variance_local,
+    dimension: int,
+    noise_std: float,
+    gradient_norms=0.0,
+    as_printed: bool = False,
+) -> Guarantee:
+    """Theorem 5.2, of Algorithm 2: Poisson sampling and sums; the risk weighs users by their minibatches.
+
+    Args:
+        sizes: m_i, minibatches, [user].
+        rate: q.
+        num_rounds: T.
+        variance_w, variance_local: of one example's gradients at z*, by user or the same for all.
+        gradient_norms: |grad_w f_i| at z*, by user; 0 for the additive model.
+        noise_std: sigma_zeta, of the noise on the sum of gradients over q M.
+        as_printed: with the smoothness of the statement in place of the proof's.
+        alpha, smoothness, norm, dimension: as for `everybody`.
+    """
+    m, (p, r) = np.asarray(sizes, float), weights(alpha)
+    M, shape = m.sum(), (m.size,)
+    mean_w, mean_local = (np.sum(m * np.broadcast_to(v, shape)) / M for v in (variance_w, variance_local))
+    sampling = np.sum(rate * (1 - rate) * m**2 * np.broadcast_to(gradient_norms, shape) ** 2) / M
+    variance = (p * mean_w + p * sampling + r * mean_local) / (rate * M) + p * dimension * noise_std**2
+    share = m.max() / (M if as_printed else rate * M)
+    return _guarantee(alpha, smoothness * max(p + p * share, r * share), norm, variance, num_rounds)
+
+
+def averaged(
+    alpha: float,
+    *,
+    sizes,
+    rate: float,
+    num_rounds: int,
+    smoothness: float,
+    norm: float,
+    variance_w,
+    variance_local,
+    dimension: int,
+    noise_std: float,
+    gradient_norms=0.0,
+    as_printed: bool = False,
+) -> Guarantee:
+    """Theorem B.4, of Algorithm 3: Poisson sampling and means; the risk is the average over users.
+
+    Arguments as for `weighted`; noise_std is that of the noise on the sum of users' means over q N.
+    """
+    m, (p, r) = np.asarray(sizes, float), weights(alpha)
+    N, shape = m.size, (m.size,)
+    mean_w, mean_local = (np.mean(np.broadcast_to(v, shape) / m) for v in (variance_w, variance_local))
+    sampling = np.mean(rate * (1 - rate) * np.broadcast_to(gradient_norms, shape) ** 2)
+    variance = (p * mean_w + p * sampling + r * mean_local) / (rate * N) + p * dimension * noise_std**2
+    share = 1 / (N if as_printed else rate * N)
+    return _guarantee(alpha, smoothness * max(p + p * share, r * share), norm, variance, num_rounds)
+
+
+def _guarantee(alpha: float, smoothness: float, norm: float, variance: float, num_rounds: int) -> Guarantee:
+    deviation = math.sqrt(variance)
+    eta = 1 / (4 * smoothness)
+    if deviation > 0:
+        eta = min(eta, norm / (math.sqrt(num_rounds) * deviation))
+    p, r = weights(alpha)
+    bound = 4 * smoothness * norm**2 / num_rounds + 3 * deviation * norm / math.sqrt(num_rounds)
+    return Guarantee(p * eta, r * eta, bound)
+
+
+def local_is_better(num_clients: int, variance: float, dimension: int, noise_std: float) -> bool:
+    """Lemma 4.6: whether the bound's second term does not fall as alpha grows: d sigma_zeta^2 N >= sigma^2 (N - 1).
+
+    Users are alike, and `variance` sigma^2 is that of their gradients at z* in w and in theta.
+    """
+    return dimension * noise_std**2 * num_clients >= variance * (num_clients - 1)
+
+
+def threshold(
+    num_clients: int,
+    variance: float,
+    dimension: int,
+    gradient_bound: float,
+    epsilon: float,
+    delta: float,
+    constant: float = 1.0,
+) -> float:
+    """(10): the number of samples of a user from which small alpha is better, at one epsilon for the whole run.
+
+    n = N (N - 1) sigma^2 epsilon^2 / (c^2 d G^2 log(1 / delta)), with the noise (4),
+    sigma_zeta = c G sqrt(n log(1 / delta)) / (N epsilon).
+
+    Args:
+        constant: c of the noise (4), which the paper leaves open; for a calibrated sigma_zeta ask `local_is_better`.
+    """
+    noise = (constant * gradient_bound) ** 2 * dimension * math.log(1 / delta)
+    return num_clients * (num_clients - 1) * variance * epsilon**2 / noise

@@ -1,0 +1,44 @@
+"""How runs under Theorem 4.5 of Bietti et al. 2022 decide what the theory says."""
+
+import numpy as np
+import pandas as pd
+
+from figures import ppsgd_theory
+from figures.verdicts import NotTestable, Verdict, repeated, verdict
+
+
+def bound_holds(runs: pd.DataFrame) -> Verdict:
+    """The upper end of the interval of the mean risk lies under the bound at every point, and nothing was clipped."""
+    table = ppsgd_theory.table(runs)
+    repeated(table["repetitions"].min())
+    loose = table["bound"] / table["excess_risk"]
+    worst = (table["high"] / table["bound"]).idxmax()
+    if (clipped := table["clipped"].max()) > 0:
+        raise NotTestable(f"up to {clipped:.2g} of the gradients were clipped, which the theorem excludes")
+    tightest, loosest = table.loc[loose.idxmin()], table.loc[loose.idxmax()]
+    return verdict(
+        bool((table["high"] < table["bound"]).all()),
+        f"{len(table)} points, nothing clipped; the bound is {loose.min():.3g} times the risk at the least "
+        f"({_point(tightest)}), {loose.median():.3g} in the median, {loose.max():.3g} at most ({_point(loosest)}); "
+        f"the interval comes nearest to it at {_point(table.loc[worst])}",
+    )
+
+
+def best_alpha_changes(runs: pd.DataFrame) -> Verdict:
+    """At every budget: the a of lowest mean risk is 0 at the numbers of samples from the threshold on and above 0 at
+    those below it."""
+    best = ppsgd_theory.best(ppsgd_theory.table(runs))
+    budgets = best[np.isfinite(best["target_epsilon"])]
+    if budgets.empty or budgets["local_is_better"].nunique() < 2:
+        raise NotTestable("no budget with numbers of samples on both sides of the threshold")
+    parts = []
+    for target, rows in budgets.groupby("target_epsilon"):
+        said = ", ".join(f"n = {row.samples:g}: a = {row.measured:g}" for row in rows.itertuples())
+        first = rows.loc[rows["local_is_better"] == 1, "samples"].min()
+        parts.append(f"epsilon {target:g}, threshold by n = {first:g}: {said}")
+    right = (budgets["measured"] == 0) == (budgets["local_is_better"] == 1)
+    return verdict(bool(right.all()), "; ".join(parts))
+
+
+def _point(row: pd.Series) -> str:
+    return f"a = {row['personalization']:g}, n = {row['samples']:g}, epsilon {row['target_epsilon']:g}"
