@@ -69,7 +69,7 @@ run=$venv/bin/python
 if [ "$command" = test ]; then
   "$run" -m ruff check .
   "$run" -m ruff format --check .
-  exec "$run" -m pytest
+  exec "$run" -m pytest -n auto --maxprocesses 4
 fi
 
 sets=(mnist movielens_100k)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from jax_privacy import clipping
 
 from bench.kernels.per_example import Affine, clipped_gradient_of_rows, clipped_gradient_sum, cross_entropy, in_turn
 from tests.tiny_networks import SHAPE, Tiny, task
@@ -56,7 +57,6 @@ def test_equals_the_gradients_formed_one_by_one(tiny, clip_norm):
 
 @pytest.mark.filterwarnings("ignore:optax.global_norm:DeprecationWarning")
 def test_equals_jax_privacy(tiny):
-    clipping = pytest.importorskip("jax_privacy.clipping")
     params, inputs, labels = tiny
 
     def loss(params, inputs, labels):
