@@ -69,7 +69,8 @@ def draw(table: pd.DataFrame):
         table,
         "Every point of a curve has its own best step size. Repetitions differ most in the parameters drawn, which all "
         "curves of a repetition share: where bands overlap, curves can still differ in every repetition.",
-        "Epsilon so far at delta = 1e-4. All users take part in every round. Numbers of the paper's curves are not "
-        "published.",
+        "Epsilon so far at delta = 1e-4, of all data of a user against all others together, who see w (joint DP); as "
+        "the paper accounts by RDP for one user added or removed. All users take part in every round. Numbers of the "
+        "paper's curves are not published.",
     )
     return figure

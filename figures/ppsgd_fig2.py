@@ -15,7 +15,7 @@ from figures import ppsgd_fig2_digits as one
 from figures import ppsgd_runs, select, style
 
 SWEEP = ("ppsgd_tags", "ppsgd_digits", "ppsgd_cnn")
-TITLES = ("tag prediction, linear", "digits by client, linear", "digits by client, CNN")
+TITLES = ("tag prediction, linear", "digits by client, linear", r"digits by client, CNN (legend: $a = 10\,\alpha Q$)")
 TUNINGS = digits.TUNINGS
 ROWS = {"test": "step size by test accuracy", "validation": "step size by held-out accuracy"}
 

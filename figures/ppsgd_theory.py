@@ -85,8 +85,9 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         f"Step size of the theorem; {_clipped(table)}. Epsilon at delta = 1e-4 is spent over the whole run, whatever "
-        "its length. The threshold lies between the numbers of samples at which the exact condition of Lemma 4.6, with "
-        "the noise as calibrated, is met and not met.",
+        "its length: all users take part in every round, one is added or removed (RDP), against all others together, "
+        "who see w (joint DP). The threshold lies between the numbers of samples at which the exact condition of Lemma "
+        "4.6, with the noise as calibrated, is met and not met.",
     )
     return figure
 

@@ -238,6 +238,13 @@ def test_on_task_keeps_labels_that_say_something_of_the_arguments():
     assert moved.to_dict("records") == [{"step_size": 0.1, "kind": "0.1"}, {"step_size": 0.2, "kind": "0.2"}]
 
 
+def test_on_task_drops_labels_that_are_true_on_the_sweep_s_own_tasks_alone():
+    points = grid(step_size=[0.1, 0.2]).assign(target_epsilon=[1.0, 2.0], kind=["a", "b"])
+    sweep = walks(points=points)._replace(task_labels=("target_epsilon",))
+    assert list(on_task(sweep, "other", TASK).entries["Walk"].points) == ["step_size", "kind"]
+    assert "target_epsilon" in on_task(walks(points=points), "other", TASK).entries["Walk"].points
+
+
 def test_on_task_makes_one_entry_of_those_that_differed_in_the_task_alone():
     points = grid(step_size=[0.1, 0.2])
     sweep = walks(points=points.assign(task="a"))._replace(tasks={"a": TASK, "b": TASK})

@@ -86,6 +86,7 @@ def _sweep(
         delta=DELTA,
         seeds=max(seeds.values()),
         notes=NOTES,
+        task_labels=("target_epsilon", "num_clients", "dataset", "data_share"),
     )
 
 

@@ -45,6 +45,8 @@ class Sweep(NamedTuple):
     seeds: repetitions of every point with other randomness.
     trials: data splits, each of them run with every seed; None ties them: seed s runs on split s.
     notes: what a reader of the results must know, such as a setting that the paper leaves open.
+    task_labels: labels that are true on the sweep's own tasks alone, such as an epsilon for which the noise was found
+        with their numbers of examples.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Sweep(NamedTuple):
     seeds: int = 1
     trials: int | None = None
     notes: str = ""
+    task_labels: tuple[str, ...] = ()
 
     def repetitions(self) -> list[tuple[int, int]]:
         """All pairs (trial, seed)."""
@@ -188,7 +191,7 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
     for label, entry in sweep.entries.items():
         points = entry.points.drop(columns="task", errors="ignore")
         names = [column for column in points if column in parameters(entry.method)[0]]
-        others = [column for column in points if column not in names]
+        others = [column for column in points if column not in (*names, *sweep.task_labels)]
         same = points.groupby(names, dropna=False)[others].nunique(dropna=False).max() <= 1
         points = points[[*names, *same.index[same]]].drop_duplicates(ignore_index=True)
         entry = entry._replace(points=points)
