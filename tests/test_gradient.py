@@ -122,12 +122,13 @@ def linear_batch(rng, clients=CLIENTS, examples=5, features=6, outputs=3):
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 1.0, 10.0, 100.0, np.inf]))
+@example(seed=213, clip_norm=0.1)  # one client's gradients nearly cancel, and its allowance for rounding shows
 def test_the_linear_form_is_the_general_one(seed, clip_norm):
     inputs, residuals, gram = linear_batch(np.random.default_rng(seed))
     per_client = np.einsum("nmk,nmd->nkd", residuals, inputs)
     total, norms = clipped_sum(per_client, clip_norm)
     total_linear, norms_linear = clipped_sum_linear(inputs, residuals, gram, clip_norm)
-    np.testing.assert_allclose(norms_linear, norms, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(norms_linear, norms, rtol=1e-5, atol=1e-5 * float(jnp.max(norms)))
     np.testing.assert_allclose(total_linear, total, rtol=1e-4, atol=1e-5 * float(jnp.sum(norms)))
 
 
