@@ -32,7 +32,7 @@ def catalog() -> dict[str, list[dict[str, Any]]]:
     for name, make in SWEEPS.items():
         by_scale = {scale: make(scale) for scale in SCALES}
         runs = {
-            scale: sum(len(entry.points) for entry in sweep.entries.values()) * len(sweep.repetitions())
+            scale: sum(len(entry.points) * len(sweep.repetitions(entry)) for entry in sweep.entries.values())
             for scale, sweep in by_scale.items()
         }
         sweeps.append({"name": name, "what": by_scale["paper"].reproduces, "runs": runs})

@@ -163,10 +163,10 @@ def run_sweep(
         if fresh:
             store.clear()
         done = set(store.open_parts(valid).itertuples(index=False, name=None))
-        most_seeds = {name: entry.seeds or sweep.seeds for name, entry in sweep.entries.items()}
+        wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
         todo = {
             (trial, name): {
-                p.id: tuple(s for s in seeds if s < most_seeds[p.algorithm] and (p.id, trial, s) not in done)
+                p.id: tuple(s for s in seeds if (trial, s) in wanted[p.algorithm] and (p.id, trial, s) not in done)
                 for p in group
             }
             for trial, seeds in seeds_of.items()

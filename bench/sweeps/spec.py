@@ -61,11 +61,12 @@ class Sweep(NamedTuple):
     notes: str = ""
     task_labels: tuple[str, ...] = ()
 
-    def repetitions(self) -> list[tuple[int, int]]:
-        """All pairs (trial, seed)."""
+    def repetitions(self, entry: Entry | None = None) -> list[tuple[int, int]]:
+        """All pairs (trial, seed), of an entry or of the sweep."""
+        seeds = min(self.seeds, entry.seeds or self.seeds) if entry else self.seeds
         if self.trials is None:
-            return [(seed, seed) for seed in range(self.seeds)]
-        return list(itertools.product(range(self.trials), range(self.seeds)))
+            return [(seed, seed) for seed in range(seeds)]
+        return list(itertools.product(range(self.trials), range(seeds)))
 
 
 # What a value of each name must satisfy, wherever it appears: (test, in words).
