@@ -63,7 +63,8 @@ def dpsgd_fedavg(
         sampler: "poisson", or "in_order": fixed batches of L consecutive examples, the last of them smaller, which is
             how FedAvg without privacy was run.
     """
-    network, num_examples, steps = task.network, _num_examples(task), _num_steps(task, batch_size)
+    network, num_examples = task.network, _num_examples(task)
+    steps = _num_steps(num_examples, batch_size)
     optimizer = optax.sgd(step_size, momentum)
     bound = sampling.poisson_bound(num_examples, 1 / steps, FAILURE) if sampler == "poisson" else batch_size
     clients = jnp.arange(task.num_clients)
@@ -128,9 +129,9 @@ def _num_examples(task: Task) -> int:
     return task.train.shape[1]
 
 
-def _num_steps(task: Task, batch_size: int) -> int:
-    """S, in an epoch."""
-    return math.ceil(_num_examples(task) / batch_size)
+def _num_steps(num_examples: int, batch_size: int) -> int:
+    """S, in an epoch; a Poisson sample has the rate 1 / S."""
+    return math.ceil(num_examples / batch_size)
 
 
 def local_release(
@@ -152,7 +153,7 @@ def local_release(
         accountant: "pld" or "rdp".
         copies: clients that have the example, each with randomness of its own; also a mean of such numbers.
     """
-    steps = math.ceil(num_examples / batch_size)
+    steps = _num_steps(num_examples, batch_size)
     one = poisson_gaussian(
         noise_multiplier,
         sampling_rate=1 / steps,

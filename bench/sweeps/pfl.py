@@ -64,9 +64,22 @@ def _with_noise(points: pd.DataFrame, share: float) -> pd.DataFrame:
 
 
 def _sweep(
-    name: str, reproduces: str, cells: pd.DataFrame, scale: str, eval_every: int | None = None, **options
+    name: str,
+    reproduces: str,
+    cells: pd.DataFrame,
+    scale: str,
+    *,
+    smoke: str,
+    laptop: str | None = None,
+    eval_every: int | None = None,
+    **options,
 ) -> Sweep:
-    """The sweep over cells (algorithm, data, target_epsilon, num_epochs, num_clients); options of the task."""
+    """The sweep over cells (algorithm, data, target_epsilon, num_epochs, num_clients); options of the task.
+
+    Scale laptop has the cells that satisfy a condition, or all; scale smoke likewise, on a part of the data.
+    """
+    where = {"paper": None, "laptop": laptop, "smoke": smoke}[scale]
+    cells = cells if where is None else cells[condition(where, cells)]
     seeds, share = SEEDS[scale], SMOKE_SHARE if scale == "smoke" else 1.0
     entries, tasks = {}, {}
     for label, mine in cells.groupby("algorithm", sort=False):
@@ -90,12 +103,6 @@ def _sweep(
     )
 
 
-def _scaled(cells: pd.DataFrame, scale: str, laptop: str, smoke: str) -> pd.DataFrame:
-    """The cells of a scale: all of them, or those that satisfy a condition."""
-    where = {"paper": None, "laptop": laptop, "smoke": smoke}[scale]
-    return cells if where is None else cells[condition(where, cells)]
-
-
 def pfl_splits(scale: str) -> Sweep:
     """Tables 2 to 4: T = 20 epochs split into R rounds of E, ten clients, without and with privacy."""
     cells = pd.concat(
@@ -110,8 +117,10 @@ def pfl_splits(scale: str) -> Sweep:
     return _sweep(
         "pfl_splits",
         "Bhaskar et al. 2025, Tables 2, 3 and 4",
-        _scaled(cells, scale, laptop, smoke),
+        cells,
         scale,
+        laptop=laptop,
+        smoke=smoke,
     )
 
 
@@ -126,8 +135,10 @@ def pfl_clients(scale: str) -> Sweep:
     return _sweep(
         "pfl_clients",
         "Bhaskar et al. 2025, Table 5",
-        _scaled(cells, scale, laptop, smoke),
+        cells,
         scale,
+        laptop=laptop,
+        smoke=smoke,
     )
 
 
@@ -141,8 +152,10 @@ def pfl_epsilon(scale: str) -> Sweep:
     return _sweep(
         "pfl_epsilon",
         "Bhaskar et al. 2025, accuracy against epsilon (not in the paper)",
-        _scaled(cells, scale, laptop, smoke),
+        cells,
         scale,
+        laptop=laptop,
+        smoke=smoke,
     )
 
 
@@ -152,8 +165,9 @@ def pfl_averaging(scale: str) -> Sweep:
     return _sweep(
         "pfl_averaging",
         "Bhaskar et al. 2025, the collapse of FedAvg at (20, 1) in Table 2, looked into (not in the paper)",
-        _scaled(cells, scale, "num_clients == 10", "algorithm == 'SN+Lin'"),
+        cells,
         scale,
+        smoke="algorithm == 'SN+Lin'",
         eval_every=1,
     )
 
@@ -172,9 +186,8 @@ def pfl_normalisation(scale: str) -> Sweep:
     return _sweep(
         "pfl_normalisation",
         "Bhaskar et al. 2025, Table 2 with another normalisation of the pixels (not in the paper)",
-        _scaled(
-            cells, scale, "num_clients == 10", "algorithm == 'CNN+RL' and num_epochs == 1 and target_epsilon == inf"
-        ),
+        cells,
         scale,
+        smoke="algorithm == 'CNN+RL' and num_epochs == 1 and target_epsilon == inf",
         normalisation="fashion_mnist",
     )
