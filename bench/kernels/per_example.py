@@ -8,8 +8,7 @@ of each example's loss in its outputs. Both the norm of an example's gradient an
                   or G itself, whichever is cheaper ("ghost norms": Li et al. 2022, Bu et al. 2022)
     elementwise:  G = a * d
 
-Convolutions are computed as products of patches with the kernel. Many clients with models of their own are then
-batches of matrix products, where XLA on a CPU has only a slow grouped convolution.
+Convolutions are computed as products of patches with the kernel, see `patches`.
 """
 
 from functools import partial
@@ -21,6 +20,7 @@ import optax
 from jax import Array
 
 from bench.kernels.gradient import clip_factor
+from bench.kernels.patches import patches
 
 
 class Affine(nn.Module):
@@ -152,25 +152,11 @@ def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
 
 
 def _patches(conv: nn.Conv, x: Array) -> Array:
-    """[example, height, width, patch], a patch in the order of the kernel's first three axes."""
-    size, strides = conv.kernel_size, conv.strides or 1
+    """`patches` of a layer's inputs."""
+    strides, padding = conv.strides or 1, conv.padding
     strides = (strides, strides) if isinstance(strides, int) else strides
-    padding = conv.padding
-    if isinstance(padding, str):
-        padding = jax.lax.padtype_to_pads(x.shape[1:3], size, strides, padding)
-    elif isinstance(padding, int):
-        padding = [(padding, padding)] * 2
-    x = jnp.pad(x, ((0, 0), *padding, (0, 0)))
-
-    def windows(x, axis):
-        """[..., place, ...] -> [..., window, ..., place in it, channel]."""
-        count = (x.shape[axis] - size[axis - 1]) // strides[axis - 1] + 1
-        last = (count - 1) * strides[axis - 1] + 1
-        parts = [jax.lax.slice_in_dim(x, i, i + last, strides[axis - 1], axis) for i in range(size[axis - 1])]
-        return jnp.stack(parts, -2)
-
-    x = windows(windows(x, 1), 2)
-    return x.reshape(*x.shape[:3], -1)
+    padding = [(padding, padding)] * 2 if isinstance(padding, int) else padding
+    return patches(x, conv.kernel_size, strides, padding)
 
 
 def _product(inputs: Array, slopes: Array):

@@ -12,31 +12,14 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from bench.kernels.patches import patches
+
 SIDE, FEATURES, NUM_CLASSES = 28, 32, 10
 
 
 def patch_convolution(inputs: Array, kernel: Array, strides, padding, **_) -> Array:
-    """`jax.lax.conv_general_dilated` of [example, row, column, channel], written as one product with the patches.
-
-    Where a sweep runs many kernels on the same inputs, XLA on a CPU makes a grouped convolution of the former, several
-    times slower; the patches of the images are the same for all kernels, and are cut once.
-    """
-    rows, columns = kernel.shape[:2]
-    padded = jnp.pad(
-        inputs, ((0, 0), *jax.lax.padtype_to_pads(inputs.shape[1:3], (rows, columns), strides, padding), (0, 0))
-    )
-    out = [
-        (size - extent) // stride + 1
-        for size, extent, stride in zip(padded.shape[1:3], (rows, columns), strides, strict=True)
-    ]
-    patches = [
-        padded[
-            :, r : r + strides[0] * (out[0] - 1) + 1 : strides[0], c : c + strides[1] * (out[1] - 1) + 1 : strides[1]
-        ]
-        for r in range(rows)
-        for c in range(columns)
-    ]
-    return jnp.concatenate(patches, axis=-1) @ kernel.reshape(-1, kernel.shape[-1])
+    """`jax.lax.conv_general_dilated` of [example, row, column, channel], written as one product with the `patches`."""
+    return patches(inputs, kernel.shape[:2], strides, padding) @ kernel.reshape(-1, kernel.shape[-1])
 
 
 def max_pool(x: Array) -> Array:
