@@ -1,9 +1,12 @@
 """What an algorithm is: three pure functions, what it releases, and a version."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from jax import Array
+
+from bench.errors import InputError
 
 Scalar = float | Array  # a hyper-parameter that a sweep may vary without compiling again
 
@@ -51,3 +54,16 @@ class Method(NamedTuple):
     releases: Callable[..., dict]
     version: int
     check: Callable[..., None] = lambda task, **_: None
+
+
+def check_noise_has_a_scale(noise_multiplier: float, clip_norm: float) -> None:
+    """Refuse noise relative to a clipping norm that does not clip.
+
+    Raises:
+        InputError: naming the values and what to do.
+    """
+    if noise_multiplier > 0 and math.isinf(clip_norm):
+        raise InputError(
+            f"noise_multiplier is {noise_multiplier:g} with clip_norm inf: noise has no scale without clipping, "
+            "give a finite clip_norm, or noise_multiplier 0"
+        )

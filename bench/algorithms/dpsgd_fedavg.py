@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.base import Algorithm, Method, Scalar, State, check_noise_has_a_scale
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling
@@ -224,11 +224,7 @@ def check(
             f"noise_multiplier is {noise_multiplier:g} with sampler {sampler!r}: the privacy of fixed batches is not "
             "accounted for here, take sampler 'poisson', or noise_multiplier 0"
         )
-    if noise_multiplier > 0 and math.isinf(clip_norm):
-        raise InputError(
-            f"noise_multiplier is {noise_multiplier:g} with clip_norm inf: noise has no scale without clipping, "
-            "give a finite clip_norm, or noise_multiplier 0"
-        )
+    check_noise_has_a_scale(noise_multiplier, clip_norm)
 
 
 METHOD = Method(dpsgd_fedavg, releases, version=1, check=check)

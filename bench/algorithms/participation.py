@@ -3,7 +3,6 @@
 Everything here depends on the key and the data alone, never on a hyper-parameter that a sweep varies.
 """
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from bench.algorithms.base import check_noise_has_a_scale
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import sampling
@@ -189,8 +189,4 @@ def check_participation(
         raise InputError(
             f"batch_size is {batch_size}, more than any client of {task.name} has: use at most {_capacity(task)}"
         )
-    if noise_multiplier > 0 and math.isinf(clip_norm):
-        raise InputError(
-            f"noise_multiplier is {noise_multiplier:g} with clip_norm inf: noise has no scale without clipping, "
-            "give a finite clip_norm, or noise_multiplier 0"
-        )
+    check_noise_has_a_scale(noise_multiplier, clip_norm)

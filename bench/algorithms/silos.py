@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bench.algorithms.base import check_noise_has_a_scale
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, linear, sampling, smoothing
@@ -278,9 +279,5 @@ def check(task: Task, *, num_sampled: int, clip_norm: float, noise_multiplier: f
         raise unknown_name("smoothing", smoothing, SMOOTHINGS)
     if smoothing == "moreau" and task.link is None:
         raise InputError(f"task {task.name} is no linear model: smooth it by convolution")
-    if noise_multiplier > 0 and np.isinf(clip_norm):
-        raise InputError(
-            f"noise_multiplier is {noise_multiplier:g} with clip_norm inf: noise has no scale without clipping, "
-            "give a finite clip_norm, or noise_multiplier 0"
-        )
+    check_noise_has_a_scale(noise_multiplier, clip_norm)
     cut_of(task, args)
