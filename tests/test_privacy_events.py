@@ -13,11 +13,12 @@ from bench.privacy import events
 from bench.privacy.accounting import epsilon, epsilons, noise_multiplier
 
 
-def claims(noise_multiplier=1.0, num_clients=1000, num_sampled=10, max_participations=5):
+def claims(noise_multiplier=1.0, num_clients=1000, num_sampled=10, max_participations=5, sampler="poisson"):
     return events.gaussian_claims(
         noise_multiplier=noise_multiplier,
         num_clients=num_clients,
         num_sampled=num_sampled,
+        sampler=sampler,
         delta=1e-4,
         max_participations=max_participations,
         privacy_unit="user",
@@ -35,6 +36,28 @@ def test_the_four_claims_hold_the_multipliers_rates_and_counts_of_the_mechanism(
         "tight": poisson,
         "worst_case": dp.SelfComposedDpEvent(dp.GaussianDpEvent(1.5), 5),
     }
+
+
+@pytest.mark.parametrize(
+    ("sampler", "num_sampled", "sound"),
+    [
+        ("poisson", 10, {"paper", "tight", "worst_case"}),
+        ("fixed", 10, {"sampler", "worst_case"}),
+        ("queue", 10, {"worst_case"}),
+        ("all", 1000, {"paper", "sampler", "tight", "worst_case"}),
+    ],
+)
+def test_a_claim_is_sound_only_for_the_sampler_that_it_describes(sampler, num_sampled, sound):
+    said = claims(sampler=sampler, num_sampled=num_sampled)
+    assert {name for name, release in said.items() if release.sound} == sound
+
+
+def test_a_run_of_several_parts_is_sound_if_all_of_them_are():
+    good = events.laplace(1.0, delta=1e-4)
+    doubtful = good._replace(sound=False)
+    for first, then, sound in ((good, good, True), (good, doubtful, False), (doubtful, good, False)):
+        assert events.preceded_by(then, first).sound is sound
+        assert events.in_parallel([(first, 1), (then, 2)]).sound is sound
 
 
 def test_with_everybody_in_each_round_the_tight_claim_is_the_closed_form():

@@ -31,11 +31,13 @@ class Algorithm(NamedTuple):
         it holds "released", that says how often this round released anything private (0 or 1 where a round is one
         release); without it every round counts once.
     params: state -> what the clients would predict with now.
+    public: state -> what those see against whom the method protects; None: what `params` returns.
     """
 
     init: Callable
     round: Callable
     params: Callable
+    public: Callable | None = None
 
 
 class Method(NamedTuple):
@@ -44,16 +46,24 @@ class Method(NamedTuple):
     make: (task, *, ...) -> Algorithm. The keyword-only signature is its configuration: a parameter annotated
         `Scalar` is traced and may differ between the points of one compiled program, any other is static.
     releases: (task, **the same arguments) -> dict of bench.privacy.Release, one for each way of accounting.
-        "paper" is the one that the results call epsilon; every other NAME becomes epsilon_NAME.
+        "paper" is the one that the results call epsilon; every other NAME becomes epsilon_NAME. One Release by
+        itself is "paper".
     version: raise it whenever the same arguments may give other numbers than before; results of another
         version are never mixed with new ones.
     check: (task, **the same arguments) -> None; raises InputError for values that do not go together.
+    noise: the argument that scales the noise; more of it never costs more epsilon.
     """
 
     make: Callable[..., Algorithm]
     releases: Callable[..., dict]
     version: int
     check: Callable[..., None] = lambda task, **_: None
+    noise: str = "noise_multiplier"
+
+    def readings(self, task, *, delta: float, **args) -> dict:
+        """What `releases` says; one description alone is called "paper"."""
+        said = self.releases(task, delta=delta, **args)
+        return said if isinstance(said, dict) else {"paper": said}
 
 
 def check_noise_has_a_scale(noise_multiplier: float, clip_norm: float) -> None:

@@ -177,6 +177,7 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, batch_size: i
     """
     clients = np.bincount(np.asarray(task.train).ravel())
     copies = {"paper": 1.0, "rdp": 1.0, "worst": float(clients.max()), "average": float(clients[clients > 0].mean())}
+    proven = {"paper": clients.max() <= 1, "rdp": clients.max() <= 1, "worst": True, "average": False}
     noise_multiplier = noise_multiplier if sampler == "poisson" else 0.0
     return {
         name: local_release(
@@ -186,7 +187,7 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, batch_size: i
             delta=delta,
             accountant="rdp" if name == "rdp" else "pld",
             copies=number,
-        )
+        )._replace(sound=bool(proven[name]))
         for name, number in copies.items()
     }
 

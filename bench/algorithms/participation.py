@@ -151,6 +151,7 @@ def claims(
         noise_multiplier=noise_multiplier,
         num_clients=task.num_clients,
         num_sampled=num_sampled,
+        sampler=sampler,
         max_participations=lambda rounds: rounds if most is None else min(rounds, most),
         delta=delta,
         privacy_unit="user",

@@ -116,7 +116,7 @@ def ppsgd(
         now = state.variables["mean"] if average else state.variables
         return Additive(now["w"], **{"theta" if local == "dense" else "coefficients": now["local"]})
 
-    return Algorithm(init, one_round, params)
+    return Algorithm(init, one_round, params, public=lambda state: state.variables["w"])
 
 
 def releases(task: Task, *, delta: float, personalization: float, noise_multiplier: float, **args) -> dict:

@@ -54,6 +54,8 @@ class Release(NamedTuple):
             pure DP, Kairouz, Oh and Viswanath 2015), or one of the closed forms "as published" in `accounting`.
         delta: the delta at which epsilon is wanted.
         mechanism: what a round does, in words.
+        sound: whether this is proven for what the method does. False where it is kept because a paper or a program
+            counts so, such as independent samples for a schedule that deals out blocks.
     """
 
     event: Callable[[int], dp.DpEvent]
@@ -64,6 +66,7 @@ class Release(NamedTuple):
     accountant: str
     delta: float
     mechanism: str
+    sound: bool = True
 
 
 def require(name: str, value: float, fits: bool, remedy: str) -> None:
@@ -248,6 +251,7 @@ def preceded_by(release: Release, first: Release) -> Release:
     return release._replace(
         event=lambda rounds: dp.ComposedDpEvent((first.event(1), release.event(rounds))),
         mechanism=f"once: {first.mechanism}; then {release.mechanism}",
+        sound=release.sound and first.sound,
     )
 
 
@@ -273,12 +277,15 @@ def gaussian_claims(
     noise_multiplier: float,
     num_clients: int,
     num_sampled: int,
+    sampler: str,
     delta: float,
     max_participations: int | Callable[[int], int],
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> dict[str, Release]:
     """Four readings of one run that releases noisy sums over `num_sampled` of `num_clients` units a round.
+
+    Sound are worst_case and, of the others, what describes the sampler that was used.
 
     paper: RDP, Poisson at rate Q / N, add-or-remove (what an Opacus accountant reports).
     sampler: RDP, fixed size without replacement, replace-one: sound for uniform samples drawn afresh each
@@ -290,18 +297,23 @@ def gaussian_claims(
     Args:
         num_clients: N.
         num_sampled: Q, from 1 to N.
+        sampler: how the units of a round were found: "poisson", "fixed", "all", or another word for a schedule.
         max_participations: k, or rounds -> k.
     """
     require("num_sampled", num_sampled, 1 <= num_sampled <= num_clients, f"give 1 to {num_clients} clients")
     said: dict = {"delta": delta, "privacy_unit": privacy_unit, "protects_against": protects_against}
     rate = num_sampled / num_clients
     everybody = num_sampled == num_clients
-    return {
-        "paper": poisson_gaussian(noise_multiplier, sampling_rate=rate, **said),
-        "sampler": fixed_size_gaussian(noise_multiplier, sampling_rate=rate, **said),
-        "tight": full_gaussian(noise_multiplier, **said)
+    poisson, fixed = (everybody or sampler == name for name in ("poisson", "fixed"))
+    tight = (
+        full_gaussian(noise_multiplier, **said)
         if everybody
-        else poisson_gaussian(noise_multiplier, sampling_rate=rate, accountant="pld", **said),
+        else poisson_gaussian(noise_multiplier, sampling_rate=rate, accountant="pld", **said)
+    )
+    return {
+        "paper": poisson_gaussian(noise_multiplier, sampling_rate=rate, **said)._replace(sound=poisson),
+        "sampler": fixed_size_gaussian(noise_multiplier, sampling_rate=rate, **said)._replace(sound=fixed),
+        "tight": tight._replace(sound=poisson),
         "worst_case": bounded_participation_gaussian(noise_multiplier, max_participations=max_participations, **said),
     }
 
@@ -375,7 +387,11 @@ def in_parallel(parts: Sequence[tuple[Release, int]]) -> Release:
     if len(parts) == 1:
         return first._replace(event=event)
     mechanisms = "; then ".join(dict.fromkeys(release.mechanism for release, _ in parts))
-    return first._replace(event=event, mechanism=f"{len(parts)} phases on disjoint {first.privacy_unit}s: {mechanisms}")
+    return first._replace(
+        event=event,
+        mechanism=f"{len(parts)} phases on disjoint {first.privacy_unit}s: {mechanisms}",
+        sound=all(release.sound for release, _ in parts),
+    )
 
 
 def _check(noise_multiplier: float, delta: float, sampling_rate: float = 1.0) -> None:

@@ -31,6 +31,7 @@ def _noise(target: float, num_rounds: int) -> float:
             noise_multiplier=sigma,
             num_clients=NUM_CLIENTS,
             num_sampled=NUM_CLIENTS,
+            sampler="all",
             max_participations=num_rounds,
             delta=DELTA,
         )

@@ -122,7 +122,7 @@ def rows_of(
         }
         | point.labels
         | point.args
-        | privacy_columns(point.method.releases(task, delta=sweep.delta, **point.args), counts[p])
+        | privacy_columns(point.method.readings(task, delta=sweep.delta, **point.args), counts[p])
         | {name: values[:, p] for name, values in metrics.items() if name != "released"}
         | {"version": point.method.version, "checksum": task.checksum}
         for p, point in enumerate(points)
