@@ -1,0 +1,86 @@
+"""Methods from anywhere: built in by name, or from a file of the user's."""
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.base import Method
+from bench.errors import InputError, unknown_name
+from bench.privacy.events import full_gaussian
+
+
+def undeclared(task, *, delta: float, **_):
+    """The release of a method that declares none: it counts as not private."""
+    return full_gaussian(0.0, delta=delta)._replace(mechanism="nothing is declared")
+
+
+def load_method(target: str) -> tuple[str, Method]:
+    """A method and what to call it.
+
+    Args:
+        target: the name of a built-in one; or FILE.py:NAME, where NAME is a Method, or the factory of a Method in that
+            file; or FILE.py, which has one Method. A factory of which the file says nothing more becomes a method that
+            is not private. The version is a digest of the file, so that results of an edited one are never mixed.
+
+    Raises:
+        InputError: no such method, file or name, or a file that does not import.
+    """
+    file, colon, name = target.partition(":")
+    if not file.endswith(".py"):
+        if target not in ALGORITHMS:
+            raise unknown_name("method", target, ALGORITHMS) if not colon else InputError(
+                f"{target}: what stands before the colon must be a Python file, FILE.py:NAME"
+            )
+        return target, ALGORITHMS[target]
+    path = Path(file)
+    module = _imported(path)
+    methods = {key: value for key, value in vars(module).items() if isinstance(value, Method)}
+    if not colon:
+        if len(set(map(id, methods.values()))) != 1:
+            there = f"has the methods {', '.join(methods)}" if methods else "has no Method"
+            raise InputError(f"{file} {there}: say which, {file}:NAME")
+        method = next(iter(methods.values()))
+    elif not hasattr(module, name):
+        own = [key for key, value in vars(module).items() if _own(value, module)]
+        raise unknown_name(f"method in {file}", name, {*methods, *own})
+    else:
+        method = _method(getattr(module, name), methods, target)
+    digest = int.from_bytes(hashlib.blake2b(path.read_bytes(), digest_size=6).digest())
+    return method.make.__name__, method._replace(version=digest)
+
+
+def _own(value, module: ModuleType) -> bool:
+    return inspect.isfunction(value) and value.__module__ == module.__name__
+
+
+def _method(found, methods: dict[str, Method], target: str) -> Method:
+    """The Method that a name in a file stands for."""
+    if isinstance(found, Method):
+        return found
+    if not inspect.isfunction(found):
+        raise InputError(f"{target} is a {type(found).__name__}: name a Method, or the factory of one")
+    declared = [method for method in methods.values() if method.make is found]
+    return declared[0] if declared else Method(found, undeclared, version=0)
+
+
+def _imported(path: Path) -> ModuleType:
+    """The file as a module; its own folder is searched for what it imports, as Python does for a script."""
+    if not path.is_file():
+        raise InputError(f"{path} is not a file: give the one that has the method")
+    spec = importlib.util.spec_from_file_location(f"outside_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)  # pyright: ignore[reportArgumentType]
+    sys.modules[module.__name__] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)  # pyright: ignore[reportOptionalMemberAccess]
+    except Exception as error:
+        at = [frame.lineno for frame in inspect.getinnerframes(error.__traceback__) if frame.filename == str(path)]
+        line = f", line {at[-1]}" if at else f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise InputError(f"{path}{line} does not import: {type(error).__name__}: {error}") from None
+    finally:
+        sys.path.pop(0)
+    return module
