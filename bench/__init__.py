@@ -1,1 +1,20 @@
-"""A JAX benchmark suite for private federated learning."""
+"""A JAX benchmark suite for private federated learning.
+
+`from bench import compare, load, run` do from Python what `python -m bench` does; `Algorithm`, `Method`, `Scalar` and
+`State` are what a method is made of.
+"""
+
+import importlib
+
+_HOME = {
+    **dict.fromkeys(("compare", "load", "run"), "bench.api"),
+    **dict.fromkeys(("Algorithm", "Method", "Scalar", "State"), "bench.algorithms.base"),
+}
+__all__ = ["Algorithm", "Method", "Scalar", "State", "compare", "load", "run"]
+
+
+def __getattr__(name: str):
+    """Found when asked for: the command line answers without waiting for JAX."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'bench' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)

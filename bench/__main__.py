@@ -54,33 +54,85 @@ def run(
     download: Download = False,
 ) -> None:
     """Run what is missing of the sweeps. Interrupt it at any time and run it again."""
-    from bench.data.tasks import TASKS
-    from bench.sweeps import SCALES, SWEEPS
+    from bench.api import chosen_sweep
+    from bench.sweeps import SWEEPS
     from bench.sweeps.run import run_sweep, use_compilation_cache
-    from bench.sweeps.spec import on_task, select
 
-    if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
-    for option, value, most in (("--seeds", seeds, 10_000), ("--chunk", chunk, 10**9)):
-        if value is not None and not 1 <= value <= most:
-            raise InputError(f"{option} is {value}: it must be at least 1 and at most {most:,}")
-    chosen = list(SWEEPS) if names == ["all"] else names
-    for name in chosen:
-        if name not in SWEEPS:
-            raise unknown_name("sweep", name, SWEEPS)
-    if task is not None and task not in TASKS:
-        raise unknown_name("task", task, TASKS)
+    if chunk is not None and not 1 <= chunk <= 10**9:
+        raise InputError(f"--chunk is {chunk}: it must be at least 1 and at most {10**9:,}")
     _data_options(data_dir, download)
     use_compilation_cache()
-    todo = []  # names and conditions of all of them are checked before the first one runs
-    for name in chosen:
-        whole = SWEEPS[name](scale)
-        if task is not None:
-            whole = on_task(whole, task, TASKS[task])
-        sweep = whole if where is None else select(whole, where)
-        todo.append((whole, sweep if seeds is None else sweep._replace(seeds=seeds)))
+    chosen = list(SWEEPS) if names == ["all"] else names
+    # Names and conditions of all of them are checked before the first one runs.
+    todo = [chosen_sweep(name, scale, where=where, seeds=seeds, task=task) for name in chosen]
     for whole, sweep in todo:
         run_sweep(sweep, whole=whole, scale=scale, out=out, fresh=fresh, most=chunk)
+
+
+@app.command()
+def compare(
+    methods: Annotated[list[str] | None, typer.Argument(help="FILE.py:NAME, or built-in names.")] = None,
+    task: Annotated[
+        str, typer.Option(help="synthetic, digits, tags, images, odd_even, linear_p2p, movielens, or a FILE.npz.")
+    ] = "digits",
+    epsilons: Annotated[str, typer.Option(help="Separated by commas; no noise comes by itself.")] = "0.5,1,2,4,8",
+    seeds: Annotated[int, typer.Option(help="Splits of the data, each with randomness of its own.")] = 5,
+    tune: Annotated[
+        list[str] | None, typer.Option(help="NAME=log:LOW:HIGH:COUNT, lin:..., or NAME=A,B,C; may be repeated.")
+    ] = None,
+    fix: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE; may be repeated.")] = None,
+    trials: Annotated[int, typer.Option(help="Settings that each method is tuned over at most.")] = 8,
+    rounds: Annotated[int | None, typer.Option(help="Communication rounds; default the task's.")] = None,
+    baselines: Annotated[str | None, typer.Option(help="Names separated by commas, or none; default all.")] = None,
+    neighbors: Annotated[str | None, typer.Option(help='"add-or-remove one" or "replace one".')] = None,
+    delta: Annotated[float | None, typer.Option(help="Default the task's.")] = None,
+    units: Annotated[bool, typer.Option("--units", help="Other units of privacy too, in panels of their own.")] = False,
+    name: Annotated[str | None, typer.Option(help="Of the folder in OUT/compare.")] = None,
+    out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of that name aside.")] = False,
+    data_dir: DataDir = None,
+    download: Download = False,
+) -> None:
+    """Methods beside the baselines of a task, on equal terms: one statement of privacy, as many settings tried.
+
+    Example: python -m bench compare examples/mean_regularised.py --task digits --epsilons 1,4 --seeds 3
+    """
+    from bench.api import COMPARISON
+    from bench.api import compare as compared
+    from bench.comparison.search import value, values
+
+    _data_options(data_dir, download)
+    table = compared(
+        methods or [],
+        task=task,
+        epsilons=values(epsilons),
+        seeds=seeds,
+        tuned={key: values(text) for key, text in _pairs("--tune", tune)},
+        fixed={key: value(text) for key, text in _pairs("--set", fix)},
+        trials=trials,
+        rounds=rounds,
+        baselines=None if baselines is None else [] if baselines == "none" else baselines.split(","),
+        neighbors=neighbors,
+        delta=delta,
+        units=units,
+        name=name,
+        out=out,
+        fresh=fresh,
+    )
+    folder = Path(table.attrs["folder"])
+    print((folder / f"{COMPARISON}.md").read_text())
+    print(folder / f"{COMPARISON}.png")
+
+
+def _pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
+    """NAME=TEXT, taken apart."""
+    pairs = []
+    for text in given or []:
+        key, equals, rest = text.partition("=")
+        if not (key and equals and rest):
+            raise InputError(f"{option} {text} is no pair: write {option} NAME=VALUE")
+        pairs.append((key.strip(), rest.strip()))
+    return pairs
 
 
 @app.command()

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -18,22 +19,28 @@ def undeclared(task, *, delta: float, **_):
     return full_gaussian(0.0, delta=delta)._replace(mechanism="nothing is declared")
 
 
-def load_method(target: str) -> tuple[str, Method]:
+def load_method(target: str | Method | Callable) -> tuple[str, Method]:
     """A method and what to call it.
 
     Args:
-        target: the name of a built-in one; or FILE.py:NAME, where NAME is a Method, or the factory of a Method in that
+        target: a Method, or a factory; or the name of a built-in one; or FILE.py:NAME, where NAME is a Method, or the factory of a Method in that
             file; or FILE.py, which has one Method. A factory of which the file says nothing more becomes a method that
-            is not private. The version is a digest of the file, so that results of an edited one are never mixed.
+            is not private. The version is a digest of the code (of the file, where there is one, not of what it imports),
+        so that results of an edited method are never mixed.
 
     Raises:
         InputError: no such method, file or name, or a file that does not import.
     """
+    if not isinstance(target, str):
+        method = _method(target, {}, "the method")
+        return method.make.__name__, method._replace(version=_digest(_source(method.make)))
     file, colon, name = target.partition(":")
     if not file.endswith(".py"):
         if target not in ALGORITHMS:
-            raise unknown_name("method", target, ALGORITHMS) if not colon else InputError(
-                f"{target}: what stands before the colon must be a Python file, FILE.py:NAME"
+            raise (
+                unknown_name("method", target, ALGORITHMS)
+                if not colon
+                else InputError(f"{target}: what stands before the colon must be a Python file, FILE.py:NAME")
             )
         return target, ALGORITHMS[target]
     path = Path(file)
@@ -49,8 +56,19 @@ def load_method(target: str) -> tuple[str, Method]:
         raise unknown_name(f"method in {file}", name, {*methods, *own})
     else:
         method = _method(getattr(module, name), methods, target)
-    digest = int.from_bytes(hashlib.blake2b(path.read_bytes(), digest_size=6).digest())
-    return method.make.__name__, method._replace(version=digest)
+    return method.make.__name__, method._replace(version=_digest(path.read_bytes()))
+
+
+def _digest(code: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(code, digest_size=6).digest())
+
+
+def _source(function: Callable) -> bytes:
+    """The text of a function, or its compiled code where it was typed at a prompt that keeps no text."""
+    try:
+        return inspect.getsource(function).encode()
+    except (OSError, TypeError):
+        return function.__code__.co_code
 
 
 def _own(value, module: ModuleType) -> bool:

@@ -35,6 +35,8 @@ NORMALISATION: dict[str, tuple[list[float], list[float]]] = {
     "cifar10": ([0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010]),
 }
 SHARE = 10  # a client has at least one picture in so many
+PARTS = ("test", "validation")
+NUM_VALIDATION = 10_000  # of the training pictures
 CHUNK = 500  # test pictures at a time
 
 # Arrays of (data set, features) in use, so that tasks of several models and trials share one copy.
@@ -50,6 +52,7 @@ def images(
     disjoint: bool = False,
     share: float = 1.0,
     normalisation: str = "",
+    part: str = "test",
 ) -> Task:
     """Classification of pictures by a network that the clients train together.
 
@@ -63,6 +66,8 @@ def images(
         disjoint: deal every picture to at most one client, N / k each; not in the paper.
         share: of the pictures a client would have, those that it has, in (0, 1]; not in the paper.
         normalisation: of which data set mean and deviation the pixels are normalised with; default its own.
+        part: "test"; or "validation", where clients draw from all but the last 10,000 of the training pictures and are
+            tested on those, to tune on.
 
     Raises:
         InputError: no such data set or model; a normalisation of pictures with other colours, or of features; fewer
@@ -74,12 +79,17 @@ def images(
         raise InputError(f"share = {share}: above 0 and at most 1.")
     constants = _constants(dataset, features, normalisation or dataset)
     found, (inputs, labels, *test) = _examples(dataset, features, constants)
+    if part not in PARTS:
+        raise unknown_name("part", part, PARTS)
+    if part == "validation":
+        test = [inputs[-NUM_VALIDATION:], labels[-NUM_VALIDATION:]]
+        inputs, labels = inputs[:-NUM_VALIDATION], labels[:-NUM_VALIDATION]
     rng = np.random.default_rng([trial, 0x1A6E5])
     if disjoint:
         size = math.ceil(share * (len(labels) // max(num_clients, 1)))
         members = partition.disjoint(rng, len(labels), num_clients, size)
     else:
-        size = client_size(dataset, num_clients, share=share)
+        size = _client_size(len(labels), num_clients, share)
         members = partition.independent_draws(rng, len(labels), num_clients, size)
     recipe = scattering.recipe() if features == "scattering" else repr(constants)
     key = jax.random.fold_in(jax.random.key(0x1A6E5), trial)
@@ -94,7 +104,8 @@ def images(
         metrics=accuracy,
         name=f"{dataset}_{model}_{num_clients}{'_disjoint' if disjoint else ''}"
         + (f"_as_{normalisation}" if normalisation not in ("", dataset) else "")
-        + (f"_share_{share:g}" if share < 1 else ""),
+        + (f"_share_{share:g}" if share < 1 else "")
+        + ("" if part == "test" else f"_{part}"),
         source=f"{TITLES[dataset]} ({found.source})",
         checksum=hashlib.blake2b(f"{found.checksum}/{recipe}".encode(), digest_size=8).hexdigest(),
     )
@@ -102,7 +113,10 @@ def images(
 
 def client_size(dataset: str, num_clients: int, *, share: float = 1.0) -> int:
     """Pictures of a client by the published draw: that share of max(N / k, N / 10)."""
-    size = SIZES[dataset]
+    return _client_size(SIZES[dataset], num_clients, share)
+
+
+def _client_size(size: int, num_clients: int, share: float) -> int:
     return math.ceil(share * max(size // max(num_clients, 1), size // SHARE))
 
 

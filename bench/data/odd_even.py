@@ -20,6 +20,7 @@ import numpy as np
 
 from bench.data import digits
 from bench.data.task import Task
+from bench.errors import InputError, unknown_name
 from bench.models import linear
 
 NUM_FEATURES = 50
@@ -28,6 +29,7 @@ TRAIN = 0.8
 SMALLEST_DIGIT = 5421  # images of the rarest digit among the 60,000
 NUM_RECORDS = int(TRAIN * 2 * (SMALLEST_DIGIT // PART))  # of a silo, for training
 SCRIPT_SILO = 1  # whose records the authors' program takes L from
+PARTS = ("test", "validation")
 PAIRS = [(even, odd) for even in range(0, 10, 2) for odd in range(1, 10, 2)]
 
 
@@ -45,7 +47,7 @@ def _features() -> tuple[np.ndarray, np.ndarray, str, str]:
     return first, np.linalg.norm(features, axis=1), found.source, found.checksum
 
 
-def odd_even(trial: int, *, bound: str = "all images", split_first: bool = False) -> Task:
+def odd_even(trial: int, *, bound: str = "all images", split_first: bool = False, part: str = "test") -> Task:
     """Logistic regression: is the digit even (1) or odd (-1)? 25 silos, 1,238 training records each.
 
     Args:
@@ -54,8 +56,13 @@ def odd_even(trial: int, *, bound: str = "all images", split_first: bool = False
             or, as in the authors' program, twice the longest training record of "one silo", which is no bound.
         split_first: split each digit's images before the silos draw, so that no test image is a training image of
             any silo; not in the paper.
+        part: "test"; or, with split_first, "validation": the same made of the images alone that "test" trains on, to
+            tune on.
+
+    Raises:
+        InputError: another part, or validation without split_first.
     """
-    return _task(trial, bound, "odd_even", linear.logistic, linear.logistic_loss, split_first)
+    return _task(trial, bound, "odd_even", linear.logistic, linear.logistic_loss, split_first, part)
 
 
 def odd_even_hinge(trial: int, *, bound: str = "all images", split_first: bool = False) -> Task:
@@ -63,32 +70,39 @@ def odd_even_hinge(trial: int, *, bound: str = "all images", split_first: bool =
     return _task(trial, bound, "odd_even_hinge", linear.hinge, linear.hinge_loss, split_first)
 
 
-def draws(trial: int, count: int, *, split_first: bool = False) -> np.ndarray:
+def draws(trial: int, count: int, *, split_first: bool = False, part: str = "test") -> np.ndarray:
     """Images of each silo's records [silo, record], the training records first; below `count` of the even digit.
 
     Args:
         trial: which draw.
         count: images of a digit.
-        split_first: see `odd_even`.
+        split_first, part: see `odd_even`.
     """
     rng = np.random.default_rng([trial, 0x0DDE])
     if not split_first:
         return np.stack([rng.integers(0, 2 * count, 2 * count) for _ in PAIRS])
-    orders, own, train = [rng.permutation(count) for _ in range(10)], int(TRAIN * count), int(TRAIN * 2 * count)
-    rows = []
+    orders = [rng.permutation(count) for _ in range(10)]
+    if part == "validation":
+        orders = [order[: int(TRAIN * count)] for order in orders]
+    here = len(orders[0])
+    own, train, rows = int(TRAIN * here), int(TRAIN * 2 * here), []
     for even, odd in PAIRS:
         pool = np.stack([orders[even], count + orders[odd]])
-        parts = ((pool[:, :own], train), (pool[:, own:], 2 * count - train))
+        parts = ((pool[:, :own], train), (pool[:, own:], 2 * here - train))
         rows.append(np.concatenate([rng.choice(images.ravel(), size) for images, size in parts]))
     return np.stack(rows)
 
 
-def _task(trial: int, bound: str, name: str, link, loss, split_first: bool) -> Task:
+def _task(trial: int, bound: str, name: str, link, loss, split_first: bool, part: str = "test") -> Task:
+    if part not in PARTS:
+        raise unknown_name("part", part, PARTS)
+    if part == "validation" and not split_first:
+        raise InputError("part 'validation' of odd_even needs split_first: without it images are on both sides")
     first, lengths, source, checksum = _features()
     pools = [(np.concatenate([first[even], first[odd]])) for even, odd in PAIRS]
     count = first.shape[1]
     answers = np.concatenate([np.ones(count), -np.ones(count)])
-    drawn = draws(trial, count, split_first=split_first)
+    drawn = draws(trial, count, split_first=split_first, part=part)
     inputs = np.stack([pool[rows] for pool, rows in zip(pools, drawn, strict=True)])
     targets = np.stack([answers[rows] for rows in drawn])
     train = int(TRAIN * inputs.shape[1])
@@ -99,16 +113,16 @@ def _task(trial: int, bound: str, name: str, link, loss, split_first: bool) -> T
         name = f"{name}_script_bound"
     drawing = ["split first"] if split_first else []
     if split_first:
-        name = f"{name}_split_first"
+        name = f"{name}_split_first" + ("" if part == "test" else f"_{part}")
 
-    def part(rows):
+    def records(rows):
         return jnp.asarray(inputs[:, rows] / scale, jnp.float32), jnp.asarray(targets[:, rows], jnp.float32)
 
     return Task(
         init_params=jnp.zeros(inputs.shape[-1]),
         num_examples=jnp.full(len(PAIRS), train, jnp.int32),
-        train=part(slice(None, train)),
-        evaluation={"test": part(slice(train, None))},
+        train=records(slice(None, train)),
+        evaluation={"test": records(slice(train, None))},
         link=link,
         loss=loss,
         lipschitz=lipschitz,

@@ -47,6 +47,7 @@ class Sweep(NamedTuple):
     notes: what a reader of the results must know, such as a setting that the paper leaves open.
     task_labels: labels that are true on the sweep's own tasks alone, such as an epsilon for which the noise was found
         with their numbers of examples.
+    pairs: the repetitions (trial, seed) one by one, in place of what seeds and trials say.
     """
 
     name: str
@@ -60,9 +61,12 @@ class Sweep(NamedTuple):
     trials: int | None = None
     notes: str = ""
     task_labels: tuple[str, ...] = ()
+    pairs: tuple[tuple[int, int], ...] | None = None
 
     def repetitions(self, entry: Entry | None = None) -> list[tuple[int, int]]:
         """All pairs (trial, seed), of an entry or of the sweep."""
+        if self.pairs is not None:
+            return list(self.pairs)
         seeds = min(self.seeds, entry.seeds or self.seeds) if entry else self.seeds
         if self.trials is None:
             return [(seed, seed) for seed in range(seeds)]

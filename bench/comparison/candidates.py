@@ -1,0 +1,162 @@
+"""A method as a comparison runs it: its fixed arguments, what it is tuned over, what it costs in privacy."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from bench.algorithms.base import Method
+from bench.comparison.search import Space
+from bench.data.task import Task
+from bench.errors import InputError
+from bench.privacy.accounting import epsilon, noise_multiplier
+from bench.privacy.events import Release
+from bench.sweeps.spec import arguments, parameters
+
+Count = Callable[[Task, Mapping[str, Any]], int]
+
+
+class Candidate(NamedTuple):
+    """A method in a comparison.
+
+    method: what runs.
+    args: its arguments that are the same in all runs.
+    space: argument -> values that it is tuned over.
+    num_rounds: (task, arguments) -> communication rounds, where they follow from the arguments; None is the
+        comparison's.
+    releases: (task, arguments) -> how often a run releases something, as the method's event counts; None: every round.
+    outside: it was asked for by name, and so is not one of the baselines.
+    """
+
+    method: Method
+    args: Mapping[str, Any]
+    space: Space
+    num_rounds: Count | None = None
+    releases: Count | None = None
+    outside: bool = False
+
+
+class Statement(NamedTuple):
+    """What every method of a panel promises.
+
+    privacy_unit: "user", "record", "example" or "point".
+    neighbors: "add-or-remove one" or "replace one".
+    delta: of (epsilon, delta)-DP.
+    """
+
+    privacy_unit: str
+    neighbors: str
+    delta: float
+
+
+class NotComparable(InputError):
+    """A method does not promise what the others do."""
+
+
+def filled(
+    label: str,
+    candidate: Candidate,
+    *,
+    defaults: Mapping[str, Any],
+    space: Space,
+    fixed: Mapping[str, Any],
+    tuned: Space,
+) -> Candidate:
+    """The candidate with every argument either fixed, or tuned, or the method's own default.
+
+    What the candidate fixes makes it what it is, and stays. Else what the caller says counts first, then the
+    candidate's own space, then the task's.
+
+    Args:
+        defaults, space: of the task: values, and values to tune over, of whichever method has the argument.
+        fixed, tuned: the same of the caller.
+
+    Raises:
+        InputError: for an argument that nothing gives a value.
+    """
+    keywords, _ = parameters(candidate.method)
+    noise = candidate.method.noise
+    mine = {**space, **candidate.space, **tuned}
+    mine = {n: tried for n, tried in mine.items() if n in keywords and n not in {*candidate.args, *fixed, noise}}
+    args = {n: given for n, given in {**defaults, **fixed}.items() if n in keywords and n not in {*mine, noise}}
+    args |= candidate.args
+    missing = [
+        name
+        for name, parameter in keywords.items()
+        if parameter.default is parameter.empty and name not in {*args, *mine, noise}
+    ]
+    if missing:
+        raise InputError(f"{label} needs a value of {missing[0]}: give --set {missing[0]}=VALUE, or --tune it")
+    return candidate._replace(args=args, space=mine)
+
+
+def reading(
+    label: str, method: Method, task: Task, statement: Statement, args: Mapping[str, Any], count: int
+) -> tuple[str, Release]:
+    """The way of accounting, proven for this method and its sampler, in which it makes the statement.
+
+    Where there are several, the one that says the least epsilon: each of the sound ones is a promise by itself.
+
+    Args:
+        args: all arguments but the noise.
+        count: releases of the run.
+
+    Raises:
+        NotComparable: where none makes the statement, with what the method does promise.
+    """
+    typical = {**args, method.noise: math.sqrt(max(count, 1))}  # a few units of epsilon
+    said = method.readings(task, delta=statement.delta, **arguments(method, typical))
+    sound = {name: one for name, one in said.items() if one.sound}
+    silent = {name: one for name, one in sound.items() if one.sampler == "nothing released"}
+    fitting = {
+        name: one
+        for name, one in sound.items()
+        if one.privacy_unit == statement.privacy_unit and one.neighbors == statement.neighbors
+    }
+    if silent and not fitting:  # who says nothing makes every such statement
+        return next(iter(silent.items()))
+    if not fitting:
+        promised = {f"one {one.privacy_unit} under {one.neighbors!r}" for one in sound.values()}
+        raise NotComparable(
+            f"{label} protects {' or '.join(sorted(promised)) or 'nothing that is proven'}, the comparison is about "
+            f"one {statement.privacy_unit} under {statement.neighbors!r}: leave it out, or choose another --neighbors "
+            "or --set sampler, or give --units to draw it in a panel of its own"
+        )
+    spent = {name: epsilon(one, count) for name, one in fitting.items()}
+    name = min(spent, key=lambda name: math.inf if math.isnan(spent[name]) else spent[name])
+    return name, fitting[name]
+
+
+_found: dict[tuple, float] = {}  # noise by what it is calibrated to: most settings of a method differ in other things
+
+
+def calibrated(
+    label: str, method: Method, task: Task, statement: Statement, args: Mapping[str, Any], target: float, count: int
+) -> tuple[float, str]:
+    """The smallest noise with which a run costs the target at most, and the name of the reading that says so.
+
+    Args:
+        args: all arguments but the noise.
+        target: epsilon; inf is no noise.
+        count: releases of the run.
+
+    Raises:
+        NotComparable: as `reading`.
+        InputError: where no noise reaches the target.
+    """
+    if math.isinf(target):
+        return 0.0, ""
+    name, release = reading(label, method, task, statement, args, count)
+    if release.sampler == "nothing released":
+        return 0.0, name
+
+    def at(noise: float) -> Release:
+        said = method.readings(task, delta=statement.delta, **arguments(method, {**args, method.noise: noise}))
+        return said[name]
+
+    key = (release.event(count), release.neighbors, release.accountant, release.delta, target)
+    if key not in _found:
+        try:
+            _found[key] = noise_multiplier(target, at, count)
+        except InputError as why:
+            raise InputError(f"{label} does not reach epsilon {target:g}: {why}") from None
+    return _found[key], name
