@@ -11,49 +11,11 @@ from matplotlib.figure import Figure
 
 from bench.cli import exit_status
 from bench.errors import InputError, unknown_name
-from bench.sweeps import store
+from figures.runs import SCALES, command, no_results, runs_of, without_runs
 
-SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest that is there
 TUNINGS = ("paper", "validation", "both")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-def runs_of(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> tuple[pd.DataFrame, Path] | None:
-    """A sweep's runs at the scale, or at the largest scale that is there, and the folder of that scale.
-
-    Of several sweeps those that are there, in one table.
-    """
-    sweeps = [sweep] if isinstance(sweep, str) else sweep
-    for folder in [results / name for name in ([scale] if scale else SCALES)]:
-        there = [
-            folder / name
-            for name in sweeps
-            if any(path.name != store.COLUMNS for path in (folder / name).glob("*.parquet"))
-        ]
-        if there:
-            return pd.concat([store.read(path) for path in there], ignore_index=True), folder
-    return None
-
-
-def without_runs(results: Path, scale: str | None) -> tuple[None, Path]:
-    """What `runs_of` gives for a table of formulas: no runs, and the folder of the scale."""
-    names = [scale] if scale else SCALES
-    return None, next((results / name for name in names if (results / name).is_dir()), results / names[0])
-
-
-def no_results(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> InputError:
-    """The error where a sweep has none: says how to make some."""
-    words = sweep if isinstance(sweep, str) else " ".join(sweep)
-    return InputError(f"no results of {words} in {results}: first run `{command(results, scale, sweep)}`")
-
-
-def command(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> str:
-    """What makes a sweep's results at the scale, with the options that are not its defaults."""
-    sweep = sweep if isinstance(sweep, str) else " ".join(sweep)
-    options = {"--scale": (scale or "smoke", "smoke"), "--out": (results, Path("results"))}
-    said = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
-    return f"python -m bench run {sweep}{''.join(said)}"
 
 
 def one_tuning(table: pd.DataFrame, tunings: dict[str, str], tune: str) -> pd.DataFrame:
@@ -75,21 +37,24 @@ def picture(figure: ModuleType, runs: pd.DataFrame, tune: str) -> tuple[Figure, 
 
 
 def judge_papers(names: list[str], results: Path, scale: str | None, out: Path | None) -> None:
-    """Check the claims of the papers named, or of all of which there are results."""
-    from figures.claims import CLAIMS, check
+    """Check the claims of the papers named, or of all of which there are results; of several in one table as well."""
+    from figures.claims import CLAIMS, check, join, judged
 
-    missing = {}
+    missing, tables, folders = {}, {}, {}
     for name in names or CLAIMS:
         found = {claim.sweep: runs_of(results, scale, claim.sweep) for claim in CLAIMS[name]}
         if any(found.values()):
-            folder = out or next(folder for _, folder in filter(None, found.values())) / "figures"
-            check(name, {sweep: pair[0] for sweep, pair in found.items() if pair}, folder)
+            folders[name] = out or next(folder for _, folder in filter(None, found.values())) / "figures"
+            tables[name] = check(name, {sweep: pair[0] for sweep, pair in found.items() if pair}, folders[name])
         else:
             missing[name] = no_results(results, scale, next(iter(found)))
-    if missing and (names or len(missing) == len(CLAIMS)):
+            tables[name] = judged(name, {})
+    if missing and (names or not folders):
         raise next(iter(missing.values()))
     for name, why in missing.items():
         print(f"the claims of {name} are left out: {why}", file=sys.stderr)
+    if len(tables) > 1:
+        join(tables.values(), next(iter(folders.values())))
 
 
 @app.command()

@@ -5,14 +5,17 @@ failing; one that the runs at hand cannot decide is "not testable at this scale"
 """
 
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 
 from bench.errors import InputError
 from figures import isrl_claims, p2p_claims, p2p_deviations, pfl_claims, ppsgd_claims
-from figures.verdicts import UNTESTABLE, Claim, NotTestable, Verdict
+from figures.select import REPETITION, where_from
+from figures.tables import markdown
+from figures.verdicts import FAILS, HOLDS, UNTESTABLE, Claim, NotTestable, Verdict
 
 CLAIMS: dict[str, list[Claim]] = {
     "ppsgd": ppsgd_claims.CLAIMS,
@@ -24,6 +27,7 @@ CLAIMS: dict[str, list[Claim]] = {
 DEVIATIONS: dict[str, Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame, list[str]]]] = {
     "p2p": p2p_deviations.deviations
 }
+COLUMNS = ["paper", "where", "claim", "how", "verdict", "margin", "evidence", "source", "scale", "repetitions"]
 WIDTH = 100  # of the text
 
 
@@ -49,7 +53,7 @@ def as_text(table: pd.DataFrame) -> str:
     lines = []
     for row in table.itertuples():
         lines += textwrap.wrap(f"- **{row.verdict}**: {row.claim} ({row.where})", WIDTH, subsequent_indent="  ")
-        for part in row.evidence.split("; "):
+        for part in [f"how: {row.how}", *([f"margin: {row.margin}"] if row.margin else []), *row.evidence.split("; ")]:
             lines += textwrap.wrap(f"- {part}", WIDTH, initial_indent="    ", subsequent_indent="      ")
     counts = table["verdict"].value_counts()
     scales = ", ".join(dict.fromkeys(scale for scale in table["scale"] if scale))
@@ -71,6 +75,38 @@ def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
+def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The claims of a paper with their verdicts: COLUMNS, a row each.
+
+    margin: of the comparison that decides, in words; empty where the claim is not testable or compares nothing.
+    source, scale: of the data and of the runs, empty without runs. repetitions: of the points that have the most.
+
+    Args:
+        paper: a key of CLAIMS.
+        runs: sweep -> its runs; a sweep without results is left out.
+    """
+    rows = []
+    for claim in CLAIMS[paper]:
+        there = runs.get(claim.sweep)
+        outcome, evidence, margin = judge(claim, there)
+        facts = {"source": "", "scale": ""} if there is None else where_from(there)
+        rows.append(
+            {
+                "paper": paper,
+                "where": claim.where,
+                "claim": claim.text,
+                "how": claim.how,
+                "verdict": outcome,
+                "margin": "" if margin is None else str(margin),
+                "evidence": evidence,
+                "source": facts["source"],
+                "scale": facts["scale"],
+                "repetitions": 0 if there is None else there.groupby(REPETITION).ngroups,
+            }
+        )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
 def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """Print the claims of a paper with their verdicts, and write them to claims_<paper>.csv and .md.
 
@@ -81,24 +117,57 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
         paper: a key of CLAIMS.
         runs: sweep -> its runs; a sweep without results is left out.
         folder: where the files go.
+
+    Returns:
+        The table of `judged`.
     """
-    rows = []
-    for claim in CLAIMS[paper]:
-        there = runs.get(claim.sweep)
-        scale = "" if there is None else ", ".join(there["scale"].unique())
-        rows.append((paper, claim.where, claim.text, *judge(claim, there), scale))
-    table = pd.DataFrame(rows, columns=["paper", "where", "claim", "verdict", "evidence", "scale"])
+    table = judged(paper, runs)
     text = as_text(table)
     apart, left_out = DEVIATIONS[paper](runs) if paper in DEVIATIONS else (pd.DataFrame(), [])
     if len(apart) or left_out:
         text += "\n\n" + deviations_as_text(apart, left_out)
     print(text)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
         table.to_csv(folder / f"claims_{paper}.csv", index=False)
         if len(apart):
             apart.to_csv(folder / f"claims_{paper}_deviations.csv", index=False, float_format="%.6g")
         (folder / f"claims_{paper}.md").write_text(text + "\n")
+    return table
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """How many claims of each paper hold, fail and are not testable."""
+    outcomes = [HOLDS, FAILS, UNTESTABLE]
+    counts = pd.crosstab(table["paper"], table["verdict"]).reindex(columns=outcomes, fill_value=0)
+    counts = counts.loc[list(dict.fromkeys(table["paper"]))]
+    return counts.rename_axis(columns=None).reset_index()
+
+
+def join(tables: Iterable[pd.DataFrame], folder: Path) -> pd.DataFrame:
+    """Print how the claims of several papers come out, and write all of them to claims.csv and claims.md."""
+    table = pd.concat(tables, ignore_index=True)
+    counts = summary(table)
+    print()
+    for row in counts.to_dict("records"):
+        print(f"{row.pop('paper')}: {', '.join(f'{outcome} {number}' for outcome, number in row.items())}")
+    cells = table.assign(
+        evidence=table["evidence"].str.replace("; ", "\n"), repetitions=table["repetitions"].astype(str)
+    )
+    with writing(folder):
+        table.to_csv(folder / "claims.csv", index=False)
+        (folder / "claims.md").write_text(f"{markdown(counts)}\n{markdown(cells)}")
+    return table
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """The folder is made, and what is written in it fails in one line.
+
+    Raises:
+        InputError: where it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
-    return table

@@ -10,9 +10,11 @@ import pandas as pd
 
 from figures import p2p_fig1 as fig1
 from figures import p2p_runs, select
+from figures.margins import MEAN, measured, paired
 from figures.verdicts import NotTestable, Verdict, repeated, require, spread, verdict
 
 SIGN = {"objective": 1.0, "test_accuracy": -1.0}  # by which less is better
+UNITS = {"objective": "of the objective", "test_accuracy": "of accuracy"}
 
 
 def _leads(runs: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
@@ -70,13 +72,14 @@ def ahead(x: str, y: str) -> Callable[[pd.DataFrame], Verdict]:
     """A check that CD is ahead of ADMM on average at every x > 0, from either start."""
 
     def check(runs: pd.DataFrame) -> Verdict:
-        holds, evidence = True, []
+        holds, evidence, margins = True, [], []
         for variant in fig1.STARTS.values():
             chosen = _of_start(runs, variant)
             leads = _leads(chosen, x, y)
             means = _on_average(leads)
             behind = means.index[means <= 0]
             holds &= not len(behind)
+            margins += [paired(row.dropna(), UNITS[y]) for _, row in leads.iterrows()]
             where = f"behind at {len(behind)} of {len(means)} points, the last at {max(behind, default=0):g}"
             always = ", ".join(f"{penalty:g}" for penalty in _always_ahead(runs, variant, x, y))
             evidence += [
@@ -84,7 +87,7 @@ def ahead(x: str, y: str) -> Callable[[pd.DataFrame], Verdict]:
                 f"smallest lead {spread(leads.loc[means.idxmin()])} at {means.idxmin():g}",
                 f"from {variant}, always ahead at penalties: {always or 'none'}",
             ]
-        return verdict(holds, "; ".join(evidence))
+        return verdict(holds, "; ".join(evidence), margins)
 
     check.__name__ = f"ahead_in_{y}_by_{x}"
     return check
@@ -92,7 +95,7 @@ def ahead(x: str, y: str) -> Callable[[pd.DataFrame], Verdict]:
 
 def ends_ahead(runs: pd.DataFrame) -> Verdict:
     """CD is ahead of ADMM on average at the last point of all four panels, from either start."""
-    holds, evidence = True, []
+    holds, evidence, margins = True, [], []
     for variant in fig1.STARTS.values():
         chosen = _of_start(runs, variant)
         for x in fig1.AXES:
@@ -100,15 +103,16 @@ def ends_ahead(runs: pd.DataFrame) -> Verdict:
                 leads = _leads(chosen, x, y)
                 last = leads.iloc[-1]
                 holds &= bool(_on_average(leads).iloc[-1] > 0)
+                margins.append(paired(last.dropna(), UNITS[y]))
                 evidence.append(f"from {variant}, {y} at {x} {last.name:g}: lead {spread(last)}")
-    return verdict(holds, "; ".join(evidence))
+    return verdict(holds, "; ".join(evidence), margins)
 
 
 def ends_as_published(runs: pd.DataFrame) -> Verdict:
     """CD from the short descent, at which the published curves start, ends within tolerance of them."""
     table = fig1.table(runs)
     theirs = table[(table["origin"] != p2p_runs.HERE) & (table["series"] == "CD") & (table["x_name"] == "iterations")]
-    holds, evidence = True, []
+    holds, evidence, margins = True, [], []
     for y, tolerance in (("objective", 0.05), ("test_accuracy", 0.015)):
         line = p2p_runs.here(table, series="CD", variant=p2p_runs.DESCENT, x_name="iterations", y_name=y)
         line = line.sort_values("x")
@@ -117,5 +121,7 @@ def ends_as_published(runs: pd.DataFrame) -> Verdict:
         require(line["x"], [round(points["x"].max(), -1)], "iterations")
         here, there = line["y"].iloc[-1], points["y"].iloc[-1]
         holds &= bool(abs(here - there) <= tolerance)
+        half = (line["high"].iloc[-1] - line["low"].iloc[-1]) / 2
+        margins.append(measured(tolerance - abs(here - there), UNITS[y], MEAN, half))
         evidence.append(f"{y} {here:.4f}, published {there:.4f}, tolerance {tolerance:g}")
-    return verdict(holds, "; ".join(evidence))
+    return verdict(holds, "; ".join(evidence), margins)

@@ -11,18 +11,20 @@ import numpy as np
 import pandas as pd
 
 from figures import p2p_calibration, p2p_fig2c, p2p_fig3, p2p_fig4, p2p_runs
+from figures.margins import COMPUTED, MEAN, Margin, apart, measured
 from figures.p2p_runs import CLIPPED, GAUSSIAN, LOCAL, NON_PRIVATE
 from figures.published import PUBLISHED, published
 from figures.verdicts import HOLDS, NotTestable, Verdict, repeated, require, verdict
 
 ORDER = [NON_PRIVATE, "epsilon 1.05", "epsilon 0.55", "epsilon 0.15"]
 PRIVATE = ORDER[1:]
+ACCURACY = "of accuracy"
 
 
 def _means(
     table: pd.DataFrame, series: Sequence[str], variant: str | None = None, at_paper_mu: bool = False
-) -> pd.DataFrame:
-    """Means at all published x, -inf where one diverged: rows x, a column a series.
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Means at all published x, -inf where one diverged, and half of their intervals: rows x, a column a series.
 
     Args:
         variant: of local models.
@@ -43,8 +45,18 @@ def _means(
         require(ours.loc[ours["series"] == name, "x"], needed, str(ours["x_name"].iloc[0]), f", {name}")
     ours = ours[ours["series"].isin(series) & ours["x"].isin(needed)]
     repeated(ours["repetitions"].min())
-    means = ours.pivot(index="x", columns="series", values="y")[list(series)]
-    return means.where(np.isfinite(means), -np.inf)
+    ours = ours.assign(half=(ours["high"] - ours["low"]) / 2)
+    means, halves = (ours.pivot(index="x", columns="series", values=name)[list(series)] for name in ("y", "half"))
+    return means.where(np.isfinite(means), -np.inf), halves
+
+
+def _leads(pair: tuple[pd.DataFrame, pd.DataFrame], first: str, second: str) -> list[Margin]:
+    """By how much one series is above another, at each x."""
+    means, halves = pair
+    return [
+        apart(gap, *of_both, ACCURACY)
+        for gap, of_both in zip(means[first] - means[second], halves[[first, second]].to_numpy(), strict=True)
+    ]
 
 
 def _smallest(gaps: pd.DataFrame | pd.Series, x: str) -> str:
@@ -57,10 +69,12 @@ def _smallest(gaps: pd.DataFrame | pd.Series, x: str) -> str:
 
 def order(runs: pd.DataFrame) -> Verdict:
     """Non-private > 1.05 > 0.55 > 0.15 at every number of features."""
-    means = _means(p2p_fig2c.table(runs), ORDER)
+    pair = _means(p2p_fig2c.table(runs), ORDER)
+    means = pair[0]
     gaps = -means.diff(axis=1).iloc[:, 1:]
     gaps.columns = [f"{better} over {worse}" for better, worse in itertools.pairwise(ORDER)]
-    return verdict(bool((gaps > 0).all(axis=None)), f"smallest gap {_smallest(gaps, 'p')}")
+    margins = [one for better, worse in itertools.pairwise(ORDER) for one in _leads(pair, better, worse)]
+    return verdict(bool((gaps > 0).all(axis=None)), f"smallest gap {_smallest(gaps, 'p')}", margins)
 
 
 def near_published(
@@ -73,15 +87,17 @@ def near_published(
             require(runs["mu"], [p2p_runs.PAPER_MU], "mu")
         table = p2p_fig2c.table(runs)
         theirs = table[table["origin"] == PUBLISHED].pivot(index="x", columns="series", values="y")
-        means = _means(table, series, at_paper_mu=at_paper_mu)
-        apart = means - theirs[list(series)]
+        means, halves = _means(table, series, at_paper_mu=at_paper_mu)
+        off = means - theirs[list(series)]
         evidence = [
-            f"{name}: largest deviation {apart[name][worst]:+.4f} at p = {worst:g} "
+            f"{name}: largest deviation {off[name][worst]:+.4f} at p = {worst:g} "
             f"({means[name][worst]:.4f}, published {theirs[name][worst]:.4f})"
             for name in series
-            for worst in [apart[name].abs().idxmax()]
+            for worst in [off[name].abs().idxmax()]
         ]
-        return verdict(bool((apart.abs() <= tolerance).all(axis=None)), "; ".join(evidence))
+        rooms = zip((tolerance - off.abs()).to_numpy().flat, halves.to_numpy().flat, strict=True)
+        margins = [measured(room, ACCURACY, MEAN, half) for room, half in rooms]
+        return verdict(bool((off.abs() <= tolerance).all(axis=None)), "; ".join(evidence), margins)
 
     check.__name__ = "near_published_" + "_".join(series).replace(" ", "_")
     return check
@@ -91,20 +107,21 @@ def beats_local(variant: str) -> Callable[[pd.DataFrame], Verdict]:
     """A check that the smallest budget beats local models of one kind at every number of features."""
 
     def check(runs: pd.DataFrame) -> Verdict:
-        means = _means(p2p_fig2c.table(runs), [ORDER[-1], LOCAL], variant)
-        return _over_local(means, ORDER[-1])
+        return _over_local(_means(p2p_fig2c.table(runs), [ORDER[-1], LOCAL], variant), ORDER[-1])
 
     check.__name__ = "beats_local_" + variant.replace(" ", "_")
     return check
 
 
-def _over_local(means: pd.DataFrame, name: str) -> Verdict:
+def _over_local(pair: tuple[pd.DataFrame, pd.DataFrame], name: str) -> Verdict:
+    means = pair[0]
     gains = means[name] - means[LOCAL]
     worse = ", ".join(f"{p:g}" for p in gains.index[gains <= 0])
     where = f"not ahead at p = {worse}" if worse else "ahead at every p"
     return verdict(
         bool((gains > 0).all()),
         f"gain over local at p = {', '.join(f'{p:g}: {gain:+.4f}' for p, gain in gains.items())}; {where}",
+        _leads(pair, name, LOCAL),
     )
 
 
@@ -118,7 +135,7 @@ def calibrated_beats_local(budget: str, variant: str = "") -> Callable[[pd.DataF
 
     def check(runs: pd.DataFrame) -> Verdict:
         table = p2p_calibration.table(runs)
-        outcomes, evidence = [], []
+        outcomes, evidence, margins = [], [], []
         for calibration in (CLIPPED, GAUSSIAN):
             private = p2p_runs.here(table, calibration=calibration, variant=variant)
             if private.empty:
@@ -127,8 +144,10 @@ def calibrated_beats_local(budget: str, variant: str = "") -> Callable[[pd.DataF
             for name in PRIVATE:
                 found = _over_local(_means(rows, [name, LOCAL], p2p_runs.EXACT), name)
                 outcomes += [found.outcome] if name == budget else []
+                margins += [found.margin] if name == budget else []
                 evidence.append(f"{calibration}, {name}: {found.evidence.replace('; ', ', ')}")
-        return verdict(HOLDS in outcomes, "; ".join(evidence))
+        better = max(margins, key=lambda one: (one.value > 0, one.value))  # one of the two is enough
+        return verdict(HOLDS in outcomes, "; ".join(evidence), [better])
 
     check.__name__ = f"calibrated_beats_local_at_{budget}_{variant}".replace(" ", "_")
     return check
@@ -146,23 +165,27 @@ def spends_what_it_says(runs: pd.DataFrame) -> Verdict:
         f"{group['epsilon_true'].max():.4g} (p = {group['x'].max():g})"
         for name, group in rows.sort_values("x").groupby("series")
     ]
-    return verdict(bool((ratio <= 1).all()), "; ".join(evidence))
+    margins = [measured(1 - worst, "of the epsilon of the legend", COMPUTED) for worst in ratio]
+    return verdict(bool((ratio <= 1).all()), "; ".join(evidence), margins)
 
 
 def everybody_gains(runs: pd.DataFrame) -> Verdict:
     """At every size of the local data set, every private run is more accurate than exact local models."""
-    means = _means(p2p_fig3.table(runs), [*PRIVATE, LOCAL], p2p_runs.EXACT)
-    gains = means[PRIVATE].sub(means[LOCAL], axis=0)
-    return verdict(bool((gains > 0).all(axis=None)), f"smallest gain {_smallest(gains, 'm')}")
+    pair = _means(p2p_fig3.table(runs), [*PRIVATE, LOCAL], p2p_runs.EXACT)
+    gains = pair[0][PRIVATE].sub(pair[0][LOCAL], axis=0)
+    margins = [one for name in PRIVATE for one in _leads(pair, name, LOCAL)]
+    return verdict(bool((gains > 0).all(axis=None)), f"smallest gain {_smallest(gains, 'm')}", margins)
 
 
 def small_gain_most(runs: pd.DataFrame) -> Verdict:
     """For every budget the agents with the least data gain more over exact local models than those with the most."""
-    means = _means(p2p_fig3.table(runs), [*PRIVATE, LOCAL], p2p_runs.EXACT)
+    means, halves = _means(p2p_fig3.table(runs), [*PRIVATE, LOCAL], p2p_runs.EXACT)
     gains = means[PRIVATE].sub(means[LOCAL], axis=0)
+    spreads = np.hypot(halves[PRIVATE], halves[[LOCAL]].to_numpy())
     small, large = gains.iloc[0], gains.iloc[-1]
     evidence = "; ".join(f"{name}: {small[name]:+.4f} (least data), {large[name]:+.4f} (most)" for name in PRIVATE)
-    return verdict(bool((small > large).all()), evidence)
+    margins = [apart(gap, *spreads[name].iloc[[0, -1]], ACCURACY) for name, gap in (small - large).items()]
+    return verdict(bool((small > large).all()), evidence, margins)
 
 
 def perturbed_is_worse(runs: pd.DataFrame) -> Verdict:
@@ -170,6 +193,7 @@ def perturbed_is_worse(runs: pd.DataFrame) -> Verdict:
     table = p2p_fig4.table(runs)
     names = sorted(table.loc[table["origin"] == PUBLISHED, "series"].unique())
     names = [name for name in names if name != LOCAL]
-    means = _means(table, [*names, LOCAL], p2p_runs.EXACT)
-    gaps = -means[names].sub(means[LOCAL], axis=0)
-    return verdict(bool((gaps > 0).all(axis=None)), f"smallest loss {_smallest(gaps, 'p')}")
+    pair = _means(table, [*names, LOCAL], p2p_runs.EXACT)
+    gaps = -pair[0][names].sub(pair[0][LOCAL], axis=0)
+    margins = [one for name in names for one in _leads(pair, LOCAL, name)]
+    return verdict(bool((gaps > 0).all(axis=None)), f"smallest loss {_smallest(gaps, 'p')}", margins)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from figures import pfl_runs, select
+from figures.margins import ONE, PAIRED, Margin, measured, tightest
 from figures.verdicts import FAILS, HOLDS, NotTestable, Verdict
 
 
@@ -132,7 +133,12 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], diverged: i
         said.append(f"{group}: " + ", ".join(f"{one.item} {_points(one)} ({_points(other)})" for one, other in pairs))
     if left and not missed:
         raise NotTestable("; ".join(said))
-    return Verdict(FAILS if missed else HOLDS, "; ".join(said))
+    margins = [_margin(one) for one in ours if len(one.values)]
+    return Verdict(FAILS if missed else HOLDS, "; ".join(said), tightest(margins))
+
+
+def _margin(one: Comparison) -> Margin:
+    return measured(one.margin, "points of accuracy", ONE if len(one.values) < 2 else PAIRED, one.half)
 
 
 def _chance(comparisons: Sequence[Comparison]) -> str:

@@ -10,14 +10,18 @@ import pandas as pd
 
 from figures import ppsgd_digits as digits
 from figures import select
+from figures.margins import BEYOND, Margin, measured, paired
 from figures.ppsgd_runs import GLOBAL, LOCAL, shown
 from figures.verdicts import FAILS, HOLDS, NotTestable, Verdict, repeated, require, verdict
 
 NEAR_ONE = (0.5, 2.0)  # epsilon
+POINTS = "points of accuracy"
 
 
 def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     """Final test accuracy with its interval, and epsilon; index (noise_multiplier, personalization).
+
+    "by_repetition" holds a Series of the accuracies that the mean is of.
 
     Raises:
         NotTestable: where local or global learning is missing, or there is one repetition.
@@ -25,9 +29,10 @@ def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     runs = shown(runs)
     runs = runs[runs["rounds"] == runs["num_rounds"]]
     require(runs["personalization"], [LOCAL, GLOBAL], "a", " at the last round")
+    by = ["noise_multiplier", "personalization"]
     table = select.tuned_curves(
         runs,
-        by=["noise_multiplier", "personalization"],
+        by=by,
         value="test_accuracy",
         best="max",
         tunings={tuning: digits.TUNINGS[tuning]},
@@ -36,7 +41,10 @@ def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     repeated(table["repetitions"].min())
     measured = ["test_accuracy", "low", "high"]
     table[measured] = table[measured].fillna(-np.inf)  # diverged: worse than anything
-    return table.set_index(["noise_multiplier", "personalization"]).sort_index()
+    table = table.set_index(by).sort_index()
+    rows = runs.merge(table.reset_index()[[*by, "step_size"]], on=[*by, "step_size"])
+    single = {cell: part.set_index(select.REPETITION)["test_accuracy"] for cell, part in rows.groupby(by)}
+    return table.assign(by_repetition=pd.Series(single).reindex(table.index))
 
 
 def both_tunings(decide: Callable) -> Callable:
@@ -44,8 +52,9 @@ def both_tunings(decide: Callable) -> Callable:
 
     def check(runs: pd.DataFrame) -> Verdict:
         outcomes = {tuning: decide(_final_accuracy(runs, tuning)) for tuning in digits.TUNINGS}
-        evidence = [f"step by {t}: {HOLDS if holds else FAILS}, {e}" for t, (holds, e) in outcomes.items()]
-        return verdict(all(holds for holds, _ in outcomes.values()), "; ".join(evidence))
+        evidence = [f"step by {t}: {HOLDS if holds else FAILS}, {e}" for t, (holds, e, _) in outcomes.items()]
+        margins = [one for *_, found in outcomes.values() for one in found]
+        return verdict(all(holds for holds, *_ in outcomes.values()), "; ".join(evidence), margins)
 
     check.__doc__ = decide.__doc__
     return check
@@ -56,6 +65,19 @@ def percent(row: pd.Series) -> str:
     if not np.isfinite(row["test_accuracy"]):
         return "diverged"
     return f"{100 * row['test_accuracy']:.2f} % [{100 * row['low']:.2f}, {100 * row['high']:.2f}]"
+
+
+def lead(first: pd.Series, second: pd.Series) -> Margin:
+    """By how many points one cell of the table is ahead of another, repetition by repetition; they share users."""
+    gaps = 100 * (first["by_repetition"].astype(float) - second["by_repetition"].astype(float))
+    if not np.isfinite([first["test_accuracy"], second["test_accuracy"]]).all():  # one of them diverged
+        return gap(first["test_accuracy"], second["test_accuracy"])
+    return paired(gaps.dropna(), POINTS)
+
+
+def gap(low: float, high: float) -> Margin:
+    """By how many points the lower end of an interval is above the upper end of another."""
+    return measured(100 * (low - high) if low > -np.inf else -np.inf, POINTS, BEYOND)
 
 
 def sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
@@ -75,7 +97,8 @@ def silent(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
 def without_noise(table: pd.DataFrame):
     """No noise: global beats local by more than the intervals over repetitions."""
     local, shared, _ = silent(table)
-    return bool(shared["low"] > local["high"]), f"local {percent(local)}, global {percent(shared)}"
+    said = f"local {percent(local)}, global {percent(shared)}"
+    return bool(shared["low"] > local["high"]), said, [gap(shared["low"], local["high"])]
 
 
 @both_tunings
@@ -85,9 +108,9 @@ def between_without_noise(table: pd.DataFrame):
     if between.empty:
         raise NotTestable("no a in between without noise")
     a = between["low"].idxmax()
-    return bool(between.loc[a, "low"] > max(local["high"], shared["high"])), (
-        f"a = {a:g} {percent(between.loc[a])}, global {percent(shared)}, local {percent(local)}"
-    )
+    bar = max(local["high"], shared["high"])
+    said = f"a = {a:g} {percent(between.loc[a])}, global {percent(shared)}, local {percent(local)}"
+    return bool(between.loc[a, "low"] > bar), said, [gap(between.loc[a, "low"], bar)]
 
 
 @both_tunings
@@ -105,11 +128,13 @@ def strong_privacy(table: pd.DataFrame):
         raise NotTestable(f"two values of a > 0 are needed at sigma = {sigma:g}")
     smallest, others = rows.iloc[0], rows.iloc[1:]
     other = others["test_accuracy"].idxmax()
-    return bool(smallest["test_accuracy"] > others.loc[other, "test_accuracy"]), (
+    said = (
         f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: a = {rows.index[0]:g} {percent(smallest)}, "
         f"best other a = {other:g} {percent(others.loc[other])}, "
         f"for comparison local {percent(table.loc[(0.0, LOCAL)])}"
     )
+    ahead = bool(smallest["test_accuracy"] > others.loc[other, "test_accuracy"])
+    return ahead, said, [lead(smallest, others.loc[other])]
 
 
 @both_tunings
@@ -126,7 +151,8 @@ def strict_gain(table: pd.DataFrame):
     if not gains:
         raise NotTestable("no noise level has both global learning and an a in between")
     gain, sigma, a, shared, best = max(gains, key=lambda item: np.nan_to_num(item[0], nan=-np.inf))
-    return bool(gain > 0), (
+    said = (
         f"largest gap at sigma {sigma:g}, epsilon {best['epsilon']:.3g}: a = {a:g} {percent(best)}, "
         f"global {percent(shared)}, local {percent(local)}"
     )
+    return bool(gain > 0), said, [gap(gain, 0.0)]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from figures import ppsgd_digits as digits
 from figures import select
-from figures.ppsgd_claims_digits import both_tunings, percent, sharing, silent
+from figures.ppsgd_claims_digits import both_tunings, gap, lead, percent, sharing, silent
 from figures.ppsgd_runs import GLOBAL, LOCAL, shown
 from figures.verdicts import FAILS, HOLDS, NotTestable, Verdict, repeated, verdict
 
@@ -22,7 +22,7 @@ WEAK = 10.0  # epsilon from which privacy is called weak
 def large_degrade(runs: pd.DataFrame) -> Verdict:
     """At some noise level global learning ends below an earlier accuracy of its own by more than the intervals, and the
     smallest a > 0 does so at none."""
-    parts, outcomes = [], []
+    parts, outcomes, margins = [], [], []
     for tuning, metric in digits.TUNINGS.items():
         noisy = shown(runs)
         noisy = noisy[(noisy["noise_multiplier"] > 0) & (noisy["personalization"] > LOCAL) & (noisy["rounds"] > 0)]
@@ -46,10 +46,11 @@ def large_degrade(runs: pd.DataFrame) -> Verdict:
         }
         (large, said), (small, said_small) = falls.values()
         outcomes.append(large > 0 >= small)
+        margins += [gap(large, 0.0), gap(0.0, small)]
         parts.append(
             f"step by {tuning}: {HOLDS if outcomes[-1] else FAILS}, a = inf {said}, a = {min(falls):g} {said_small}"
         )
-    return verdict(all(outcomes), "; ".join(parts))
+    return verdict(all(outcomes), "; ".join(parts), margins)
 
 
 def _fall(curve: pd.DataFrame) -> tuple[float, str]:
@@ -69,25 +70,28 @@ def local_far_below(table: pd.DataFrame):
     """No noise: local learning is ten points below every a > 0, by more than the intervals over repetitions."""
     local, rows = silent(table)[0], sharing(table, 0.0)
     a = rows["low"].idxmin()
-    return bool(rows.loc[a, "low"] > local["high"] + FAR), (
-        f"local {percent(local)}, the lowest of a > 0 a = {a:g} {percent(rows.loc[a])}"
-    )
+    said = f"local {percent(local)}, the lowest of a > 0 a = {a:g} {percent(rows.loc[a])}"
+    bar = local["high"] + FAR
+    return bool(rows.loc[a, "low"] > bar), said, [gap(rows.loc[a, "low"], bar)]
 
 
 @both_tunings
 def large_at_weak_privacy(table: pd.DataFrame):
     """Without noise, and at the least noise if its epsilon is above 10, a >= 10 is the best of all a > 0."""
-    holds, parts = [], []
+    holds, parts, margins = [], [], []
     for sigma in sorted(set(table.index.get_level_values("noise_multiplier")))[:2]:
         rows = sharing(table, sigma)
         if len(rows) < 2 or rows["epsilon"].min() < WEAK:
             continue
         best = rows["test_accuracy"].idxmax()
         holds.append(best >= LARGE)
+        large, small = (part["test_accuracy"] for part in (rows[rows.index >= LARGE], rows[rows.index < LARGE]))
+        if len(large) and len(small):
+            margins.append(lead(rows.loc[large.idxmax()], rows.loc[small.idxmax()]))
         parts.append(f"sigma {sigma:g} (epsilon {rows['epsilon'].min():.3g}): a = {best:g} {percent(rows.loc[best])}")
     if not holds:
         raise NotTestable("no runs at weak privacy")
-    return bool(np.all(holds)), ", ".join(parts)
+    return bool(np.all(holds)), ", ".join(parts), margins
 
 
 @both_tunings
@@ -102,7 +106,9 @@ def small_at_strong_privacy(table: pd.DataFrame):
         raise NotTestable(f"two values of a > 0 are needed at sigma = {sigma:g}")
     best = rows["test_accuracy"].idxmax()
     second = rows["test_accuracy"].drop(best).idxmax()
-    return bool(best == rows.index[0]), (
+    said = (
         f"sigma {sigma:g} (epsilon {spent.min():.2g}): a = {best:g} {percent(rows.loc[best])}, then a = {second:g} "
         f"{percent(rows.loc[second])}"
     )
+    other = rows["test_accuracy"].iloc[1:].idxmax()
+    return bool(best == rows.index[0]), said, [lead(rows.iloc[0], rows.loc[other])]

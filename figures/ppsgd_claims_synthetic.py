@@ -11,12 +11,14 @@ import pandas as pd
 
 from figures import ppsgd_fig1a as fig1a
 from figures import select
+from figures.margins import EACH, measured, paired
 from figures.ppsgd_runs import GLOBAL, LOCAL, shown
 from figures.verdicts import NotTestable, Verdict, repeated, require, spread, verdict
 
 EARLY = (20, 50)  # rounds of the claim on the early order
 CROSSING = (150, 320)
 LONG = 1000
+LOGS = "of the logarithm of the risks' ratio"
 
 
 def _risk(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) -> pd.DataFrame:
@@ -57,7 +59,7 @@ def _at_end(risk: pd.DataFrame) -> pd.DataFrame:
 
 def early_order(runs: pd.DataFrame) -> Verdict:
     """sigma = 0, rounds 20 to 50: global < 3 < 1 < 0.3 < local on (geometric) average, for each delta_std."""
-    order, evidence, holds = sorted(fig1a.CURVES, reverse=True), [], True
+    order, evidence, holds, margins = sorted(fig1a.CURVES, reverse=True), [], True, []
     for delta in _deltas(runs):
         risk = _risk(runs, delta, 0.0)[order]
         risk = risk[risk.index.get_level_values("rounds").isin(range(EARLY[0], EARLY[1] + 1))]
@@ -70,12 +72,13 @@ def early_order(runs: pd.DataFrame) -> Verdict:
         at, above = means.index[row], means.columns[column]
         below = order[order.index(above) + 1]
         holds &= bool((means > 0).all(axis=None))
+        margins += [paired(column, LOGS) for _, rows in gaps.groupby(level="rounds") for _, column in rows.items()]
         smallest = np.exp(gaps.xs(at, level="rounds")[above])
         evidence.append(
             f"delta_std {delta:g}: the closest neighbours are a = {above:g} and {below:g} at round {at}, "
             f"risk of the second over the first {spread(smallest)}"
         )
-    return verdict(holds, "; ".join(evidence))
+    return verdict(holds, "; ".join(evidence), margins)
 
 
 def plateau(runs: pd.DataFrame) -> Verdict:
@@ -88,10 +91,12 @@ def plateau(runs: pd.DataFrame) -> Verdict:
         raise NotTestable("the floor of global learning is not among the results")
     ratio, others = end[GLOBAL] / floor, end.drop(columns=GLOBAL).max(axis=1) / floor
     holds = bool(ratio.between(0.9, 1.1).all() and (others < 1).all())
+    margins = [measured(one.min(), "of the floor", EACH) for one in (0.1 - (ratio - 1).abs(), 1 - others)]
     return verdict(
         holds,
         f"global ends at {spread(ratio, '.4f')} of the floor (of {floor.min():.3g} to {floor.max():.3g}); "
         f"the largest of the others ends at {spread(others)} of it",
+        margins,
     )
 
 
@@ -103,6 +108,7 @@ def plateau_as_published(runs: pd.DataFrame) -> Verdict:
     return verdict(
         bool(logs[best].mean() < logs[GLOBAL].mean()),
         f"global ends at {np.exp(logs[GLOBAL].mean()):.3g}; the best other, a = {best:g}, at {spread(ratio)} of that",
+        [paired(logs[GLOBAL] - logs[best], LOGS)],
     )
 
 
@@ -117,12 +123,13 @@ def crossings(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0
 
 def crossing_time(runs: pd.DataFrame) -> Verdict:
     """sigma = 10: local learning passes all others between rounds 150 and 320, in every repetition."""
-    holds, evidence = True, []
+    holds, evidence, margins = True, [], []
     for delta in _deltas(runs):
         at = crossings(runs, delta, 10.0, until=CROSSING[1])
         holds &= bool(at.between(*CROSSING).all())
+        margins.append(measured(np.minimum(at - CROSSING[0], CROSSING[1] - at).min(), "rounds", EACH))
         evidence.append(f"delta_std {delta:g}: round {spread(at, '.0f', 'never')}")
-    return verdict(holds, "; ".join(evidence))
+    return verdict(holds, "; ".join(evidence), margins)
 
 
 def crossing_order(runs: pd.DataFrame) -> Verdict:
@@ -135,7 +142,7 @@ def crossing_order(runs: pd.DataFrame) -> Verdict:
     sigmas = sorted(noise[noise > 0].unique())
     if len(sigmas) < 3:
         raise NotTestable(f"needs three noise levels above 0, there are {len(sigmas)}")
-    holds, evidence = True, []
+    holds, evidence, margins = True, [], []
     for delta in _deltas(runs):
         at = [crossings(runs, delta, sigma) for sigma in sigmas]
         means = [times.mean() for times in at]
@@ -144,6 +151,11 @@ def crossing_order(runs: pd.DataFrame) -> Verdict:
         if len(reached) < 2:
             raise NotTestable("local passes the others within these rounds at fewer than two different moments")
         holds &= all(b < a or a == b in (first, np.inf) for a, b in itertools.pairwise(means))
+        margins += [
+            paired(later - earlier if np.isfinite(later.mean()) else [np.inf], "rounds")
+            for later, earlier in itertools.pairwise(at)
+            if not later.mean() == earlier.mean() in (first, np.inf)
+        ]
         rounds = ", ".join(f"{s:g} at {spread(t, '.0f', 'never')}" for s, t in zip(sigmas, at, strict=True))
         evidence.append(f"delta_std {delta:g}: sigma {rounds}")
-    return verdict(holds, "; ".join(evidence))
+    return verdict(holds, "; ".join(evidence), margins)

@@ -4,7 +4,10 @@ import numpy as np
 import pandas as pd
 
 from figures import ppsgd_theory
+from figures.margins import BEYOND, Margin, apart, measured
 from figures.verdicts import NotTestable, Verdict, repeated, verdict
+
+POINT = ["target_epsilon", "samples"]
 
 
 def bound_holds(runs: pd.DataFrame) -> Verdict:
@@ -21,13 +24,15 @@ def bound_holds(runs: pd.DataFrame) -> Verdict:
         f"{len(table)} points, nothing clipped; the bound is {loose.min():.3g} times the risk at the least "
         f"({_point(tightest)}), {loose.median():.3g} in the median, {loose.max():.3g} at most ({_point(loosest)}); "
         f"the interval comes nearest to it at {_point(table.loc[worst])}",
+        [measured(room, "of the bound", BEYOND) for room in 1 - table["high"] / table["bound"]],
     )
 
 
 def best_alpha_changes(runs: pd.DataFrame) -> Verdict:
     """At every budget: the a of lowest mean risk is 0 at the numbers of samples from the threshold on and above 0 at
     those below it."""
-    best = ppsgd_theory.best(ppsgd_theory.table(runs))
+    table = ppsgd_theory.table(runs)
+    best = ppsgd_theory.best(table)
     budgets = best[np.isfinite(best["target_epsilon"])]
     if budgets.empty or budgets["local_is_better"].nunique() < 2:
         raise NotTestable("no budget with numbers of samples on both sides of the threshold")
@@ -37,7 +42,17 @@ def best_alpha_changes(runs: pd.DataFrame) -> Verdict:
         first = rows.loc[rows["local_is_better"] == 1, "samples"].min()
         parts.append(f"epsilon {target:g}, threshold by n = {first:g}: {said}")
     right = (budgets["measured"] == 0) == (budgets["local_is_better"] == 1)
-    return verdict(bool(right.all()), "; ".join(parts))
+    margins = [_ahead(rows) for _, rows in table[np.isfinite(table["target_epsilon"])].groupby(POINT)]
+    return verdict(bool(right.all()), "; ".join(parts), margins)
+
+
+def _ahead(rows: pd.DataFrame) -> Margin:
+    """By how much the best a on the side that the lemma names has a lower risk than the best on the other side."""
+    local = rows["personalization"] == 0
+    named = local if rows["local_is_better"].iloc[0] == 1 else ~local
+    one, other = (side.loc[side["excess_risk"].idxmin()] for side in (rows[named], rows[~named]))
+    halves = [(row["high"] - row["low"]) / 2 for row in (one, other)]
+    return apart(other["excess_risk"] - one["excess_risk"], *halves, "of excess risk")
 
 
 def _point(row: pd.Series) -> str:

@@ -1,21 +1,23 @@
 """The types of a claim: a statement of a paper, and how runs decide it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from figures.margins import Margin, tightest
 from figures.select import half_width
 
 HOLDS, FAILS, UNTESTABLE = "holds", "fails", "not testable at this scale"
 
 
 class Verdict(NamedTuple):
-    """The outcome of a claim and the measured numbers that it rests on."""
+    """The outcome of a claim, the measured numbers that it rests on, and its margin, where there is one."""
 
     outcome: str
     evidence: str
+    margin: Margin | None = None
 
 
 class Claim(NamedTuple):
@@ -25,21 +27,23 @@ class Claim(NamedTuple):
     where: its place in the paper.
     sweep: whose runs decide it.
     check: runs -> Verdict; raises NotTestable where the runs it needs are not there.
+    how: what the check computes and when the claim holds, in one line of plain words.
     """
 
     text: str
     where: str
     sweep: str
     check: Callable[[pd.DataFrame], Verdict]
+    how: str
 
 
 class NotTestable(Exception):
     """The runs at hand cannot decide a claim; says what is missing."""
 
 
-def verdict(outcome: bool, evidence: str) -> Verdict:
-    """Holds or fails, as the numbers say."""
-    return Verdict(HOLDS if outcome else FAILS, evidence)
+def verdict(outcome: bool, evidence: str, margins: Iterable[Margin] = ()) -> Verdict:
+    """Holds or fails, as the numbers say; of the margins of its comparisons the tightest."""
+    return Verdict(HOLDS if outcome else FAILS, evidence, tightest(margins))
 
 
 def require(values, needed, name: str, where: str = "") -> None:

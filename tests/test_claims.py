@@ -196,19 +196,19 @@ def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
         assert f"{outcome} {count}" in text.splitlines()[-1]
     assert "Scale laptop" in text
     assert (tmp_path / "new" / "claims_ppsgd.md").read_text() == text
-    written = pd.read_csv(tmp_path / "new" / "claims_ppsgd.csv")
-    pd.testing.assert_frame_equal(written.fillna({"scale": ""}), table)  # of claims without results
+    written = pd.read_csv(tmp_path / "new" / "claims_ppsgd.csv", keep_default_na=False)
+    pd.testing.assert_frame_equal(written, table)
 
 
 def test_a_mistake_in_a_check_does_not_hide(tmp_path):
     def check(runs):
         raise KeyError("a\nb")
 
-    found = claims.judge(Claim("text", "where", "sweep", check), DIGITS)
+    found = claims.judge(Claim("text", "where", "sweep", check, "how"), DIGITS)
     assert found.outcome == UNTESTABLE
     assert found.evidence == "the check itself stopped, which is a mistake in it: KeyError: 'a\\nb'"
 
     def cannot(runs):
         raise NotTestable("too little")
 
-    assert claims.judge(Claim("text", "where", "sweep", cannot), DIGITS) == (UNTESTABLE, "too little")
+    assert claims.judge(Claim("text", "where", "sweep", cannot, "how"), DIGITS) == (UNTESTABLE, "too little", None)

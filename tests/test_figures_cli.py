@@ -134,6 +134,19 @@ def test_claims_of_all_papers_or_one(figures, results, tmp_path):
         assert {path.name for path in folder.iterdir()} == {"claims_ppsgd.csv", "claims_ppsgd.md"}
 
 
+def test_claims_of_several_papers_are_in_one_table_as_well(figures, results, monkeypatch):
+    monkeypatch.setitem(CLAIMS_OF, "another", CLAIMS[5:7])
+    monkeypatch.setitem(CLAIMS_OF, "unrun", [claim._replace(sweep="never") for claim in CLAIMS[:1]])
+    status, out, err = figures("claims")
+    assert status == 0
+    assert err == ["the claims of unrun are left out: " + str(command.no_results(results, None, "never"))]
+    assert out[-3].startswith(f"ppsgd: holds 0, fails 0, not testable at this scale {len(CLAIMS)}")
+    assert out[-1].startswith("unrun: holds 0, fails 0, not testable at this scale 1")
+    table = pd.read_csv(results / "smoke" / "figures" / "claims.csv")
+    assert list(table["paper"].unique()) == ["ppsgd", "another", "unrun"]
+    assert len(table) == len(CLAIMS) + 3
+
+
 def test_claims_whose_sweep_has_no_results_are_not_testable(figures, results):
     (part,) = (results / "smoke" / "ppsgd_digits").glob("part*")
     part.unlink()

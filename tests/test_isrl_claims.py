@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_runs import judge
 
-from figures.claims import judge
+from figures import claims
 from figures.isrl_claims import CLAIMS
 from figures.verdicts import FAILS, HOLDS, UNTESTABLE
 from tests.made_up_silos import (
@@ -176,5 +177,5 @@ def test_a_claim_never_raises():
         for share in rng.uniform(0, 1, 3):
             part = whole[rng.uniform(size=len(whole)) < share].copy()
             part.loc[rng.uniform(size=len(part)) < 0.3, metric] = rng.choice([np.nan, np.inf])
-            judge(claim, part)
-        judge(claim, whole[whole["rounds"] < 0])
+            claims.judge(claim, part)
+        claims.judge(claim, whole[whole["rounds"] < 0])
