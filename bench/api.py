@@ -112,8 +112,8 @@ def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.D
 
     Args:
         methods: one or several of: a built-in name, FILE.py:NAME, a Method, a factory.
-        options: of `bench.comparison.compare`: task, epsilons, seeds, tuned, fixed, trials, rounds, baselines, neighbors,
-            delta, units, name, out, fresh.
+        options: of `bench.comparison.compare`: task, epsilons, seeds, tuned, fixed, trials, rounds, baselines,
+            neighbors, delta, units, name, out, fresh.
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best

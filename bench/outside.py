@@ -23,10 +23,10 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
     """A method and what to call it.
 
     Args:
-        target: a Method, or a factory; or the name of a built-in one; or FILE.py:NAME, where NAME is a Method, or the factory of a Method in that
-            file; or FILE.py, which has one Method. A factory of which the file says nothing more becomes a method that
-            is not private. The version is a digest of the code (of the file, where there is one, not of what it imports),
-        so that results of an edited method are never mixed.
+        target: a Method, or a factory; or the name of a built-in one; or FILE.py:NAME, where NAME is a Method, or the
+            factory of a Method in that file; or FILE.py, which has one Method. A factory of which nothing more is said
+            becomes a method that is not private. The version is a digest of the code (of the file, where there is one,
+            not of what it imports), so that results of an edited method are never mixed.
 
     Raises:
         InputError: no such method, file or name, or a file that does not import.

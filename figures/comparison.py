@@ -17,6 +17,7 @@ from figures import select, style, tables
 COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6a532", "#a02c6b", "#5a4fb0", "#5b5b5b"]
 MARKERS = "osD^v<>PX*"
 SIGN = {"max": 1.0, "min": -1.0}
+A_ROW = 4  # names of the legend
 PANEL = ["privacy_unit_compared", "neighbors_compared"]
 
 
@@ -115,8 +116,8 @@ def draw(table: pd.DataFrame, says: str):
     style.footer(
         figure,
         table,
-        f"Noise of every method by an accountant proven for its sampler, at delta = {table['delta'].iloc[0]:.2g}; level "
-        "lines reveal nothing. Right end: the same without noise.",
+        "Noise of every method by an accountant proven for its sampler, at delta = "
+        f"{table['delta'].iloc[0]:.2g}; level lines reveal nothing. Right end: the same without noise.",
         f"Arguments chosen on each split by held-out data ({says}) among {counts} settings a method, then run again "
         "with fresh randomness and tested once. What the choice reveals is not counted in epsilon.",
     )

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, claims, participation
+from bench.algorithms.participation import check_participation, noisy_sums, participation
 from bench.data.task import Task
 from bench.kernels import gradient as kernel
 
@@ -83,20 +83,4 @@ def dp_fedavg(
     return Algorithm(init, one_round, lambda state: state.variables)
 
 
-def releases(task: Task, *, delta: float, noise_multiplier: float, **args) -> dict:
-    """What a run makes public: w after every round."""
-    return claims(
-        task,
-        noise_multiplier=noise_multiplier,
-        delta=delta,
-        protects_against="everybody who sees the shared model",
-        **{name: args[name] for name in ("num_sampled", "batch_size", "sampler", "num_epochs")},
-    )
-
-
-def check(task: Task, **args) -> None:
-    """Refuse values that do not go together, before anything is compiled."""
-    check_participation(task, **args)
-
-
-METHOD = Method(dp_fedavg, releases, version=1, check=check)
+METHOD = Method(dp_fedavg, noisy_sums("everybody who sees the shared model"), version=1, check=check_participation)

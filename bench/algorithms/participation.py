@@ -159,6 +159,28 @@ def claims(
     )
 
 
+def noisy_sums(protects_against: str) -> Callable[..., dict]:
+    """`releases` of a method that makes public noisy sums of clipped user messages, one a round, and nothing else.
+
+    Its factory has the arguments noise_multiplier, num_sampled, batch_size, sampler, and num_epochs if it has a queue.
+
+    Args:
+        protects_against: in words.
+    """
+
+    def releases(task: Task, *, delta: float, noise_multiplier: float, num_epochs: int = 1, **args) -> dict:
+        return claims(
+            task,
+            noise_multiplier=noise_multiplier,
+            num_epochs=num_epochs,
+            delta=delta,
+            protects_against=protects_against,
+            **{name: args[name] for name in ("num_sampled", "batch_size", "sampler")},
+        )
+
+    return releases
+
+
 def check_participation(
     task: Task,
     *,

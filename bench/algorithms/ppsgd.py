@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, claims, participation
+from bench.algorithms.participation import check_participation, noisy_sums, participation
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient as kernel
@@ -125,13 +125,7 @@ def releases(task: Task, *, delta: float, personalization: float, noise_multipli
     if personalization == 0:
         silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)
         return dict.fromkeys(("paper", "sampler", "tight", "worst_case"), silent)
-    return claims(
-        task,
-        noise_multiplier=noise_multiplier,
-        delta=delta,
-        protects_against=against,
-        **{name: args[name] for name in ("num_sampled", "batch_size", "sampler", "num_epochs")},
-    )
+    return noisy_sums(against)(task, delta=delta, noise_multiplier=noise_multiplier, **args)
 
 
 def check(task: Task, *, local: str, reduce: str, **args) -> None:

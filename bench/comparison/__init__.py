@@ -113,7 +113,7 @@ def compare(
     plan = plan._replace(statements={label: _statement(plan, label, wanted, units) for label in candidates})
     name = name or _name(chosen, [label for label, one in candidates.items() if one.outside])
     tuning = stages.tune(plan, name, Path(out), fresh)
-    runs = stages.test(plan, name, stages.choose(plan, tuning), Path(out), fresh)
+    runs = stages.measure(plan, name, stages.choose(plan, tuning), Path(out), fresh)
     return Comparison(runs, tuning, plan, Path(out) / stages.SCALE / name)
 
 

@@ -165,7 +165,7 @@ def choose(plan: Plan, tuning: pd.DataFrame) -> pd.DataFrame:
     return ordered.drop_duplicates(keys)[[*keys, "setting"]].sort_values(keys, ignore_index=True)
 
 
-def test(plan: Plan, name: str, chosen: pd.DataFrame, out: Path, fresh: bool = False) -> pd.DataFrame:
+def measure(plan: Plan, name: str, chosen: pd.DataFrame, out: Path, fresh: bool = False) -> pd.DataFrame:
     """Run the chosen settings with fresh randomness, and measure each once on the test data.
 
     Returns:

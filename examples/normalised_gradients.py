@@ -1,0 +1,40 @@
+"""The form of a method, nothing more: private SGD in which every user's gradient is scaled to the length C.
+
+python -m bench compare examples/normalised_gradients.py --task digits
+"""
+
+import jax
+import jax.numpy as jnp
+
+from bench import Algorithm, Method, Scalar, State
+from bench.algorithms.participation import check_participation, noisy_sums, participation
+from bench.kernels.gradient import gaussian_like
+
+
+def normalised_gradients(
+    task,
+    *,
+    num_sampled: int,
+    batch_size: int,
+    sampler: str,
+    step_size: Scalar,
+    clip_norm: Scalar,
+    noise_multiplier: Scalar,
+) -> Algorithm:
+    who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler)
+
+    def message(w, examples, weight):
+        g = jax.grad(lambda w: weight @ jax.vmap(lambda e: task.loss(w, jnp.zeros_like(w), e))(examples))(w)
+        return clip_norm * g / jnp.maximum(jnp.linalg.norm(g), 1e-12)  # of an absent user 0: its weights are 0
+
+    def one_round(key, state):
+        key_draw, key_noise = jax.random.split(key)
+        w, (drawn, schedule) = state.variables, who.draw(key_draw, state.schedule)
+        messages = jax.vmap(message, (None, 0, 0))(w, drawn.batch.examples, drawn.batch.weight)
+        noise = noise_multiplier * clip_norm * gaussian_like(key_noise, w)
+        return State(schedule, w - step_size * (messages.sum(0) + noise) / drawn.divisor), {}
+
+    return Algorithm(lambda key: State(who.init(key), task.init_params), one_round, lambda state: state.variables)
+
+
+METHOD = Method(normalised_gradients, noisy_sums("everybody who sees w"), version=1, check=check_participation)
