@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bench.audit.commands import audit
 from bench.cli import exit_status
 from bench.data.commands import app as data_app
 from bench.errors import InputError, unknown_name
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.add_typer(data_app, name="data", help="The data sets: what is here, where the rest comes from.")
 app.command()(epsilon)
 app.command()(noise)
+app.command()(audit)
 
 DataDir = Annotated[Path | None, typer.Option(help="Folder with data files that you have already.")]
 Download = Annotated[bool, typer.Option("--download", help="Allow downloads from official addresses.")]

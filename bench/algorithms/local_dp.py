@@ -40,7 +40,10 @@ def local_dp(task: Task, *, mu: Scalar, noise_multiplier: Scalar, bound: Scalar)
         models = jax.vmap(lambda a, model: newton_step(task.link, model, *a))(agents, state.variables["theta"])
         return State((), {"inputs": agents.inputs, "theta": models}), {"released": jnp.float32(0.0)}
 
-    return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu))
+    def public(state):
+        return state.variables["inputs"]
+
+    return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu), public)
 
 
 def releases(task: Task, *, delta: float, noise_multiplier: float, **_) -> dict:

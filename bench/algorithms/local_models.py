@@ -37,7 +37,7 @@ def local_models(task: Task, *, mu: Scalar, step_size: Scalar = 1.0, solver: str
     def one_round(key, state):
         return State((), jax.vmap(stepped)(everybody, state.variables)), {"released": jnp.float32(0.0)}
 
-    return Algorithm(init, one_round, lambda state: Personal(state.variables, mu))
+    return Algorithm(init, one_round, lambda state: Personal(state.variables, mu), public=lambda state: ())
 
 
 def releases(task: Task, *, delta: float, **_) -> dict:

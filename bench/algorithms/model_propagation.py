@@ -69,7 +69,10 @@ def model_propagation(
         info = {"vectors_sent": sent.sum(), "updates": jnp.float32(num_ticks), "released": jnp.float32(0.0)}
         return State((), {"theta": models, "local": own}), info
 
-    return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu))
+    def public(state):
+        return state.variables  # the local models as well: with noise they are what is released
+
+    return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu), public)
 
 
 def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, **args) -> dict:

@@ -101,7 +101,10 @@ def run_phases(
         before = jnp.where(state.schedule["t"] < cut.total, place.round - 1, 0.0)
         return solver.answer(state.variables[1], place._replace(round=before))
 
-    return Algorithm(init, one_round, params)
+    def public(state):
+        return state.variables  # everybody sees the messages, and what follows from them
+
+    return Algorithm(init, one_round, params, public)
 
 
 def on_silos(

@@ -1,0 +1,24 @@
+"""Whether the epsilon that a method declares can be true, asked by experiment.
+
+An attacker who knows everything but one bit, whether one unit of privacy (a canary) is in the data, looks at what a
+method makes public and guesses. If the method is (epsilon, delta)-DP, guesses cannot be better than so much; guesses
+that are better, counted with a confidence interval, prove a LOWER bound on epsilon. A lower bound above the declared
+epsilon refutes it, up to the confidence. One below proves nothing: another attack, or other data, might find more.
+
+Two experiments. A game (`game`): thousands of independent runs with and without the canary (Jagielski, Ullman, Oprea
+2020; Nasr et al. 2021, 2023). One run (`one_run`): many canaries in one data set, each by a coin of its own (Steinke,
+Nasr, Jagielski 2023; Mahloujifar, Melis, Chaudhuri 2024). Both on tasks on which a canary is as visible as the theory
+allows (`tasks`), through the method's own functions. The estimators are those of jax_privacy.
+
+    from bench.audit import audit
+    audit("ppsgd").refuted
+"""
+
+
+def __getattr__(name: str):
+    """`audit`, imported when it is asked for: the command line is there without waiting for JAX."""
+    if name != "audit":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from bench.audit.report import audit
+
+    return audit

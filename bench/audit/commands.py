@@ -1,0 +1,143 @@
+"""The command line of the audit: does a method keep the epsilon that it declares?
+
+python -m bench audit ppsgd
+python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
+"""
+
+import math
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from bench.errors import InputError
+
+
+def audit(
+    method: Annotated[str, typer.Argument(help="A built-in method, or FILE.py:NAME.")],
+    epsilon: Annotated[float, typer.Option(help="The noise is made such that the method declares this.")] = 3.0,
+    delta: Annotated[float, typer.Option(help="Delta of (epsilon, delta)-DP.")] = 1e-5,
+    rounds: Annotated[int, typer.Option(help="Rounds of a run.")] = 3,
+    runs: Annotated[int, typer.Option(help="Runs with, and as many without, the canary.")] = 20_000,
+    canaries: Annotated[int, typer.Option(help="Canaries of the audit in one run; 0 leaves it out.")] = 200,
+    family: Annotated[str | None, typer.Option(help="Kind of task: users, records, agents, images.")] = None,
+    confidence: Annotated[float, typer.Option(help="With which all bounds hold together.")] = 0.999,
+    seed: Annotated[int, typer.Option(help="Of all that is random.")] = 0,
+    given: Annotated[list[str] | None, typer.Option("--set", help="An argument of the method, NAME=VALUE.")] = None,
+) -> None:
+    """Lower bounds on epsilon by experiment, beside what a method declares. Status 1 where one is larger.
+
+    Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
+    """
+    from bench.audit.report import audit as made
+
+    found = made(
+        method,
+        epsilon=epsilon,
+        delta=delta,
+        rounds=rounds,
+        runs=runs,
+        canaries=canaries,
+        family=family,
+        confidence=confidence,
+        seed=seed,
+        args=dict(_argument(text) for text in given or []),
+    )
+    typer.echo(text_of(found))
+    if found.refuted:
+        raise typer.Exit(1)
+
+
+def _argument(text: str) -> tuple[str, int | float | str]:
+    """NAME=VALUE; a value that reads as a number is one."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise InputError(f"--set {text}: write NAME=VALUE")
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            pass
+    return name, value
+
+
+COLUMNS: dict[str, Callable] = {
+    "reading": lambda f: f.reading if f.release.sound else f"{f.reading} (not proven)",
+    "neighbours": lambda f: f.release.neighbors,
+    "sampler": lambda f: f.release.sampler,
+    "accountant": lambda f: f.release.accountant,
+    "declared": lambda f: _number(f.epsilon),
+    "game": lambda f: _bound(f, "game"),
+    "Gaussian": lambda f: _bound(f, "Gaussian"),
+    "one run": lambda f: _bound(f, "one run"),
+    "Gaussian, one run": lambda f: _bound(f, "one run, Gaussian"),
+    "elsewhere": lambda f: _elsewhere(f),
+}
+
+
+def text_of(found) -> str:
+    """An `Audit` in words: what was run, a line for each reading, the verdict."""
+    if not found.findings:
+        return f"{found.method} declares no privacy: nothing to audit."
+    first = found.findings[0].release
+    units = {finding.release.privacy_unit: finding.release.protects_against for finding in found.findings}
+    protected = "; ".join(f"one {unit} against {against}" for unit, against in units.items())
+    values = ", ".join(
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in found.args.items()
+    )
+    one_run = f", and from one run with {found.canaries} canaries" if found.canaries else ""
+    lines = [
+        f"{found.method} on the task for {found.family}, {found.rounds} rounds, {values}",
+        f"protected is {protected}",
+        f"epsilon at delta {first.delta:g} after {found.released} releases as declared, and lower bounds: from"
+        f" {found.runs:,} runs with a canary and as many without{one_run}; all hold together with confidence"
+        f" {found.confidence:g}",
+        "",
+    ]
+    table = [list(COLUMNS), *([cell(finding) for cell in COLUMNS.values()] for finding in found.findings)]
+    shown = [i for i in range(len(COLUMNS)) if i == 0 or any(row[i] for row in table[1:])]
+    widths = [max(len(row[i]) for row in table) for i in shown]
+    lines += ["  ".join(row[i].ljust(width) for i, width in zip(shown, widths, strict=True)).rstrip() for row in table]
+    return "\n".join([*lines, "", *verdict(found)])
+
+
+def verdict(found) -> list[str]:
+    """What the bounds say, in lines; the last begins with FAILED or passed."""
+    lines = []
+    for finding in found.findings:
+        if finding.refuted and not finding.release.sound:
+            lines.append(f"{finding.reading}, which is not called proven, is refuted: {_said(finding)}.")
+    failed = [finding for finding in found.findings if finding.refuted and finding.release.sound]
+    if failed:
+        return [*lines, "FAILED: " + "; ".join(f"{one.reading} {_said(one)}" for one in failed) + "."]
+    return [
+        *lines,
+        "passed: no lower bound is above what is declared as proven. This proves nothing: another attack"
+        " might show more.",
+    ]
+
+
+def _said(finding) -> str:
+    """Declared and found, by the bound that exceeds most."""
+    refuting = [bound for bound in finding.bounds if bound.refutes]
+    worst = max(refuting, key=lambda bound: bound.found - bound.declared)
+    return (
+        f"declares epsilon {worst.declared:.3g} at delta {worst.delta:g} under {finding.release.neighbors}, and it is"
+        f" at least {worst.found:.3g} ({worst.how})"
+    )
+
+
+def _bound(finding, how: str) -> str:
+    return next((_number(bound.found) for bound in finding.bounds if bound.how == how), "")
+
+
+def _elsewhere(finding) -> str:
+    """Of the epsilon at another delta."""
+    for bound in finding.bounds:
+        if bound.how == "other delta":
+            return f"{_number(bound.found)} of {_number(bound.declared)} at delta {bound.delta:g}"
+    return ""
+
+
+def _number(value: float) -> str:
+    return "not computed" if math.isnan(value) else f"{value:.3g}"

@@ -1,0 +1,87 @@
+"""Many canaries in one data set, each included by a coin of its own, and one run (Steinke, Nasr, Jagielski 2023).
+
+The score of a canary is what is public, projected on the canary's own trace: the change that it alone makes, found in
+simulated runs that share all their randomness with one without it. It needs one run of the method where the game needs
+thousands, and so suits large methods; here, where runs are cheap, it is the weaker of the two.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.audit.bounds import estimators, thresholds
+from bench.audit.game import OTHER_SIGN
+from bench.audit.setting import Setting, run, views
+
+TRACES = 4  # simulated runs for each canary's trace: with sampling it does not show in every one
+NUMBERS = 2**24  # of simulated runs that are held at once
+
+
+class OneRun(NamedTuple):
+    """Lower bounds on epsilon. `gaussian` supposes a trade-off of errors like that of Gaussians."""
+
+    epsilon: float
+    gaussian: float
+
+
+def one_run(
+    one: Setting, relation: str, *, canaries: int, delta: float, significance: float, seed: int, gaussian: bool
+) -> OneRun:
+    """The bounds of one run; the threshold is chosen on another, a pilot run.
+
+    Args:
+        one: with arguments that fit a task with so many canaries.
+        relation: as for `game.play`.
+        gaussian: whether to compute the second bound (Mahloujifar, Melis, Chaudhuri 2024), else 0.
+    """
+    other = OTHER_SIGN.get(relation, -1.0)
+    coins = np.random.default_rng(seed).random((2, canaries)) < 0.5
+    seen, _ = views(one, np.where(coins, 1.0, other), seed, chunk=2)
+    scores = on_traces(one, seen.reshape(2, -1), other, canaries, seed + 1)
+    pilot, last = (_auditor(score, coin) for score, coin in zip(scores, coins, strict=True))
+    places = thresholds(scores[0][coins[0]], scores[0][~coins[0]])
+    tried = places[len(places) // 2 :: 4]
+
+    def best(bound):
+        def at(auditor, place):
+            return bound(auditor, significance, delta, estimators().Explicit(float(place)))
+
+        return float(at(last, max(tried, key=lambda place: at(pilot, place))))
+
+    return OneRun(best(_plain), best(_gaussian) if gaussian else 0.0)
+
+
+def on_traces(one: Setting, seen: np.ndarray, other: float, canaries: int, seed: int) -> np.ndarray:
+    """What was seen [run, round and feature] along each canary's trace, [run, canary].
+
+    Args:
+        other: sign of the canaries that are not in.
+    """
+    signs = np.full((1 + canaries, canaries), other)
+    np.fill_diagonal(signs[1:], 1.0)
+    chunk = max(1, min(canaries, NUMBERS // seen.shape[1]))
+    keys = jax.random.split(jax.random.key(seed), TRACES)
+    without = [run(one, signs[:1], keys[i : i + 1], chunk=chunk)[0][0] for i in range(TRACES)]
+    scores = []
+    for begin in range(1, 1 + canaries, chunk):
+        part, trace = signs[begin : begin + chunk], 0.0
+        for key, base in zip(keys, without, strict=True):
+            trace = trace + (run(one, part, jnp.broadcast_to(key, (len(part),)), chunk=chunk)[0] - base)
+        trace = trace.reshape(len(part), -1)
+        lengths = np.linalg.norm(trace, axis=1)
+        scores.append(seen @ trace.T / np.where(lengths > 0, lengths, 1.0))
+    return np.concatenate(scores, axis=1)
+
+
+def _auditor(scores: np.ndarray, coins: np.ndarray):
+    return estimators().CanaryScoreAuditor(scores[coins], scores[~coins])
+
+
+def _plain(auditor, significance, delta, place):
+    return auditor.epsilon_one_run(significance, delta, threshold_strategy=place)
+
+
+def _gaussian(auditor, significance, delta, place):
+    return auditor.epsilon_one_run_fdp(significance, delta, threshold_strategy=place)

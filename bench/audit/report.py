@@ -1,0 +1,187 @@
+"""The audit of a method: declared epsilon beside lower bounds, reading by reading, and what that says."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import dp_accounting as dp
+
+from bench.algorithms.base import Method
+from bench.audit import bounds
+from bench.audit.game import play
+from bench.audit.one_run import one_run
+from bench.audit.setting import count_releases, for_canaries, setting, spent, with_noise_for
+from bench.errors import InputError
+from bench.outside import load_method
+from bench.privacy.events import ParallelDpEvent, Release
+
+OTHER_DELTAS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4)  # at which a reading is asked what it declares, beside its own
+FEWEST_RUNS, FEWEST_CANARIES = 300, 20
+
+
+class Bound(NamedTuple):
+    """A lower bound beside what is declared at the same delta.
+
+    how: "game" (error rates, at the declared delta), "other delta" (error rates, where they say most), "Gaussian" (the
+        game, for Gaussian noise without sampling), "one run", "one run, Gaussian".
+    """
+
+    how: str
+    delta: float
+    declared: float
+    found: float
+
+    @property
+    def refutes(self) -> bool:
+        """Whether more was measured than is declared."""
+        return bounds.is_declared(self.declared) and self.found > self.declared
+
+
+class Finding(NamedTuple):
+    """What the audit says of one reading. epsilon: declared, at the reading's own delta; bounds: none where that is
+    infinite or not computed."""
+
+    reading: str
+    release: Release
+    epsilon: float
+    bounds: tuple[Bound, ...]
+
+    @property
+    def refuted(self) -> bool:
+        """Whether some bound is larger than declared."""
+        return any(bound.refutes for bound in self.bounds)
+
+
+class Audit(NamedTuple):
+    """An audit, or, without findings, the reason why there was nothing to audit.
+
+    method, family, args, rounds: what was run, on which kind of task.
+    released: releases in a run.
+    runs: in each of the game's two worlds. canaries: in the one run, 0 for none.
+    confidence: with which all bounds hold together.
+    """
+
+    method: str
+    family: str
+    args: dict[str, Any]
+    rounds: int
+    released: int
+    runs: int
+    canaries: int
+    confidence: float
+    findings: tuple[Finding, ...]
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a reading that the method calls proven is refuted."""
+        return any(finding.refuted and finding.release.sound for finding in self.findings)
+
+
+def audit(
+    method: str | Method,
+    *,
+    epsilon: float = 3.0,
+    delta: float = 1e-5,
+    rounds: int = 3,
+    runs: int = 20_000,
+    canaries: int = 200,
+    family: str | None = None,
+    confidence: float = 0.999,
+    seed: int = 0,
+    args: Mapping[str, Any] | None = None,
+) -> Audit:
+    """Play the game for every neighbouring relation that a method's readings name, and make the one run.
+
+    Args:
+        method: a Method, the name of a built-in one, or FILE.py:NAME.
+        epsilon: the noise is the least with which a sound reading declares at most this; a noise in `args` comes
+            first. Error rates prove little above log(runs) - 2 or so.
+        delta: of the declaration.
+        rounds: of a run.
+        runs: of the game, in each of its two worlds; a third is the pilot.
+        canaries: of the one run; 0 leaves it out.
+        family: of `bench.audit.tasks.FAMILIES`; None finds out.
+        confidence: with which all the bounds hold together: a sound method is refuted with probability 1 - confidence
+            at most.
+        args: of the method.
+
+    Raises:
+        InputError: for values out of range, a method that fits no task, or without jax_privacy.
+    """
+    _check(epsilon, delta, rounds, runs, canaries, confidence)
+    bounds.estimators()
+    name, found = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
+    given = dict(args or {})
+    one = setting(found, family=family, rounds=rounds, delta=delta, given=given)
+    if not any(release.sound and spent(release, rounds) < math.inf for release in one.readings().values()):
+        return Audit(name, one.family, one.args, rounds, 0, 0, 0, confidence, ())
+    released = count_releases(one)
+    if found.noise not in given:
+        one = with_noise_for(one, epsilon, released)
+    readings = one.readings()
+    relations = list(dict.fromkeys(release.neighbors for release in readings.values()))
+    games = {relation: play(one, relation, runs=runs, seed=seed + 1 + i) for i, relation in enumerate(relations)}
+    released = max(released, *(game.released for game in games.values()))
+    # Of each relation a count and, perhaps, a Gaussian bound, of the game and of the one run; of each reading a count.
+    significance = (1 - confidence) / (4 * len(relations) + len(readings))
+    findings = {}
+    for relation, game in games.items():
+        plain = {key: _is_gaussian(release, released) for key, release in readings.items()}
+        own = {key: release for key, release in readings.items() if release.neighbors == relation}
+        at_delta = bounds.counted(game.pilot, game.scores, {delta: 0.0}, significance)[1]
+        gaussian = any(plain[key] for key in own)
+        by_gauss = bounds.gaussian(game.pilot, game.scores, delta, significance) if gaussian else 0.0
+        single = None
+        if canaries:
+            many = for_canaries(one, canaries, given)
+            said = {"delta": delta, "significance": significance, "seed": seed, "gaussian": gaussian}
+            single = one_run(many, relation, canaries=canaries, **said)
+        for key, release in own.items():
+            declared = spent(release, released)
+            found_there = [Bound("game", delta, declared, at_delta), _elsewhere(release, released, game, significance)]
+            if plain[key]:
+                found_there.append(Bound("Gaussian", delta, declared, by_gauss))
+            if single:
+                found_there.append(Bound("one run", delta, declared, single.epsilon))
+            if single and plain[key]:
+                found_there.append(Bound("one run, Gaussian", delta, declared, single.gaussian))
+            all_of_them = tuple(found_there) if bounds.is_declared(declared) else ()
+            findings[key] = Finding(key, release, declared, all_of_them)
+    in_order = tuple(findings[key] for key in readings)
+    return Audit(name, one.family, one.args, rounds, released, runs, canaries, confidence, in_order)
+
+
+def _elsewhere(release: Release, released: int, game, significance: float) -> Bound:
+    """The count at the delta where it says most: a reading declares an epsilon for every delta."""
+    every = {delta: spent(release, released, delta) for delta in (release.delta, *OTHER_DELTAS)}
+    declared = {delta: epsilon for delta, epsilon in every.items() if bounds.is_declared(epsilon)}
+    if not declared:
+        return Bound("other delta", release.delta, math.nan, 0.0)
+    delta, found = bounds.counted(game.pilot, game.scores, declared, significance)
+    return Bound("other delta", delta, declared[delta], found)
+
+
+def _is_gaussian(release: Release, released: int) -> bool:
+    """Whether all that is released of a unit are Gaussians without sampling."""
+
+    def plain(event) -> bool:
+        if isinstance(event, dp.SelfComposedDpEvent):
+            return plain(event.event)
+        if isinstance(event, dp.ComposedDpEvent | ParallelDpEvent):
+            return all(map(plain, event.events))
+        return isinstance(event, dp.GaussianDpEvent | dp.NoOpDpEvent)
+
+    return plain(release.event(released))
+
+
+def _check(epsilon, delta, rounds, runs, canaries, confidence) -> None:
+    for option, value, fits, remedy in (
+        ("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0"),
+        ("delta", delta, 0 < delta < 1, "give a probability between 0 and 1"),
+        ("rounds", rounds, rounds >= 1, "give 1 or more"),
+        ("runs", runs, runs >= FEWEST_RUNS, f"give {FEWEST_RUNS} or more"),
+        ("canaries", canaries, canaries == 0 or canaries >= FEWEST_CANARIES, f"give 0, or {FEWEST_CANARIES} or more"),
+        ("confidence", confidence, 0.5 < confidence < 1, "give a probability above 1/2 and below 1"),
+    ):
+        if not fits:
+            raise InputError(f"{option} is {value}: {remedy}")

@@ -1,0 +1,188 @@
+"""What is audited: a method on the task that fits it, with arguments, and noise for the epsilon that is wanted."""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.algorithms.base import Method
+from bench.audit.tasks import FAMILIES, Family
+from bench.errors import InputError, unknown_name
+from bench.privacy import accounting
+from bench.privacy.events import Release
+from bench.sweeps.spec import arguments, parameters
+
+TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, for finding out which of them are finite
+CHUNK = 1000  # runs at once
+
+
+class Setting(NamedTuple):
+    """A method with its arguments.
+
+    family: its name in `tasks.FAMILIES`.
+    args: of the method; those that a sweep may vary are floats.
+    rounds: rounds of a run.
+    delta: at which epsilon is declared.
+    """
+
+    method: Method
+    family: str
+    args: dict[str, Any]
+    rounds: int
+    delta: float
+
+    def readings(self, **changes) -> dict[str, Release]:
+        """What the method declares, with some arguments changed."""
+        task = FAMILIES[self.family].task(jnp.ones(1))
+        return self.method.readings(task, delta=self.delta, **self.args | changes)
+
+    @property
+    def scales_noise(self) -> bool:
+        """Whether the method has the argument that it says scales its noise."""
+        return self.method.noise in self.args
+
+
+def setting(method: Method, *, family: str | None, rounds: int, delta: float, given: Mapping[str, Any]) -> Setting:
+    """The first family of tasks that the method accepts and whose units it protects.
+
+    Args:
+        family: take this one; None finds out.
+        given: arguments of the method, before those of the family and the method's own defaults.
+
+    Raises:
+        InputError: unknown names, a missing argument, or no task that fits, with what the method says of each.
+    """
+    keywords, _ = parameters(method)
+    for name in given:
+        if name not in keywords:
+            raise unknown_name(f"argument of {method.make.__name__}", name, keywords)
+    if family is not None and family not in FAMILIES:
+        raise unknown_name("family of tasks", family, FAMILIES)
+    refused = {}
+    for name in [family] if family else FAMILIES:
+        try:
+            found = _on(FAMILIES[name], name, method, keywords, rounds, delta, given)
+            units = {release.privacy_unit for release in found.readings().values()}
+            if family or units & set(FAMILIES[name].units):
+                return found
+            refused[name] = f"a canary is no {' and no '.join(sorted(units))}"
+        except InputError as error:
+            refused[name] = str(error).rstrip(".")
+    why = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+    raise InputError(f"{method.make.__name__} fits no audit task ({why}): give its arguments with --set, or --family")
+
+
+def _on(family: Family, name: str, method: Method, keywords, rounds: int, delta: float, given) -> Setting:
+    task = family.task(jnp.ones(1))
+    known = family.arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
+    values = {key: value for key, value in known.items() if key in keywords}
+    missing = [key for key, one in keywords.items() if one.default is one.empty and key not in values]
+    if missing:
+        raise InputError(f"no value for {', '.join(missing)}: --set {missing[0]}=VALUE")
+    args = arguments(method, values)
+    method.check(task, **args)
+    return Setting(method, name, args, rounds, delta)
+
+
+def for_canaries(one: Setting, number: int, given: Mapping[str, Any]) -> Setting:
+    """The same on the task with so many canaries; what the family chooses by the size of a task follows it."""
+    task = FAMILIES[one.family].task(jnp.ones(number))
+    sized = FAMILIES[one.family].arguments(task, one.rounds)
+    args = one.args | {
+        name: type(one.args[name])(sized[name]) for name in sized if name in one.args and name not in given
+    }
+    one.method.check(task, **args)
+    return one._replace(args=args)
+
+
+def views(one: Setting, signs, seed: int, *, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
+    """What is public in independent runs, as its changes from round to round.
+
+    Args:
+        signs: of the canaries, [run, canary].
+        seed: of all the runs.
+        chunk: runs at once; the last chunk is filled up, so that all use one compiled program.
+
+    Returns:
+        float32 [run, 1 + round, feature], the first what is public before the first round; and the most releases of
+        any run.
+
+    Raises:
+        InputError: where what is public is not finite.
+    """
+    keys = jax.random.split(jax.random.key(seed), len(signs))
+    return run(one, signs, keys, chunk=chunk)
+
+
+def run(one: Setting, signs, keys, *, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
+    """`views` with given keys [run]."""
+    traced = parameters(one.method)[1]
+    static = tuple((name, value) for name, value in one.args.items() if name not in traced)
+    hypers = {name: jnp.float32(one.args[name]) for name in sorted(traced)}
+    signs = np.asarray(signs, np.float32)
+    places = np.minimum(np.arange(-(-len(signs) // chunk) * chunk), len(signs) - 1).reshape(-1, chunk)
+    program = partial(
+        _run, make=one.method.make, static=static, task_of=FAMILIES[one.family].task, num_rounds=one.rounds
+    )
+    parts = [jax.device_get(program(jnp.asarray(signs[rows]), keys[rows], hypers)) for rows in places]
+    seen, released = (np.concatenate(leaves)[: len(signs)] for leaves in zip(*parts, strict=True))
+    if not np.isfinite(seen).all():
+        raise InputError(f"what {one.method.make.__name__} makes public is not finite: take a smaller --set step_size")
+    return seen, int(np.rint(released.max()))
+
+
+@partial(jax.jit, static_argnames=("make", "static", "task_of", "num_rounds"))
+def _run(signs, keys, hypers, *, make: Callable, static, task_of: Callable, num_rounds: int):
+    def one(signs, key):
+        algorithm = make(task_of(signs), **dict(static), **hypers)
+        public = algorithm.public or algorithm.params
+
+        def see(state):
+            leaves = [jnp.ravel(jnp.asarray(leaf)).astype(jnp.float32) for leaf in jax.tree.leaves(public(state))]
+            return jnp.concatenate([jnp.zeros(0), *leaves])
+
+        def step(state, key):
+            state, info = algorithm.round(key, state)
+            return state, (see(state), jnp.asarray(info.get("released", 1.0), jnp.float32))
+
+        key_start, key_rounds = jax.random.split(key)
+        state = algorithm.init(key_start)
+        _, (seen, released) = jax.lax.scan(step, state, jax.random.split(key_rounds, num_rounds))
+        first = see(state)[None]
+        return jnp.concatenate([first, jnp.diff(jnp.concatenate([first, seen]), axis=0)]), released.sum()
+
+    return jax.vmap(one)(signs, keys)
+
+
+def count_releases(one: Setting) -> int:
+    """How often a run releases something: what an epsilon is declared for."""
+    return views(one, np.ones((CHUNK, 1)), seed=0)[1]
+
+
+def spent(release: Release, rounds: int, delta: float | None = None) -> float:
+    """Epsilon of a reading after so many releases, at its own delta or another one."""
+    return accounting.epsilon(release if delta is None else release._replace(delta=delta), rounds)
+
+
+def with_noise_for(one: Setting, epsilon: float, released: int) -> Setting:
+    """The least noise with which some sound reading keeps within epsilon; unchanged where none depends on noise."""
+
+    def run_of(name: str) -> Callable[[float], Release]:
+        """The releases of a run as those of one round: some methods release before the first round alone."""
+
+        def release(sigma: float) -> Release:
+            said = one.readings(**{one.method.noise: sigma})[name]
+            return said._replace(event=lambda _: said.event(released))
+
+        return release
+
+    sound = [name for name, release in one.readings().items() if release.sound]
+    finite = [name for name in sound if 0 < spent(one.readings()[name], released) < math.inf]
+    if not finite or not one.scales_noise:
+        return one
+    sigma = min(accounting.noise_multiplier(epsilon, run_of(name), 1) for name in finite)
+    return one._replace(args=one.args | {one.method.noise: sigma})

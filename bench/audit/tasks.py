@@ -1,0 +1,185 @@
+"""Tasks on which one unit of privacy is as visible as the theory allows.
+
+The loss of an example (x, y) is y <w + theta, x>, with gradient y x at every model. Canary j has x = S e_j,
+far above the clipping norm and in a direction of its own; -S e_j in its place moves a sum of clipped gradients by 2 C,
+0 in its place, which contributes nothing, by C. All other units are 0. A network with two classes does the same: its
+bias makes it certain of class 0, so that examples of that class have no gradient, and those of class 1 one along x.
+
+A canary's sign says which it is: 1, or -1 (replaced) or 0 (absent).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import flax.linen as nn
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from bench.data.graphs import from_weights
+from bench.data.task import Task
+from bench.kernels.per_example import cross_entropy
+
+SIZE = 10.0  # S, the norm of a canary, and the task's Lipschitz bound
+CERTAIN = 50.0  # logit of class 0 at the start: float32 has no smaller probability of class 1 than exp(-50) by far
+FEWEST = 4  # clients, or examples of a client
+
+
+def product(score: Array, target: Array) -> Array:
+    """y s: linear, with slope y."""
+    return target * score
+
+
+def product_loss(w: Array, theta: Array, example) -> Array:
+    """`product` of one example (x [feature], y)."""
+    x, y = example
+    return product(x @ (w + theta), y)
+
+
+class Certain(nn.Module):
+    """One dense layer with two outputs."""
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        return nn.Dense(2)(x)
+
+
+def network_loss(shared, local, example) -> Array:
+    """Cross-entropy of `Certain` for one example (x [feature], label)."""
+    x, label = example
+    return cross_entropy(Certain().apply({"params": shared}, x[None]), label[None])[0]
+
+
+def _canaries(signs: Array) -> Array:
+    """S sign_j e_j and zeros, [unit, feature]."""
+    size = signs.shape[0]
+    units, features = max(size, FEWEST), max(size, 2)
+    return jnp.zeros((units, features)).at[jnp.arange(size), jnp.arange(size)].set(SIZE * signs)
+
+
+def _linear(inputs: Array, name: str, graph=None) -> Task:
+    """The task of these inputs [client, example, feature], for methods of all families."""
+    clients, examples, features = inputs.shape
+    return Task(
+        init_params=jnp.zeros(features),
+        num_examples=jnp.full(clients, examples, jnp.int32),
+        train=(inputs, jnp.ones((clients, examples))),
+        graph=graph,
+        regularization=jnp.ones(clients),
+        smoothness=jnp.ones(clients),
+        budget=(jnp.arange(clients) == 0).astype(jnp.float32),
+        loss=product_loss,
+        link=product,
+        lipschitz=(SIZE, SIZE),
+        name=name,
+        source="made for the audit",
+    )
+
+
+def users(signs: Array) -> Task:
+    """Canaries are users, each with as many copies of its example as there are places."""
+    each = _canaries(signs)
+    return _linear(jnp.repeat(each[:, None], FEWEST if len(signs) == 1 else 1, axis=1), "audit_users")
+
+
+def records(signs: Array) -> Task:
+    """Canaries are records of one client, which is all there is."""
+    return _linear(_canaries(signs)[None], "audit_records")
+
+
+def agents(signs: Array) -> Task:
+    """Canaries are data points of the first of two neighbours; the other has no budget and never speaks."""
+    each = _canaries(signs)
+    inputs = jnp.stack([each, jnp.zeros_like(each)])
+    return _linear(inputs, "audit_agents", from_weights(np.array([[0.0, 1.0], [1.0, 0.0]])))
+
+
+def images(signs: Array) -> Task:
+    """Canaries are examples of one client, in a pool, for a network."""
+    inputs = _canaries(signs)
+    units, features = inputs.shape
+    labels = jnp.zeros(units, jnp.int32).at[: len(signs)].set((signs != 0).astype(jnp.int32))
+    start = {"Dense_0": {"kernel": jnp.zeros((features, 2)), "bias": jnp.array([CERTAIN, 0.0])}}
+    return Task(
+        init_params=start,
+        num_examples=jnp.full(1, units, jnp.int32),
+        train=jnp.arange(units, dtype=jnp.int32)[None],
+        pool=(inputs, labels),
+        loss=network_loss,
+        network=Certain(),
+        name="audit_images",
+        source="made for the audit",
+    )
+
+
+class Family(NamedTuple):
+    """A kind of methods.
+
+    task: signs of the canaries [canary] -> Task; traceable.
+    units: what such methods protect, as in `Release.privacy_unit`.
+    arguments: (task, rounds) -> what to call a method with, by name; a method takes those that it has.
+    """
+
+    task: Callable[[Array], Task]
+    units: tuple[str, ...]
+    arguments: Callable[[Task, int], dict[str, Any]]
+
+
+def _for_users(task: Task, rounds: int) -> dict[str, Any]:
+    # Each takes part with probability 1/2: often enough to be seen, and seldom enough that a sampler that is not what
+    # it is said to be is seen, too.
+    return {
+        "num_sampled": task.num_clients // 2,
+        "batch_size": task.train[0].shape[1],
+        "sampler": "poisson",
+        "step_size": 1.0,
+        "server_step_size": 1.0,
+        "personalization": 1.0,
+        "clip_norm": 1.0,
+    }
+
+
+def _for_records(task: Task, rounds: int) -> dict[str, Any]:
+    return {
+        "num_sampled": task.num_clients,
+        "batch_size": task.train[0].shape[1],
+        "sampler": "all",
+        "phase_rounds": rounds + 1,  # the answer of a whole phase need not hold its last message
+        "num_phases": 1,
+        "share": 1.0,
+        "step_size": 1.0,
+        "regularization": 0.0,
+        "clip_norm": 1.0,
+    }
+
+
+def _for_agents(task: Task, rounds: int) -> dict[str, Any]:
+    return {
+        "mu": 1.0,
+        "penalty": 1.0,
+        "bound": 1.0,
+        "clip_norm": 1.0,
+        "num_updates": rounds,
+        "max_updates": rounds,
+        "local": "noisy_step",
+        "step_size": 1.0,
+    }
+
+
+def _for_images(task: Task, rounds: int) -> dict[str, Any]:
+    return {
+        "total_epochs": rounds,
+        "num_epochs": 1,
+        "batch_size": task.train.shape[1] // 2,
+        "step_size": 0.1,
+        "momentum": 0.0,
+        "clip_norm": 1.0,
+    }
+
+
+FAMILIES = {  # in the order in which they are tried
+    "users": Family(users, ("user",), _for_users),
+    "records": Family(records, ("record", "example"), _for_records),
+    "agents": Family(agents, ("point", "coordinate"), _for_agents),
+    "images": Family(images, ("example", "record"), _for_images),
+}
