@@ -11,9 +11,9 @@ from bench.algorithms.participation import check_participation, noisy_sums, part
 from bench.kernels.gradient import clipped_sum, gaussian_like
 from bench.models.additive import Additive
 
-# fmt: off
+
 def ditto(task, *, num_sampled: int, batch_size: int, sampler: str, step_size: Scalar, regularization: Scalar,
-          clip_norm: Scalar, noise_multiplier: Scalar) -> Algorithm:  # fmt: on
+          clip_norm: Scalar, noise_multiplier: Scalar) -> Algorithm:  # fmt: skip
     who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler)
 
     def gradient(model, examples, weight):

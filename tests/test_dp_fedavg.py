@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bench.algorithms.dp_fedavg import dp_fedavg, releases
+from bench.algorithms.dp_fedavg import METHOD, dp_fedavg
 from bench.algorithms.ppsgd import ppsgd
 from bench.data.synthetic import synthetic
 
@@ -56,7 +56,7 @@ def test_privacy_is_that_of_the_same_noise_in_ppsgd():
 
     task = synthetic(0, num_clients=10, num_features=6)
     args = dict(num_sampled=4, batch_size=3, sampler="fixed", num_epochs=1, noise_multiplier=2.0)
-    ours = releases(task, delta=1e-4, **args)
+    ours = METHOD.releases(task, delta=1e-4, **args)
     theirs = module.releases(task, delta=1e-4, personalization=jnp.inf, **args)
     assert {k: epsilon(r, 7) for k, r in ours.items()} == {k: epsilon(r, 7) for k, r in theirs.items()}
     assert epsilon(ours["sampler"], 7) > epsilon(ours["paper"], 7) > 0
