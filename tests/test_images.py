@@ -247,3 +247,16 @@ def test_labels_that_do_not_belong_to_the_pictures_are_refused(tmp_path, wrong):
     assert formats.mnist(found)["train_labels"].shape == labels.shape
     with pytest.raises(InputError, match="mnist: its train pictures and labels do not go together"):
         images._load("mnist", "pixels", found, images.NORMALISATION["mnist"])
+
+
+def test_the_pictures_to_tune_on_are_held_out_of_the_training_pictures(monkeypatch):
+    monkeypatch.setattr(images, "NUM_VALIDATION", 6)
+    whole = images.images(0, dataset="mnist", model="cnn_relu", num_clients=2)
+    part = images.images(0, dataset="mnist", model="cnn_relu", num_clients=2, part="validation")
+    np.testing.assert_array_equal(part.pool[0], whole.pool[0][:-6])
+    np.testing.assert_array_equal(part.evaluation["test"][0], whole.pool[0][-6:])
+    np.testing.assert_array_equal(part.evaluation["test"][1], whole.pool[1][-6:])
+    assert int(part.train.max()) < 14
+    assert part.name == f"{whole.name}_validation"
+    with pytest.raises(InputError, match="part"):
+        images.images(0, dataset="mnist", model="cnn_relu", part="tests")

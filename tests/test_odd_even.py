@@ -9,6 +9,7 @@ from bench.data import digits, odd_even
 from bench.data.dataset import Found
 from bench.data.quadratic import LIPSCHITZ, half_square, quadratic
 from bench.data.tasks import TASKS
+from bench.errors import InputError
 
 
 @pytest.fixture
@@ -68,9 +69,18 @@ def test_the_loss_is_1_lipschitz_over_all_images_and_the_script_bound_is_none(pi
     assert np.linalg.norm(slopes, axis=-1).max() <= 1
 
 
+def images_of(rows, count):
+    """(digit, place among the digit's images) of all records."""
+    return {
+        (even, row) if row < count else (odd, row - count)
+        for silo, (even, odd) in zip(rows, odd_even.PAIRS, strict=True)
+        for row in silo
+    }
+
+
 def copies(rows, count):
     """Shares of test records that are copies of a training record of their own silo, and of some silo."""
-    train = int(0.8 * 2 * count)
+    train = int(odd_even.TRAIN * rows.shape[1])
     images = [
         [(even, row) if row < count else (odd, row - count) for row in silo]
         for silo, (even, odd) in zip(rows, odd_even.PAIRS, strict=True)
@@ -159,3 +169,22 @@ def test_silos_differ_and_gradients_are_bounded_in_the_ball():
     own = [np.linalg.lstsq(np.asarray(x[l]), np.asarray(y[l]), rcond=None)[0] for l in (0, 1)]
     assert np.linalg.norm(own[0] - own[1]) > 0.1
     np.testing.assert_allclose(half_square(jnp.float32(3.0), jnp.float32(1.0)), 2.0)
+
+
+def test_the_data_to_tune_on_are_made_of_training_images_alone():
+    count = odd_even.SMALLEST_DIGIT // odd_even.PART
+    final = odd_even.draws(0, count, split_first=True)
+    tuning = odd_even.draws(0, count, split_first=True, part="validation")
+    train = int(odd_even.TRAIN * final.shape[1])
+    assert tuning.shape == final.shape[:1] + (2 * int(odd_even.TRAIN * count),)
+    tested = images_of(final[:, train:], count)
+    assert not tested & images_of(tuning, count)  # of no silo: five silos share a digit's images
+    assert copies(tuning, count) == (0, 0)
+
+
+def test_a_part_that_is_none_is_refused(pictures):
+    assert odd_even.odd_even(0, split_first=True, part="validation").name == "odd_even_split_first_validation"
+    with pytest.raises(InputError, match="needs split_first"):
+        odd_even.odd_even(0, part="validation")
+    with pytest.raises(InputError, match="part"):
+        odd_even.odd_even(0, split_first=True, part="tests")
