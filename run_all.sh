@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh machine to the figures: sets up, gets the data, runs every sweep, draws every figure.
+# From a fresh machine to the figures: sets up, gets the data, runs every sweep, draws every figure, makes one page.
 #
 #   ./run_all.sh                     scale smoke
 #   ./run_all.sh --scale laptop      or paper; goes on where an earlier run stopped
@@ -78,4 +78,5 @@ sets=(mnist movielens_100k)
 "$run" -m bench run all --scale "$scale" --out "$out" "${run_options[@]}"
 "$run" -m figures --scale "$scale" --results "$out"
 "$run" -m figures claims --scale "$scale" --results "$out"
-echo "done: results in $out/$scale, figures and claims in $out/$scale/figures"
+echo "done: results in $out/$scale, figures and claims in $out/$scale/figures; all of it on one page:"
+"$run" -m figures report --scale "$scale" --results "$out"

@@ -57,11 +57,23 @@ def judge_papers(names: list[str], results: Path, scale: str | None, out: Path |
         join(tables.values(), next(iter(folders.values())))
 
 
+def make_report(results: Path, scale: str | None, out: Path | None) -> None:
+    """Make the page that shows everything, and print where it is and how large."""
+    from figures.report.write import write
+
+    path = write(results, scale, out)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+
+
 @app.command()
 def main(
-    names: Annotated[list[str] | None, typer.Argument(help="Figures; default all. Or `claims`, then papers.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Figures; default all. Or `claims`, then papers; or `report`.")
+    ] = None,
     results: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
-    out: Annotated[Path | None, typer.Option(help="Where to draw; default figures/ beside the results.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to draw; default figures/ beside the results. The file of `report`.")
+    ] = None,
     scale: Annotated[str | None, typer.Option(help="smoke, laptop or paper; default the largest there.")] = None,
     tune: Annotated[
         str, typer.Option(help="Of figures that show both: tuned as in the `paper`, on `validation` data, or `both`.")
@@ -69,7 +81,7 @@ def main(
 ) -> None:
     """Draw figures from results: PNG, PDF, the numbers as CSV, tables as Markdown and LaTeX as well.
 
-    `claims` checks what the papers claim.
+    `claims` checks what the papers claim. `report` makes one page of everything, report/index.html in the results.
     """
     from figures import FIGURES, style, tables
     from figures.claims import CLAIMS
@@ -82,6 +94,11 @@ def main(
             if name not in CLAIMS:
                 raise unknown_name("paper with claims", name, CLAIMS)
         judge_papers(names[1:], results, scale, out)
+        return
+    if names and names[0] == "report":
+        if names[1:]:
+            raise InputError(f"report takes no names, here {' '.join(names[1:])!r}: it shows everything")
+        make_report(results, scale, out)
         return
     for name in names or []:
         if name not in FIGURES:

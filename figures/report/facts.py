@@ -1,0 +1,73 @@
+"""What must stand beside a result: its data, scale, repetitions, code, machine, date and the time that it took."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from figures.select import REPETITION
+
+RUN = ["sweep", "point", *REPETITION]  # what names one run
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Of the runs behind a figure; every tuple has its values once, in order.
+
+    repetitions: of the points, from the fewest to the most.
+    wall_s: seconds of all runs together, without compilation. compile_s: of compiling their programs.
+    newest: the date of the newest run, "2026-11-20".
+    """
+
+    sources: tuple[str, ...]
+    scales: tuple[str, ...]
+    num_runs: int
+    repetitions: tuple[int, int]
+    commits: tuple[str, ...]
+    jax_versions: tuple[str, ...]
+    devices: tuple[str, ...]
+    newest: str
+    wall_s: float
+    compile_s: float
+
+
+def facts_of(runs: pd.DataFrame) -> Facts:
+    """The facts of a table of runs; what a table has no column of is left empty."""
+    single = runs.drop_duplicates(RUN)
+    counts = single.groupby(["sweep", "point"]).size()
+    # A program is compiled once for many runs, each of which says how long it took.
+    compiled = _column(single, "compile_s").groupby([single["sweep"], single["algorithm"]]).unique()
+    return Facts(
+        sources=_values(runs, "source"),
+        scales=_values(runs, "scale"),
+        num_runs=len(single),
+        repetitions=(int(counts.min()), int(counts.max())),
+        commits=_values(runs, "commit"),
+        jax_versions=_values(runs, "jax_version"),
+        devices=_values(runs, "device"),
+        newest=max(_values(runs, "date"), default=""),
+        wall_s=float(_column(single, "wall_s").sum()),
+        compile_s=float(sum(values.sum() for values in compiled)),
+    )
+
+
+def _column(runs: pd.DataFrame, name: str) -> pd.Series:
+    return runs[name].fillna(0.0) if name in runs else pd.Series(0.0, index=runs.index)
+
+
+def _values(runs: pd.DataFrame, name: str) -> tuple[str, ...]:
+    return tuple(sorted(map(str, runs[name].dropna().unique()))) if name in runs else ()
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says them."""
+    for size, unit in ((3600.0, "h"), (60.0, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def span(pair: Sequence[int]) -> str:
+    """One number, or from which to which."""
+    few, many = pair
+    return f"{few}" if few == many else f"{few} to {many}"

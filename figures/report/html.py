@@ -1,0 +1,124 @@
+"""Pieces of HTML. Everything that comes from outside is escaped here, and nowhere else."""
+
+import base64
+import re
+from collections.abc import Collection, Mapping, Sequence
+from html import escape
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+
+SYMBOLS = {"varepsilon": "ε", "ell": "ℓ", "delta": "δ", "lambda": "λ", "sigma": "σ", "alpha": "α", "infty": "∞"}
+
+
+class Html(str):
+    """Text that is HTML already: what the functions here make, and nothing else."""
+
+
+def element(name: str, *inner: str, **attributes: str | bool | None) -> Html:
+    """An element with what is in it, which is HTML already; attributes are escaped, those that are None left out.
+
+    A name that is a word of Python, or has a hyphen, is written with an underscore: class_, aria_sort.
+    """
+    said = []
+    for key, value in attributes.items():
+        key = key.rstrip("_").replace("_", "-")
+        if value is True:
+            said.append(f" {key}")
+        elif value is not None and value is not False:
+            said.append(f' {key}="{escape(str(value))}"')
+    return Html(f"<{name}{''.join(said)}>{''.join(inner)}</{name}>")
+
+
+def image(content: bytes, width: int, height: int, alt: str) -> str:
+    """A PNG picture that is in the page itself."""
+    source = data_uri(content, "image/png")
+    return f'<img src="{source}" alt="{escape(alt)}" width="{width}" height="{height}" loading="lazy">'
+
+
+def data_uri(content: bytes, kind: str) -> str:
+    """The content as an address that asks nobody for it."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def download(text: str, name: str) -> str:
+    """A link that saves a text which is in the page."""
+    address = data_uri(text.encode(), "text/csv;charset=utf-8")
+    return element("a", escape(name), href=address, download=name)
+
+
+def prose(text: str) -> str:
+    """A text in which names of the program stand between backticks."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def formula(text: str) -> str:
+    """A text in which mathematics stands between dollar signs, in the little LaTeX that tables here have."""
+    parts = text.split("$")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return "".join(_mathematics(part) if place % 2 else escape(part) for place, part in enumerate(parts))
+
+
+def _mathematics(part: str) -> str:
+    part = re.sub(r"\\([a-z]+)", lambda found: SYMBOLS.get(found[1], found[1]), escape(part))
+    for sign, name in (("^", "sup"), ("_", "sub")):
+        part = re.sub(rf"\{sign}(?:\{{([^{{}}]*)\}}|(\w))", lambda m, n=name: f"<{n}>{m[1] or m[2]}</{n}>", part)
+    return part
+
+
+def facts(pairs: Mapping[str, str]) -> str:
+    """Terms and what they are, which is HTML already; those that are empty are left out."""
+    return element("dl", *(f"<dt>{escape(term)}</dt><dd>{said}</dd>" for term, said in pairs.items() if said))
+
+
+def table(
+    cells: pd.DataFrame,
+    caption: str,
+    *,
+    rows: Sequence[Mapping[str, str]] = (),
+    wide: Collection[str] = (),
+    classes: Mapping[str, str] = MappingProxyType({}),
+    **attributes: str,
+) -> str:
+    """A table with a button in each heading that sorts by it.
+
+    Args:
+        cells: what is written, text or Html; numbers are sorted as numbers, and so is text that begins with one.
+        caption: what the table is.
+        rows: attributes of each row; none where left out.
+        wide: columns of long text.
+        classes: text of a cell -> the class that it is shown in.
+        attributes: of the table.
+    """
+    head = "".join(
+        element("th", element("button", formula(str(name)) or "row", type="button"), scope="col", aria_sort="none")
+        for name in cells
+    )
+    looks = [{"class_": "wide"} if name in wide else {} for name in cells]
+    body = (
+        element("tr", *(_cell(*pair, classes) for pair in zip(row, looks, strict=True)), **more)
+        for row, more in zip(cells.itertuples(index=False, name=None), rows or [{}] * len(cells), strict=True)
+    )
+    whole = element(
+        "table",
+        element("caption", escape(caption)),
+        element("thead", element("tr", head)),
+        element("tbody", *body),
+        **attributes,
+    )
+    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def _cell(value, look: Mapping[str, str], classes: Mapping[str, str]) -> str:
+    """A cell; what a number sorts by is beside it."""
+    if isinstance(value, (int, float, np.number)):
+        said = "" if np.isnan(value) else f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+        return element("td", said, class_="number", data_number=None if np.isnan(value) else str(float(value)))
+    if isinstance(value, Html):
+        return element("td", value, **look)
+    text = str(value)
+    first = re.match(r"[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?", text)
+    number = first[0].replace(",", "") if first and not look else None
+    return element("td", formula(text), data_number=number, **({"class_": classes[text]} if text in classes else look))

@@ -1,0 +1,209 @@
+"""The page, as text."""
+
+from collections.abc import Mapping
+from html import escape
+from importlib.resources import files
+
+import pandas as pd
+
+from figures.claims import summary
+from figures.report import html
+from figures.report.collect import Compared, Paper, Report, Shown
+from figures.report.facts import Facts, duration, span
+from figures.report.html import element
+from figures.report.pictures import small
+from figures.verdicts import FAILS, HOLDS, UNTESTABLE
+
+TITLE = "Private federated learning, benchmarked"
+LOOKS = {HOLDS: "verdict holds", FAILS: "verdict fails", UNTESTABLE: "verdict open"}
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+NOTE = (
+    "A margin is by how much the comparison that decides is met (+) or missed (-), with half of its 95 % interval "
+    "where it has one; it is empty where the runs cannot decide. Repetitions are those of the points that have the "
+    "most."
+)
+
+
+def page(report: Report) -> str:
+    """The whole page: one HTML document that asks the network for nothing."""
+    own = files("figures.report")
+    style, program = (own.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    head = (
+        '<meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>{TITLE}</title><style>{style}</style>"
+    )
+    sections = [_claims(report), *map(_paper, report.papers), *_comparisons(report.comparisons)]
+    dialog = element(
+        "dialog",
+        '<form method="dialog"><button>Close</button></form>',
+        aria_label="The picture in full size",
+    )
+    body = element(
+        "body", _header(report), element("main", *sections, id="main"), dialog, f"<script>{program}</script>"
+    )
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
+
+
+def _header(report: Report) -> str:
+    scales = sorted({scale for facts in report.facts for scale in facts.scales})
+    newest = max((facts.newest for facts in report.facts), default="")
+    drawn = sum(shown.picture is not None for paper in report.papers for shown in paper.figures)
+    whole = sum(len(paper.figures) for paper in report.papers)
+    links = [("claims", "Claims"), *((f"paper-{paper.name}", paper.cited) for paper in report.papers)]
+    links += [("comparisons", "Comparisons")] if report.comparisons else []
+    items = "".join(f'<li><a href="#{escape(to)}">{escape(words)}</a></li>' for to, words in links)
+    said = {
+        "Scale": escape(", ".join(scales)),
+        "Newest run": escape(newest),
+        "Figures and tables": f"{drawn} of {whole} have runs",
+    }
+    return element(
+        "header",
+        '<a class="skip" href="#main">To the content</a>',
+        f"<h1>{TITLE}</h1>",
+        html.facts(said),
+        element("nav", f"<ul>{items}</ul>", aria_label="Sections"),
+    )
+
+
+# ---- Claims ----
+
+
+def _claims(report: Report) -> str:
+    claims, cited = report.claims, {paper.name: paper.cited for paper in report.papers}
+    counts = summary(claims)
+    counts["paper"] = counts["paper"].map(cited)
+    cells = pd.DataFrame(
+        {
+            "paper": claims["paper"].map(cited),
+            "verdict": claims["verdict"],
+            "claim": pd.Series([_claim(row) for row in claims.itertuples()], dtype=object),
+            "margin against the noise over repetitions": claims["margin"],
+            "in the paper": claims["where"],
+            "data": claims["source"],
+            "scale": claims["scale"],
+            "repetitions": claims["repetitions"],
+        }
+    )
+    listed = html.table(
+        cells,
+        "What the papers claim, and whether the results here bear it out",
+        rows=[{"data-paper": row.paper, "data-verdict": row.verdict} for row in claims.itertuples()],
+        wide=["claim"],
+        classes=LOOKS,
+        id="claims-table",
+        class_="claims",
+    )
+    filters = [_select("Paper", "paper", cited), _select("Verdict", "verdict", {outcome: outcome for outcome in LOOKS})]
+    left = element("span", id="claims-left", role="status")
+    return element(
+        "section",
+        "<h2>Claims</h2>",
+        html.table(counts, "Claims by paper: how many hold, fail, cannot be tested", id="claims-summary"),
+        element("div", *filters, left, class_="filters"),
+        element("p", NOTE, class_="soft"),
+        listed,
+        element("p", html.download(claims.to_csv(index=False), "claims.csv")),
+        id="claims",
+    )
+
+
+def _claim(row) -> html.Html:
+    """A claim and, folded, how it is decided and the numbers."""
+    numbers = element("ul", *(element("li", escape(part)) for part in row.evidence.split("; ")))
+    return element("div", escape(row.claim), _folded("how, and numbers", element("p", escape(row.how)), numbers))
+
+
+def _select(words: str, column: str, values: Mapping[str, str]) -> str:
+    options = [element("option", escape(said), value=value) for value, said in values.items()]
+    chosen = element("select", '<option value="">all</option>', *options, data_filters=column)
+    return element("label", f"{escape(words)} ", chosen)
+
+
+# ---- Figures ----
+
+
+def _paper(paper: Paper) -> str:
+    missing = [shown for shown in paper.figures if shown.picture is None]
+    parts = [_figure(shown) for shown in paper.figures if shown.picture is not None]
+    if len(paper.deviations):
+        table = html.table(paper.deviations, "Largest deviation from the published points, curve by curve")
+        name = f"claims_{paper.name}_deviations.csv"
+        link = html.download(paper.deviations.to_csv(index=False, float_format="%.6g"), name)
+        parts.append(element("article", "<h3>How far from the published points</h3>", table, element("p", link)))
+    if missing:
+        parts.append(element("article", "<h3>Not run</h3>", element("ul", *map(_not_run, missing))))
+    return element(
+        "section",
+        f"<h2>{escape(paper.cited)}</h2>",
+        element("p", escape(paper.title)),
+        *parts,
+        id=f"paper-{paper.name}",
+    )
+
+
+def _not_run(shown: Shown) -> str:
+    return element("li", element("strong", escape(shown.title)), f" {html.prose(shown.missing)}", id=shown.name)
+
+
+def _figure(shown: Shown) -> str:
+    content, width, height = small(shown.picture)
+    picture = html.image(content, width, height, f"{shown.title} The numbers are in {shown.name}.csv, linked below.")
+    zoom = element("button", picture, class_="zoom", type="button", aria_label=f"Enlarge {shown.name}")
+    tables = []
+    if shown.printed is not None:
+        tables.append(_folded("As a table", html.table(shown.printed, shown.title, class_="printed")))
+    if shown.beside is not None:
+        words = f"{shown.title} Here and published, line by line."
+        tables.append(_folded("Here and published, line by line", html.table(shown.beside, words)))
+    said = {
+        "Its runs": f"<code>{escape(shown.run)}</code>" if shown.run else "formulas, no runs",
+        "Drawn by": f"<code>{escape(shown.draw)}</code>",
+        "Numbers": html.download(shown.numbers, f"{shown.name}.csv"),
+    }
+    caption = element("p", html.prose(shown.caption)) if shown.caption else ""
+    provenance = html.facts((_provenance(shown.facts) if shown.facts else {}) | said)
+    return element("article", element("h3", escape(shown.title)), zoom, caption, *tables, provenance, id=shown.name)
+
+
+def _folded(words: str, *inner: str) -> str:
+    return element("details", f"<summary>{escape(words)}</summary>", *inner)
+
+
+def _provenance(facts: Facts) -> dict[str, str]:
+    said = {
+        "Data": ", ".join(facts.sources),
+        "Scale": ", ".join(facts.scales),
+        "Repetitions of a point": span(facts.repetitions),
+        "Runs": f"{facts.num_runs:,} in {duration(facts.wall_s)}, and {duration(facts.compile_s)} of compilation",
+        "Code": f"commit {', '.join(facts.commits)}; jax {', '.join(facts.jax_versions)}",
+        "Device": ", ".join(facts.devices),
+        "Newest run": facts.newest,
+    }
+    return {term: escape(words) for term, words in said.items()}
+
+
+# ---- Comparisons ----
+
+
+def _comparisons(comparisons: list[Compared]) -> list[str]:
+    if not comparisons:
+        return []
+    return [element("section", "<h2>Comparisons</h2>", *map(_comparison, comparisons), id="comparisons")]
+
+
+def _comparison(compared: Compared) -> str:
+    parts = [f"<h3>{escape(compared.name)}</h3>"]
+    if compared.picture is not None:
+        content, width, height = small(compared.picture)
+        alt = f"Comparison of methods, {compared.name}: the score against epsilon. The numbers are in the table below."
+        picture = html.image(content, width, height, alt)
+        label = f"Enlarge {compared.name}"
+        parts.append(element("button", picture, class_="zoom", type="button", aria_label=label))
+    for name, table in compared.tables.items():
+        parts.append(_folded(name, html.table(table, f"{compared.name}: {name}")))
+        link = html.download(table.to_csv(index=False), f"{compared.name}_{name}.csv")
+        parts.append(element("p", link))
+    return element("article", *parts)

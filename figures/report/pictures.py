@@ -1,0 +1,17 @@
+"""Pictures small enough for many on one page."""
+
+import io
+
+from PIL import Image
+
+COLORS = 128  # more than a figure has, but for the shades of its letters' edges
+
+
+def small(png: bytes) -> tuple[bytes, int, int]:
+    """The same picture as a PNG file with a palette, or as it was where that is smaller; width and height in pixels."""
+    with Image.open(io.BytesIO(png)) as picture:
+        plain = Image.new("RGB", picture.size, "white")
+        plain.paste(picture, mask=picture.getchannel("A") if picture.mode == "RGBA" else None)
+    out = io.BytesIO()
+    plain.quantize(COLORS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return min(out.getvalue(), png, key=len), *plain.size

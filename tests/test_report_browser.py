@@ -1,0 +1,155 @@
+"""The page in a real browser: pictures, sorting, filters, a phone's width, dark mode, and no request to anybody.
+
+A script is added to a copy of the page. It tries the page, and writes what it found into it; the browser prints the
+page as it is then.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from html import escape, unescape
+
+import pytest
+from made_up_report import made
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"no browser: set CHROMIUM, or install one of {NAMES}")
+
+EARLY = """<script>
+window.complaints = [];
+addEventListener("error", (event) => complaints.push(event.message ?? event.target.outerHTML), true);
+addEventListener("securitypolicyviolation", (event) => complaints.push("policy: " + event.blockedURI));
+for (const name of ["error", "warn"]) console[name] = (...words) => complaints.push(words.join(" "));
+</script>"""
+LATE = """<script>
+(async () => {
+  const found = {};
+  const pictures = [...document.querySelectorAll("article img")];
+  for (const one of pictures) one.loading = "eager";
+  const loaded = (one) => one.complete || new Promise((done) => (one.onload = one.onerror = done));
+  await Promise.all(pictures.map(loaded));  // the browser's clock stands still while something loads
+  found.pictures = pictures.map((one) => one.naturalWidth);
+  const root = document.documentElement;
+  found.width = [innerWidth, root.scrollWidth];
+  const wide = (one) => one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".scroll");
+  const all = [...document.body.querySelectorAll("*:not(.skip)")];
+  found.outside = all.filter(wide).map((one) => one.outerHTML.slice(0, 99));
+  found.back = getComputedStyle(document.body).backgroundColor;
+  found.card = getComputedStyle(document.querySelector(".zoom")).backgroundColor;
+  const table = document.querySelector("#paper-pfl details:last-of-type table");
+  const column = [...table.tHead.rows[0].cells].findIndex((one) => one.textContent === "published");
+  const heading = table.tHead.rows[0].cells[column];
+  const values = () => [...table.tBodies[0].rows].map((row) => row.cells[column].textContent);
+  const read = () => [heading.getAttribute("aria-sort"), ...values()];
+  found.sorts = [read()];
+  for (const _ of [1, 2]) { heading.querySelector("button").click(); found.sorts.push(read()); }
+  const shown = () => [...document.querySelectorAll("#claims-table tbody tr")].filter((row) => row.offsetHeight > 0);
+  const choose = (name, value) => {
+    const select = document.querySelector(`[data-filters=${name}]`);
+    select.value = value;
+    select.dispatchEvent(new Event("change"));
+    return [shown().length, document.getElementById("claims-left").textContent];
+  };
+  found.filters = [choose("paper", ""), choose("paper", "ppsgd"), choose("verdict", "holds")];
+  found.left = [...new Set(shown().map((row) => row.dataset.paper + " " + row.dataset.verdict))];
+  document.querySelector("article .zoom").click();
+  const dialog = document.querySelector("dialog");
+  await loaded(dialog.querySelector("img"));
+  found.enlarged = [dialog.open, dialog.querySelector("img").naturalWidth];
+  dialog.click();
+  found.closed = !dialog.open;
+  await new Promise((done) => setTimeout(done, 200));  // what was refused is told a little later
+  const asked = performance.getEntriesByType("resource").map((one) => one.name);
+  found.requests = asked.filter((one) => !one.startsWith("data:"));
+  found.complaints = complaints;
+  return found;
+})().catch((error) => ({ broken: String(error) })).then((found) => {
+  const out = document.createElement("pre");
+  out.id = "found";
+  out.textContent = JSON.stringify(found);
+  parent.document.body.append(out);
+});
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return made(tmp_path_factory.mktemp("report"))
+
+
+def tried(path, width=None, options=(), after=""):
+    """What the scripts find on the page; of that width, in a frame, as a window may not be as narrow as a phone."""
+    page = path.read_text().replace("<title>", f"{EARLY}<title>", 1).replace("</body>", f"{after}{LATE}</body>")
+    if width is not None:
+        page = f'<body><iframe style="width: {width}px; height: 900px; border: 0" srcdoc="{escape(page)}"></iframe>'
+    copy = path.with_name("tried.html")
+    copy.write_text(page)
+    words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"]
+    words += [f"--user-data-dir={path.parent / 'profile'}", "--window-size=1280,1000", *options]
+    words += ["--disable-background-networking", "--no-first-run", copy.as_uri()]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert found, done.stdout[-500:] + done.stderr[-500:]
+    return json.loads(unescape(found[1]))
+
+
+@pytest.fixture(scope="module")
+def found(path):
+    return tried(path)
+
+
+def test_nothing_breaks_and_nobody_is_asked(found):
+    assert "broken" not in found, found
+    assert found["complaints"] == []
+    assert found["requests"] == []
+
+
+def test_every_picture_is_shown(found):
+    assert len(found["pictures"]) > 5
+    assert min(found["pictures"]) > 0
+    assert found["enlarged"] == [True, found["pictures"][0]]
+    assert found["closed"]
+
+
+def test_a_click_on_a_heading_sorts_up_and_down(found):
+    before, up, down = found["sorts"]
+    assert (before[0], up[0], down[0]) == ("none", "ascending", "descending")
+    values = [float(text) for text in up[1:]]
+    assert values == sorted(values)
+    assert [float(text) for text in down[1:]] == sorted(values, reverse=True)
+    assert sorted(before[1:]) == sorted(up[1:])
+    assert before[1:] != up[1:]
+
+
+def test_claims_are_filtered_by_paper_and_verdict(found):
+    (whole, said), (own, _), (holding, _) = found["filters"]
+    assert said == f"{whole} of {whole} claims"
+    assert 0 < holding < own < whole
+    assert found["left"] == ["ppsgd holds"]
+
+
+def test_light_and_dark(path, found):
+    assert found["back"] == "rgb(255, 255, 255)"
+    dark = tried(path, options=["--blink-settings=preferredColorScheme=0"])
+    red = int(re.match(r"rgb\((\d+)", dark["back"])[1])
+    assert red < 60
+    assert dark["card"] == "rgb(255, 255, 255)"  # pictures are made for white
+
+
+def test_a_phone_has_nothing_that_sticks_out(path):
+    found = tried(path, width=390)
+    assert found["width"][0] == 390
+    assert found["width"][1] <= 390
+    assert found["outside"] == []
+
+
+def test_these_tests_find_what_is_wrong(path):
+    """A picture from elsewhere, a script that fails, and an element wider than the window."""
+    wrong = '<p style="width: 2000px">wide</p><img src="https://example.invalid/x.png" alt="">'
+    found = tried(path, after=f"{wrong}<script>nonsense()</script>")
+    assert any("example.invalid" in complaint for complaint in found["complaints"])
+    assert any("nonsense" in complaint for complaint in found["complaints"])
+    assert any("2000px" in element for element in found["outside"])
