@@ -114,7 +114,8 @@ def table(
 def _cell(value, look: Mapping[str, str], classes: Mapping[str, str]) -> str:
     """A cell; what a number sorts by is beside it."""
     if isinstance(value, (int, float, np.number)):
-        said = "" if np.isnan(value) else f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+        whole = abs(value) >= 1000 or float(value).is_integer()
+        said = "" if np.isnan(value) else format(value, ",.0f" if whole else ".4g")
         return element("td", said, class_="number", data_number=None if np.isnan(value) else str(float(value)))
     if isinstance(value, Html):
         return element("td", value, **look)
