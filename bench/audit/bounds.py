@@ -15,6 +15,7 @@ from scipy import stats
 from bench.errors import InputError
 
 THRESHOLDS = 200
+SMALLEST = 1e-9  # of a declared epsilon, where a part of it is asked for
 
 
 def estimators():
@@ -68,7 +69,7 @@ def counted(pilot, scores, declared: Mapping[float, float], significance: float)
     places = thresholds(*pilot)
     rates = error_rates(*pilot, places, significance)
     proven = {delta: epsilon_at(delta, *rates) for delta in declared}
-    delta = max(declared, key=lambda one: proven[one].max() / max(declared[one], 1e-9))
+    delta = max(declared, key=lambda one: proven[one].max() / max(declared[one], SMALLEST))
     place = estimators().Explicit(float(places[np.argmax(proven[delta])]))
     auditor = estimators().CanaryScoreAuditor(*scores)
     found = auditor.epsilon_clopper_pearson(significance, delta, one_sided=False, threshold_strategy=place)

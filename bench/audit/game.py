@@ -10,6 +10,7 @@ import numpy as np
 
 from bench.audit.bounds import separating_direction
 from bench.audit.setting import Setting, views
+from bench.audit.tasks import canary
 from bench.privacy.events import ADD_OR_REMOVE
 
 PILOT = 1 / 3  # of the runs
@@ -29,14 +30,15 @@ class Game(NamedTuple):
     released: int
 
 
-def play(one: Setting, relation: str, *, runs: int, seed: int) -> Game:
+def play(one: Setting, relation: str, shape: str, *, runs: int, seed: int) -> Game:
     """So many runs on each of two neighbouring data sets.
 
     Args:
         relation: of `bench.privacy.events`; add-or-remove takes the canary away, replace one turns it round.
+        shape: of `tasks.SHAPES`.
     """
-    signs = np.repeat([1.0, OTHER_SIGN.get(relation, -1.0)], runs)[:, None]
-    seen, released = views(one, signs, seed)
+    signs = np.repeat(np.float32([1.0, OTHER_SIGN.get(relation, -1.0)]), runs)
+    seen, released = views(one, signs[:, None, None] * canary(shape), seed)
     ins, outs = seen.reshape(2, runs, -1).astype(np.float64)
     first = int(runs * PILOT)
     direction = separating_direction(ins[:first], outs[:first])

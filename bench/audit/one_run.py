@@ -5,8 +5,6 @@ simulated runs that share all their randomness with one without it. It needs one
 thousands, and so suits large methods; here, where runs are cheap, it is the weaker of the two.
 """
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,26 +17,20 @@ TRACES = 4  # simulated runs for each canary's trace: with sampling it does not 
 NUMBERS = 2**24  # of simulated runs that are held at once
 
 
-class OneRun(NamedTuple):
-    """Lower bounds on epsilon. `gaussian` supposes a trade-off of errors like that of Gaussians."""
-
-    epsilon: float
-    gaussian: float
-
-
 def one_run(
     one: Setting, relation: str, *, canaries: int, delta: float, significance: float, seed: int, gaussian: bool
-) -> OneRun:
-    """The bounds of one run; the threshold is chosen on another, a pilot run.
+) -> dict[str, float]:
+    """The lower bounds of one run, by "one run" and "one run, Gaussian"; thresholds are chosen on another, a pilot run.
 
     Args:
         one: with arguments that fit a task with so many canaries.
         relation: as for `game.play`.
-        gaussian: whether to compute the second bound (Mahloujifar, Melis, Chaudhuri 2024), else 0.
+        gaussian: whether to compute the second bound, for a trade-off of errors like that of Gaussians (Mahloujifar,
+            Melis, Chaudhuri 2024).
     """
     other = OTHER_SIGN.get(relation, -1.0)
     coins = np.random.default_rng(seed).random((2, canaries)) < 0.5
-    seen, _ = views(one, np.where(coins, 1.0, other), seed, chunk=2)
+    seen, _ = views(one, _along_axes(np.where(coins, 1.0, other)), seed, chunk=2)
     scores = on_traces(one, seen.reshape(2, -1), other, canaries, seed + 1)
     pilot, last = (_auditor(score, coin) for score, coin in zip(scores, coins, strict=True))
     places = thresholds(scores[0][coins[0]], scores[0][~coins[0]])
@@ -50,7 +42,7 @@ def one_run(
 
         return float(at(last, max(tried, key=lambda place: at(pilot, place))))
 
-    return OneRun(best(_plain), best(_gaussian) if gaussian else 0.0)
+    return {"one run": best(_plain)} | ({"one run, Gaussian": best(_gaussian)} if gaussian else {})
 
 
 def on_traces(one: Setting, seen: np.ndarray, other: float, canaries: int, seed: int) -> np.ndarray:
@@ -61,18 +53,23 @@ def on_traces(one: Setting, seen: np.ndarray, other: float, canaries: int, seed:
     """
     signs = np.full((1 + canaries, canaries), other)
     np.fill_diagonal(signs[1:], 1.0)
-    chunk = max(1, min(canaries, NUMBERS // seen.shape[1]))
+    chunk = max(1, min(canaries, NUMBERS // max(seen.shape[1], 1)))
     keys = jax.random.split(jax.random.key(seed), TRACES)
-    without = [run(one, signs[:1], keys[i : i + 1], chunk=chunk)[0][0] for i in range(TRACES)]
+    without = [run(one, _along_axes(signs[:1]), keys[i : i + 1], chunk=chunk)[0][0] for i in range(TRACES)]
     scores = []
     for begin in range(1, 1 + canaries, chunk):
-        part, trace = signs[begin : begin + chunk], 0.0
+        part, trace = _along_axes(signs[begin : begin + chunk]), 0.0
         for key, base in zip(keys, without, strict=True):
             trace = trace + (run(one, part, jnp.broadcast_to(key, (len(part),)), chunk=chunk)[0] - base)
         trace = trace.reshape(len(part), -1)
         lengths = np.linalg.norm(trace, axis=1)
         scores.append(seen @ trace.T / np.where(lengths > 0, lengths, 1.0))
     return np.concatenate(scores, axis=1)
+
+
+def _along_axes(signs: np.ndarray) -> np.ndarray:
+    """Canary j along axis j, [run, canary, feature], from signs [run, canary]."""
+    return signs[:, :, None].astype(np.float32) * np.eye(signs.shape[1], dtype=np.float32)
 
 
 def _auditor(scores: np.ndarray, coins: np.ndarray):

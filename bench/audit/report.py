@@ -8,9 +8,10 @@ import dp_accounting as dp
 
 from bench.algorithms.base import Method
 from bench.audit import bounds
-from bench.audit.game import play
+from bench.audit.game import Game, play
 from bench.audit.one_run import one_run
 from bench.audit.setting import count_releases, for_canaries, setting, spent, with_noise_for
+from bench.audit.tasks import SHAPES
 from bench.errors import InputError
 from bench.outside import load_method
 from bench.privacy.events import ParallelDpEvent, Release
@@ -98,7 +99,7 @@ def audit(
             first. Error rates prove little above log(runs) - 2 or so.
         delta: of the declaration.
         rounds: of a run.
-        runs: of the game, in each of its two worlds; a third is the pilot.
+        runs: of a game, in each of its two worlds; a third is the pilot.
         canaries: of the one run; 0 leaves it out.
         family: of `bench.audit.tasks.FAMILIES`; None finds out.
         confidence: with which all the bounds hold together: a sound method is refuted with probability 1 - confidence
@@ -110,55 +111,67 @@ def audit(
     """
     _check(epsilon, delta, rounds, runs, canaries, confidence)
     bounds.estimators()
-    name, found = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
+    name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
     given = dict(args or {})
-    one = setting(found, family=family, rounds=rounds, delta=delta, given=given)
+    one = setting(loaded, family=family, rounds=rounds, delta=delta, given=given)
     if not any(release.sound and spent(release, rounds) < math.inf for release in one.readings().values()):
         return Audit(name, one.family, one.args, rounds, 0, 0, 0, confidence, ())
     released = count_releases(one)
-    if found.noise not in given:
+    if loaded.noise not in given:
         one = with_noise_for(one, epsilon, released)
     readings = one.readings()
     relations = list(dict.fromkeys(release.neighbors for release in readings.values()))
-    games = {relation: play(one, relation, runs=runs, seed=seed + 1 + i) for i, relation in enumerate(relations)}
-    released = max(released, *(game.released for game in games.values()))
-    # Of each relation a count and, perhaps, a Gaussian bound, of the game and of the one run; of each reading a count.
-    significance = (1 - confidence) / (4 * len(relations) + len(readings))
+    units = {release.privacy_unit for release in readings.values()}
+    shapes = SHAPES[:1] if "coordinate" in units else SHAPES  # a coordinate is replaced along its axis alone
+    games = {
+        relation: [play(one, relation, shape, runs=runs, seed=seed + 1 + i) for i, shape in enumerate(shapes)]
+        for relation in relations
+    }
+    released = max(released, *(game.released for played in games.values() for game in played))
+    # Of each relation a count and a Gaussian bound of every game and of the one run; of each reading a count a game.
+    significance = (1 - confidence) / (len(relations) * (2 * len(shapes) + 2) + len(readings) * len(shapes))
     findings = {}
-    for relation, game in games.items():
-        plain = {key: _is_gaussian(release, released) for key, release in readings.items()}
+    for relation, played in games.items():
+        found = {
+            "game": max(bounds.counted(*game[:2], {delta: 0.0}, significance)[1] for game in played),
+            "Gaussian": max(bounds.gaussian(*game[:2], delta, significance) for game in played),
+        }
         own = {key: release for key, release in readings.items() if release.neighbors == relation}
-        at_delta = bounds.counted(game.pilot, game.scores, {delta: 0.0}, significance)[1]
-        gaussian = any(plain[key] for key in own)
-        by_gauss = bounds.gaussian(game.pilot, game.scores, delta, significance) if gaussian else 0.0
-        single = None
         if canaries:
             many = for_canaries(one, canaries, given)
-            said = {"delta": delta, "significance": significance, "seed": seed, "gaussian": gaussian}
-            single = one_run(many, relation, canaries=canaries, **said)
-        for key, release in own.items():
-            declared = spent(release, released)
-            found_there = [Bound("game", delta, declared, at_delta), _elsewhere(release, released, game, significance)]
-            if plain[key]:
-                found_there.append(Bound("Gaussian", delta, declared, by_gauss))
-            if single:
-                found_there.append(Bound("one run", delta, declared, single.epsilon))
-            if single and plain[key]:
-                found_there.append(Bound("one run, Gaussian", delta, declared, single.gaussian))
-            all_of_them = tuple(found_there) if bounds.is_declared(declared) else ()
-            findings[key] = Finding(key, release, declared, all_of_them)
+            gaussian = any(_is_gaussian(release, released) for release in own.values())
+            found |= one_run(
+                many, relation, canaries=canaries, delta=delta, significance=significance, seed=seed, gaussian=gaussian
+            )
+        findings |= {key: _finding(key, release, released, found, played, significance) for key, release in own.items()}
     in_order = tuple(findings[key] for key in readings)
     return Audit(name, one.family, one.args, rounds, released, runs, canaries, confidence, in_order)
 
 
-def _elsewhere(release: Release, released: int, game, significance: float) -> Bound:
+def _finding(
+    reading: str, release: Release, released: int, found: Mapping[str, float], played: list[Game], significance: float
+) -> Finding:
+    """One reading beside those of the bounds that hold for it."""
+    declared = spent(release, released)
+    if not bounds.is_declared(declared):
+        return Finding(reading, release, declared, ())
+    fit = [how for how in found if "Gaussian" not in how or _is_gaussian(release, released)]
+    beside = [Bound(how, release.delta, declared, found[how]) for how in fit]
+    elsewhere = max((_elsewhere(release, released, game, significance) for game in played), key=_share)
+    return Finding(reading, release, declared, (*beside, elsewhere))
+
+
+def _elsewhere(release: Release, released: int, game: Game, significance: float) -> Bound:
     """The count at the delta where it says most: a reading declares an epsilon for every delta."""
     every = {delta: spent(release, released, delta) for delta in (release.delta, *OTHER_DELTAS)}
     declared = {delta: epsilon for delta, epsilon in every.items() if bounds.is_declared(epsilon)}
-    if not declared:
-        return Bound("other delta", release.delta, math.nan, 0.0)
     delta, found = bounds.counted(game.pilot, game.scores, declared, significance)
     return Bound("other delta", delta, declared[delta], found)
+
+
+def _share(bound: Bound) -> float:
+    """What was found, as a part of what is declared."""
+    return bound.found / max(bound.declared, bounds.SMALLEST)
 
 
 def _is_gaussian(release: Release, released: int) -> bool:

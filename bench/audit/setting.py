@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms.base import Method
-from bench.audit.tasks import FAMILIES, Family
+from bench.audit.tasks import FAMILIES, FEATURES, Family, canary
 from bench.errors import InputError, unknown_name
 from bench.privacy import accounting
 from bench.privacy.events import Release
@@ -37,7 +37,7 @@ class Setting(NamedTuple):
 
     def readings(self, **changes) -> dict[str, Release]:
         """What the method declares, with some arguments changed."""
-        task = FAMILIES[self.family].task(jnp.ones(1))
+        task = FAMILIES[self.family].task(jnp.asarray(canary("axis")))
         return self.method.readings(task, delta=self.delta, **self.args | changes)
 
     @property
@@ -77,7 +77,7 @@ def setting(method: Method, *, family: str | None, rounds: int, delta: float, gi
 
 
 def _on(family: Family, name: str, method: Method, keywords, rounds: int, delta: float, given) -> Setting:
-    task = family.task(jnp.ones(1))
+    task = family.task(jnp.asarray(canary("axis")))
     known = family.arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
     values = {key: value for key, value in known.items() if key in keywords}
     missing = [key for key, one in keywords.items() if one.default is one.empty and key not in values]
@@ -90,7 +90,7 @@ def _on(family: Family, name: str, method: Method, keywords, rounds: int, delta:
 
 def for_canaries(one: Setting, number: int, given: Mapping[str, Any]) -> Setting:
     """The same on the task with so many canaries; what the family chooses by the size of a task follows it."""
-    task = FAMILIES[one.family].task(jnp.ones(number))
+    task = FAMILIES[one.family].task(jnp.eye(number))
     sized = FAMILIES[one.family].arguments(task, one.rounds)
     args = one.args | {
         name: type(one.args[name])(sized[name]) for name in sized if name in one.args and name not in given
@@ -99,11 +99,11 @@ def for_canaries(one: Setting, number: int, given: Mapping[str, Any]) -> Setting
     return one._replace(args=args)
 
 
-def views(one: Setting, signs, seed: int, *, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
+def views(one: Setting, canaries, seed: int, *, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
     """What is public in independent runs, as its changes from round to round.
 
     Args:
-        signs: of the canaries, [run, canary].
+        canaries: of each run, [run, canary, feature]; see `tasks.Family`.
         seed: of all the runs.
         chunk: runs at once; the last chunk is filled up, so that all use one compiled program.
 
@@ -114,31 +114,30 @@ def views(one: Setting, signs, seed: int, *, chunk: int = CHUNK) -> tuple[np.nda
     Raises:
         InputError: where what is public is not finite.
     """
-    keys = jax.random.split(jax.random.key(seed), len(signs))
-    return run(one, signs, keys, chunk=chunk)
+    keys = jax.random.split(jax.random.key(seed), len(canaries))
+    return run(one, canaries, keys, chunk=chunk)
 
 
-def run(one: Setting, signs, keys, *, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
+def run(one: Setting, canaries, keys, *, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
     """`views` with given keys [run]."""
     traced = parameters(one.method)[1]
     static = tuple((name, value) for name, value in one.args.items() if name not in traced)
     hypers = {name: jnp.float32(one.args[name]) for name in sorted(traced)}
-    signs = np.asarray(signs, np.float32)
-    places = np.minimum(np.arange(-(-len(signs) // chunk) * chunk), len(signs) - 1).reshape(-1, chunk)
+    places = np.minimum(np.arange(-(-len(canaries) // chunk) * chunk), len(canaries) - 1).reshape(-1, chunk)
     program = partial(
         _run, make=one.method.make, static=static, task_of=FAMILIES[one.family].task, num_rounds=one.rounds
     )
-    parts = [jax.device_get(program(jnp.asarray(signs[rows]), keys[rows], hypers)) for rows in places]
-    seen, released = (np.concatenate(leaves)[: len(signs)] for leaves in zip(*parts, strict=True))
+    parts = [jax.device_get(program(jnp.asarray(canaries[rows], jnp.float32), keys[rows], hypers)) for rows in places]
+    seen, released = (np.concatenate(leaves)[: len(canaries)] for leaves in zip(*parts, strict=True))
     if not np.isfinite(seen).all():
         raise InputError(f"what {one.method.make.__name__} makes public is not finite: take a smaller --set step_size")
     return seen, int(np.rint(released.max()))
 
 
 @partial(jax.jit, static_argnames=("make", "static", "task_of", "num_rounds"))
-def _run(signs, keys, hypers, *, make: Callable, static, task_of: Callable, num_rounds: int):
-    def one(signs, key):
-        algorithm = make(task_of(signs), **dict(static), **hypers)
+def _run(canaries, keys, hypers, *, make: Callable, static, task_of: Callable, num_rounds: int):
+    def one(canaries, key):
+        algorithm = make(task_of(canaries), **dict(static), **hypers)
         public = algorithm.public or algorithm.params
 
         def see(state):
@@ -155,12 +154,12 @@ def _run(signs, keys, hypers, *, make: Callable, static, task_of: Callable, num_
         first = see(state)[None]
         return jnp.concatenate([first, jnp.diff(jnp.concatenate([first, seen]), axis=0)]), released.sum()
 
-    return jax.vmap(one)(signs, keys)
+    return jax.vmap(one)(canaries, keys)
 
 
 def count_releases(one: Setting) -> int:
     """How often a run releases something: what an epsilon is declared for."""
-    return views(one, np.ones((CHUNK, 1)), seed=0)[1]
+    return views(one, np.broadcast_to(canary("axis"), (CHUNK, 1, FEATURES)), seed=0)[1]
 
 
 def spent(release: Release, rounds: int, delta: float | None = None) -> float:

@@ -1,11 +1,11 @@
 """Tasks on which one unit of privacy is as visible as the theory allows.
 
-The loss of an example (x, y) is y <w + theta, x>, with gradient y x at every model. Canary j has x = S e_j,
-far above the clipping norm and in a direction of its own; -S e_j in its place moves a sum of clipped gradients by 2 C,
-0 in its place, which contributes nothing, by C. All other units are 0. A network with two classes does the same: its
-bias makes it certain of class 0, so that examples of that class have no gradient, and those of class 1 one along x.
-
-A canary's sign says which it is: 1, or -1 (replaced) or 0 (absent).
+The loss of an example (x, y) is y <w + theta, x>, with gradient y x at every model. A canary has |x| = S, far
+above the clipping norm, along one axis, where Laplace noise hides least, or along all of them at once, which shows a
+norm that is clipped but is not the norm that the noise is for. With -x in its place a sum of clipped gradients moves by
+2 C; with 0, which contributes nothing, by C. All other units are 0, so that a bound on anything but one unit's part
+shows. A network with two classes does the same: its bias makes it certain of class 0, so that examples of that class
+have no gradient, and those of class 1, the canaries, one along x.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,10 @@ from bench.data.task import Task
 from bench.kernels.per_example import cross_entropy
 
 SIZE = 10.0  # S, the norm of a canary, and the task's Lipschitz bound
-CERTAIN = 50.0  # logit of class 0 at the start: float32 has no smaller probability of class 1 than exp(-50) by far
+CERTAIN = 50.0  # logit of class 0 at the start; beside it exp(-50) is nothing in float32
 FEWEST = 4  # clients, or examples of a client
+FEATURES = 9  # of a task with one canary
+SHAPES = ("axis", "dense")
 
 
 def product(score: Array, target: Array) -> Array:
@@ -50,11 +52,9 @@ def network_loss(shared, local, example) -> Array:
     return cross_entropy(Certain().apply({"params": shared}, x[None]), label[None])[0]
 
 
-def _canaries(signs: Array) -> Array:
-    """S sign_j e_j and zeros, [unit, feature]."""
-    size = signs.shape[0]
-    units, features = max(size, FEWEST), max(size, 2)
-    return jnp.zeros((units, features)).at[jnp.arange(size), jnp.arange(size)].set(SIZE * signs)
+def _units(canaries: Array) -> Array:
+    """The canaries' inputs, S long, and zeros, [unit, feature]."""
+    return jnp.zeros((max(len(canaries), FEWEST), canaries.shape[1])).at[: len(canaries)].set(SIZE * canaries)
 
 
 def _linear(inputs: Array, name: str, graph=None) -> Task:
@@ -70,41 +70,40 @@ def _linear(inputs: Array, name: str, graph=None) -> Task:
         budget=(jnp.arange(clients) == 0).astype(jnp.float32),
         loss=product_loss,
         link=product,
-        lipschitz=(SIZE, SIZE),
+        lipschitz=(SIZE * features**0.5, SIZE),
         name=name,
         source="made for the audit",
     )
 
 
-def users(signs: Array) -> Task:
-    """Canaries are users, each with as many copies of its example as there are places."""
-    each = _canaries(signs)
-    return _linear(jnp.repeat(each[:, None], FEWEST if len(signs) == 1 else 1, axis=1), "audit_users")
+def users(canaries: Array) -> Task:
+    """Canaries are users; one alone has several copies of its example."""
+    each = _units(canaries)
+    return _linear(jnp.repeat(each[:, None], FEWEST if len(canaries) == 1 else 1, axis=1), "audit_users")
 
 
-def records(signs: Array) -> Task:
+def records(canaries: Array) -> Task:
     """Canaries are records of one client, which is all there is."""
-    return _linear(_canaries(signs)[None], "audit_records")
+    return _linear(_units(canaries)[None], "audit_records")
 
 
-def agents(signs: Array) -> Task:
+def agents(canaries: Array) -> Task:
     """Canaries are data points of the first of two neighbours; the other has no budget and never speaks."""
-    each = _canaries(signs)
+    each = _units(canaries)
     inputs = jnp.stack([each, jnp.zeros_like(each)])
     return _linear(inputs, "audit_agents", from_weights(np.array([[0.0, 1.0], [1.0, 0.0]])))
 
 
-def images(signs: Array) -> Task:
+def images(canaries: Array) -> Task:
     """Canaries are examples of one client, in a pool, for a network."""
-    inputs = _canaries(signs)
+    inputs = _units(canaries)
     units, features = inputs.shape
-    labels = jnp.zeros(units, jnp.int32).at[: len(signs)].set((signs != 0).astype(jnp.int32))
     start = {"Dense_0": {"kernel": jnp.zeros((features, 2)), "bias": jnp.array([CERTAIN, 0.0])}}
     return Task(
         init_params=start,
         num_examples=jnp.full(1, units, jnp.int32),
         train=jnp.arange(units, dtype=jnp.int32)[None],
-        pool=(inputs, labels),
+        pool=(inputs, jnp.any(inputs != 0, axis=1).astype(jnp.int32)),
         loss=network_loss,
         network=Certain(),
         name="audit_images",
@@ -112,10 +111,20 @@ def images(signs: Array) -> Task:
     )
 
 
+def canary(shape: str) -> np.ndarray:
+    """One canary of length 1, [1, feature].
+
+    Args:
+        shape: of SHAPES.
+    """
+    one = np.eye(1, FEATURES) if shape == "axis" else np.full((1, FEATURES), FEATURES**-0.5)
+    return one.astype(np.float32)
+
+
 class Family(NamedTuple):
     """A kind of methods.
 
-    task: signs of the canaries [canary] -> Task; traceable.
+    task: canaries, [canary, feature], each of length 1 (or 0 where it is absent) -> Task; traceable.
     units: what such methods protect, as in `Release.privacy_unit`.
     arguments: (task, rounds) -> what to call a method with, by name; a method takes those that it has.
     """

@@ -1,0 +1,146 @@
+"""The audit of every built-in method: none is refuted, those without privacy are said to be so, and it has power."""
+
+import math
+import sys
+
+import pytest
+
+from bench.algorithms import ALGORITHMS
+from bench.audit import audit
+from bench.audit.commands import text_of
+from bench.audit.report import Audit
+from bench.cli import exit_status
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+QUICK = {"runs": 6000, "canaries": 0}
+NOT_PRIVATE = {"admm"}
+SILENT = {"local_models"}
+LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
+SAMPLED = {"ppsgd", "dp_fedavg", "dpsgd_fedavg"}
+
+
+def of(found: Audit, reading: str):
+    return next(finding for finding in found.findings if finding.reading == reading)
+
+
+def bound(finding, how: str):
+    return next(one for one in finding.bounds if one.how == how)
+
+
+def sound(found: Audit):
+    return [finding for finding in found.findings if finding.release.sound and finding.epsilon < math.inf]
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_no_built_in_method_declares_less_than_is_measured(name):
+    found = audit(name, **QUICK)
+    if name in NOT_PRIVATE:
+        assert found.findings == ()
+        assert text_of(found) == f"{name} declares no privacy: nothing to audit."
+        return
+    assert not found.refuted, text_of(found)
+    assert "passed" in text_of(found)
+    smallest = min(finding.epsilon for finding in sound(found))
+    assert smallest == pytest.approx(0 if name in SILENT else 3, rel=2e-3)
+    if name in SILENT:
+        assert all(one.found == 0 for finding in found.findings for one in finding.bounds)
+        return
+    shares = [one.found / one.declared for finding in sound(found) for one in finding.bounds if one.declared > 0]
+    assert max(shares) > (0.3 if name in SAMPLED else 0.4 if name in LAPLACE else 0.6)  # a good part of what there is
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("ppsgd", {"sampler": "all", "num_sampled": 4}),
+        ("ppsgd", {"sampler": "queue", "batch_size": 2}),
+        ("ppsgd", {"personalization": 0.0}),
+        ("dp_fedavg", {"sampler": "fixed", "num_steps": 3}),
+        ("minibatch_sgd", {"sampler": "fixed", "batch_size": 2}),
+        ("minibatch_sgd", {"sampler": "once"}),
+        ("coordinate_descent", {"mechanism": "gaussian"}),
+        ("coordinate_descent", {"start": "propagation", "start_noise_multiplier": 5.0}),
+    ],
+)
+def test_other_samplers_and_noises_are_not_refuted_either(name, args):
+    found = audit(name, args=args, **QUICK)
+    assert not found.refuted, text_of(found)
+    silent = args.get("personalization") == 0
+    assert min(finding.epsilon for finding in sound(found)) == pytest.approx(0 if silent else 3, rel=2e-3)
+    assert silent or max(one.found for finding in sound(found) for one in finding.bounds) > 0.3
+
+
+def test_gaussian_noise_is_measured_to_a_tenth():
+    found = audit("minibatch_sgd", runs=40_000, canaries=0)
+    assert 2.6 < bound(of(found, "exact"), "Gaussian").found < 3
+
+
+def test_a_bound_on_gradients_that_does_not_hold_is_refuted_and_the_reading_that_knows_it_is_not():
+    """As in the published experiments: noise for gradients of norm 1, which are longer, and no clipping."""
+    found = audit("coordinate_descent", args={"clip_norm": math.inf}, **QUICK)
+    assert not found.refuted
+    assert of(found, "paper").epsilon < 0.3
+    assert of(found, "paper").refuted
+    assert not of(found, "true").refuted
+    assert "paper, which is not called proven, is refuted" in text_of(found)
+
+
+def test_the_published_epsilon_of_silos_is_refuted_where_it_is_large():
+    found = audit("minibatch_sgd", epsilon=24.0, runs=20_000, canaries=0)
+    assert not found.refuted
+    assert of(found, "paper").epsilon < bound(of(found, "paper"), "Gaussian").found < 24
+    assert of(found, "paper").refuted
+
+
+def test_one_run_measures_something_where_there_is_something_to_measure():
+    found = audit("model_propagation", epsilon=8.0, runs=300, canaries=100)
+    assert not found.refuted
+    assert 0.3 < bound(of(found, "true"), "one run").found < 8
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_does_not():
+    args = {"runs": 600, "canaries": 20, "args": {"noise_multiplier": 1.0}}
+    one, again, other = (of(audit("minibatch_sgd", seed=seed, **args), "exact").bounds for seed in (0, 0, 1))
+    assert one == again != other
+
+
+WRONG = {
+    ("nosuch",): "no method is called 'nosuch'",
+    ("ppsgd", "--set", "stepsize=1"): "no argument of ppsgd is called 'stepsize': did you mean step_size?",
+    ("ppsgd", "--set", "step_size"): "--set step_size: write NAME=VALUE",
+    ("ppsgd", "--set", "step_size=-1"): "step_size is -1.0: it must be positive and finite",
+    ("ppsgd", "--family", "agents"): "ppsgd fits no audit task",
+    ("minibatch_sgd", "--family", "nosuch"): "no family of tasks is called 'nosuch'",
+    ("ppsgd", "--epsilon", "0"): "epsilon is 0.0: give a finite number above 0",
+    ("ppsgd", "--runs", "5"): "runs is 5: give 300 or more",
+}
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG.items(), ids=[" ".join(words) for words in WRONG])
+def test_bad_input_is_one_line_and_status_2(words, said, monkeypatch, capsys):
+    status, written, lines = command(words, monkeypatch, capsys)
+    assert (status, written, len(lines)) == (2, "", 1)
+    assert lines[0].startswith("error: ")
+    assert said in lines[0]
+
+
+def test_without_the_package_one_line_says_which(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "jax_privacy", None)
+    status, written, lines = command(("ppsgd",), monkeypatch, capsys)
+    assert (status, written, len(lines)) == (2, "", 1)
+    assert "jax-privacy" in lines[0]
+
+
+def test_what_declares_no_privacy_ends_well(monkeypatch, capsys):
+    assert command(("admm",), monkeypatch, capsys) == (0, "admm declares no privacy: nothing to audit.\n", [])
+
+
+def command(words, monkeypatch, capsys):
+    """Status, output and lines of errors of python -m bench audit WORDS."""
+    from bench.__main__ import app
+
+    monkeypatch.setattr(sys, "argv", ["bench", "audit", *words])
+    status = exit_status(app)
+    out, err = capsys.readouterr()
+    return status, out, err.splitlines()

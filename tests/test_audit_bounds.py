@@ -1,0 +1,123 @@
+"""Lower bounds from scores: right as often as they say where the truth is known, and near to it."""
+
+import math
+
+import dp_accounting as dp
+import numpy as np
+import pytest
+from scipy import stats
+
+from bench.audit import bounds
+from bench.audit.tasks import FAMILIES, SHAPES, SIZE, canary
+
+DELTAS = (1e-5, 1e-3, 1e-2, 0.1)
+SIGNIFICANCE = 0.05
+
+
+def exact(mu: float) -> dict[float, float]:
+    """Epsilon of Gaussians mu apart, by delta."""
+    return {delta: dp.get_epsilon_gaussian(1 / mu, delta) for delta in DELTAS}
+
+
+def scores(seed: int, mu: float, runs: int):
+    """Pilot scores and others, of runs that are unit Gaussians mu apart."""
+    rng = np.random.default_rng(seed)
+    ins, outs = rng.normal(size=runs) + mu, rng.normal(size=runs)
+    return (ins[: runs // 3], outs[: runs // 3]), (ins[runs // 3 :], outs[runs // 3 :])
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.7, 2.0])
+def test_bounds_exceed_the_truth_no_oftener_than_they_may(mu):
+    truth, tries = exact(mu or 1e-9), 200
+    too_large = np.zeros(2)
+    for seed in range(tries):
+        pilot, others = scores(seed, mu, 1500)
+        delta, found = bounds.counted(pilot, others, truth, SIGNIFICANCE)
+        too_large += found > truth[delta] + 1e-9, bounds.gaussian(pilot, others, 1e-5, SIGNIFICANCE) > truth[1e-5]
+    assert (too_large <= stats.binom.isf(1e-4, tries, SIGNIFICANCE)).all()
+
+
+def test_a_tenth_too_little_noise_is_seen():
+    """Which shows that the check above can fail: the same scores against less than the truth."""
+    wrong = exact(2.0 / 1.1)
+    for seed in range(5):
+        pilot, others = scores(seed, 2.0, 60_000)
+        delta, found = bounds.counted(pilot, others, wrong, SIGNIFICANCE)
+        assert found > wrong[delta]
+        assert bounds.gaussian(pilot, others, 1e-5, SIGNIFICANCE) > wrong[1e-5]
+
+
+def test_the_estimator_of_the_library_for_gaussians_is_not_used_because_it_sees_what_is_not_there():
+    auditor = bounds.estimators().CanaryScoreAuditor(*(np.random.default_rng(s).normal(size=2000) for s in (0, 1)))
+    assert auditor.epsilon_from_gdp(1e-3, 1e-5) > 1
+    assert bounds.gaussian(*scores(0, 0.0, 3000), 1e-5, 1e-3) < 0.2
+
+
+def test_scores_that_tell_nothing_or_everything():
+    same = np.zeros(1000), np.zeros(1000)
+    assert bounds.counted(same, same, {1e-5: 1.0}, 1e-3) == (1e-5, 0.0)
+    assert bounds.gaussian(same, same, 1e-5, 1e-3) == 0
+    apart = np.ones(1000), np.zeros(1000)
+    _, found = bounds.counted(apart, apart, {1e-5: 1.0}, 1e-3)
+    # No false alarm in 1000 runs: a rate of log(2000) / 1000 at most.
+    assert found == pytest.approx(math.log(1000 / math.log(2000)), rel=0.01)
+
+
+def test_both_directions_count():
+    """Runs without the canary that are more telling than runs with it."""
+    rng = np.random.default_rng(0)
+    seldom = np.where(rng.random(9000) < 0.1, -5.0, 0.0) + rng.normal(size=9000) / 10
+    never = rng.normal(size=9000) / 10
+    pair = (never, seldom)
+    assert bounds.counted(pair, pair, {1e-5: 1.0}, 1e-3)[1] > 3
+
+
+def test_the_direction_separates_best_among_all_and_ignores_constants():
+    rng = np.random.default_rng(0)
+    mix = rng.normal(size=(4, 4))
+    ins, outs = (rng.normal(size=(20_000, 4)) @ mix + shift for shift in (np.array([0.3, 0, 0.5, 0]), 0.0))
+    far = np.array([1e9, 0, 3])
+    constants = np.broadcast_to(far, (20_000, 3))
+    direction = bounds.separating_direction(np.hstack([ins, constants]), np.hstack([outs, constants]))
+    assert (direction[4:] == 0).all()
+    u, v = ins @ direction[:4], outs @ direction[:4]
+    possible = math.sqrt(np.array([0.3, 0, 0.5, 0]) @ np.linalg.solve(mix.T @ mix, np.array([0.3, 0, 0.5, 0])))
+    assert (u.mean() - v.mean()) / v.std() == pytest.approx(possible, rel=0.03)
+
+
+def test_what_has_no_noise_decides():
+    rng = np.random.default_rng(0)
+    noisy = rng.normal(size=(2, 3000, 2)) + np.array([[[1.0, 0.0]], [[0.0, 0.0]]])
+    noisy[0, :, 1], noisy[1, :, 1] = 1e-3, 2e-3
+    direction = bounds.separating_direction(*noisy)
+    u, v = noisy @ direction
+    assert u.min() > v.max()
+
+
+def test_runs_with_nothing_to_see_have_a_score():
+    nothing = np.zeros((10, 0))
+    assert (nothing @ bounds.separating_direction(nothing, nothing) == 0).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("sign", [1.0, 0.0, -1.0])
+def test_a_task_has_one_canary_and_silence(family, shape, sign):
+    """Gradients at the start: S along the canary, against it when turned round, else nothing."""
+    import jax
+
+    task = FAMILIES[family].task(sign * canary(shape))
+    if family == "images":
+        examples = jax.tree.map(lambda leaf: leaf[task.train[0]], task.pool)
+        grads = jax.vmap(lambda one: jax.grad(task.loss)(task.init_params, None, one))(examples)
+        along = np.asarray(grads["Dense_0"]["kernel"])[:, :, 0]  # of the score of class 0
+        assert (np.abs(np.asarray(grads["Dense_0"]["bias"])[1:]) < 1e-20).all()
+    else:
+        w = task.init_params
+        grads = jax.vmap(jax.vmap(lambda one: jax.grad(task.loss)(w, 0 * w, one)))(task.train)
+        along = np.asarray(grads).reshape(-1, w.shape[0])
+    present = 4 if family == "users" else 1  # a user's examples are all its canary
+    np.testing.assert_allclose(along[:present], np.broadcast_to(sign * SIZE * canary(shape), along[:present].shape))
+    assert np.abs(along[present:]).max() < 1e-20
+    assert np.linalg.norm(along, axis=1).max() <= task.lipschitz[1] * (1 + 1e-6)
+    assert np.abs(along).sum(1).max() <= task.lipschitz[0] * (1 + 1e-6) or family == "images"

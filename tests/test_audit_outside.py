@@ -1,0 +1,201 @@
+"""Methods as somebody outside would write them, right and wrong: the audit passes the one and refutes the others."""
+
+import sys
+
+import pytest
+
+from bench.audit import audit
+from bench.audit.commands import text_of
+from bench.cli import exit_status
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+USERS = '''
+"""The mean of clipped user gradients, Poisson sampling."""
+
+import jax
+import jax.numpy as jnp
+
+from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.kernels.gradient import clip
+from bench.privacy.events import poisson_gaussian
+
+
+def mine(task, *, num_sampled: int, step_size: Scalar, clip_norm: Scalar, noise_multiplier: Scalar):
+    rate = num_sampled / task.num_clients
+
+    def message(w, examples):
+        each = jax.vmap(lambda one: jax.grad(task.loss)(w, 0 * w, one))(examples)
+        return clip(each.mean(0), clip_norm)
+
+    def one_round(key, state):
+        key_draw, key_noise = jax.random.split(key)
+        w, t = state.variables
+        there = jax.random.uniform(key_draw, (task.num_clients,)) < rate
+        messages = jax.vmap(message, (None, 0))(w, task.train)
+        total = jnp.where(there[:, None], messages, 0.0).sum(0)
+        noise = noise_multiplier * clip_norm * jax.random.normal(key_noise, w.shape)
+        w = w - step_size * (total + noise) / num_sampled
+        return State((), (w, t + 1)), {}
+
+    start = State((), (task.init_params, jnp.int32(0)))
+    return Algorithm(lambda key: start, one_round, lambda state: state.variables[0])
+
+
+def releases(task, *, delta, num_sampled, noise_multiplier, **_):
+    rate = num_sampled / task.num_clients
+    return poisson_gaussian(noise_multiplier, sampling_rate=rate, delta=delta, accountant="pld")
+
+
+METHOD = Method(mine, releases, version=1)
+'''
+
+POINTS = '''
+"""Every agent adds Laplace noise to the mean of its points' gradients, clipped in L1."""
+
+import jax
+import jax.numpy as jnp
+
+from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.privacy.events import laplace
+
+
+def mine(task, *, step_size: Scalar, clip_norm: Scalar, noise_multiplier: Scalar):
+    def clipped(g):
+        return g / jnp.maximum(1.0, jnp.linalg.norm(g, ord=1) / clip_norm)
+
+    def gradient(model, examples):
+        each = jax.vmap(lambda one: jax.grad(task.loss)(model, 0 * model, one))(examples)
+        return jax.vmap(clipped)(each).mean(0)
+
+    def one_round(key, state):
+        models = state.variables
+        noise = jax.random.laplace(key, models.shape) * noise_multiplier * clip_norm / task.train[0].shape[1]
+        return State((), models - step_size * (jax.vmap(gradient)(models, task.train) + noise)), {}
+
+    start = jnp.tile(task.init_params, (task.num_clients, 1))
+    return Algorithm(lambda key: State((), start), one_round, lambda state: state.variables)
+
+
+def releases(task, *, delta, noise_multiplier, **_):
+    return laplace(noise_multiplier, delta=delta)
+
+
+METHOD = Method(mine, releases, version=1)
+'''
+
+WRONG = {
+    "half of the noise": (USERS, "noise = noise_multiplier", "noise = 0.5 * noise_multiplier"),
+    "noise of the mean, added to the sum": (USERS, "* clip_norm * jax", "* clip_norm / num_sampled * jax"),
+    "the mean is clipped instead of each user": (
+        USERS,
+        "return clip(each.mean(0), clip_norm)",
+        "return each.mean(0)",
+        "total = jnp.where(there[:, None], messages, 0.0).sum(0)",
+        "total = num_sampled * clip(jnp.where(there[:, None], messages, 0.0).sum(0) / num_sampled, clip_norm)",
+    ),
+    "no noise in one round": (USERS, "noise = noise_m", "noise = (t != 1).astype(jnp.float32) * noise_m"),
+    "the noise of one key in every round": (
+        USERS,
+        "jax.random.normal(key_noise",
+        "jax.random.normal(jax.random.key(0)",
+    ),
+    "everybody takes part": (USERS, "< rate\n", "< 2\n"),
+    "examples are clipped, users are declared": (
+        USERS,
+        "return clip(each.mean(0), clip_norm)",
+        "return jax.vmap(lambda g: clip(g, clip_norm))(each).sum(0)",
+    ),
+    "every coordinate is clipped": (
+        USERS,
+        "clip(each.mean(0), clip_norm)",
+        "jnp.clip(each.mean(0), -clip_norm, clip_norm)",
+    ),
+    "nothing is clipped": (USERS, "return clip(each.mean(0), clip_norm)", "return each.mean(0)"),
+    "the models of users are public": (
+        USERS,
+        "lambda state: state.variables[0])",
+        "lambda state: (state.variables[0], task.train))",
+    ),
+    "add-or-remove declared for points that are replaced": (
+        POINTS,
+        "laplace(noise_multiplier, ",
+        "laplace(2 * noise_multiplier, ",
+    ),
+    "silence is declared": (
+        POINTS,
+        "return laplace(noise_multiplier, delta=delta)",
+        'return nothing_released(delta=delta, privacy_unit="point")',
+        "import laplace",
+        "import nothing_released",
+    ),
+}
+
+
+def changed(text: str, *pairs: str) -> str:
+    for old, new in zip(pairs[::2], pairs[1::2], strict=True):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.fixture
+def judged(tmp_path, monkeypatch, capsys):
+    """(text of a file, options) -> status, lines of python -m bench audit on it."""
+
+    def judge(text, *options):
+        from bench.__main__ import app
+
+        assert len(text.strip().splitlines()) <= 45
+        (tmp_path / "mine.py").write_text(text)
+        monkeypatch.setattr(sys, "argv", ["bench", "audit", f"{tmp_path / 'mine.py'}:mine", *options])
+        status = exit_status(app)
+        return status, capsys.readouterr().out.splitlines()
+
+    return judge
+
+
+QUICK = ("--runs", "9000", "--canaries", "0")
+
+
+@pytest.mark.parametrize("text", [USERS, POINTS], ids=["users", "points"])
+def test_the_right_ones_pass(judged, text):
+    status, lines = judged(text, *QUICK)
+    assert status == 0
+    assert lines[-1].startswith("passed")
+    assert "declared" in lines[4]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_wrong_ones_are_refuted(judged, name):
+    status, lines = judged(changed(*WRONG[name]), *QUICK)
+    assert status == 1
+    assert lines[-1].startswith("FAILED: paper declares epsilon ")
+    assert "and it is at least " in lines[-1]
+
+
+def test_a_norm_that_is_not_the_one_that_the_noise_is_for_is_refuted_in_one_round(judged):
+    """Along all axes at once; over several rounds, each with much noise, the norms differ less."""
+    wrong = changed(POINTS, "ord=1", "ord=2")
+    assert judged(POINTS, "--rounds", "1", *QUICK)[0] == 0
+    assert judged(wrong, "--rounds", "1", *QUICK)[0] == 1
+
+
+def test_one_run_refutes_what_has_hardly_any_noise(judged):
+    """With as few runs of the game as it can have, which then says little."""
+    text = changed(USERS, "noise = noise_multiplier", "noise = 0.01 * noise_multiplier", "< rate\n", "< 2\n")
+    status, lines = judged(text, "--epsilon", "0.5", "--runs", "300", "--canaries", "100")
+    assert status == 1
+    assert "one run" in lines[4]
+
+
+def test_one_that_declares_nothing_has_nothing_to_audit(judged):
+    text = USERS[: USERS.index("def releases")].replace("from bench.privacy.events import poisson_gaussian\n", "")
+    assert judged(text) == (0, ["mine declares no privacy: nothing to audit."])
+
+
+def test_a_factory_and_its_method_are_the_same_from_python(tmp_path):
+    (tmp_path / "mine.py").write_text(USERS)
+    by_name = audit(f"{tmp_path / 'mine.py'}:METHOD", runs=300, canaries=0)
+    assert by_name.family == "users"
+    assert text_of(by_name).startswith("mine on the task for users, 3 rounds, num_sampled=2, step_size=1")
