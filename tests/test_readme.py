@@ -1,26 +1,36 @@
 """What the README shows works."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from bench.sweeps import store
+from bench.__main__ import app
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
 
 
 @pytest.mark.usefixtures("quick_compilation")
-def test_the_new_method_of_the_readme_runs_beside_ppsgd(tmp_path, monkeypatch):
-    """And both see the same users, examples and noise: without momentum and local models they are the same."""
-    code = README.read_text().split("```python\n")[1].split("```")[0]
-    code = code.replace("momentum=0.5", "momentum=0.0").replace("personalization=1.0", "personalization=float('inf')")
-    code = code.replace("num_rounds=100", "num_rounds=20").replace("seeds=3", "seeds=1")
+def test_the_python_of_the_readme_runs_and_gives_tables(tmp_path, monkeypatch):
+    code = README.split("```python\n")[1].split("```")[0]
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "README.md", "exec"), {})
-    rows = store.read(tmp_path / "my_results" / "laptop" / "mine")
-    risk = rows.pivot(index=["step_size", "rounds"], columns="algorithm", values="excess_risk")
-    assert len(risk) == 2 * 3
-    assert risk["momentum"].to_numpy() == pytest.approx(risk["PPSGD"].to_numpy(), rel=1e-5)
-    assert risk["PPSGD"].nunique() > 4
-    spent = rows.groupby(["algorithm", "rounds"])["epsilon"].first().unstack("algorithm")
-    assert (spent["momentum"] == spent["PPSGD"]).all()
+    names: dict = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert set(names["rows"]["seed"]) == {0}
+    assert set(names["rows"]["step_size"]) == {0.4}
+    assert set(names["table"]["target_epsilon"]) >= {1.0, 4.0}
+    assert (tmp_path / "results" / "compare" / "mine" / "comparison.png").is_file()
+
+
+def test_every_file_and_picture_that_the_readme_names_is_there():
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert len(links) > 20
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_command_of_the_readme_exists():
+    known = {command.name or command.callback.__name__ for command in app.registered_commands} | {"data"}
+    said = set(re.findall(r"python -m bench (\w+)", README))
+    assert len(said) >= 8
+    assert said - known == set()

@@ -124,7 +124,6 @@ def _silos() -> Problem:
 
 def _images(dataset: str = "mnist", model: str = "scatter_linear") -> Problem:
     method, make = ALGORITHMS["dpsgd_fedavg"], partial(images, dataset=dataset, model=model, disjoint=True)
-    epochs = {"total_epochs": 20, "sampler": "poisson", "batch_size": 64, "momentum": 0.5}
     return Problem(
         name="images",
         test=make,
@@ -136,11 +135,11 @@ def _images(dataset: str = "mnist", model: str = "scatter_linear") -> Problem:
         neighbors=ADD_OR_REMOVE,
         delta=1e-5,
         rounds=20,
-        defaults={"clip_norm": 1.0, **epochs},
+        defaults={"clip_norm": 1.0, "total_epochs": 20, "batch_size": 64, "momentum": 0.5},
         samplers={ADD_OR_REMOVE: "poisson"},
         space={"step_size": values("log:0.03:1:8")},
         baselines={
-            f"DP-SGD + FedAvg, E = {one}": Candidate(method, epochs | {"num_epochs": float(one)}, {}, _epochs)
+            f"DP-SGD + FedAvg, E = {one}": Candidate(method, {"num_epochs": float(one)}, {}, _epochs)
             for one in (1, 20)
         },
         says="ten clients without a common picture; tuned on 10,000 pictures held out of the training set",
