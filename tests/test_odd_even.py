@@ -176,7 +176,7 @@ def test_the_data_to_tune_on_are_made_of_training_images_alone():
     final = odd_even.draws(0, count, split_first=True)
     tuning = odd_even.draws(0, count, split_first=True, part="validation")
     train = int(odd_even.TRAIN * final.shape[1])
-    assert tuning.shape == final.shape[:1] + (2 * int(odd_even.TRAIN * count),)
+    assert tuning.shape == (*final.shape[:1], 2 * int(odd_even.TRAIN * count))
     tested = images_of(final[:, train:], count)
     assert not tested & images_of(tuning, count)  # of no silo: five silos share a digit's images
     assert copies(tuning, count) == (0, 0)
