@@ -9,6 +9,7 @@ from bench.algorithms import ALGORITHMS
 from bench.audit import audit
 from bench.audit.commands import text_of
 from bench.audit.report import Audit
+from bench.audit.setting import for_canaries, setting, spent
 from bench.cli import exit_status
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -33,7 +34,7 @@ def sound(found: Audit):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_no_built_in_method_declares_less_than_is_measured(name):
+def test_no_built_in_method_declares_less_than_is_measured_and_half_of_its_noise_would_be_seen(name):
     found = audit(name, **QUICK)
     if name in NOT_PRIVATE:
         assert found.findings == ()
@@ -48,6 +49,16 @@ def test_no_built_in_method_declares_less_than_is_measured(name):
         return
     shares = [one.found / one.declared for finding in sound(found) for one in finding.bounds if one.declared > 0]
     assert max(shares) > (0.3 if name in SAMPLED else 0.4 if name in LAPLACE else 0.6)  # a good part of what there is
+    assert audit(with_half_of_its_noise(ALGORITHMS[name]), **QUICK).refuted
+
+
+def with_half_of_its_noise(method):
+    """The method, declaring what twice its noise would be worth."""
+
+    def releases(task, *, delta, **args):
+        return method.releases(task, delta=delta, **args | {method.noise: 2 * args[method.noise]})
+
+    return method._replace(releases=releases)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +108,24 @@ def test_one_run_measures_something_where_there_is_something_to_measure():
     found = audit("model_propagation", epsilon=8.0, runs=300, canaries=100)
     assert not found.refuted
     assert 0.3 < bound(of(found, "true"), "one run").found < 8
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "sized"),
+    [
+        ("ppsgd", {"sampler": "all", "num_sampled": 4}, {"num_sampled": 50, "batch_size": 1}),
+        ("dp_fedavg", {"num_sampled": 1}, {"num_sampled": 12, "batch_size": 1}),
+        ("minibatch_sgd", {"sampler": "fixed", "batch_size": 2}, {"num_sampled": 1, "batch_size": 25}),
+        ("dpsgd_fedavg", {}, {"batch_size": 25}),
+    ],
+)
+def test_with_many_canaries_the_same_share_takes_part(name, given, sized):
+    one = setting(ALGORITHMS[name], family=None, rounds=3, delta=1e-5, given=given)
+    many = for_canaries(one, 50)
+    assert many.args == one.args | sized
+    for reading, release in one.readings().items():
+        if reading != "theorem":
+            assert spent(many.readings()[reading], 3) == pytest.approx(spent(release, 3), rel=0.05)
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_does_not():

@@ -71,7 +71,7 @@ COLUMNS: dict[str, Callable] = {
     "Gaussian": lambda f: _bound(f, "Gaussian"),
     "one run": lambda f: _bound(f, "one run"),
     "Gaussian, one run": lambda f: _bound(f, "one run, Gaussian"),
-    "elsewhere": lambda f: _elsewhere(f),
+    "another delta": lambda f: _elsewhere(f),
 }
 
 
@@ -87,10 +87,10 @@ def text_of(found) -> str:
     )
     one_run = f", and from one run with {found.canaries} canaries" if found.canaries else ""
     lines = [
-        f"{found.method} on the task for {found.family}, {found.rounds} rounds, {values}",
+        f"{found.method} on the task for {found.family}, {_several(found.rounds, 'round')}, {values}",
         f"protected is {protected}",
-        f"epsilon at delta {first.delta:g} after {found.released} releases as declared, and lower bounds: from"
-        f" {found.runs:,} runs with a canary and as many without{one_run}; all hold together with confidence"
+        f"epsilon at delta {first.delta:g} after {_several(found.released, 'release')} as declared, and lower bounds:"
+        f" from {found.runs:,} runs with a canary and as many without{one_run}; all hold together with confidence"
         f" {found.confidence:g}",
         "",
     ]
@@ -128,7 +128,12 @@ def _said(finding) -> str:
 
 
 def _bound(finding, how: str) -> str:
-    return next((_number(bound.found) for bound in finding.bounds if bound.how == how), "")
+    """What was found; of what, where that is not what the reading declares of the game."""
+    for bound in finding.bounds:
+        if bound.how == how:
+            same = bound.declared == finding.epsilon or math.isnan(bound.declared)
+            return _number(bound.found) + ("" if same else f" of {_number(bound.declared)}")
+    return ""
 
 
 def _elsewhere(finding) -> str:
@@ -137,6 +142,10 @@ def _elsewhere(finding) -> str:
         if bound.how == "other delta":
             return f"{_number(bound.found)} of {_number(bound.declared)} at delta {bound.delta:g}"
     return ""
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _number(value: float) -> str:

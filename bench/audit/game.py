@@ -11,6 +11,7 @@ import numpy as np
 from bench.audit.bounds import separating_direction
 from bench.audit.setting import Setting, views
 from bench.audit.tasks import canary
+from bench.errors import InputError
 from bench.privacy.events import ADD_OR_REMOVE
 
 PILOT = 1 / 3  # of the runs
@@ -36,11 +37,19 @@ def play(one: Setting, relation: str, shape: str, *, runs: int, seed: int) -> Ga
     Args:
         relation: of `bench.privacy.events`; add-or-remove takes the canary away, replace one turns it round.
         shape: of `tasks.SHAPES`.
+
+    Raises:
+        InputError: for fewer pilot runs than numbers to weigh.
     """
     signs = np.repeat(np.float32([1.0, OTHER_SIGN.get(relation, -1.0)]), runs)
     seen, released = views(one, signs[:, None, None] * canary(shape), seed)
     ins, outs = seen.reshape(2, runs, -1).astype(np.float64)
     first = int(runs * PILOT)
+    varying = np.count_nonzero(np.ptp(seen, axis=0))
+    if varying > first:
+        raise InputError(
+            f"{varying} numbers of a run are public, for {first} pilot runs: more --runs or fewer --rounds"
+        )
     direction = separating_direction(ins[:first], outs[:first])
     scores = ins @ direction, outs @ direction
     return Game((scores[0][:first], scores[1][:first]), (scores[0][first:], scores[1][first:]), released)

@@ -18,20 +18,20 @@ NUMBERS = 2**24  # of simulated runs that are held at once
 
 
 def one_run(
-    one: Setting, relation: str, *, canaries: int, delta: float, significance: float, seed: int, gaussian: bool
+    one: Setting, relation: str, *, delta: float, significance: float, seed: int, gaussian: bool
 ) -> dict[str, float]:
     """The lower bounds of one run, by "one run" and "one run, Gaussian"; thresholds are chosen on another, a pilot run.
 
     Args:
-        one: with arguments that fit a task with so many canaries.
+        one: on a task with many canaries.
         relation: as for `game.play`.
         gaussian: whether to compute the second bound, for a trade-off of errors like that of Gaussians (Mahloujifar,
             Melis, Chaudhuri 2024).
     """
     other = OTHER_SIGN.get(relation, -1.0)
-    coins = np.random.default_rng(seed).random((2, canaries)) < 0.5
+    coins = np.random.default_rng(seed).random((2, one.canaries)) < 0.5
     seen, _ = views(one, _along_axes(np.where(coins, 1.0, other)), seed, chunk=2)
-    scores = on_traces(one, seen.reshape(2, -1), other, canaries, seed + 1)
+    scores = on_traces(one, seen.reshape(2, -1), other, seed + 1)
     pilot, last = (_auditor(score, coin) for score, coin in zip(scores, coins, strict=True))
     places = thresholds(scores[0][coins[0]], scores[0][~coins[0]])
     tried = places[len(places) // 2 :: 4]
@@ -45,12 +45,13 @@ def one_run(
     return {"one run": best(_plain)} | ({"one run, Gaussian": best(_gaussian)} if gaussian else {})
 
 
-def on_traces(one: Setting, seen: np.ndarray, other: float, canaries: int, seed: int) -> np.ndarray:
+def on_traces(one: Setting, seen: np.ndarray, other: float, seed: int) -> np.ndarray:
     """What was seen [run, round and feature] along each canary's trace, [run, canary].
 
     Args:
         other: sign of the canaries that are not in.
     """
+    canaries = one.canaries
     signs = np.full((1 + canaries, canaries), other)
     np.fill_diagonal(signs[1:], 1.0)
     chunk = max(1, min(canaries, NUMBERS // max(seen.shape[1], 1)))

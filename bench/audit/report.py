@@ -39,8 +39,11 @@ class Bound(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What the audit says of one reading. epsilon: declared, at the reading's own delta; bounds: none where that is
-    infinite or not computed."""
+    """What the audit says of one reading. epsilon: declared, at the reading's own delta.
+
+    A reading describes what is released, and declares an epsilon for every delta. A bound at another delta, and a
+    Gaussian one, refute that description, and so the reason for the epsilon that is declared.
+    """
 
     reading: str
     release: Release
@@ -130,35 +133,31 @@ def audit(
     released = max(released, *(game.released for played in games.values() for game in played))
     # Of each relation a count and a Gaussian bound of every game and of the one run; of each reading a count a game.
     significance = (1 - confidence) / (len(relations) * (2 * len(shapes) + 2) + len(readings) * len(shapes))
+    many = for_canaries(one, canaries) if canaries else None
     findings = {}
     for relation, played in games.items():
-        found = {
-            "game": max(bounds.counted(*game[:2], {delta: 0.0}, significance)[1] for game in played),
-            "Gaussian": max(bounds.gaussian(*game[:2], delta, significance) for game in played),
-        }
         own = {key: release for key, release in readings.items() if release.neighbors == relation}
-        if canaries:
-            many = for_canaries(one, canaries, given)
-            gaussian = any(_is_gaussian(release, released) for release in own.values())
-            found |= one_run(
-                many, relation, canaries=canaries, delta=delta, significance=significance, seed=seed, gaussian=gaussian
-            )
-        findings |= {key: _finding(key, release, released, found, played, significance) for key, release in own.items()}
+        gaussian = {key for key, release in own.items() if _is_gaussian(release, released)}
+        at_delta = max(bounds.counted(*game[:2], {delta: 0.0}, significance)[1] for game in played)
+        by_gauss = max(bounds.gaussian(*game[:2], delta, significance) for game in played) if gaussian else 0.0
+        single = {}
+        if many:
+            said: dict = {"delta": delta, "significance": significance, "seed": seed, "gaussian": bool(gaussian)}
+            single = one_run(many, relation, **said)
+        for key, release in own.items():
+            declared = spent(release, released)
+            beside = [Bound("game", delta, declared, at_delta)]
+            if key in gaussian:
+                beside.append(Bound("Gaussian", delta, declared, by_gauss))
+            if many:  # what is declared on its own task
+                there = spent(many.readings()[key], released)
+                fit = [how for how in single if key in gaussian or "Gaussian" not in how]
+                beside += [Bound(how, delta, there, single[how]) for how in fit]
+            if bounds.is_declared(declared):
+                beside.append(max((_elsewhere(release, released, game, significance) for game in played), key=_share))
+            findings[key] = Finding(key, release, declared, tuple(beside))
     in_order = tuple(findings[key] for key in readings)
     return Audit(name, one.family, one.args, rounds, released, runs, canaries, confidence, in_order)
-
-
-def _finding(
-    reading: str, release: Release, released: int, found: Mapping[str, float], played: list[Game], significance: float
-) -> Finding:
-    """One reading beside those of the bounds that hold for it."""
-    declared = spent(release, released)
-    if not bounds.is_declared(declared):
-        return Finding(reading, release, declared, ())
-    fit = [how for how in found if "Gaussian" not in how or _is_gaussian(release, released)]
-    beside = [Bound(how, release.delta, declared, found[how]) for how in fit]
-    elsewhere = max((_elsewhere(release, released, game, significance) for game in played), key=_share)
-    return Finding(reading, release, declared, (*beside, elsewhere))
 
 
 def _elsewhere(release: Release, released: int, game: Game, significance: float) -> Bound:
@@ -175,16 +174,17 @@ def _share(bound: Bound) -> float:
 
 
 def _is_gaussian(release: Release, released: int) -> bool:
-    """Whether all that is released of a unit are Gaussians without sampling."""
+    """Whether all that is released of a unit are Gaussians without sampling, and at least one."""
 
-    def plain(event) -> bool:
+    def parts(event) -> list:
         if isinstance(event, dp.SelfComposedDpEvent):
-            return plain(event.event)
+            return parts(event.event) if event.count else []
         if isinstance(event, dp.ComposedDpEvent | ParallelDpEvent):
-            return all(map(plain, event.events))
-        return isinstance(event, dp.GaussianDpEvent | dp.NoOpDpEvent)
+            return [part for one in event.events for part in parts(one)]
+        return [] if isinstance(event, dp.NoOpDpEvent) else [event]
 
-    return plain(release.event(released))
+    found = parts(release.event(released))
+    return bool(found) and all(isinstance(part, dp.GaussianDpEvent) for part in found)
 
 
 def _check(epsilon, delta, rounds, runs, canaries, confidence) -> None:

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms.base import Method
-from bench.audit.tasks import FAMILIES, FEATURES, Family, canary
+from bench.audit.tasks import FAMILIES, FEATURES, canary
+from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.privacy import accounting
 from bench.privacy.events import Release
@@ -27,6 +28,7 @@ class Setting(NamedTuple):
     args: of the method; those that a sweep may vary are floats.
     rounds: rounds of a run.
     delta: at which epsilon is declared.
+    canaries: in the task.
     """
 
     method: Method
@@ -34,10 +36,11 @@ class Setting(NamedTuple):
     args: dict[str, Any]
     rounds: int
     delta: float
+    canaries: int = 1
 
     def readings(self, **changes) -> dict[str, Release]:
         """What the method declares, with some arguments changed."""
-        task = FAMILIES[self.family].task(jnp.asarray(canary("axis")))
+        task = _task(self.family, self.canaries)
         return self.method.readings(task, delta=self.delta, **self.args | changes)
 
     @property
@@ -65,7 +68,7 @@ def setting(method: Method, *, family: str | None, rounds: int, delta: float, gi
     refused = {}
     for name in [family] if family else FAMILIES:
         try:
-            found = _on(FAMILIES[name], name, method, keywords, rounds, delta, given)
+            found = _on(name, method, keywords, rounds, delta, given)
             units = {release.privacy_unit for release in found.readings().values()}
             if family or units & set(FAMILIES[name].units):
                 return found
@@ -76,27 +79,41 @@ def setting(method: Method, *, family: str | None, rounds: int, delta: float, gi
     raise InputError(f"{method.make.__name__} fits no audit task ({why}): give its arguments with --set, or --family")
 
 
-def _on(family: Family, name: str, method: Method, keywords, rounds: int, delta: float, given) -> Setting:
-    task = family.task(jnp.asarray(canary("axis")))
-    known = family.arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
+def _task(family: str, canaries: int) -> Task:
+    return FAMILIES[family].task(jnp.eye(canaries, max(canaries, FEATURES)))
+
+
+def _on(family: str, method: Method, keywords, rounds: int, delta: float, given) -> Setting:
+    task = _task(family, 1)
+    known = FAMILIES[family].arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
     values = {key: value for key, value in known.items() if key in keywords}
     missing = [key for key, one in keywords.items() if one.default is one.empty and key not in values]
     if missing:
         raise InputError(f"no value for {', '.join(missing)}: --set {missing[0]}=VALUE")
     args = arguments(method, values)
     method.check(task, **args)
-    return Setting(method, name, args, rounds, delta)
+    return Setting(method, family, args, rounds, delta)
 
 
-def for_canaries(one: Setting, number: int, given: Mapping[str, Any]) -> Setting:
-    """The same on the task with so many canaries; what the family chooses by the size of a task follows it."""
-    task = FAMILIES[one.family].task(jnp.eye(number))
-    sized = FAMILIES[one.family].arguments(task, one.rounds)
+def for_canaries(one: Setting, number: int) -> Setting:
+    """The same on the task with so many canaries: arguments that the family chooses by a task's size grow with it.
+
+    Raises:
+        InputError: where the method refuses it.
+    """
+    small, large = (
+        FAMILIES[one.family].arguments(_task(one.family, size), one.rounds) for size in (one.canaries, number)
+    )
     args = one.args | {
-        name: type(one.args[name])(sized[name]) for name in sized if name in one.args and name not in given
+        name: max(1, round(one.args[name] * large[name] / small[name]))
+        for name in small
+        if isinstance(one.args.get(name), int) and large[name] != small[name]
     }
-    one.method.check(task, **args)
-    return one._replace(args=args)
+    try:
+        one.method.check(_task(one.family, number), **args)
+    except InputError as error:
+        raise InputError(f"{str(error).rstrip('.')}; for the game alone give --canaries 0") from None
+    return one._replace(args=args, canaries=number)
 
 
 def views(one: Setting, canaries, seed: int, *, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
