@@ -15,7 +15,7 @@ from bench.errors import InputError, unknown_name
 from bench.privacy.commands import epsilon, noise
 
 app = typer.Typer(
-    help="A benchmark suite for private federated learning.",
+    help="A benchmark suite for private federated learning. Example: python -m bench run ppsgd_synthetic",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -35,7 +35,10 @@ def list_everything(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Sweeps, algorithms, tasks, data sets (with where each was found) and figures."""
+    """Sweeps, algorithms, tasks, data sets (with where each was found), figures, and what methods are compared on.
+
+    Example: python -m bench list --json
+    """
     from bench.catalog import catalog, tables
 
     _data_options(data_dir, False)
@@ -55,7 +58,10 @@ def run(
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
-    """Run what is missing of the sweeps. Interrupt it at any time and run it again."""
+    """Run what is missing of the sweeps. Interrupt it at any time and run it again.
+
+    Example: python -m bench run ppsgd_synthetic --scale laptop --where "noise_multiplier <= 10"
+    """
     from bench.api import chosen_sweep
     from bench.sweeps import SWEEPS
     from bench.sweeps.run import run_sweep, use_compilation_cache
@@ -141,7 +147,10 @@ def _pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
 def perf(
     names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; default all.")] = None,
 ) -> None:
-    """Speed and memory against plain NumPy loops, and the share of a measured matrix-product peak."""
+    """Speed and memory against plain NumPy loops, and the share of a measured matrix-product peak.
+
+    Example: python -m bench perf fedavg_round clipping_cnn
+    """
     from bench.perf import BENCHMARKS, report
 
     for name in names or []:

@@ -5,6 +5,7 @@ from typing import Any
 
 import figures
 from bench.algorithms import ALGORITHMS
+from bench.comparison.problems import PROBLEMS, Problem
 from bench.data import fetch
 from bench.data.sources import DATASETS
 from bench.data.tasks import TASKS
@@ -13,9 +14,15 @@ from bench.sweeps import SCALES, SWEEPS
 
 
 def _line(thing) -> str:
-    """The first sentence of a docstring; of the function within, for a partial."""
+    """The first sentence of a docstring; of the function within, for a partial, with what it fixes."""
     text = inspect.getdoc(getattr(thing, "func", thing)) or ""
-    return " ".join(text.split("\n\n")[0].split())
+    fixed = ", ".join(f"{name} {value}" for name, value in getattr(thing, "keywords", {}).items() if value != "")
+    return " ".join(text.split("\n\n")[0].split()) + (f" [{fixed}]" if fixed else "")
+
+
+def _compared(problem: Problem) -> str:
+    """What a task to compare methods on protects, and its baselines."""
+    return f"one {problem.privacy_unit}, {problem.neighbors}; beside {', '.join(problem.baselines)}"
 
 
 def _where(name: str) -> str:
@@ -35,7 +42,8 @@ def catalog() -> dict[str, list[dict[str, Any]]]:
             scale: sum(len(entry.points) * len(sweep.repetitions(entry)) for entry in sweep.entries.values())
             for scale, sweep in by_scale.items()
         }
-        sweeps.append({"name": name, "what": by_scale["paper"].reproduces, "runs": runs})
+        notes = by_scale["paper"].notes
+        sweeps.append({"name": name, "what": by_scale["paper"].reproduces, "runs": runs, "notes": notes})
     return {
         "sweeps": sweeps,
         "algorithms": [{"name": name, "what": _line(method.make)} for name, method in ALGORITHMS.items()],
@@ -47,6 +55,7 @@ def catalog() -> dict[str, list[dict[str, Any]]]:
         "figures": [
             {"name": name, "what": _line(module), "sweep": module.SWEEP} for name, module in figures.FIGURES.items()
         ],
+        "comparisons": [{"name": name, "what": _compared(make())} for name, make in PROBLEMS.items()],
     }
 
 
@@ -63,5 +72,7 @@ def tables(entries: dict[str, list[dict[str, Any]]]) -> str:
             if "where" in row:
                 extra = f" [{row['where']}]"
             lines.append(f"  {row['name']:{width}}  {row['what']}{extra}")
+            if row.get("notes"):
+                lines.append(f"  {'':{width}}  note: {row['notes']}")
         lines.append("")
     return "\n".join(lines).rstrip()

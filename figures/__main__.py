@@ -82,6 +82,8 @@ def main(
     """Draw figures from results: PNG, PDF, the numbers as CSV, tables as Markdown and LaTeX as well.
 
     `claims` checks what the papers claim. `report` makes one page of everything, report/index.html in the results.
+
+    Example: python -m figures ppsgd_fig1a --scale laptop
     """
     from figures import FIGURES, style, tables
     from figures.claims import CLAIMS

@@ -2,6 +2,7 @@
 
 import errno
 import importlib.util
+import inspect
 import json
 import os
 import subprocess
@@ -191,6 +192,24 @@ def test_the_program_itself(tmp_path):
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr.startswith("error: no sweep is called 'nosuch'")
     assert wrong.stderr.count("\n") == 1
+
+
+def test_the_help_of_every_command_has_an_example_that_names_it():
+    from bench.__main__ import app as bench_app
+    from figures.__main__ import app as figures_app
+
+    def commands(app, words):
+        for one in app.registered_commands:
+            yield [*words, one.name or one.callback.__name__], inspect.getdoc(one.callback)
+        for group in app.registered_groups:
+            yield from commands(group.typer_instance, [*words, group.name])
+
+    found = [*commands(bench_app, ["bench"]), *commands(figures_app, ["figures"])]
+    assert len(found) >= 11
+    for words, text in found:
+        said = text.split("Example: python -m ")
+        assert len(said) == 2, words
+        assert said[1].startswith(" ".join(words if words[0] == "bench" else words[:1])), words
 
 
 def test_the_nearest_name_is_told():

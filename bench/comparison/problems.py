@@ -139,7 +139,7 @@ def _images(dataset: str = "mnist", model: str = "scatter_linear") -> Problem:
         samplers={ADD_OR_REMOVE: "poisson"},
         space={"step_size": values("log:0.03:1:8")},
         baselines={
-            f"DP-SGD + FedAvg, E = {one}": Candidate(method, {"num_epochs": float(one)}, {}, _epochs)
+            f"DP-SGD + FedAvg (E = {one})": Candidate(method, {"num_epochs": float(one)}, {}, _epochs)
             for one in (1, 20)
         },
         says="ten clients without a common picture; tuned on 10,000 pictures held out of the training set",
@@ -183,7 +183,7 @@ def _peers(name: str, test, tuning, metric: str, best: str, num_ticks: int, says
         space={"mu": [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28]},
         baselines={
             **{
-                f"Coordinate descent, {updates} update{'s' if updates > 1 else ''}": Candidate(
+                f"Coordinate descent ({updates} update{'s' if updates > 1 else ''})": Candidate(
                     descent,
                     gaussian | {"max_updates": updates, "num_updates": float(updates), "start": "zero"},
                     {},
@@ -192,7 +192,7 @@ def _peers(name: str, test, tuning, metric: str, best: str, num_ticks: int, says
                 )
                 for updates in (1, 4)
             },
-            "Model propagation, one release": Candidate(
+            "Model propagation (one release)": Candidate(
                 ALGORITHMS["model_propagation"],
                 gaussian | {"local": "noisy_step", "start": "solution"},
                 {"step_size": [0.05, 0.2, 1.0]},
@@ -219,7 +219,14 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         best="min",
         baselines=_user_level([0.3, 1.0, 3.0]),
     ),
-    "digits": lambda: _users("digits", digits.best_available, "log:1e-4:1e-1:8", "log:1e-4:1e-1:8", REMAINDER),
+    "digits": lambda: _users(
+        "digits",
+        digits.best_available,
+        "log:1e-4:1e-1:8",
+        "log:1e-4:1e-1:8",
+        REMAINDER,
+        defaults={"batch_size": 10, "clip_norm": 3.0, "num_sampled": 50},
+    ),
     "tags": lambda: _users(
         "tags",
         tags.best_available,

@@ -15,7 +15,7 @@ from bench.data.fetch import find, get
 from bench.data.sources import DATASETS
 from bench.errors import InputError, unknown_name
 
-app = typer.Typer(no_args_is_help=True, help="List, get and verify the data sets.")
+app = typer.Typer(no_args_is_help=True, help="List, get and verify the data sets. Example: python -m bench data list")
 
 Names = Annotated[list[str] | None, typer.Argument(help="Data sets of `list`; all of them where none is given.")]
 Name = Annotated[str | None, typer.Argument(help="A data set of `list`; all of them where none is given.")]
@@ -30,7 +30,10 @@ def list_(
     data_dir: DataDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
 ) -> None:
-    """What data sets there are, which are here, and on what terms."""
+    """What data sets there are, which are here, and on what terms.
+
+    Example: python -m bench data list --data-dir ~/files
+    """
     own.root(data_dir)
     rows = [_row(name, data_dir) for name in DATASETS]
     if as_json:
@@ -51,7 +54,10 @@ def get_(
         bool, typer.Option("--download", help="Ask the authors' address where nothing else has the data.")
     ] = False,
 ) -> None:
-    """Get data sets, check them, and keep them in the cache."""
+    """Get data sets, check them, and keep them in the cache.
+
+    Example: python -m bench data get mnist movielens_100k
+    """
     own.root(data_dir)
     failed = []
     for each in dict.fromkeys(known for name in names or [None] for known in _names(name)):
@@ -71,7 +77,10 @@ def get_(
 
 @app.command("verify")
 def verify(name: Name = None, data_dir: DataDir = None) -> None:
-    """Compute all checksums anew; fails where one is wrong."""
+    """Compute all checksums anew; fails where one is wrong.
+
+    Example: python -m bench data verify mnist
+    """
     own.root(data_dir)
     failed = []
     for each in _names(name):

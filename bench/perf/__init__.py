@@ -21,10 +21,10 @@ BENCHMARKS: dict[str, Callable[[], list[Measurement]]] = {
     "p2p_descent": p2p.p2p_descent,
     "p2p_admm": p2p.p2p_admm,
     "p2p_large": p2p.p2p_large,
-    "w1": grids.w1,
-    "w2": pfl.w2,
-    "w2_scattering": pfl.w2_scattering,
-    "w3": grids.w3,
+    "fedavg_round": grids.fedavg_round,
+    "clipping_cnn": pfl.clipping_cnn,
+    "clipping_scattering": pfl.clipping_scattering,
+    "small_runs": grids.small_runs,
 }
 
 

@@ -36,7 +36,7 @@ def _small_regression(num_clients: int, num_examples: int, num_features: int) ->
     )
 
 
-def w1() -> list[Measurement]:
+def fedavg_round() -> list[Measurement]:
     """User-level private FedAvg: 1,000 users, 100 features, one step on 10 examples, clip, noise; one point."""
     task = _small_regression(1000, 10, 100)
     points = grid(
@@ -48,8 +48,8 @@ def w1() -> list[Measurement]:
         clip_norm=1.0,
         noise_multiplier=1.0,
     )
-    sweep = Sweep("w1", "", {"w1": lambda _: task}, {"": Entry(ALGORITHMS["dp_fedavg"], points)}, 200, 200, 1e-4)
-    timed = time_grid(task, resolve(sweep, {"w1": task})["w1"], 200, 1000)
+    sweep = Sweep("round", "", {"round": lambda _: task}, {"": Entry(ALGORITHMS["dp_fedavg"], points)}, 200, 200, 1e-4)
+    timed = time_grid(task, resolve(sweep, {"round": task})["round"], 200, 1000)
     rate = 1e-6 * task.num_clients / timed.seconds
     share = 100 * 4 * task.train[0].size / timed.seconds / peak_flops()
     return [
@@ -59,7 +59,7 @@ def w1() -> list[Measurement]:
     ]
 
 
-def w3() -> list[Measurement]:
+def small_runs() -> list[Measurement]:
     """A grid of 64 small runs and one of 2,048 with their Parquet written, and again when all is there."""
     lines = []
     for num_points, wanted in ((16, "1.5"), (512, "5")):
@@ -74,7 +74,7 @@ def w3() -> list[Measurement]:
         )
         make = partial(synthetic, num_clients=50, num_features=10)
         entry = Entry(ALGORITHMS["ppsgd"], points)
-        sweep = Sweep("w3", "", {"w3": make}, {"PPSGD": entry}, 100, 50, 1e-4, seeds=4, trials=1)
+        sweep = Sweep("small", "", {"small": make}, {"PPSGD": entry}, 100, 50, 1e-4, seeds=4, trials=1)
         with tempfile.TemporaryDirectory() as out:
             times = []
             for _ in range(2):

@@ -185,7 +185,7 @@ def _lines(what: str, timed: dict[str, Timed], memory: dict[str, float]) -> list
     return lines
 
 
-def w2() -> list[Measurement]:
+def clipping_cnn() -> list[Measurement]:
     """A step of DP-SGD with the CNN of 26,010 parameters, batch 256."""
     module, params, pool = _client("mnist", "papernot_cnn", (28, 28, 1), jnp.float32)
     steps, memory = _jax_steps(module, params, pool)
@@ -206,7 +206,7 @@ def w2() -> list[Measurement]:
     ]
 
 
-def w2_scattering() -> list[Measurement]:
+def clipping_scattering() -> list[Measurement]:
     """A step of DP-SGD with the linear classifier of MNIST's scattering features, 47,638 parameters, batch 256."""
     module, params, pool = _client("mnist", "scatter_linear", (7, 7, 81), jnp.float16)
     steps, memory = _jax_steps(module, params, pool)

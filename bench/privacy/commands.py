@@ -43,7 +43,10 @@ def epsilon(
     accountant: Accountant = "rdp",
     as_json: Json = False,
 ) -> None:
-    """What so many noisy sums cost: epsilon, and one line that says what it means."""
+    """What so many noisy sums cost: epsilon, and one line that says what it means.
+
+    Example: python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4
+    """
     sigma = noise_multiplier
     usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
     require("--noise-multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
@@ -65,7 +68,10 @@ def noise(
     accountant: Accountant = "rdp",
     as_json: Json = False,
 ) -> None:
-    """The least noise that keeps within epsilon: its multiplier, and one line that says what it means."""
+    """The least noise that keeps within epsilon: its multiplier, and one line that says what it means.
+
+    Example: python -m bench noise --epsilon 2 --sampling-rate 0.01 --steps 20000 --delta 1e-4
+    """
     require("--epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
     rate = _checked(steps, delta, sampling_rate, sampling, accountant)
 
