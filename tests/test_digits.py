@@ -162,7 +162,7 @@ def by_writer(monkeypatch):
     images, labels, found = fake_mnist(30)
     writers = np.array([103] * 5 + [101] * 7 + [102] * 8, np.int32), np.array([101] * 6 + [103] * 4, np.int32)
     monkeypatch.setattr(digits, "_mnist", lambda: (images, labels, found))
-    monkeypatch.setattr(digits, "_get", lambda name: Found(name, {}, "another fake", "ids-sum"))
+    monkeypatch.setattr(digits.fetch, "get", lambda name: Found(name, {}, "another fake", "ids-sum"))
     monkeypatch.setattr(digits.formats, "qmnist_writers", lambda found: writers)
     return images, labels, np.concatenate(writers)
 

@@ -4,13 +4,12 @@ User i answers y = theta_i* x +- noise to inputs x_k = +- sqrt(c / k) with rando
 sizes, those who bring more examples than the median differ from the others in one direction.
 """
 
-import hashlib
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.data.task import Task
+from bench.data.task import Task, recipe_checksum
 from bench.models.additive import squared_loss
 
 
@@ -53,7 +52,7 @@ def bounded(
         sample=draw,
         name="bounded" if largest == 1 else "bounded_unequal",
         source="generated",
-        checksum=hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest(),
+        checksum=recipe_checksum(recipe),
     )
 
 

@@ -10,7 +10,6 @@ no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the
 """
 
 import hashlib
-import os
 from functools import cache
 from typing import NamedTuple
 
@@ -60,14 +59,9 @@ def style(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return covariance / np.maximum(variance, 1e-6), 2 * mass / np.maximum(edge, 1e-6)
 
 
-def _get(name: str) -> Found:
-    """The data set; BENCH_DOWNLOAD allows the authors' address, as the option --download does."""
-    return fetch.get(name, download=bool(os.environ.get("BENCH_DOWNLOAD")))
-
-
 @cache
 def _mnist() -> tuple[np.ndarray, np.ndarray, Found]:
-    found = _get("mnist")
+    found = fetch.get("mnist")
     arrays = formats.mnist(found)
     images = np.concatenate([arrays["train_images"], arrays["test_images"]])
     return images, np.concatenate([arrays["train_labels"], arrays["test_labels"]]), found
@@ -201,7 +195,7 @@ def mnist_by_writer(trial: int, *, batch_size: int = 10, test_fraction: float = 
         test_fraction: share of each writer's images for the test.
         model: "linear" or "cnn".
     """
-    train, test = formats.qmnist_writers(found := _get("qmnist_writers"))
+    train, test = formats.qmnist_writers(found := fetch.get("qmnist_writers"))
     _, _, mnist = _mnist()
     digits = _deal(by_label(np.concatenate([train, test])), trial, test_fraction)
     return digit_task(
@@ -243,7 +237,7 @@ def emnist_digits(trial: int, *, batch_size: int = 10, num_clients: int = 1000, 
         model: "linear" or "cnn".
     """
     del trial
-    found = _get("federated_emnist")
+    found = fetch.get("federated_emnist")
     clients = emnist.federated_emnist(found)[:num_clients]
     flat = [(x.reshape(len(x), -1), y, tx.reshape(len(tx), -1), ty) for _, x, y, tx, ty in clients]
     digits = Digits([(x, y) for x, y, _, _ in flat], [(tx, ty) for _, _, tx, ty in flat])

@@ -1,6 +1,7 @@
 """Getting a data set: the user's own files, the cache, a prepared copy, packages, the authors' address."""
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -20,7 +21,7 @@ def get(
     name: str,
     *,
     data_dir: str | Path | None = None,
-    download: bool = False,
+    download: bool | None = None,
     report: Report | None = None,
 ) -> Found:
     """The data set, from the first source that has it; checked, and cached for the next time.
@@ -31,7 +32,8 @@ def get(
     Args:
         name: a key of DATASETS.
         data_dir: a folder with files the user has; by default the one that BENCH_DATA names.
-        download: whether the authors' address may be asked when nothing else has it.
+        download: whether the authors' address may be asked when nothing else has it; by default what BENCH_DOWNLOAD
+            says, as the option --download sets it.
         report: is told in words what happens, many times a second.
 
     Raises:
@@ -39,6 +41,7 @@ def get(
             written; or no source has it, and then the line says what was tried.
     """
     dataset = _known(name)
+    download = bool(os.environ.get("BENCH_DOWNLOAD")) if download is None else download
     report = report or (lambda text: None)
     mine, searched = own.search(name, data_dir)
     if dataset.own:

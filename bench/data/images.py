@@ -9,7 +9,6 @@ Source: Bhaskar et al. 2025, as in its program.
 
 import hashlib
 import math
-import os
 from functools import cache
 from weakref import WeakValueDictionary
 
@@ -189,7 +188,7 @@ def _examples(dataset: str, features: str, constants) -> tuple[Found, list[Array
 
 @cache
 def _found(dataset: str) -> Found:
-    return fetch.get(dataset, download=bool(os.environ.get("BENCH_DOWNLOAD")))
+    return fetch.get(dataset)
 
 
 def _load(dataset: str, features: str, found: Found, constants) -> list[Array]:

@@ -8,8 +8,6 @@ ratings and taken as given: they lie outside the privacy analysis, which covers 
 Source: Bellet et al. 2018, section 5 and appendix D; the features after Zhou et al. 2008 (ALS-WR).
 """
 
-import hashlib
-import os
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +21,7 @@ from bench.data.dataset import Found
 from bench.data.graphs import from_weights, nearest_neighbors
 from bench.data.partition import by_label, hold_out
 from bench.data.peers import mean_of_real, objective, scores
-from bench.data.task import Task
+from bench.data.task import Task, recipe_checksum
 from bench.errors import InputError, unknown_name
 from bench.models.linear import personal, squared, squared_loss
 
@@ -88,7 +86,7 @@ def checked(table: np.ndarray, path: Path) -> Ratings:
 
 @cache
 def _ratings() -> tuple[Ratings, Found]:
-    found = fetch.get("movielens_100k", download=bool(os.environ.get("BENCH_DOWNLOAD")))
+    found = fetch.get("movielens_100k")
     return checked(formats.movielens(found), found.files["u.data"]), found
 
 
@@ -228,7 +226,7 @@ def movielens(
         metrics=rmse,
         name="movielens",
         source=f"MovieLens-100K ({found.source})",
-        checksum=hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest(),
+        checksum=recipe_checksum(recipe),
     )
 
 

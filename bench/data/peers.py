@@ -6,7 +6,6 @@ minimise, with weights W over a graph, D_ii = sum_j W_ij and the confidence c_i 
     Q(theta) = 1/2 sum_{i<j} W_ij |theta_i - theta_j|^2 + mu sum_i D_ii c_i L_i(theta_i).
 """
 
-import hashlib
 import math
 
 import jax
@@ -15,7 +14,7 @@ import numpy as np
 from jax import Array
 
 from bench.data.graphs import by_angle, from_weights
-from bench.data.task import Task
+from bench.data.task import Task, recipe_checksum
 from bench.errors import InputError, unknown_name
 from bench.kernels.graph import confidence, roughness
 from bench.models.linear import Personal, logistic, logistic_loss, personal
@@ -159,7 +158,7 @@ def linear_p2p(
         metrics=accuracy,
         name=f"linear_p2p_{num_features}{'_scaled' if scaled else ''}",
         source="generated",
-        checksum=hashlib.blake2b(repr((*recipe, scaled)).encode(), digest_size=8).hexdigest(),
+        checksum=recipe_checksum((*recipe, scaled)),
     )
 
 

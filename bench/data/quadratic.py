@@ -7,13 +7,12 @@ silos is exactly  sum_k lambda_k (w - w*)_k^2 / 2  above its least value, at w* 
 are drawn once, so a silo has finitely many.
 """
 
-import hashlib
 import math
 
 import jax.numpy as jnp
 import numpy as np
 
-from bench.data.task import Task
+from bench.data.task import Task, recipe_checksum
 from bench.models.additive import squared_loss
 
 NUM_CLIENTS, NUM_FEATURES = 25, 50
@@ -59,7 +58,7 @@ def quadratic(trial: int, *, num_records: int = 512) -> Task:
         metrics=risk,
         name=f"quadratic_{num_records}",
         source="generated",
-        checksum=hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest(),
+        checksum=recipe_checksum(recipe),
     )
 
 

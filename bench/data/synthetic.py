@@ -4,13 +4,12 @@ User i answers y = theta_i* x + noise with x ~ N(0, diag(1/k)). The users' theta
 five coordinates. Data never end: every round draws fresh examples, so the risk is known exactly.
 """
 
-import hashlib
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.data.task import Task
+from bench.data.task import Task, recipe_checksum
 from bench.models.additive import squared_loss
 
 
@@ -61,7 +60,7 @@ def synthetic(
         sample=draw,
         name=f"synthetic_{delta_std:g}",
         source="generated",
-        checksum=hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest(),
+        checksum=recipe_checksum(recipe),
     )
 
 

@@ -8,9 +8,7 @@
 Vocabulary and tags to predict are the most frequent ones of all documents and count as public, as in the paper.
 """
 
-import hashlib
 import logging
-import os
 import re
 from functools import cache
 
@@ -19,9 +17,8 @@ from scipy import sparse
 
 from bench.data import debian, fetch, stackoverflow
 from bench.data.bag_of_words import Bags, bags, most_frequent, tag_task
-from bench.data.dataset import Found
 from bench.data.partition import by_label
-from bench.data.task import Task
+from bench.data.task import Task, recipe_checksum
 from bench.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -31,19 +28,10 @@ WORD = re.compile(r"[a-z][a-z0-9+#-]*")
 MEAN_REMAINDER = 6  # room for a client's validation documents, on average; the remainder by ten is 4.5 in the mean
 
 
-def _checksum(*recipe) -> str:
-    return hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest()
-
-
-def _get(name: str) -> Found:
-    """The data set; BENCH_DOWNLOAD allows the authors' address, as the option --download does."""
-    return fetch.get(name, download=bool(os.environ.get("BENCH_DOWNLOAD")))
-
-
 @cache
 def _debian(num_words: int, num_tags: int, min_documents: int, max_words: int):
     """Bags of all packages of persons with enough of them; person and source of each; the data set."""
-    found = _get("debian_packages")
+    found = fetch.get("debian_packages")
     packages = debian.documents(found)
     persons = np.unique([p.person for p in packages], return_inverse=True)[1]
     kept = [p for p, count in zip(packages, np.bincount(persons)[persons], strict=True) if count >= min_documents]
@@ -96,7 +84,7 @@ def debian_tags(
         clients,
         name="debian_tags",
         source=f"Debian packages by maintainer ({found.source})",
-        checksum=_checksum(found.checksum, *recipe),
+        checksum=recipe_checksum((found.checksum, *recipe)),
         batch_size=batch_size,
         capacity=(entries, max_documents, room, MEAN_REMAINDER * len(clients)),
     )
@@ -122,7 +110,7 @@ def stackoverflow_tags(trial: int, *, batch_size: int = 10, num_clients: int = 5
         max_documents: of a user's training documents, the first so many are kept.
     """
     del trial
-    found = _get("federated_stackoverflow")
+    found = fetch.get("federated_stackoverflow")
     words, labels = stackoverflow.vocabulary(found, NUM_WORDS, NUM_TAGS)
     rng = np.random.default_rng(0x50)
     clients = []
@@ -196,7 +184,7 @@ def made_up_tags(
         clients,
         name="made_up_tags",
         source="generated",
-        checksum=_checksum(*recipe),
+        checksum=recipe_checksum(recipe),
         batch_size=batch_size,
         capacity=(length, num_documents[1], num_test * num_clients, MEAN_REMAINDER * num_clients),
     )

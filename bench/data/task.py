@@ -1,5 +1,6 @@
 """A problem: examples dealt to clients, a loss, a score."""
 
+import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -75,3 +76,8 @@ class Task:
     @property
     def num_clients(self) -> int:
         return self.num_examples.shape[0]
+
+
+def recipe_checksum(recipe: tuple) -> str:
+    """The checksum of data that are made: of the numbers and words that they are made by."""
+    return hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest()
