@@ -3,12 +3,15 @@
 An attacker who knows everything but one bit, whether one unit of privacy (a canary) is in the data, looks at what a
 method makes public and guesses. If the method is (epsilon, delta)-DP, guesses cannot be better than so much; guesses
 that are better, counted with a confidence interval, prove a LOWER bound on epsilon. A lower bound above the declared
-epsilon refutes it, up to the confidence. One below proves nothing: another attack, or other data, might find more.
+epsilon refutes it, up to the confidence. One below proves nothing: another attack might find more. A method declares an
+epsilon at every delta, and the bounds may be taken at any of them: what is refuted is the description of what is
+released, from which all of these follow.
 
-Two experiments. A game (`game`): thousands of independent runs with and without the canary (Jagielski, Ullman, Oprea
-2020; Nasr et al. 2021, 2023). One run (`one_run`): many canaries in one data set, each by a coin of its own (Steinke,
-Nasr, Jagielski 2023; Mahloujifar, Melis, Chaudhuri 2024). Both on tasks on which a canary is as visible as the theory
-allows (`tasks`), through the method's own functions. The estimators are those of jax_privacy.
+Two experiments. A game (`game`), which is the statistical test of the noise: thousands of independent runs with and
+without the canary (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021, 2023). One run (`one_run`): many canaries in one
+data set, each by a coin of its own (Steinke, Nasr, Jagielski 2023; Mahloujifar, Melis, Chaudhuri 2024). Both on tasks
+on which a canary is as visible as the theory allows (`tasks`), through the method's own functions. The estimators are
+those of jax_privacy, but for the one of Gaussian noise (`bounds.gaussian`).
 
     from bench.audit import audit
     audit("ppsgd").refuted

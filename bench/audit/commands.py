@@ -27,6 +27,10 @@ def audit(
 ) -> None:
     """Lower bounds on epsilon by experiment, beside what a method declares. Status 1 where one is larger.
 
+    What is printed of each reading: `game`, by error rates at the declared delta; `Gaussian`, by the same game where
+    all noise is Gaussian and nothing is sampled; `one run`, by many canaries at once; `another delta`, by error rates
+    where they say most, of the epsilon declared there. A pass proves nothing.
+
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """
     from bench.audit.report import audit as made
@@ -71,7 +75,7 @@ COLUMNS: dict[str, Callable] = {
     "Gaussian": lambda f: _bound(f, "Gaussian"),
     "one run": lambda f: _bound(f, "one run"),
     "Gaussian, one run": lambda f: _bound(f, "one run, Gaussian"),
-    "another delta": lambda f: _elsewhere(f),
+    "another delta": lambda f: _bound(f, "other delta"),
 }
 
 
@@ -128,19 +132,13 @@ def _said(finding) -> str:
 
 
 def _bound(finding, how: str) -> str:
-    """What was found; of what, where that is not what the reading declares of the game."""
+    """What was found; of what and where, if that is not the epsilon that the reading declares at its delta."""
     for bound in finding.bounds:
         if bound.how == how:
-            same = bound.declared == finding.epsilon or math.isnan(bound.declared)
-            return _number(bound.found) + ("" if same else f" of {_number(bound.declared)}")
-    return ""
-
-
-def _elsewhere(finding) -> str:
-    """Of the epsilon at another delta."""
-    for bound in finding.bounds:
-        if bound.how == "other delta":
-            return f"{_number(bound.found)} of {_number(bound.declared)} at delta {bound.delta:g}"
+            of = "" if bound.declared == finding.epsilon else f" of {_number(bound.declared)}"
+            at = "" if bound.delta == finding.release.delta else f" at delta {bound.delta:.2g}"
+            known = not math.isnan(bound.declared)
+            return _number(bound.found) + (of + at if known else "")
     return ""
 
 

@@ -14,13 +14,17 @@ from bench.audit.game import OTHER_SIGN
 from bench.audit.setting import Setting, run, views
 
 TRACES = 4  # simulated runs for each canary's trace: with sampling it does not show in every one
+NEGLIGIBLE = 20  # canaries times delta is this much less than the significance
 NUMBERS = 2**24  # of simulated runs that are held at once
 
 
 def one_run(
     one: Setting, relation: str, *, delta: float, significance: float, seed: int, gaussian: bool
-) -> dict[str, float]:
-    """The lower bounds of one run, by "one run" and "one run, Gaussian"; thresholds are chosen on another, a pilot run.
+) -> dict[str, tuple[float, float]]:
+    """The lower bounds of one run, "one run" and "one run, Gaussian", each as (delta, epsilon proven there).
+
+    Thresholds are chosen on another, a pilot run. The first bound is at a smaller delta than the declared one where its
+    term 2 delta (number of canaries) would by itself exceed the significance.
 
     Args:
         one: on a task with many canaries.
@@ -36,13 +40,14 @@ def one_run(
     places = thresholds(scores[0][coins[0]], scores[0][~coins[0]])
     tried = places[len(places) // 2 :: 4]
 
-    def best(bound):
+    def best(bound, delta):
         def at(auditor, place):
             return bound(auditor, significance, delta, estimators().Explicit(float(place)))
 
-        return float(at(last, max(tried, key=lambda place: at(pilot, place))))
+        return delta, float(at(last, max(tried, key=lambda place: at(pilot, place))))
 
-    return {"one run": best(_plain)} | ({"one run, Gaussian": best(_gaussian)} if gaussian else {})
+    found = {"one run": best(_plain, min(delta, significance / (NEGLIGIBLE * one.canaries)))}
+    return found | ({"one run, Gaussian": best(_gaussian, delta)} if gaussian else {})
 
 
 def on_traces(one: Setting, seen: np.ndarray, other: float, seed: int) -> np.ndarray:

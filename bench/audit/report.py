@@ -134,6 +134,7 @@ def audit(
     # Of each relation a count and a Gaussian bound of every game and of the one run; of each reading a count a game.
     significance = (1 - confidence) / (len(relations) * (2 * len(shapes) + 2) + len(readings) * len(shapes))
     many = for_canaries(one, canaries) if canaries else None
+    of_many = many.readings() if many else {}
     findings = {}
     for relation, played in games.items():
         own = {key: release for key, release in readings.items() if release.neighbors == relation}
@@ -149,10 +150,9 @@ def audit(
             beside = [Bound("game", delta, declared, at_delta)]
             if key in gaussian:
                 beside.append(Bound("Gaussian", delta, declared, by_gauss))
-            if many:  # what is declared on its own task
-                there = spent(many.readings()[key], released)
-                fit = [how for how in single if key in gaussian or "Gaussian" not in how]
-                beside += [Bound(how, delta, there, single[how]) for how in fit]
+            for how, (at, found) in single.items():  # beside what is declared on its own task
+                if key in gaussian or "Gaussian" not in how:
+                    beside.append(Bound(how, at, spent(of_many[key], released, at), found))
             if bounds.is_declared(declared):
                 beside.append(max((_elsewhere(release, released, game, significance) for game in played), key=_share))
             findings[key] = Finding(key, release, declared, tuple(beside))
