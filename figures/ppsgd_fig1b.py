@@ -6,7 +6,7 @@ alpha is the best; with noise large alpha degrades, and small alpha is the best 
 
 import pandas as pd
 
-from figures import ppsgd_digits, ppsgd_rounds, ppsgd_runs, style
+from figures import ppsgd_digits, ppsgd_rounds
 
 SWEEP = "ppsgd_tags"
 PANELS = (0.0, 0.5, 2.0)
@@ -24,8 +24,7 @@ def draw(table: pd.DataFrame):
     return ppsgd_rounds.draw(
         table,
         PANELS,
-        list(zip(CURVES, style.personalization_handles(CURVES), strict=True)),
+        CURVES,
         title="Personalised private SGD, tag prediction, linear (Bietti et al. 2022, Fig. 1b)",
         ylabel="top-1 accuracy, test documents of all users",
-        notes=[ppsgd_runs.stand_in(table)],
     )

@@ -5,7 +5,7 @@ Shows what the paper's sizes do to the curves of `ppsgd_fig1b`, which has real b
 
 import pandas as pd
 
-from figures import ppsgd_digits, ppsgd_rounds, ppsgd_runs, style
+from figures import ppsgd_digits, ppsgd_rounds
 
 SWEEP = "ppsgd_tags_made_up"
 PANELS = (0.0, 0.2, 1.0)
@@ -23,8 +23,7 @@ def draw(table: pd.DataFrame):
     return ppsgd_rounds.draw(
         table,
         PANELS,
-        list(zip(CURVES, style.personalization_handles(CURVES), strict=True)),
+        CURVES,
         title="Personalised private SGD, generated documents (after Bietti et al. 2022, Fig. 1b)",
         ylabel="top-1 accuracy, test documents of all users",
-        notes=[ppsgd_runs.stand_in(table)],
     )

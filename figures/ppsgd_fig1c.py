@@ -7,7 +7,7 @@ of those that share.
 
 import pandas as pd
 
-from figures import ppsgd_digits, ppsgd_rounds, ppsgd_runs, style
+from figures import ppsgd_digits, ppsgd_rounds
 
 SWEEP = "ppsgd_digits"
 PANELS = (0.0, 1.0, 5.0)
@@ -25,8 +25,7 @@ def draw(table: pd.DataFrame):
     return ppsgd_rounds.draw(
         table,
         PANELS,
-        list(zip(CURVES, style.personalization_handles(CURVES), strict=True)),
+        CURVES,
         title="Personalised private SGD, digits by client, linear (Bietti et al. 2022, Fig. 1c)",
         ylabel="test accuracy, examples of all users",
-        notes=[ppsgd_runs.stand_in(table)],
     )

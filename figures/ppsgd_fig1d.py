@@ -39,11 +39,11 @@ def draw(table: pd.DataFrame):
     return ppsgd_rounds.draw(
         table,
         PANELS,
-        list(zip(CURVES, handles(), strict=True)),
+        CURVES,
+        handles=handles(),
         title="Personalised private SGD, digits by client, CNN (Bietti et al. 2022, Fig. 1d)",
         ylabel="test accuracy, examples of all users",
         notes=[
-            ppsgd_runs.stand_in(table),
             f"Passes over the data: {table['num_epochs'].iloc[0]:g}; the paper's: 20.",
             "a is what the authors' program calls the ratio; it multiplies the local step by Q = 10, so that the true "
             "ratio of the steps, in brackets, is a / 10. The paper's legend may be either.",

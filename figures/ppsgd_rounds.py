@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pandas as pd
+from matplotlib.lines import Line2D
 
 from figures import ppsgd_digits as digits
 from figures import ppsgd_runs, select, style
@@ -22,21 +23,30 @@ def table(runs: pd.DataFrame, panels: Sequence[float], curves: Sequence[float]) 
 
 
 def draw(
-    table: pd.DataFrame, panels: Sequence[float], handles: Sequence, *, title: str, ylabel: str, notes: Sequence[str]
+    table: pd.DataFrame,
+    panels: Sequence[float],
+    curves: Sequence[float],
+    *,
+    title: str,
+    ylabel: str,
+    handles: Sequence[Line2D] = (),
+    notes: Sequence[str] = (),
 ):
     """Columns are the noise levels, under them epsilon; solid as the paper tuned, dotted on held-out data.
 
     Args:
         panels: the noise levels.
-        handles: (personalization, legend entry) of the curves.
+        curves: the personalisation of each.
         title, ylabel: of the figure.
-        notes: under it, before what all of these figures say.
+        handles: legend entries of the curves, where they are not the usual ones.
+        notes: under it, after what the data stand in for, and before what all of these figures say.
     """
+    handles = handles or style.personalization_handles(curves)
     tunings = style.present(table, "tuned_on", digits.TUNINGS)
     figure, axes = style.with_epsilon(1, len(panels), height=3.8)
     for ax, low, sigma in zip(*axes, panels, strict=True):
         panel = table[table["noise_multiplier"] == sigma]
-        style.curves(ax, panel, "rounds", "test_accuracy", [a for a, _ in handles], tunings)
+        style.curves(ax, panel, "rounds", "test_accuracy", curves, tunings)
         style.noise_title(ax, panel, sigma)
         style.epsilon(low, panel)
     axes[0, 0].set_ylabel(ylabel)
@@ -46,12 +56,13 @@ def draw(
     style.head(
         figure,
         title,
-        [handle for _, handle in handles],
+        handles,
         [*style.tuning_handles(tunings, digits.TUNING_TITLES), *style.epsilon_handles()],
     )
     style.footer(
         figure,
         table,
+        ppsgd_runs.stand_in(table),
         *notes,
         "Every point of a curve has its own best step size. Numbers of the paper's curves are not published.",
         digits.EPSILON_NOTE,

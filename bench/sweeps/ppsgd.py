@@ -29,7 +29,7 @@ def _evaluated_rounds(task, args, every: int = EVAL_EVERY) -> int:
     return max(rounds // every, 1) * every
 
 
-def _once_for_local(points, clip_norm: float):
+def once_for_local(points, clip_norm: float):
     """Local learning (a = 0) releases nothing: neither noise nor clipping touch it, so it needs one of each."""
     local = points["personalization"] == 0
     kept = (points["noise_multiplier"] == 0) & (points["clip_norm"] == clip_norm)
@@ -52,7 +52,7 @@ def ppsgd_synthetic(scale: str) -> Sweep:
         batch_size=10,
         sampler="all",
     )
-    points = _once_for_local(points, clip_norm=10.0)
+    points = once_for_local(points, clip_norm=10.0)
     points["task"] = points["delta_std"].map("synthetic_{:g}".format)
     paper = Sweep(
         name="ppsgd_synthetic",
@@ -102,7 +102,7 @@ def ppsgd_digits(scale: str) -> Sweep:
         name="ppsgd_digits",
         reproduces="Bietti et al. 2022, Figures 1c and 2 (EMNIST, linear)",
         tasks={"digits": digits.best_available},
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], _once_for_local(points, clip_norm=10.0))},
+        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], once_for_local(points, clip_norm=10.0))},
         num_rounds=_evaluated_rounds,
         eval_every=EVAL_EVERY,
         delta=1e-4,
@@ -139,23 +139,27 @@ TAG_GRID = {
 }
 
 
+def _tags(name: str, of: str, tasks, every: int) -> Sweep:
+    """The published grid on documents with tags."""
+    return Sweep(
+        name=name,
+        reproduces=f"Bietti et al. 2022, Figures 1b and 2 (Stack Overflow){of}",
+        tasks=tasks,
+        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], once_for_local(grid(**TAG_GRID), clip_norm=0.01))},
+        num_rounds=partial(_evaluated_rounds, every=every),
+        eval_every=every,
+        delta=1e-4,
+        seeds=5,
+        notes="the paper does not give the panels' sigma",
+    )
+
+
 def ppsgd_tags(scale: str) -> Sweep:
     """Figures 1b and 2: accuracy of tag prediction, one pass, ten users in a round.
 
     The paper's data are 2,000 rounds, evaluated every 500; Debian's packages, which stand in for them, are 135.
     """
-    points = _once_for_local(grid(**TAG_GRID), clip_norm=0.01)
-    paper = Sweep(
-        name="ppsgd_tags",
-        reproduces="Bietti et al. 2022, Figures 1b and 2 (Stack Overflow)",
-        tasks={"tags": tags.best_available},
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], points)},
-        num_rounds=partial(_evaluated_rounds, every=EVAL_EVERY_TAGS),
-        eval_every=EVAL_EVERY_TAGS,
-        delta=1e-4,
-        seeds=5,
-        notes="the paper does not give the panels' sigma",
-    )
+    paper = _tags("ppsgd_tags", "", {"tags": tags.best_available}, EVAL_EVERY_TAGS)
     laptop = thin(
         paper,
         keep={
@@ -180,18 +184,8 @@ def ppsgd_tags(scale: str) -> Sweep:
 
 def ppsgd_tags_made_up(scale: str) -> Sweep:
     """The same on generated documents, of the paper's numbers of users and documents and so of its 2,000 rounds."""
-    points = _once_for_local(grid(**TAG_GRID), clip_norm=0.01)
-    paper = Sweep(
-        name="ppsgd_tags_made_up",
-        reproduces="Bietti et al. 2022, Figures 1b and 2 (Stack Overflow), on generated documents of that size",
-        tasks={"made_up_tags": tags.made_up_tags},
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], points)},
-        num_rounds=partial(_evaluated_rounds, every=EVAL_EVERY_MADE_UP),
-        eval_every=EVAL_EVERY_MADE_UP,
-        delta=1e-4,
-        seeds=5,
-        notes="the paper does not give the panels' sigma",
-    )
+    made_up = {"made_up_tags": tags.made_up_tags}
+    paper = _tags("ppsgd_tags_made_up", ", on generated documents of that size", made_up, EVAL_EVERY_MADE_UP)
     laptop = thin(
         paper,
         keep={
@@ -235,7 +229,7 @@ def ppsgd_cnn(scale: str) -> Sweep:
         name="ppsgd_cnn",
         reproduces="Bietti et al. 2022, Figures 1d and 2 (EMNIST, CNN)",
         tasks={"digits": partial(digits.best_available, model="cnn")},
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], _once_for_local(points, clip_norm=0.1))},
+        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], once_for_local(points, clip_norm=0.1))},
         num_rounds=_evaluated_rounds,
         eval_every=EVAL_EVERY,
         delta=1e-4,

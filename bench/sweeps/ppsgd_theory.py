@@ -10,7 +10,7 @@ from bench.algorithms import ALGORITHMS
 from bench.data.bounded import bounded
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import gaussian_claims
-from bench.sweeps.ppsgd import PERSONALIZATION
+from bench.sweeps.ppsgd import PERSONALIZATION, once_for_local
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory import ppsgd as theory
 
@@ -114,8 +114,7 @@ def ppsgd_sampling(scale: str) -> Sweep:
         clip_norm=[1.0, 3.0],
         batch_size=largest,
     )
-    local = points["personalization"] == 0
-    points = points[~local | ((points["noise_multiplier"] == 0) & (points["clip_norm"] == 1))].reset_index(drop=True)
+    points = once_for_local(points, clip_norm=1.0)
     sampled = round(RATE * NUM_CLIENTS)
     method = ALGORITHMS["ppsgd"]
     everybody = points.assign(num_sampled=NUM_CLIENTS, sampler="all", reduce="mean")
