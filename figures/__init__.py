@@ -22,6 +22,7 @@ from figures import (
     pfl_averaging,
     pfl_clients_curves,
     pfl_normalisation,
+    pfl_one_client,
     pfl_overlap,
     pfl_splits_curves,
     pfl_table2,
@@ -74,4 +75,5 @@ FIGURES: dict[str, ModuleType] = {
     "pfl_overlap": pfl_overlap,
     "pfl_averaging": pfl_averaging,
     "pfl_normalisation": pfl_normalisation,
+    "pfl_one_client": pfl_one_client,
 }

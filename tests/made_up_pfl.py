@@ -111,6 +111,17 @@ def normalisation_runs(**how) -> pd.DataFrame:
     return runs.assign(task=runs["task"] + "_as_fashion_mnist")
 
 
+def one_client_runs(**how) -> pd.DataFrame:
+    """Runs of pfl_one_client: the published accuracy at batches of 512, less by the distance from there."""
+    cells = {key: value for key, value in paper("pfl_table5").items() if key[3] == 1 and key[-1] == "SN+Lin"}
+    runs = runs_of("pfl_one_client", {key: value for key, value in cells.items() if key[0] != "CIFAR-10"}, **how)
+    several = []
+    for size in (64, 512, 2048):
+        less = 0.01 * abs(math.log2(size / 512))
+        several.append(runs.assign(batch_size=size, test_accuracy=runs["test_accuracy"] - less))
+    return pd.concat(several, ignore_index=True)
+
+
 def averaging_runs(**how) -> pd.DataFrame:
     """Runs of pfl_averaging: clients learn in either split, their average only where they average every epoch."""
     cells = {("MNIST", math.inf, E, 10, 20, model): 0.9 if E == 1 else 0.1 for E in (1, 20) for model in MODELS}
@@ -126,4 +137,5 @@ MAKE = {
     "pfl_epsilon": epsilon_runs,
     "pfl_normalisation": normalisation_runs,
     "pfl_averaging": averaging_runs,
+    "pfl_one_client": one_client_runs,
 }

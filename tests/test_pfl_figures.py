@@ -17,7 +17,7 @@ from figures.published import published_cells
 
 NAMES = [name for name in FIGURES if name.startswith("pfl_")]
 RUNS = {name: make() for name, make in MAKE.items()}
-SPLITS, CLIENTS, EPSILON, NORMALISATION, AVERAGING = (RUNS[name] for name in MAKE)
+SPLITS, CLIENTS, EPSILON, NORMALISATION, AVERAGING, ONE_CLIENT = (RUNS[name] for name in MAKE)
 INF = math.inf
 
 
@@ -268,6 +268,16 @@ def test_another_normalisation_is_held_against_table_2():
     assert len(table) == 2 * 3 * 6
     np.testing.assert_allclose(table["difference"], 0, atol=1e-12)
     assert "pixels in [-1, 1]" in words(figure.draw(table))
+
+
+def test_one_client_is_held_against_its_published_cell_at_every_batch_size():
+    figure = FIGURES["pfl_one_client"]
+    table = figure.table(ONE_CLIENT)
+    assert table.groupby("dataset")["published"].nunique().to_dict() == {"Fashion-MNIST": 1, "MNIST": 1}
+    best = table.loc[table.groupby("dataset")["test_accuracy"].idxmax()]
+    assert set(best["batch_size"]) == {512}
+    np.testing.assert_allclose(best["test_accuracy"], best["published"], atol=1e-12)
+    assert [ax.get_xlabel() for ax in figure.draw(table).axes] == ["expected batch size $L$"] * 2
 
 
 def test_clients_and_their_average_are_told_apart():

@@ -4,7 +4,6 @@ User i answers y = theta_i* x +- noise to inputs x_k = +- sqrt(c / k) with rando
 sizes, those who bring more examples than the median differ from the others in one direction.
 """
 
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -4,7 +4,6 @@ User i answers y = theta_i* x + noise with x ~ N(0, diag(1/k)). The users' theta
 five coordinates. Data never end: every round draws fresh examples, so the risk is known exactly.
 """
 
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -27,4 +27,5 @@ SWEEPS: dict[str, Callable[[str], Sweep]] = {
     "pfl_epsilon": pfl.pfl_epsilon,
     "pfl_averaging": pfl.pfl_averaging,
     "pfl_normalisation": pfl.pfl_normalisation,
+    "pfl_one_client": pfl.pfl_one_client,
 }

@@ -3,6 +3,7 @@
 import math
 from functools import cache, partial
 
+import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
@@ -36,29 +37,33 @@ SMOKE_SHARE = 0.05
 
 
 @cache
-def _noise(epsilon: float, num_examples: int) -> float:
-    """sigma for T epochs on so many examples, by PLD."""
+def _noise(epsilon: float, num_examples: int, batch_size: int) -> float:
+    """sigma for T epochs on so many examples in batches of that size, by PLD."""
     if math.isinf(epsilon):
         return 0.0
 
     def release(sigma):
-        return local_release(sigma, num_examples=num_examples, batch_size=SETTINGS["batch_size"], delta=DELTA)
+        return local_release(sigma, num_examples=num_examples, batch_size=batch_size, delta=DELTA)
 
     return noise_multiplier(epsilon, release, EPOCHS)
 
 
 def _with_noise(points: pd.DataFrame, share: float) -> pd.DataFrame:
-    """The points as arguments and labels: settings, task, and noise for what a client holds of its data set."""
+    """The points as arguments and labels: settings where they have none of their own, task, and noise for what a
+    client holds of its data set.
+    """
+    settings = {name: points.get(name, value) for name, value in SETTINGS.items()}
+    batches = np.broadcast_to(settings["batch_size"], len(points))
     private = points["target_epsilon"] < math.inf
     sizes = [client_size(*key, share=share) for key in zip(points["data"], points["num_clients"], strict=True)]
-    keys = zip(points["target_epsilon"], sizes, strict=True)
+    keys = zip(points["target_epsilon"], sizes, batches, strict=True)
     points = points.assign(
         task=points["data"] + "_" + points["model"] + "_" + points["num_clients"].astype(str),
         dataset=points["data"].map(TITLES),
         data_share=share,
         noise_multiplier=[_noise(*key) for key in keys],
         **{name: [PRIVATE[name] if p else SILENT[name] for p in private] for name in PRIVATE},
-        **SETTINGS,
+        **settings,
     )
     return points.drop(columns=["data", "model"])
 
@@ -190,4 +195,26 @@ def pfl_normalisation(scale: str) -> Sweep:
         scale,
         smoke="algorithm == 'CNN+RL' and num_epochs == 1 and target_epsilon == inf",
         normalisation="fashion_mnist",
+    )
+
+
+def pfl_one_client(scale: str) -> Sweep:
+    """One client with all data, by batch size: at the size of the other cells it misses its column of Table 5."""
+    cells = pd.concat(
+        grid(
+            data=data,
+            algorithm="SN+Lin",
+            target_epsilon=EPSILONS[data][0],
+            num_epochs=1,
+            num_clients=1,
+            batch_size=[64, 128, 256, 512, 1024, 2048],
+        )
+        for data in ("mnist", "fashion_mnist")
+    )
+    return _sweep(
+        "pfl_one_client",
+        "Bhaskar et al. 2025, Table 5, k = 1, by batch size (not in the paper)",
+        cells,
+        scale,
+        smoke="data == 'mnist' and batch_size == 512",
     )
