@@ -154,13 +154,6 @@ def test_bad_input_is_one_line_and_status_2(words, said, monkeypatch, capsys):
     assert said in lines[0]
 
 
-def test_without_the_package_one_line_says_which(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "jax_privacy", None)
-    status, written, lines = command(("ppsgd",), monkeypatch, capsys)
-    assert (status, written, len(lines)) == (2, "", 1)
-    assert "jax-privacy" in lines[0]
-
-
 def test_what_declares_no_privacy_ends_well(monkeypatch, capsys):
     assert command(("admm",), monkeypatch, capsys) == (0, "admm declares no privacy: nothing to audit.\n", [])
 

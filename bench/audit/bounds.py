@@ -10,25 +10,11 @@ from collections.abc import Mapping
 
 import dp_accounting as dp
 import numpy as np
+from jax_privacy import auditing
 from scipy import stats
-
-from bench.errors import InputError
 
 THRESHOLDS = 200
 SMALLEST = 1e-9  # of a declared epsilon, where a part of it is asked for
-
-
-def estimators():
-    """`jax_privacy.auditing`.
-
-    Raises:
-        InputError: where it is not installed.
-    """
-    try:
-        from jax_privacy import auditing
-    except ImportError:
-        raise InputError('the audit needs a package that is not here: pip install "jax-privacy>=2,<3"') from None
-    return auditing
 
 
 def thresholds(ins: np.ndarray, outs: np.ndarray) -> np.ndarray:
@@ -70,8 +56,8 @@ def counted(pilot, scores, declared: Mapping[float, float], significance: float)
     rates = error_rates(*pilot, places, significance)
     proven = {delta: epsilon_at(delta, *rates) for delta in declared}
     delta = max(declared, key=lambda one: proven[one].max() / max(declared[one], SMALLEST))
-    place = estimators().Explicit(float(places[np.argmax(proven[delta])]))
-    auditor = estimators().CanaryScoreAuditor(*scores)
+    place = auditing.Explicit(float(places[np.argmax(proven[delta])]))
+    auditor = auditing.CanaryScoreAuditor(*scores)
     found = auditor.epsilon_clopper_pearson(significance, delta, one_sided=False, threshold_strategy=place)
     return delta, float(found)
 

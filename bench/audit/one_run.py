@@ -8,8 +8,9 @@ thousands, and so suits large methods; here, where runs are cheap, it is the wea
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax_privacy import auditing
 
-from bench.audit.bounds import estimators, thresholds
+from bench.audit.bounds import thresholds
 from bench.audit.game import OTHER_SIGN
 from bench.audit.setting import Setting, run, views
 
@@ -42,7 +43,7 @@ def one_run(
 
     def best(bound, delta):
         def at(auditor, place):
-            return bound(auditor, significance, delta, estimators().Explicit(float(place)))
+            return bound(auditor, significance, delta, auditing.Explicit(float(place)))
 
         return delta, float(at(last, max(tried, key=lambda place: at(pilot, place))))
 
@@ -79,7 +80,7 @@ def _along_axes(signs: np.ndarray) -> np.ndarray:
 
 
 def _auditor(scores: np.ndarray, coins: np.ndarray):
-    return estimators().CanaryScoreAuditor(scores[coins], scores[~coins])
+    return auditing.CanaryScoreAuditor(scores[coins], scores[~coins])
 
 
 def _plain(auditor, significance, delta, place):

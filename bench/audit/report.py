@@ -110,10 +110,9 @@ def audit(
         args: of the method.
 
     Raises:
-        InputError: for values out of range, a method that fits no task, or without jax_privacy.
+        InputError: for values out of range, or a method that fits no task.
     """
     _check(epsilon, delta, rounds, runs, canaries, confidence)
-    bounds.estimators()
     name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
     given = dict(args or {})
     one = setting(loaded, family=family, rounds=rounds, delta=delta, given=given)
