@@ -155,7 +155,7 @@ def join(tables: Iterable[pd.DataFrame], folder: Path) -> pd.DataFrame:
     )
     with writing(folder):
         table.to_csv(folder / "claims.csv", index=False)
-        (folder / "claims.md").write_text(f"{markdown(counts)}\n{markdown(cells)}")
+        (folder / "claims.md").write_text(f"{markdown(counts)}\n{markdown(cells, words=True)}")
     return table
 
 
