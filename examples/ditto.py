@@ -35,4 +35,5 @@ def ditto(task, *, num_sampled: int, batch_size: int, sampler: str, step_size: S
     return Algorithm(lambda key: State(who.init(key), start), one_round, params, public)
 
 
-METHOD = Method(ditto, noisy_sums("all other users together"), version=1, check=check_participation)
+TRIED = {"regularization": [0.1, 1.0, 10.0]}
+METHOD = Method(ditto, noisy_sums("all other users together"), version=1, check=check_participation, space=TRIED)

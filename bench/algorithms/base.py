@@ -1,7 +1,8 @@
 """What an algorithm is: three pure functions, what it releases, and a version."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from jax import Array
@@ -52,6 +53,7 @@ class Method(NamedTuple):
         version are never mixed with new ones.
     check: (task, **the same arguments) -> None; raises InputError for values that do not go together.
     noise: the argument that scales the noise; more of it never costs more epsilon.
+    space: argument -> values that a comparison tunes it over, unless it is told others.
     """
 
     make: Callable[..., Algorithm]
@@ -59,6 +61,7 @@ class Method(NamedTuple):
     version: int
     check: Callable[..., None] = lambda task, **_: None
     noise: str = "noise_multiplier"
+    space: Mapping[str, Sequence[Any]] = MappingProxyType({})
 
     def readings(self, task, *, delta: float, **args) -> dict:
         """What `releases` says; one description alone is called "paper"."""

@@ -144,7 +144,7 @@ def _candidates(chosen: Problem, methods: Sequence, baselines: Sequence[str] | N
         label, method = load_method(target)
         if label in candidates:
             raise InputError(f"two methods are called {label}: rename the factory of one")
-        candidates[label] = Candidate(method, {}, {}, outside=True)
+        candidates[label] = Candidate(method, {}, method.space, outside=True)
     if not candidates:
         raise InputError("nothing to compare: name a method, or leave the baselines in")
     return candidates

@@ -224,19 +224,23 @@ def _more(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else max(one, other)
 
 
-@cache
 def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:
     """The keyword-only parameters of a method's factory, and the names of those that are traced.
 
     Raises:
         InputError: where none is traced; the engine's points are vmapped over those.
     """
-    given = inspect.signature(method.make, eval_str=True).parameters.values()
+    return _parameters(method.make)
+
+
+@cache
+def _parameters(make: Callable) -> tuple[dict[str, inspect.Parameter], set[str]]:
+    given = inspect.signature(make, eval_str=True).parameters.values()
     keywords = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
     traced = {name for name, p in keywords.items() if p.annotation == Scalar}
     if not traced:
         raise InputError(
-            f"no argument of {method.make.__name__} is annotated Scalar: annotate those that a sweep varies"
+            f"no argument of {make.__name__} is annotated Scalar: annotate those that a sweep varies"
         )
     return keywords, traced
 
