@@ -239,9 +239,7 @@ def _parameters(make: Callable) -> tuple[dict[str, inspect.Parameter], set[str]]
     keywords = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
     traced = {name for name, p in keywords.items() if p.annotation == Scalar}
     if not traced:
-        raise InputError(
-            f"no argument of {make.__name__} is annotated Scalar: annotate those that a sweep varies"
-        )
+        raise InputError(f"no argument of {make.__name__} is annotated Scalar: annotate those that a sweep varies")
     return keywords, traced
 
 
