@@ -37,7 +37,8 @@ def table(
         algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
         methods at this epsilon, 1 the best, and NaN where a run diverged; best_baseline, and gain: how much better
         than it, mean over splits of the differences on the same split, with gain_low and gain_high (95 %, Student's
-        t); settings_tried; reveals_nothing. What reveals nothing takes part at every epsilon.
+        t); settings_tried; reveals_nothing; not_private, of what promises nothing and was run without noise alone. What
+        reveals nothing takes part at every epsilon.
     """
     rows = _at_every_epsilon(runs)
     by = [*PANEL, "target_epsilon", "algorithm"]
@@ -49,6 +50,7 @@ def table(
     out = pd.concat(pieces, ignore_index=True)
     out["settings_tried"] = out["algorithm"].map(tried)
     out["reveals_nothing"] = out["algorithm"].isin(runs.loc[runs["target_epsilon"] == 0, "algorithm"])
+    out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
     facts = select.where_from(rows)
     return out.assign(metric=metric, best=best, delta=rows["delta"].iloc[0], **facts)
 
@@ -94,6 +96,12 @@ def looks(table: pd.DataFrame) -> dict[str, dict]:
     }
 
 
+def titles(table: pd.DataFrame) -> dict[str, str]:
+    """What each method is called where a reader sees it."""
+    bare = set(table.loc[table["not_private"], "algorithm"])
+    return {name: f"{name} (not private)" if name in bare else name for name in table["algorithm"].unique()}
+
+
 def draw(table: pd.DataFrame, says: str):
     """A panel for each statement of privacy. `says`: how the methods were tuned, in words."""
     metric = table["metric"].iloc[0]
@@ -106,11 +114,10 @@ def draw(table: pd.DataFrame, says: str):
     axes[0, 0].set_ylabel(metric.replace("_", " "))
     if metric.endswith(("accuracy", "error")):
         style.percent(axes[0, 0].yaxis)
-    names, columns = list(known), 4
-    handles = [
-        [Line2D([], [], label=n, **known[n]) for n in names[at : at + columns]] for at in range(0, len(names), columns)
-    ]
-    style.head(figure, f"Methods on {table['task'].iloc[0]}", *handles)
+    called = titles(table)
+    handles = [Line2D([], [], label=called[name], **look) for name, look in known.items()]
+    rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
+    style.head(figure, f"Methods on {table['task'].iloc[0]}", *rows)
     tried = sorted(set(table["settings_tried"]))
     counts = f"{tried[0]}" if len(tried) == 1 else f"{tried[0]} to {tried[-1]}"
     style.footer(
@@ -166,9 +173,9 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
             gain = f"gain {tables.with_interval(row['gain'], row['gain_low'], row['gain_high'], '+.4f')}"
         key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
         cells.setdefault(key, {})[epsilon] = f"{said}{rank}\n{gain}".rstrip()
-    several = len({key[1:] for key in cells}) > 1
+    several, called = len({key[1:] for key in cells}) > 1, titles(table)
     rows = [
-        {"method": f"{name} (one {unit}, {relation})" if several else name, **its}
+        {"method": f"{called[name]} (one {unit}, {relation})" if several else called[name], **its}
         for (name, unit, relation), its in cells.items()
     ]
     return pd.DataFrame(rows).fillna("")

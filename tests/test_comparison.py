@@ -237,8 +237,9 @@ def test_a_method_of_another_unit_is_refused_or_has_a_panel_of_its_own(out, quic
 
 def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out, quick_compilation):
     small = SMALL | {"seeds": 1, "trials": 1}
-    runs = compare([walk], **small, baselines=[], name="bare", out=out).runs
-    assert runs["target_epsilon"].tolist() == [math.inf]
+    table = compared([walk], **small, baselines=[], name="bare", out=out)
+    assert table["target_epsilon"].tolist() == [math.inf]
+    assert "walk (not private)" in (Path(table.attrs["folder"]) / "comparison.md").read_text()
 
 
 @pytest.mark.parametrize(
