@@ -28,7 +28,7 @@ def values(text: str) -> list[Any]:
         if len(rest) > 3 or count < 1 or not -math.inf < low <= high < math.inf or (kind == "log" and low <= 0):
             raise InputError(f"{text!r} is no range: LOW at most HIGH, both above 0 for log, and at least 1 value")
         make = np.geomspace if kind == "log" else np.linspace
-        return [float(f"{value:.4g}") for value in make(low, high, count)]
+        return [float(f"{number:.4g}") for number in make(low, high, count)]
     listed = [word.strip() for word in text.split(",")]
     if not all(listed):
         raise InputError(f"{text!r} has an empty value: write a list such as 0.1,1,inf, or log:1e-4:1e-1:8")
