@@ -12,8 +12,8 @@ from bench.kernels.gradient import clipped_sum, gaussian_like
 from bench.models.additive import Additive
 
 
-def ditto(task, *, num_sampled: int, batch_size: int, sampler: str, step_size: Scalar, regularization: Scalar,
-          clip_norm: Scalar, noise_multiplier: Scalar) -> Algorithm:  # fmt: skip
+def ditto(task, *, num_sampled: int, batch_size: int, sampler: str, step_size: Scalar, local_step_size: Scalar,
+          regularization: Scalar, clip_norm: Scalar, noise_multiplier: Scalar) -> Algorithm:  # fmt: skip
     who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler)
 
     def gradient(model, examples, weight):
@@ -27,7 +27,7 @@ def ditto(task, *, num_sampled: int, batch_size: int, sampler: str, step_size: S
         noise = noise_multiplier * clip_norm * gaussian_like(key_noise, w)
         there = (weight.sum(1) > 0).astype(w.dtype).reshape(-1, *[1] * w.ndim)  # a Poisson sample has empty places
         pull = jax.vmap(gradient)(w + theta[clients], examples, weight) + regularization * theta[clients]
-        theta = theta.at[clients].add(-step_size * there * pull)
+        theta = theta.at[clients].add(-local_step_size * there * pull)
         return State(schedule, (w - step_size * (total + noise) / drawn.divisor, theta)), {}
 
     start = task.init_params, jnp.zeros((task.num_clients, *task.init_params.shape))
@@ -35,5 +35,5 @@ def ditto(task, *, num_sampled: int, batch_size: int, sampler: str, step_size: S
     return Algorithm(lambda key: State(who.init(key), start), one_round, params, public)
 
 
-TRIED = {"regularization": [0.1, 1.0, 10.0]}
+TRIED = {"local_step_size": [3e-5, 1e-4, 3e-4], "regularization": [0.1, 1.0]}  # for inputs as long as those of digits
 METHOD = Method(ditto, noisy_sums("all other users together"), version=1, check=check_participation, space=TRIED)

@@ -357,7 +357,7 @@ def test_the_shared_model_of_ditto_is_that_of_global_private_sgd():
     said: dict = {"num_sampled": 4, "batch_size": 3, "sampler": "poisson"}
     said |= {"step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 0.5}
     whole = ALGORITHMS["ppsgd"].make(task, personalization=math.inf, **said)
-    ditto = load_method(str(EXAMPLES / "ditto.py"))[1].make(task, regularization=0.3, **said)
+    ditto = load_method(str(EXAMPLES / "ditto.py"))[1].make(task, regularization=0.3, local_step_size=0.1, **said)
     state, other = whole.init(key), ditto.init(key)
     for t in range(4):
         state, _ = whole.round(jax.random.fold_in(key, t), state)
