@@ -86,7 +86,7 @@ def compare(
     epsilons: Annotated[str, typer.Option(help="Separated by commas; no noise comes by itself.")] = "0.5,1,2,4,8",
     seeds: Annotated[int, typer.Option(help="Splits of the data, each with randomness of its own.")] = 5,
     tune: Annotated[
-        list[str] | None, typer.Option(help="NAME=log:LOW:HIGH:COUNT, lin:..., or NAME=A,B,C; may be repeated.")
+        list[str] | None, typer.Option(help="NAME=log:LOW:HIGH:COUNT, lin:..., or NAME=A,B,C; METHOD:NAME=... of one.")
     ] = None,
     fix: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE; may be repeated.")] = None,
     trials: Annotated[int, typer.Option(help="Settings that each method is tuned over at most.")] = 8,
@@ -103,7 +103,7 @@ def compare(
 ) -> None:
     """Methods beside the baselines of a task, on equal terms: one statement of privacy, as many settings tried.
 
-    Example: python -m bench compare examples/mean_regularised.py --task digits --epsilons 1,4 --seeds 3
+    Example: python -m bench compare examples/ditto.py --task digits --epsilons 1,4 --seeds 3
     """
     from bench.api import COMPARISON
     from bench.api import compare as compared
@@ -119,7 +119,7 @@ def compare(
         fixed={key: value(text) for key, text in _pairs("--set", fix)},
         trials=trials,
         rounds=rounds,
-        baselines=None if baselines is None else [] if baselines == "none" else baselines.split(","),
+        baselines=None if baselines is None else _baselines(baselines),
         neighbors=neighbors,
         delta=delta,
         units=units,
@@ -130,6 +130,10 @@ def compare(
     folder = Path(table.attrs["folder"])
     print((folder / f"{COMPARISON}.md").read_text())
     print(folder / f"{COMPARISON}.png")
+
+
+def _baselines(text: str) -> list[str]:
+    return [] if text == "none" else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.algorithms.base import Method
+from bench.comparison import Comparison
 from bench.comparison import compare as compared
 from bench.data.tasks import TASKS
 from bench.errors import InputError, unknown_name
@@ -107,6 +108,15 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
     return store.read(Path(results) / (scale or there[-1]) / name)
 
 
+def _notes(found: Comparison) -> list[str]:
+    """What a reader of the table must know of these runs."""
+    bare = [f"{label} promises nothing with these arguments: run without noise alone" for label in found.bare]
+    own = [label for label, one in found.plan.candidates.items() if one.outside and label not in found.bare]
+    word = [f"Epsilon of {', '.join(own)} as declared: `python -m bench audit` asks whether it is true"] if own else []
+    edges = [f"A better value may lie beyond: {text}" for text in found.edges]
+    return [*bare, *word, *edges]
+
+
 def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.DataFrame:
     """Compare methods with the baselines of a task on equal terms; write Parquet, table and picture.
 
@@ -123,7 +133,7 @@ def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.D
         InputError: for anything that cannot be used, before anything is run.
     """
     use_compilation_cache()
-    several = [methods] if isinstance(methods, str | Method) or callable(methods) else list(methods)
+    several = list(methods) if isinstance(methods, list | tuple) and not isinstance(methods, Method) else [methods]
     found = compared(several, **options)
     chosen = found.plan.problem
     table = comparison.table(
@@ -132,6 +142,8 @@ def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.D
     try:
         style.save(comparison.draw(table, chosen.says), table, found.folder, COMPARISON)
         tables.save(comparison.printed(table), found.folder, COMPARISON)
+        with open(found.folder / f"{COMPARISON}.md", "a") as file:
+            file.writelines(f"\n{note}.\n" for note in _notes(found))
         found.tuning.to_csv(found.folder / "tuning.csv", index=False, float_format="%.6g")
     except OSError as error:
         raise InputError(f"cannot write {error.filename or found.folder}: {error.strerror}; choose --out") from None

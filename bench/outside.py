@@ -13,6 +13,8 @@ from bench.algorithms.base import Method
 from bench.errors import InputError, unknown_name
 from bench.privacy.events import full_gaussian
 
+PREFIX = "outside_"  # of the names of modules made of a user's files
+
 
 def undeclared(task, *, delta: float, **_):
     """The release of a method that declares none: it counts as not private."""
@@ -25,15 +27,18 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
     Args:
         target: a Method, or a factory; or the name of a built-in one; or FILE.py:NAME, where NAME is a Method, or the
             factory of a Method in that file; or FILE.py, which has one Method. A factory of which nothing more is said
-            becomes a method that is not private. The version is a digest of the code (of the file, where there is one,
-            not of what it imports), so that results of an edited method are never mixed.
+            becomes a method that is not private. The version is a digest of the code: of the file and of what it
+            imports from its own folder; of a function, with the functions and plain values that it uses. So results of
+            an edited method are never mixed.
 
     Raises:
         InputError: no such method, file or name, or a file that does not import.
     """
+    if not isinstance(target, str | Method) and not inspect.isfunction(target):
+        raise InputError(f"{target!r} is no method: give a name, FILE.py:NAME, a Method, or a factory")
     if not isinstance(target, str):
         method = _method(target, {}, "the method")
-        return method.make.__name__, method._replace(version=_digest(_source(method.make)))
+        return method.make.__name__, method._replace(version=_digest(_parts(method.make, set())))
     file, colon, name = target.partition(":")
     if not file.endswith(".py"):
         if target not in ALGORITHMS:
@@ -56,19 +61,41 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
         raise unknown_name(f"method in {file}", name, {*methods, *own})
     else:
         method = _method(getattr(module, name), methods, target)
-    return method.make.__name__, method._replace(version=_digest(path.read_bytes()))
+    return method.make.__name__, method._replace(version=_digest([path.read_bytes(), *_beside(path)]))
 
 
-def _digest(code: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(code, digest_size=6).digest())
+def _digest(parts: list[bytes]) -> int:
+    return int.from_bytes(hashlib.blake2b(b"\0".join(parts), digest_size=6).digest())
 
 
-def _source(function: Callable) -> bytes:
-    """The text of a function, or its compiled code where it was typed at a prompt that keeps no text."""
-    try:
-        return inspect.getsource(function).encode()
-    except (OSError, TypeError):
-        return function.__code__.co_code
+def _beside(path: Path) -> list[bytes]:
+    """The modules that lie beside a file, or below, and have been imported."""
+    home, found = path.parent.resolve(), {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        ours = name.partition(".")[0] in ("bench", "figures") or name.startswith(PREFIX)
+        if file and not ours and "site-packages" not in file and Path(file).resolve().is_relative_to(home):
+            found[name] = Path(file).read_bytes()
+    return [found[name] for name in sorted(found)]
+
+
+def _parts(function: Callable, seen: set) -> list[bytes]:
+    """What a function does: its code, the plain values and the functions that it finds around it, and so on."""
+    if function in seen:
+        return []
+    seen.add(function)
+    codes, used = [function.__code__], set()
+    for code in codes:
+        used |= set(code.co_names)
+        codes += [one for one in code.co_consts if inspect.iscode(one)]
+    parts = [code.co_code + repr([c for c in code.co_consts if not inspect.iscode(c)]).encode() for code in codes]
+    around = {name: function.__globals__[name] for name in sorted(used & set(function.__globals__))}
+    for name, value in {**around, **inspect.getclosurevars(function).nonlocals}.items():
+        if inspect.isfunction(value) and "site-packages" not in value.__code__.co_filename:
+            parts += _parts(value, seen)
+        elif isinstance(value, bool | int | float | str | tuple | list | dict | None):
+            parts.append(f"{name} = {value!r}".encode())
+    return parts
 
 
 def _own(value, module: ModuleType) -> bool:
@@ -89,7 +116,7 @@ def _imported(path: Path) -> ModuleType:
     """The file as a module; its own folder is searched for what it imports, as Python does for a script."""
     if not path.is_file():
         raise InputError(f"{path} is not a file: give the one that has the method")
-    spec = importlib.util.spec_from_file_location(f"outside_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"{PREFIX}{path.stem}", path)
     module = importlib.util.module_from_spec(spec)  # pyright: ignore[reportArgumentType]
     sys.modules[module.__name__] = module
     sys.path.insert(0, str(path.parent.resolve()))

@@ -142,8 +142,13 @@ def _panel(ax, rows: pd.DataFrame, metric: str, known: dict[str, dict]) -> None:
         private = line[np.isfinite(line["target_epsilon"])].rename(columns={"target_epsilon": "x"})
         if level[name] and len(private):
             ax.axhline(private[metric].iloc[0], color=look["color"], linewidth=1.2, linestyle="--", zorder=1)
+            if np.isfinite(private["low"].iloc[0]):
+                with style.same_limits(ax):
+                    ax.axhspan(private["low"].iloc[0], private["high"].iloc[0], color=look["color"], alpha=0.12, lw=0)
             continue
         style.curve(ax, private, "x", metric, **look)
+        if len(private) == 1 and np.isfinite(private["low"]).all():  # a band of one point has no width
+            ax.vlines(private["x"], private["low"], private["high"], color=look["color"], linewidth=0.9)
         at_end = line[np.isinf(line["target_epsilon"])]
         x = end * 1.06 ** (number - len(known) / 2)
         for _, row in at_end.iterrows():

@@ -1,5 +1,6 @@
 """Methods on equal terms: the statement of privacy, the noise, the tuning, and what is made of the runs."""
 
+import dataclasses
 import inspect
 import math
 from functools import partial
@@ -17,7 +18,7 @@ from bench.api import compare as compared
 from bench.api import load
 from bench.comparison import compare, stages
 from bench.comparison import problems as catalogue
-from bench.comparison.candidates import Candidate, NotComparable, Statement, calibrated, filled, reading
+from bench.comparison.candidates import Candidate, NotComparable, Statement, blind, calibrated, filled, reading
 from bench.data.synthetic import synthetic
 from bench.errors import InputError
 from bench.outside import load_method
@@ -235,6 +236,57 @@ def test_a_method_of_another_unit_is_refused_or_has_a_panel_of_its_own(out, quic
     assert dict(zip(apart.runs["algorithm"], apart.runs["privacy_unit_compared"], strict=True))["walk"] == "record"
 
 
+def private_walk(releases):
+    return Method(walk, releases, version=1)
+
+
+@pytest.mark.parametrize(
+    ("releases", "words"),
+    [
+        (lambda task, *, delta, noise_multiplier, **_: full_gaussian(noise_multiplier, delta=0.3), "at delta 0.3"),
+        (lambda task, *, delta, noise_multiplier, **_: full_gaussian(1.0, delta=delta), "must fall with"),
+        (lambda task, *, delta, noise_multiplier, **_: full_gaussian(1 / noise_multiplier, delta=delta), "must fall"),
+        (lambda task, *, delta, noise_multiplier, **_: None, "give a Release"),
+    ],
+)
+def test_a_statement_that_is_not_that_of_the_others_is_refused(tmp_path, releases, words):
+    with pytest.raises(InputError, match=words):
+        compare([private_walk(releases)], **SMALL, baselines=[], out=tmp_path)
+    assert list(tmp_path.rglob("*.parquet")) == []
+
+
+def test_a_method_cannot_read_what_it_is_tested_on():
+    seen = {}
+
+    def curious(task, *, step_size: float):
+        seen["evaluation"] = task.evaluation
+        return walk(task, step_size=step_size)
+
+    stored = TASK(0)
+    for task, known in ((stored, True), (dataclasses.replace(stored, sample=None), False)):
+        blind(under_another_name(walk, curious))(task, step_size=0.1)
+        assert (seen["evaluation"] is not None) == known  # a stream is drawn by what it knows
+
+
+def test_a_grid_of_its_own_moves_no_other(out, quick_compilation):
+    small = SMALL | {"seeds": 1, "epsilons": [1.0]}
+    own = {"ppsgd:step_size": [0.01, 0.02, 0.03]}
+    found = compare(["ppsgd"], **small, fixed={"personalization": 1.0}, tuned=own, name="own", out=out)
+    spaces = {label: one.space.get("step_size") for label, one in found.plan.candidates.items()}
+    assert spaces["ppsgd"] == [0.01, 0.02, 0.03]
+    assert spaces["Global private SGD"] == problem().space["step_size"]
+    chosen = found.runs.loc[found.runs["algorithm"] == "ppsgd", "step_size"]
+    assert any("ppsgd: step_size = 0.03" in text for text in found.edges) == (np.isclose(chosen, 0.03).mean() >= 0.25)
+    assert np.isclose(chosen, 0.03).any()  # far below what is best: the largest wins
+
+
+def test_a_built_in_method_by_name_is_counted_as_the_baseline(monkeypatch):
+    peers = catalogue.PROBLEMS["linear_p2p"]()
+    monkeypatch.setitem(catalogue.PROBLEMS, "peers", lambda: peers)
+    with pytest.raises(InputError, match=r"coordinate_descent makes 0 rounds and 0 releases .*max_updates"):
+        compare(["coordinate_descent"], task="peers", epsilons=[1.0], seeds=1, trials=1, baselines=[])
+
+
 def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out, quick_compilation):
     small = SMALL | {"seeds": 1, "trials": 1}
     table = compared([walk], **small, baselines=[], name="bare", out=out)
@@ -249,11 +301,16 @@ def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out, quick_co
         ({"epsilons": [0.0]}, "above 0"),
         ({"epsilons": [math.inf]}, "finite"),
         ({"seeds": 0}, "seeds is 0"),
+        ({"seeds": 2.5}, "whole number"),
+        ({"epsilons": ["a"]}, "give numbers"),
+        ({"tuned": {"step_size": []}}, "no value"),
+        ({"tuned": {"nobody:step_size": [1.0]}}, "no method here"),
+        ({"fixed": {"noise_multiplier": 1.0}}, "found for each epsilon"),
         ({"trials": 0}, "trials is 0"),
         ({"rounds": 0}, "rounds is 0"),
         ({"delta": 1.0}, "delta is 1"),
         ({"task": "digitz"}, "did you mean digits"),
-        ({"task": "absent.npz"}, "cannot be read"),
+        ({"task": "absent.npz"}, "is not a file"),
         ({"baselines": ["PPSG"]}, "no baseline"),
         ({"baselines": []}, "nothing to compare"),
         ({"neighbors": "replace two"}, "neighbouring relation"),

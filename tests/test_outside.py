@@ -1,6 +1,7 @@
 """Methods from files: found by name, refused in one line, never mixed with what an edited file gave before."""
 
 import math
+import sys
 
 import pytest
 
@@ -9,6 +10,7 @@ from bench.algorithms.base import Method
 from bench.errors import InputError
 from bench.outside import load_method, undeclared
 from bench.privacy.accounting import epsilon
+from bench.privacy.events import full_gaussian
 
 FILE = """
 from bench import Algorithm, Method, Scalar, State
@@ -97,5 +99,44 @@ def test_a_file_with_several_methods_or_none_wants_a_name(file):
 
 
 def test_one_release_by_itself_is_a_dictionary_of_one():
-    method = Method(None, lambda task, *, delta: "said", version=1)  # pyright: ignore
-    assert method.readings(None, delta=1e-4) == {"paper": "said"}
+    release = full_gaussian(1.0, delta=1e-4)
+    method = Method(undeclared, lambda task, *, delta: release, version=1)
+    assert method.readings(None, delta=1e-4) == {"paper": release}
+
+
+@pytest.mark.parametrize("said", [None, "much", {}, {"paper": 1.0}])
+def test_what_is_no_release_is_refused(said):
+    method = Method(undeclared, lambda task, *, delta: said, version=1)
+    with pytest.raises(InputError, match="`releases` of undeclared gives"):
+        method.readings(None, delta=1e-4)
+
+
+def test_releases_that_stop_are_refused_with_the_reason():
+    method = Method(undeclared, lambda task, *, delta: 1 / 0, version=1)
+    with pytest.raises(InputError, match="stops: ZeroDivisionError"):
+        method.readings(None, delta=1e-4)
+
+
+def test_an_edited_neighbour_that_a_file_imports_changes_its_version(file):
+    helper = file.parent / "helper_of_mine.py"
+    versions = []
+    for number in (1, 2):
+        helper.write_text(f"FACTOR = {number}\n")
+        file.write_text(FILE + "\nimport helper_of_mine\n")
+        sys.modules.pop("helper_of_mine", None)
+        versions.append(load_method(str(file))[1].version)
+    assert versions[0] != versions[1]
+
+
+def test_a_function_is_what_it_uses():
+    def made(factor, power):
+        def shrink(x):
+            return x * factor
+
+        def still(task, *, step_size: float):
+            return shrink(step_size) ** power
+
+        return load_method(Method(still, undeclared, version=1))[1].version
+
+    assert made(1.0, 2) == made(1.0, 2)
+    assert len({made(1.0, 2), made(0.5, 2), made(1.0, 3)}) == 3

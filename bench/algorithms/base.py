@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jax import Array
 
 from bench.errors import InputError
+from bench.privacy.events import Release
 
 Scalar = float | Array  # a hyper-parameter that a sweep may vary without compiling again
 
@@ -64,9 +65,22 @@ class Method(NamedTuple):
     space: Mapping[str, Sequence[Any]] = MappingProxyType({})
 
     def readings(self, task, *, delta: float, **args) -> dict:
-        """What `releases` says; one description alone is called "paper"."""
-        said = self.releases(task, delta=delta, **args)
-        return said if isinstance(said, dict) else {"paper": said}
+        """What `releases` says; one description alone is called "paper".
+
+        Raises:
+            InputError: where it stops, or says something else than releases.
+        """
+        name = self.make.__name__
+        try:
+            said = self.releases(task, delta=delta, **args)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"`releases` of {name} stops: {type(error).__name__}: {error}") from error
+        said = {"paper": said} if isinstance(said, Release) else said
+        if not (isinstance(said, dict) and said and all(isinstance(one, Release) for one in said.values())):
+            raise InputError(f"`releases` of {name} gives {said!r}: give a Release, or a dictionary of them")
+        return said
 
 
 def check_noise_has_a_scale(noise_multiplier: float, clip_norm: float) -> None:

@@ -7,15 +7,16 @@ no method.
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from bench.algorithms.base import Method
 from bench.comparison import stages
-from bench.comparison.candidates import Candidate, NotComparable, Statement, filled, reading
+from bench.comparison.candidates import Candidate, NotComparable, Statement, blind, filled, reading
 from bench.comparison.problems import Problem, problem
 from bench.comparison.search import settings
 from bench.errors import InputError, unknown_name
@@ -45,6 +46,30 @@ class Comparison(NamedTuple):
     def baselines(self) -> list[str]:
         """The names of the methods that stand for what there is already."""
         return [label for label, one in self.plan.candidates.items() if not one.outside]
+
+    @property
+    def edges(self) -> list[str]:
+        """Values that were chosen at the end of what was tried, in words: a better one may lie beyond."""
+        said = []
+        for label, one in self.plan.candidates.items():
+            mine = self.runs[self.runs["algorithm"] == label]
+            for argument, tried in one.space.items():
+                numbers = [value for value in tried if isinstance(value, int | float) and math.isfinite(value)]
+                if len(numbers) < 3:
+                    continue
+                for end in (min(numbers), max(numbers)):
+                    count = int(np.isclose(mine[argument].astype(float), end).sum())
+                    if 4 * count >= len(mine):
+                        said.append(
+                            f"{label}: {argument} = {end:g}, the end of its grid, in {count} of {len(mine)} runs"
+                        )
+        return said
+
+    @property
+    def bare(self) -> list[str]:
+        """Methods that promise nothing with these arguments, and so were run without noise alone."""
+        finite = self.runs[np.isfinite(self.runs["target_epsilon"])]
+        return [label for label in self.plan.candidates if label not in set(finite["algorithm"])]
 
     @property
     def tried(self) -> dict[str, int]:
@@ -77,7 +102,7 @@ def compare(
         task: of `problems.PROBLEMS`, or a FILE.npz of clients.
         epsilons: finite ones; the same without noise is added.
         seeds: splits of the data, each with randomness of its own.
-        tuned: argument -> values that every method that has it is tuned over.
+        tuned: argument -> values that every method that has it is tuned over; "METHOD:ARGUMENT" is of one alone.
         fixed: argument -> value, for every method that has it.
         trials: settings of each method, at most.
         rounds: communication rounds of methods that bring none of their own; default the task's.
@@ -94,18 +119,23 @@ def compare(
     """
     chosen = problem(task)
     relation = neighbors or chosen.neighbors
+    epsilons, tuned = _numbers("epsilons", epsilons), _lists(tuned or {})
     _check(chosen, relation, epsilons, seeds, trials, rounds, delta)
     candidates = _candidates(chosen, methods, baselines)
     defaults = dict(chosen.defaults) | ({"sampler": chosen.samplers[relation]} if chosen.samplers else {})
-    said: dict = {"defaults": defaults, "space": chosen.space, "fixed": fixed or {}, "tuned": tuned or {}}
+    said: dict = {"defaults": defaults, "space": chosen.space, "fixed": fixed or {}, "tuned": tuned}
     candidates = {label: filled(label, one, **said) for label, one in candidates.items()}
-    _known(candidates, {**(fixed or {}), **(tuned or {})})
+    candidates = {
+        label: one._replace(method=one.method._replace(make=blind(one.method.make)))
+        for label, one in candidates.items()
+    }
+    _known(candidates, {**(fixed or {}), **tuned})
     wanted = Statement(chosen.privacy_unit, relation, delta or chosen.delta)
     plan = stages.Plan(
         problem=chosen,
         candidates=candidates,
         statements=dict.fromkeys(candidates, wanted),
-        epsilons=sorted(set(map(float, epsilons))),
+        epsilons=sorted(set(epsilons)),
         trials=trials,
         repetitions=seeds,
         rounds=rounds or chosen.rounds,
@@ -117,13 +147,46 @@ def compare(
     return Comparison(runs, tuning, plan, Path(out) / stages.SCALE / name)
 
 
+def _numbers(what: str, given) -> list[float]:
+    """A number or several as a list.
+
+    Raises:
+        InputError: for what is no number.
+    """
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    try:
+        return [float(one) for one in several]
+    except (TypeError, ValueError):
+        raise InputError(f"{what} are {given!r}: give numbers") from None
+
+
+def _lists(tuned: Mapping[str, Any]) -> dict[str, list]:
+    """The values to tune over as lists; one value is a list of one.
+
+    Raises:
+        InputError: for an empty list.
+    """
+    out = {
+        name: list(tried) if isinstance(tried, Iterable) and not isinstance(tried, str) else [tried]
+        for name, tried in tuned.items()
+    }
+    for name, tried in out.items():
+        if not tried:
+            raise InputError(f"{name} is tuned over no value: give at least one")
+    return out
+
+
 def _check(chosen: Problem, relation: str, epsilons, seeds: int, trials: int, rounds, delta) -> None:
     """Refuse numbers out of their range, and a relation that nothing on this task is proven for."""
     if not epsilons or not all(0 < value < math.inf for value in epsilons):
         raise InputError(f"epsilons are {list(epsilons)}: give finite numbers above 0; no noise comes by itself")
-    for what, value in (("seeds", seeds), ("trials", trials), ("rounds", rounds)):
-        if value is not None and not 1 <= value <= 1_000_000:
-            raise InputError(f"{what} is {value}: it must be at least 1 and at most a million")
+    for what, value, most in (
+        ("seeds", seeds, stages.TUNING_SEEDS),
+        ("trials", trials, 10**6),
+        ("rounds", rounds, 10**6),
+    ):
+        if value is not None and not (isinstance(value, int) and 1 <= value <= most):
+            raise InputError(f"{what} is {value}: it must be a whole number from 1 to {most:,}")
     if delta is not None and not 0 < delta < 1:
         raise InputError(f"delta is {delta}: it must be between 0 and 1")
     known = chosen.samplers or {chosen.neighbors: ""}
@@ -140,11 +203,13 @@ def _candidates(chosen: Problem, methods: Sequence, baselines: Sequence[str] | N
         if label not in chosen.baselines:
             raise unknown_name(f"baseline on {chosen.name}", label, chosen.baselines)
     candidates = {label: chosen.baselines[label] for label in wanted}
+    counted = {one.method.make: one for one in chosen.baselines.values()}  # how rounds and releases of it are counted
     for target in methods:
         label, method = load_method(target)
         if label in candidates:
             raise InputError(f"two methods are called {label}: rename the factory of one")
-        candidates[label] = Candidate(method, {}, method.space, outside=True)
+        like = counted.get(method.make, Candidate(method, {}, {}))
+        candidates[label] = like._replace(method=method, args={}, space=method.space, outside=True)
     if not candidates:
         raise InputError("nothing to compare: name a method, or leave the baselines in")
     return candidates
@@ -153,7 +218,13 @@ def _candidates(chosen: Problem, methods: Sequence, baselines: Sequence[str] | N
 def _known(candidates: Mapping[str, Candidate], names: Mapping[str, Any]) -> None:
     """Refuse a value for an argument that no method has."""
     there = {argument for one in candidates.values() for argument in (*one.args, *one.space)}
-    for argument in names:
+    noises = {one.method.noise for one in candidates.values()}
+    for name in names:
+        label, colon, argument = name.rpartition(":")
+        if colon and label not in candidates:
+            raise unknown_name("method here", label, candidates)
+        if argument in noises:
+            raise InputError(f"{argument} is found for each epsilon: leave it out")
         if argument not in there:
             raise unknown_name("argument of these methods", argument, there)
 

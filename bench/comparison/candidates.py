@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache, wraps
 from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
@@ -33,6 +35,20 @@ class Candidate(NamedTuple):
     num_rounds: Count | None = None
     releases: Count | None = None
     outside: bool = False
+
+
+@cache
+def blind(make: Callable) -> Callable:
+    """The factory with a task whose test and tuning data it cannot read.
+
+    A stream keeps them, since its examples are drawn by what they hold.
+    """
+
+    @wraps(make)
+    def made(task: Task, **args):
+        return make(task if task.sample else replace(task, evaluation=None), **args)
+
+    return made
 
 
 class Statement(NamedTuple):
@@ -68,14 +84,15 @@ def filled(
 
     Args:
         defaults, space: of the task: values, and values to tune over, of whichever method has the argument.
-        fixed, tuned: the same of the caller.
+        fixed, tuned: the same of the caller; "LABEL:NAME" is what one method alone is tuned over.
 
     Raises:
         InputError: for an argument that nothing gives a value.
     """
     keywords, _ = parameters(candidate.method)
     noise = candidate.method.noise
-    mine = {**space, **candidate.space, **tuned}
+    own = {name.partition(":")[2]: tried for name, tried in tuned.items() if name.partition(":")[0] == label}
+    mine = {**space, **candidate.space, **tuned, **own}
     mine = {n: tried for n, tried in mine.items() if n in keywords and n not in {*candidate.args, *fixed, noise}}
     args = {n: given for n, given in {**defaults, **fixed}.items() if n in keywords and n not in {*mine, noise}}
     args |= candidate.args
@@ -106,6 +123,12 @@ def reading(
     typical = {**args, method.noise: math.sqrt(max(count, 1))}  # a few units of epsilon
     said = method.readings(task, delta=statement.delta, **arguments(method, typical))
     sound = {name: one for name, one in said.items() if one.sound}
+    for name, one in sound.items():
+        if one.delta != statement.delta:
+            raise NotComparable(
+                f"{label} states {name} at delta {one.delta:g}, the comparison is at {statement.delta:g}: pass on the "
+                "delta that `releases` is given"
+            )
     silent = {name: one for name, one in sound.items() if one.sampler == "nothing released"}
     fitting = {
         name: one
@@ -155,8 +178,14 @@ def calibrated(
 
     key = (release.event(count), release.neighbors, release.accountant, release.delta, target)
     if key not in _found:
+        little, much = (epsilon(at(noise), count) for noise in (0.5, 50.0))
+        if not (much < little or math.isnan(little)):  # NaN: too much to compute
+            raise InputError(
+                f"`releases` of {label} says epsilon {little:.4g} with noise 0.5 and {much:.4g} with noise 50: it must "
+                f"fall with {method.noise}"
+            )
         try:
             _found[key] = noise_multiplier(target, at, count)
         except InputError as why:
-            raise InputError(f"{label} does not reach epsilon {target:g}: {why}") from None
+            raise InputError(f"{label} does not reach the target, {why}") from None
     return _found[key], name

@@ -268,7 +268,7 @@ def problem(name: str) -> Problem:
     if name.endswith(".npz"):
         own = partial(clients_file, path=Path(name))
         steps = "log:1e-4:1:8"
-        return _users(Path(name).stem, own, steps, steps, "tuned on a tenth of each client's examples, held out")
+        return _users(Path(name).name, own, steps, steps, "tuned on a tenth of each client's examples, held out")
     if name not in PROBLEMS:
         raise unknown_name("task to compare on", name, [*PROBLEMS, "FILE.npz"])
     return PROBLEMS[name]()

@@ -81,7 +81,13 @@ def _points(plan: Plan, label: str, task: Task, chosen: list[tuple[float, int, d
         args = {**candidate.args, **setting}
         whole = arguments(candidate.method, {**args, candidate.method.noise: 1.0})
         candidate.method.check(task, **whole)
-        count = releases_of(task, whole) if releases_of else rounds_of(task, whole)
+        rounds = rounds_of(task, whole)
+        count = releases_of(task, whole) if releases_of else rounds
+        if min(rounds, count) < 1:
+            raise InputError(
+                f"{label} makes {rounds} rounds and {count} releases with these arguments: --set those that say how "
+                f"many, of {', '.join(name for name in whole if name.startswith(('max_', 'num_', 'phase_', 'total_')))}"
+            )
         noise, reading = calibrated(label, candidate.method, task, statement, args, target, count)
         labels = dict(zip(LABELS, (target, number, reading, *statement[:2]), strict=True))
         scaled = {candidate.method.noise: noise} if candidate.method.noise in whole else {}

@@ -22,6 +22,8 @@ TEST, VALIDATION = 0.2, 0.1  # shares of each client's examples
 @cache
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Inputs [example, feature], classes [example], clients [example], checksum."""
+    if not path.is_file():
+        raise InputError(f"{path} is not a file: give one that numpy.savez wrote")
     try:
         with np.load(path, allow_pickle=False) as file:
             missing = [name for name in NEEDED if name not in file]
@@ -31,7 +33,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path} cannot be read as npz ({error}): write it with numpy.savez") from None
+        raise InputError(f"{path} is no npz of plain arrays: write it with numpy.savez, without objects") from error
     for wrong, what in (
         (inputs.ndim != 2, f"inputs are {inputs.shape}: one row of features an example"),
         (targets.shape != inputs.shape[:1], f"targets are {targets.shape}: one class an example"),
@@ -43,6 +45,9 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
         raise InputError(f"{path}: targets are {targets.dtype}: give classes, whole numbers from 0")
     if not np.issubdtype(inputs.dtype, np.number) or not np.isfinite(inputs).all():
         raise InputError(f"{path}: inputs must be finite numbers")
+    found = np.unique(targets)
+    if len(found) < 2 or found[-1] != len(found) - 1:
+        raise InputError(f"{path}: {len(found)} classes up to {found[-1]}: number at least two, from 0 without a gap")
     digest = hashlib.blake2b(b"".join(np.ascontiguousarray(a).tobytes() for a in (inputs, targets, clients)))
     return inputs.astype(np.float32), targets.astype(np.int64), clients, digest.hexdigest()[:12]
 
@@ -89,7 +94,7 @@ def clients_file(trial: int, *, path: str | Path) -> Task:
         gram=jnp.einsum("nid,njd->nij", features, features, precision="highest"),
         loss=squared_loss,
         metrics=digits.accuracy,
-        name=path.stem,
+        name=path.name,
         source=f"{path.name}, {len(sizes)} clients",
         checksum=checksum,
     )
