@@ -136,7 +136,21 @@ def views(one: Setting, canaries, seed: int, *, chunk: int = CHUNK) -> tuple[np.
 
 
 def run(one: Setting, canaries, keys, *, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
-    """`views` with given keys [run]."""
+    """`views` with given keys [run].
+
+    Raises:
+        InputError: as `views`, and where the method stops on the task.
+    """
+    try:
+        return _in_chunks(one, canaries, keys, chunk=chunk)
+    except InputError:
+        raise
+    except Exception as error:
+        name = one.method.make.__name__
+        raise InputError(f"{name} stops on the task for {one.family}: {type(error).__name__}: {error}") from error
+
+
+def _in_chunks(one: Setting, canaries, keys, *, chunk: int) -> tuple[np.ndarray, int]:
     traced = parameters(one.method)[1]
     static = tuple((name, value) for name, value in one.args.items() if name not in traced)
     hypers = {name: jnp.float32(one.args[name]) for name in sorted(traced)}

@@ -83,7 +83,7 @@ def _users(name: str, make: Callable[[int], Task], steps: str, server_steps: str
         defaults={"batch_size": 10, "clip_norm": 10.0, "num_sampled": 50},
         samplers={ADD_OR_REMOVE: "poisson", REPLACE: "fixed"},
         space={"step_size": values(steps), "server_step_size": values(server_steps)},
-        baselines=_user_level([0.1, 1.0, 10.0], local="dual"),
+        baselines=_user_level([1.0, 10.0, 100.0], local="dual"),
         says=says,
     )
     return usual._replace(**changes)
