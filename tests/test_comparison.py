@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 import math
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 
 import jax
@@ -266,6 +266,14 @@ def test_a_method_cannot_read_what_it_is_tested_on():
     for task, known in ((stored, True), (dataclasses.replace(stored, sample=None), False)):
         blind(under_another_name(walk, curious))(task, step_size=0.1)
         assert (seen["evaluation"] is not None) == known  # a stream is drawn by what it knows
+
+
+def test_a_mistake_in_a_method_is_one_line(tmp_path):
+    def broken(task, **args):
+        return walk(task, **args)._replace(round=lambda key, state: (state.variables["w"], {}))
+
+    with pytest.raises(InputError, match=r"`round` of walk stops on .*: TypeError"):
+        compare([under_another_name(walk, wraps(walk)(broken))], **SMALL, baselines=[], out=tmp_path)
 
 
 def test_a_grid_of_its_own_moves_no_other(out, quick_compilation):

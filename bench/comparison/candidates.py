@@ -39,16 +39,36 @@ class Candidate(NamedTuple):
 
 @cache
 def blind(make: Callable) -> Callable:
-    """The factory with a task whose test and tuning data it cannot read.
+    """The factory with a task whose test and tuning data it cannot read, and mistakes in it as bad input.
 
-    A stream keeps them, since its examples are drawn by what they hold.
+    A stream keeps its evaluation, since its examples are drawn by what that holds.
     """
 
     @wraps(make)
     def made(task: Task, **args):
-        return make(task if task.sample else replace(task, evaluation=None), **args)
+        hidden = task if task.sample else replace(task, evaluation=None)
+        algorithm = _answered(make, f"{make.__name__} stops on {task.name}")(hidden, **args)
+        parts = {part: getattr(algorithm, part) for part in ("init", "round", "params")}
+        return algorithm._replace(
+            **{part: _answered(one, f"`{part}` of {make.__name__} stops on {task.name}") for part, one in parts.items()}
+        )
 
     return made
+
+
+def _answered(function: Callable, what: str) -> Callable:
+    """The function, with one line where it raises something."""
+
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except InputError:
+            raise
+        except Exception as error:
+            first = str(error).partition("\n")[0]
+            raise InputError(f"{what}: {type(error).__name__}: {first}") from error
+
+    return call
 
 
 class Statement(NamedTuple):
