@@ -13,7 +13,7 @@ import pandas as pd
 
 from bench.errors import InputError
 from figures import isrl_claims, p2p_claims, p2p_deviations, pfl_claims, ppsgd_claims
-from figures.select import REPETITION, where_from
+from figures.select import repetitions, span, where_from
 from figures.tables import markdown
 from figures.verdicts import FAILS, HOLDS, UNTESTABLE, Claim, NotTestable, Verdict
 
@@ -28,19 +28,23 @@ DEVIATIONS: dict[str, Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame,
     "p2p": p2p_deviations.deviations
 }
 COLUMNS = ["paper", "where", "claim", "how", "verdict", "margin", "evidence", "source", "scale", "repetitions"]
+NOT_RUN = "not run yet"
 WIDTH = 100  # of the text
 
 
 def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
-    """The verdict on a claim; always one, whatever the runs are."""
+    """The verdict on a claim; always one, whatever the runs are.
+
+    Where none of the runs that it is about are there, the evidence begins with "not run yet".
+    """
     if runs is None:
-        return Verdict(UNTESTABLE, f"no results of {claim.sweep}")
+        return Verdict(UNTESTABLE, f"{NOT_RUN}; no results of {claim.sweep}")
     if "smoke" in set(runs["scale"]):
         return Verdict(UNTESTABLE, "scale smoke shows that everything runs, and decides nothing: run a larger one")
     try:
         return claim.check(runs)
     except (NotTestable, InputError) as why:
-        return Verdict(UNTESTABLE, str(why))
+        return Verdict(UNTESTABLE, f"{NOT_RUN}; {why}" if claim.about(runs).empty else str(why))
     except Exception as error:
         text = " ".join(str(error).split())
         return Verdict(
@@ -79,7 +83,8 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The claims of a paper with their verdicts: COLUMNS, a row each.
 
     margin: of the comparison that decides, in words; empty where the claim is not testable or compares nothing.
-    source, scale: of the data and of the runs, empty without runs. repetitions: of the points that have the most.
+    source: of the data of the runs that the claim is about, empty without any; scale: of its sweep's runs.
+    repetitions: of the points that it is about, "3", or "1 to 3" where they differ.
 
     Args:
         paper: a key of CLAIMS.
@@ -89,7 +94,7 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     for claim in CLAIMS[paper]:
         there = runs.get(claim.sweep)
         outcome, evidence, margin = judge(claim, there)
-        facts = {"source": "", "scale": ""} if there is None else where_from(there)
+        about = None if there is None else claim.about(there)
         rows.append(
             {
                 "paper": paper,
@@ -99,9 +104,9 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
                 "verdict": outcome,
                 "margin": "" if margin is None else str(margin),
                 "evidence": evidence,
-                "source": facts["source"],
-                "scale": facts["scale"],
-                "repetitions": 0 if there is None else there.groupby(REPETITION).ngroups,
+                "source": "" if about is None else where_from(about)["source"],
+                "scale": "" if there is None else where_from(there)["scale"],
+                "repetitions": "0" if about is None else span(repetitions(about)),
             }
         )
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -150,9 +155,7 @@ def join(tables: Iterable[pd.DataFrame], folder: Path) -> pd.DataFrame:
     print()
     for row in counts.to_dict("records"):
         print(f"{row.pop('paper')}: {', '.join(f'{outcome} {number}' for outcome, number in row.items())}")
-    cells = table.assign(
-        evidence=table["evidence"].str.replace("; ", "\n"), repetitions=table["repetitions"].astype(str)
-    )
+    cells = table.assign(evidence=table["evidence"].str.replace("; ", "\n"))
     with writing(folder):
         table.to_csv(folder / "claims.csv", index=False)
         (folder / "claims.md").write_text(f"{markdown(counts)}\n{markdown(cells, words=True)}")

@@ -8,7 +8,7 @@ import pandas as pd
 
 from figures import pfl_runs, pfl_tables
 from figures.margins import COUNTED, measured
-from figures.pfl_comparisons import Cells, Comparison, decided_by, difference, on, to_best
+from figures.pfl_comparisons import KEYS, Cells, Comparison, Test, among, decided_by, difference, on, rests_on, to_best
 from figures.pfl_runs import DATASETS, MODELS, TABLES
 from figures.verdicts import Claim, NotTestable, Verdict, verdict
 
@@ -159,6 +159,17 @@ def as_published(figure: str, dataset: str) -> Callable[[pd.DataFrame], Verdict]
     return check
 
 
+def in_table(figure: str, dataset: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Of runs, those after the last round in a table's cells on a data set."""
+
+    def about(runs: pd.DataFrame) -> pd.DataFrame:
+        cells = pfl_runs.published_tables(figure)
+        keys = cells.loc[cells["dataset"] == dataset, KEYS]
+        return among(runs, dataset, set(keys.itertuples(index=False, name=None)))
+
+    return about
+
+
 def _apart(rows: pd.DataFrame) -> pd.Series:
     """Distance to the published values; inf where a run diverged."""
     return pfl_tables.rounded(rows["difference"].abs()).fillna(np.inf)
@@ -197,11 +208,7 @@ def _of_splits(dataset: str) -> list[Claim]:
         robust_is_best: "the linear model less the best other by mean, run by run",
         collapses: "accuracy at (20, 1) less half of that at (1, 20), without privacy, run by run",
     }
-    where = f"Table {figure[-1]}"
-    claims = [
-        Claim(f"{dataset}: {text}", where, SPLIT, decided_by(test, dataset, figure), f"{FINAL}; {hows[test]}")
-        for test, text in texts.items()
-    ]
+    claims = [_compared(test, dataset, figure, text, hows[test], SPLIT) for test, text in texts.items()]
     return [*claims, _agreement(figure, dataset, SPLIT)]
 
 
@@ -215,17 +222,25 @@ def _of_clients(dataset: str) -> list[Claim]:
         grows: "each number of clients less the one before, run by run",
         below_one: "one client less the most clients, run by run",
     }
-    claims = [
-        Claim(f"{dataset}: {text}", "Table 5", CLIENTS, decided_by(test, dataset, figure), f"{FINAL}; {hows[test]}")
-        for test, text in texts.items()
-    ]
+    claims = [_compared(test, dataset, figure, text, hows[test], CLIENTS) for test, text in texts.items()]
     return [*claims, _agreement(figure, dataset, CLIENTS)]
+
+
+def _compared(test: Test, dataset: str, figure: str, text: str, how: str, sweep: str) -> Claim:
+    return Claim(
+        f"{dataset}: {text}",
+        f"Table {figure[-1]}",
+        sweep,
+        decided_by(test, dataset, figure),
+        f"{FINAL}; {how}",
+        rests_on(test, dataset, figure),
+    )
 
 
 def _agreement(figure: str, dataset: str, sweep: str) -> Claim:
     text = f"{dataset}: at least half of the cells are within 2 points of the published accuracy"
     how = f"{FINAL}; counts the cells whose mean is within 2 points of the published, of all cells that are published"
-    return Claim(text, f"Table {figure[-1]}", sweep, as_published(figure, dataset), how)
+    return Claim(text, f"Table {figure[-1]}", sweep, as_published(figure, dataset), how, in_table(figure, dataset))
 
 
 CLAIMS = [

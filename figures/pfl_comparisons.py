@@ -6,7 +6,7 @@ run. Cells are compared run by run: runs of one trial and seed share the clients
 an accuracy of 0 %.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,24 +52,29 @@ class Comparison(NamedTuple):
         return self.margin > 0 and self.complete
 
 
+KEYS = ["target_epsilon", "num_epochs", "num_clients", "algorithm"]
+
+
 class Cells:
     """Accuracies on one data set in percent, by epsilon, local epochs, clients and model.
 
     Attributes:
         dataset: its name.
         diverged: how many runs did.
+        asked: the cells that were asked for, run or not.
     """
 
     def __init__(self, rows: pd.DataFrame, dataset: str):
         rows = rows[rows["dataset"] == dataset]
         accuracy = rows["test_accuracy"].astype(float).where(np.isfinite(rows["test_accuracy"].astype(float)))
-        keys = ["target_epsilon", "num_epochs", "num_clients", "algorithm"]
         rows = rows.assign(value=100 * accuracy.fillna(0))
-        self._wide = rows.pivot(index=select.REPETITION, columns=keys, values="value")
+        self._wide = rows.pivot(index=select.REPETITION, columns=KEYS, values="value")
         self.dataset, self.diverged = dataset, int(accuracy.isna().sum())
+        self.asked: set[tuple] = set()
 
     def beside(self, keys: Sequence[tuple]) -> pd.DataFrame:
         """Those of the cells that were run, [run, cell], with the runs that all of them have."""
+        self.asked.update(keys)
         return self._wide[[key for key in keys if key in self._wide]].dropna()
 
 
@@ -107,10 +112,32 @@ def decided_by(test: Test, dataset: str, *figures: str) -> Callable[[pd.DataFram
 
     def check(runs: pd.DataFrame) -> Verdict:
         cells = Cells(pfl_runs.final(on(runs, dataset)), dataset)
-        published = pfl_runs.published_tables(*figures).rename(columns={"published": "test_accuracy"})
-        return decide(test(cells), test(Cells(published.assign(trial=0, seed=0), dataset)), cells.diverged)
+        return decide(test(cells), test(_published(dataset, *figures)), cells.diverged)
 
     return check
+
+
+def rests_on(test: Test, dataset: str, *figures: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Of runs, those after the last round in the cells that a test compares on a data set."""
+
+    def about(runs: pd.DataFrame) -> pd.DataFrame:
+        cells = _published(dataset, *figures)
+        test(cells)
+        return among(runs, dataset, cells.asked)
+
+    return about
+
+
+def among(runs: pd.DataFrame, dataset: str, cells: Collection[tuple]) -> pd.DataFrame:
+    """Of the runs on a data set, those after the last round in these cells."""
+    rows = pfl_runs.finished(runs[runs["dataset"] == dataset])
+    return rows[rows.set_index(KEYS).index.isin(list(cells))]
+
+
+def _published(dataset: str, *figures: str) -> Cells:
+    """The published tables, as one run."""
+    cells = pfl_runs.published_tables(*figures).rename(columns={"published": "test_accuracy"})
+    return Cells(cells.assign(trial=0, seed=0), dataset)
 
 
 def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], diverged: int = 0) -> Verdict:

@@ -19,18 +19,24 @@ EPSILONS = ["epsilon", "epsilon_rdp", "epsilon_average", "epsilon_worst"]
 SETTINGS = ["noise_multiplier", "clip_norm", "step_size", "momentum", "batch_size", "data_share"]
 
 
-def final(runs: pd.DataFrame) -> pd.DataFrame:
+def finished(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs of the paper's four models as the authors ran them, after the last round.
 
     Private runs draw batches by Poisson sampling, those without privacy take them in order; clients draw their data
     independently of each other.
+    """
+    sampler = np.where(np.isfinite(runs["target_epsilon"]), "poisson", "in_order")
+    kept = runs["algorithm"].isin(MODELS) & (runs["sampler"] == sampler) & ~runs["task"].str.endswith("_disjoint")
+    return runs[kept & (runs["rounds"] == runs["num_rounds"])]
+
+
+def final(runs: pd.DataFrame) -> pd.DataFrame:
+    """The finished runs.
 
     Raises:
         InputError: where there are none, or some differ in what the figures do not show.
     """
-    sampler = np.where(np.isfinite(runs["target_epsilon"]), "poisson", "in_order")
-    kept = runs["algorithm"].isin(MODELS) & (runs["sampler"] == sampler) & ~runs["task"].str.endswith("_disjoint")
-    rows = runs[kept & (runs["rounds"] == runs["num_rounds"])]
+    rows = finished(runs)
     sweep = " ".join(runs["sweep"].unique())
     if rows.empty:
         raise InputError(f"no run of {sweep} as in the paper has come to its last round: run it, no --where")

@@ -107,6 +107,18 @@ def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = F
     return table.reset_index()
 
 
+def repetitions(runs: pd.DataFrame) -> tuple[int, int]:
+    """How many repetitions the points of a table of runs have, the fewest and the most; 0 without runs."""
+    counts = runs.drop_duplicates(["sweep", "point", *REPETITION]).groupby(["sweep", "point"]).size()
+    return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
+
+
+def span(pair: Sequence[int]) -> str:
+    """One number, or from which to which."""
+    few, many = pair
+    return f"{few}" if few == many else f"{few} to {many}"
+
+
 def tuned_curves(
     runs: pd.DataFrame,
     *,

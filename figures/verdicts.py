@@ -20,6 +20,11 @@ class Verdict(NamedTuple):
     margin: Margin | None = None
 
 
+def everything(runs: pd.DataFrame) -> pd.DataFrame:
+    """All runs of a sweep: what a claim is about that does not say otherwise."""
+    return runs
+
+
 class Claim(NamedTuple):
     """A statement of a paper.
 
@@ -28,6 +33,7 @@ class Claim(NamedTuple):
     sweep: whose runs decide it.
     check: runs -> Verdict; raises NotTestable where the runs it needs are not there.
     how: what the check computes and when the claim holds, in one line of plain words.
+    about: runs -> those that the claim rests on, whose source and repetitions stand beside it; never raises.
     """
 
     text: str
@@ -35,6 +41,7 @@ class Claim(NamedTuple):
     sweep: str
     check: Callable[[pd.DataFrame], Verdict]
     how: str
+    about: Callable[[pd.DataFrame], pd.DataFrame] = everything
 
 
 class NotTestable(Exception):

@@ -196,8 +196,33 @@ def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
         assert f"{outcome} {count}" in text.splitlines()[-1]
     assert "Scale laptop" in text
     assert (tmp_path / "new" / "claims_ppsgd.md").read_text() == text
-    written = pd.read_csv(tmp_path / "new" / "claims_ppsgd.csv", keep_default_na=False)
+    written = pd.read_csv(tmp_path / "new" / "claims_ppsgd.csv", keep_default_na=False, dtype={"repetitions": str})
     pd.testing.assert_frame_equal(written, table)
+
+
+def test_the_facts_are_those_of_the_runs_that_a_claim_is_about(monkeypatch):
+    def check(runs):
+        raise NotTestable("too little")
+
+    claim = Claim("text", "where", "ppsgd_digits", check, "how")
+    named = claim._replace(about=lambda runs: runs[runs["source"] == "the first"])
+    monkeypatch.setitem(claims.CLAIMS, "ppsgd", [claim, named])
+    first = DIGITS[DIGITS["noise_multiplier"] == 0].assign(source="the first")
+    rows = first[(first["personalization"] == 0) | (first["seed"] < 2)]
+    found = claims.judged("ppsgd", {"ppsgd_digits": pd.concat([rows, DIGITS[DIGITS["noise_multiplier"] > 0]])})
+    assert list(found["source"]) == ["MNIST by writer, made up, the first", "the first"]
+    assert list(found["repetitions"]) == ["2 to 3", "2 to 3"]
+    assert set(found["evidence"]) == {"too little"}
+    found = claims.judged("ppsgd", {"ppsgd_digits": DIGITS})
+    assert found[["source", "scale", "repetitions"]].to_numpy().tolist() == [
+        ["MNIST by writer, made up", "laptop", "3"],
+        ["", "laptop", "0"],
+    ]
+    assert list(found["evidence"]) == ["too little", "not run yet; too little"]
+    assert set(found["verdict"]) == {UNTESTABLE}
+    found = claims.judged("ppsgd", {})
+    assert set(found["evidence"]) == {"not run yet; no results of ppsgd_digits"}
+    assert found[["source", "scale", "repetitions"]].drop_duplicates().to_numpy().tolist() == [["", "", "0"]]
 
 
 def test_a_mistake_in_a_check_does_not_hide(tmp_path):

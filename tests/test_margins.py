@@ -79,7 +79,7 @@ def test_claims_with_runs_say_where_their_data_are_from_and_their_margin():
     runs = {"isrl_odd_even": odd_even_runs(), "isrl_nonsmooth": nonsmooth_runs(), "isrl_rounds": rounds_runs()}
     table = judged("isrl", runs)
     assert (table[["margin", "source", "scale"]] != "").all(axis=None)
-    assert (table["repetitions"] > 1).all()
+    assert (table["repetitions"].astype(int) > 1).all()
     assert table["margin"].str.contains(r"±|without bound|counted in|read off").all()
 
 
@@ -104,6 +104,7 @@ def test_the_joint_table_has_every_claim_and_no_empty_cell_but_those_without_run
     lines = capsys.readouterr().out.splitlines()
     for paper, found in CLAIMS.items():
         assert f"{paper}: holds 0, fails 0, {UNTESTABLE} {len(found)}" in lines
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "claims.csv", keep_default_na=False), table, check_dtype=False)
+    written = pd.read_csv(tmp_path / "claims.csv", keep_default_na=False, dtype={"repetitions": str})
+    pd.testing.assert_frame_equal(written, table, check_dtype=False)
     rows = (tmp_path / "claims.md").read_text().splitlines()
     assert sum(row.startswith("| ") for row in rows) == len(counts) + len(table) + 4

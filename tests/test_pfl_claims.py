@@ -8,6 +8,7 @@ import pytest
 from made_up_pfl import as_claimed, clients_runs, paper, splits_runs
 from made_up_runs import at, changed, judge
 
+from figures.claims import judged
 from figures.pfl_claims import CLAIMS
 from figures.verdicts import FAILS, HOLDS, UNTESTABLE
 
@@ -167,6 +168,48 @@ def test_a_claim_that_the_runs_cannot_decide_is_not_testable(name, claim):
 def test_one_data_set_is_decided_without_the_others():
     runs = SPLITS[SPLITS["dataset"] == "MNIST"]
     assert [judge(claim, runs).outcome for claim in CLAIMS[:18]] == [HOLDS] * 6 + [UNTESTABLE] * 12
+
+
+def with_sources(runs):
+    return runs.assign(source="files of " + runs["dataset"])
+
+
+def facts(runs, sweep="pfl_splits"):
+    """Text of a claim -> its row, of the claims of one sweep."""
+    rows = judged("pfl", {sweep: with_sources(runs)}).to_dict("records")
+    return {claim.text: row for claim, row in zip(CLAIMS, rows, strict=True) if claim.sweep == sweep}
+
+
+@pytest.mark.parametrize("sweep", RUNS)
+def test_the_source_is_that_of_the_claims_own_data_set(sweep):
+    for text, row in facts(RUNS[sweep], sweep).items():
+        assert row["source"] == "files of " + text.split(":")[0]
+        assert row["repetitions"] == "3"
+
+
+def test_the_repetitions_are_those_of_the_cells_that_a_claim_compares():
+    """One network at one epsilon is run once: what speaks of it says so, and nothing else does."""
+    once = some(algorithm="CNN+TS", target_epsilon=1.2, num_epochs=20)
+    found = facts(SPLITS[~once(SPLITS) | (SPLITS["seed"] == 0)])
+    expected = [BEST, FRAGILE, MODEL, NEAR]
+    assert {text for text, row in found.items() if row["repetitions"] == "1 to 3"} == {one.text for one in expected}
+    assert {row["repetitions"] for row in found.values()} == {"3", "1 to 3"}
+    several = facts(SPLITS[some(algorithm="SN+Lin")(SPLITS) | (SPLITS["seed"] == 0)])
+    assert [several[one.text]["repetitions"] for one in (BEST, FRAGILE, ROBUST, COLLAPSE)] == ["1 to 3", "1", "3", "1"]
+
+
+def test_what_is_not_run_has_no_source_and_says_so():
+    """Nothing on CIFAR-10 but the linear model without privacy; of Fashion-MNIST nothing at its last round."""
+    other = SPLITS["dataset"] != "CIFAR-10"
+    there = at(dataset="CIFAR-10", algorithm="SN+Lin", target_epsilon=INF)(SPLITS) & (SPLITS["seed"] == 0)
+    runs = SPLITS[(other | there) & ((SPLITS["dataset"] != "Fashion-MNIST") | (SPLITS["rounds"] == 0))]
+    for text, row in facts(runs).items():
+        run = text.startswith("MNIST") or text == CIFAR[-1].text
+        assert (row["source"] != "") == run
+        assert row["evidence"].startswith("not run yet; ") != run
+        assert row["scale"] == "laptop"
+        assert row["verdict"] == (HOLDS if text.startswith("MNIST") else UNTESTABLE)
+    assert facts(runs)[CIFAR[-1].text]["repetitions"] == "1"
 
 
 def test_the_evidence_tells_what_is_beyond_chance_and_the_published_value():

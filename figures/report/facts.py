@@ -1,11 +1,10 @@
 """What must stand beside a result: its data, scale, repetitions, code, machine, date and the time that it took."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from figures.select import REPETITION
+from figures.select import REPETITION, repetitions
 
 RUN = ["sweep", "point", *REPETITION]  # what names one run
 
@@ -34,14 +33,13 @@ class Facts:
 def facts_of(runs: pd.DataFrame) -> Facts:
     """The facts of a table of runs; what a table has no column of is left empty."""
     single = runs.drop_duplicates(RUN)
-    counts = single.groupby(["sweep", "point"]).size()
     # A program is compiled once for many runs, each of which says how long it took.
     compiled = _column(single, "compile_s").groupby([single["sweep"], single["algorithm"]]).unique()
     return Facts(
         sources=_values(runs, "source"),
         scales=_values(runs, "scale"),
         num_runs=len(single),
-        repetitions=(int(counts.min()), int(counts.max())),
+        repetitions=repetitions(single),
         commits=_values(runs, "commit"),
         jax_versions=_values(runs, "jax_version"),
         devices=_values(runs, "device"),
@@ -65,9 +63,3 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
     return f"{seconds:.1f} s"
-
-
-def span(pair: Sequence[int]) -> str:
-    """One number, or from which to which."""
-    few, many = pair
-    return f"{few}" if few == many else f"{few} to {many}"

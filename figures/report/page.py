@@ -9,9 +9,10 @@ import pandas as pd
 from figures.claims import summary
 from figures.report import html
 from figures.report.collect import Compared, Paper, Report, Shown
-from figures.report.facts import Facts, duration, span
+from figures.report.facts import Facts, duration
 from figures.report.html import element
 from figures.report.pictures import small
+from figures.select import span
 from figures.verdicts import FAILS, HOLDS, UNTESTABLE
 
 TITLE = "Private federated learning, benchmarked"
