@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from bench.cli import exit_status
 from bench.errors import InputError, unknown_name
+from figures.drawn import digest, record
 from figures.runs import SCALES, command, no_results, runs_of, without_runs
 
 TUNINGS = ("paper", "validation", "both")
@@ -115,6 +116,7 @@ def main(
                 raise missing
             print(f"{name} is left out: {missing}", file=sys.stderr)
             continue
+        drawn_from = digest(found[1], figure, tune)
         try:
             drawing, table = picture(figure, found[0], tune)
         except InputError as error:
@@ -128,6 +130,7 @@ def main(
             print(style.save(drawing, table, folder, name)[0])
             if hasattr(figure, "printed"):
                 tables.save(figure.printed(table), folder, name)
+            record(folder, name, drawn_from)
         except OSError as error:
             raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
         drawn += 1

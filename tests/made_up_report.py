@@ -6,6 +6,8 @@ import matplotlib.pyplot as plt
 from made_up_pfl import clients_runs
 from made_up_runs import digit_runs, write
 
+from figures import FIGURES
+from figures.drawn import digest, record
 from figures.report.write import write as write_report
 
 HARMLESS = "<script>alert('x')</script> & \"quotes\""
@@ -43,5 +45,6 @@ def made(folder: Path) -> Path:
     for number, name in enumerate(LYING_THERE):
         picture(folder / "laptop" / "figures" / f"{name}.png", width=12 + number)
         (folder / "laptop" / "figures" / f"{name}.csv").write_text("rounds,value\n1,0.5\n")
+        record(folder / "laptop" / "figures", name, digest(folder / "laptop", FIGURES[name]))
     with plt.rc_context({"savefig.dpi": 40}):
         return write_report(folder, None, None)

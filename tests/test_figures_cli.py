@@ -75,7 +75,7 @@ def test_all_figures_are_drawn_beside_the_results(figures, results):
     assert (status, err) == (0, [])
     assert out == [str(results / "smoke" / "figures" / f"{name}.png") for name in FIGURES]
     files = {path.name for path in (results / "smoke" / "figures").iterdir()}
-    assert files == {f"{name}.{kind}" for name in FIGURES for kind in ("png", "pdf", "csv")}
+    assert files == {f"{name}.{kind}" for name in FIGURES for kind in ("png", "pdf", "csv")} | {"drawn.json"}
     assert len(pd.read_csv(results / "smoke" / "figures" / "ppsgd_fig1c.csv")) > 10
 
 

@@ -3,6 +3,7 @@
 import base64
 import os
 import re
+import shutil
 import sys
 from html.parser import HTMLParser
 from io import BytesIO
@@ -16,10 +17,12 @@ from PIL import Image
 from figures import FIGURES
 from figures import __main__ as command
 from figures.claims import CLAIMS
+from figures.drawn import RECORD, digest, record, recorded
 from figures.report import html
-from figures.report.facts import duration, facts_of, span
+from figures.report.facts import duration, facts_of
 from figures.report.pictures import small
 from figures.report.write import write
+from figures.select import span
 
 VOID = {"meta", "img", "link", "br", "input", "hr"}
 
@@ -267,23 +270,61 @@ def test_the_command_says_where_the_page_is_and_how_large(figures, tmp_path):
     page = tmp_path / "report" / "index.html"
     assert out == [f"{page} ({page.stat().st_size / 1e6:.1f} MB)"]
     drawn = tmp_path / "laptop" / "figures" / "ppsgd_fig2_digits.png"
-    assert err == [f"ppsgd_fig2_digits is drawn for the report: {drawn} is missing or older than its runs"]
+    assert err == [f"ppsgd_fig2_digits is drawn for the report: {drawn} is missing or was not drawn from these runs"]
     assert not drawn.exists()
     assert [path.name for path in page.parent.iterdir()] == ["index.html"]
 
 
 @pytest.mark.usefixtures("few")
-def test_a_picture_that_is_there_and_newer_than_its_runs_is_taken(figures, tmp_path, monkeypatch):
-    results(tmp_path)
+def test_a_picture_that_was_drawn_from_the_runs_that_are_there_is_taken(figures, tmp_path):
+    """Also in a copy, whose files all have other times; not where a run is another, or the record does not know it."""
+    first, copy = tmp_path / "first", tmp_path / "copy"
+    results(first)
+    words = ["report", "--results", copy, "--out", tmp_path / "b" / "x.html"]
     with plt.rc_context({"savefig.dpi": 40}):
-        assert figures("--results", tmp_path)[0] == 0
-        assert figures("report", "--results", tmp_path)[2] == []
-        (part,) = (tmp_path / "laptop" / "ppsgd_digits").glob("part*")
+        assert figures("--results", first)[0] == 0
+        assert figures("report", "--results", first)[2] == []
+        shutil.copytree(first, copy)
+        (part,) = (copy / "laptop" / "ppsgd_digits").glob("part*")
         os.utime(part, (part.stat().st_atime, part.stat().st_mtime + 1000))
-        assert (
-            "older than its runs" in figures("report", "--results", tmp_path, "--out", tmp_path / "b" / "x.html")[2][0]
-        )
+        assert figures(*words)[2] == []
+        (copy / "laptop" / "figures" / RECORD).unlink()
+        assert "was not drawn from these runs" in figures(*words)[2][0]
     assert (tmp_path / "b" / "x.html").is_file()
+
+
+def test_a_digest_is_of_the_runs_that_a_figure_shows_and_of_how_it_was_tuned(tmp_path):
+    shows, another = FIGURES["ppsgd_fig2_digits"], FIGURES["pfl_table5"]
+    results(tmp_path)
+    folder = tmp_path / "laptop"
+    before = digest(folder, shows), digest(folder, another)
+    assert before[0] != before[1]
+    assert digest(folder, shows, "paper") != before[0]
+    assert digest(folder, another, "paper") == before[1]  # has one way of tuning
+    (part,) = (folder / "ppsgd_digits").glob("part*")
+    content = part.read_bytes()
+    part.write_bytes(content[:99] + bytes([content[99] ^ 1]) + content[100:])  # of the same size
+    assert digest(folder, shows) != before[0]
+    part.write_bytes(content)
+    (folder / "ppsgd_digits" / ".lock").touch()
+    assert (digest(folder, shows), digest(folder, another)) == before
+    shutil.copy(part, part.with_name("part-more.parquet"))
+    assert digest(folder, shows) != before[0]
+
+
+def test_the_record_keeps_other_figures_and_stays_whole(tmp_path, monkeypatch):
+    record(tmp_path, "b", "1")
+    record(tmp_path, "a", "2")
+    record(tmp_path, "b", "3")
+    assert recorded(tmp_path) == {"a": "2", "b": "3"}
+    with monkeypatch.context() as patched:
+        patched.setattr("os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            record(tmp_path, "a", "4")
+    assert recorded(tmp_path) == {"a": "2", "b": "3"}
+    assert [path.name for path in tmp_path.iterdir()] == [RECORD]
+    (tmp_path / RECORD).write_text("<<<<<<< ")
+    assert recorded(tmp_path) == {}
 
 
 @pytest.mark.parametrize(

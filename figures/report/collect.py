@@ -11,11 +11,11 @@ from types import ModuleType
 import pandas as pd
 
 from bench.errors import InputError
-from bench.sweeps import store
 from figures import style
 from figures.claims import CLAIMS, DEVIATIONS, judged
+from figures.drawn import digest, recorded
 from figures.report.facts import Facts, facts_of
-from figures.runs import command, runs_of, without_runs
+from figures.runs import command, runs_of, sweeps_of, without_runs
 
 PAPERS = {  # short name -> as the figures cite it, and in full
     "ppsgd": (
@@ -147,7 +147,7 @@ def _deviations(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def show(name: str, figure: ModuleType, sweeps: Sweeps) -> Shown:
-    """A figure as it lies beside the results; drawn anew where it is missing, or older than its runs."""
+    """A figure as it lies beside the results; drawn anew where it is missing, or of other runs."""
     results, scale = sweeps.results, sweeps.scale
     title, _, rest = (figure.__doc__ or name).strip().partition("\n")
     found = sweeps.of(figure.SWEEP) if figure.SWEEP else without_runs(results, scale)
@@ -155,26 +155,24 @@ def show(name: str, figure: ModuleType, sweeps: Sweeps) -> Shown:
     run = command(results, there, figure.SWEEP) if figure.SWEEP else ""
     bare = Shown(name, title, " ".join(rest.split()), run, _draws(name, results, there))
     if found is None:
-        return _with(bare, missing=f"no results of {' '.join(_sweeps(figure))}: run `{run}`")
+        return _with(bare, missing=f"no results of {' '.join(sweeps_of(figure))}: run `{run}`")
     runs, folder = found
     facts = facts_of(runs) if figure.SWEEP else None
     drawn = folder / "figures" / f"{name}.png"
+    current = _current(drawn, folder, figure)
     try:
-        table = figure.table(runs) if hasattr(figure, "printed") or not _current(drawn, folder, figure) else None
-        if _current(drawn, folder, figure):
+        table = figure.table(runs) if hasattr(figure, "printed") or not current else None
+        if current:
             picture, numbers = drawn.read_bytes(), drawn.with_suffix(".csv").read_text()
         else:
-            print(f"{name} is drawn for the report: {drawn} is missing or older than its runs", file=sys.stderr)
+            print(
+                f"{name} is drawn for the report: {drawn} is missing or was not drawn from these runs", file=sys.stderr
+            )
             picture, numbers = _drawn(name, figure, table)
     except InputError as error:
         return _with(bare, facts=facts, missing=f"{error} (`{run}`)")
     printed = figure.printed(table) if hasattr(figure, "printed") else None
     return _with(bare, facts=facts, picture=picture, numbers=numbers, printed=printed, beside=_beside(table, printed))
-
-
-def _sweeps(figure: ModuleType) -> list[str]:
-    """The sweeps whose runs a figure shows."""
-    return [figure.SWEEP] if isinstance(figure.SWEEP, str) else list(figure.SWEEP or [])
 
 
 def _with(shown: Shown, **values) -> Shown:
@@ -189,13 +187,9 @@ def _draws(name: str, results: Path, scale: str | None) -> str:
 
 
 def _current(drawn: Path, folder: Path, figure: ModuleType) -> bool:
-    """Whether the picture and its numbers are there and no run is newer."""
-    if not drawn.is_file() or not drawn.with_suffix(".csv").is_file():
-        return False
-    parts = [
-        path for sweep in _sweeps(figure) for path in (folder / sweep).glob("*.parquet") if path.name != store.COLUMNS
-    ]
-    return all(path.stat().st_mtime <= drawn.stat().st_mtime for path in parts)
+    """Whether the picture and its numbers are there and were drawn from these runs."""
+    there = drawn.is_file() and drawn.with_suffix(".csv").is_file()
+    return there and recorded(drawn.parent).get(drawn.stem) == digest(folder, figure)
 
 
 def _drawn(name: str, figure: ModuleType, table: pd.DataFrame) -> tuple[bytes, str]:

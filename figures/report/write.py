@@ -1,10 +1,9 @@
 """The page as a file, there whole or not at all."""
 
-import contextlib
-import os
 from pathlib import Path
 
 from bench.errors import InputError
+from figures.files import write_whole
 from figures.report.collect import collect
 from figures.report.page import page
 
@@ -27,15 +26,8 @@ def write(results: Path, scale: str | None, out: Path | None) -> Path:
     if out.is_dir():
         raise InputError(f"cannot write {out}: it is a folder; name a file with --out")
     text = page(collect(results, scale))
-    unfinished = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, out)
-    except BaseException as error:  # Ctrl-C as well
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose --out") from None
-        raise
+        write_whole(out, text)
+    except OSError as error:
+        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose --out") from None
     return out
