@@ -35,5 +35,5 @@ def ditto(task, *, num_sampled: int, batch_size: int, sampler: str, step_size: S
     return Algorithm(lambda key: State(who.init(key), start), one_round, params, public)
 
 
-TRIED = {"local_step_size": [1e-4, 3e-4, 1e-3], "regularization": [0.1, 1.0]}  # for inputs as long as those of digits
+TRIED = {"local_step_size": [3e-5, 1e-4, 3e-4], "regularization": [0.1, 1.0]}  # for inputs as long as those of digits
 METHOD = Method(ditto, noisy_sums("all other users together"), version=1, check=check_participation, space=TRIED)

@@ -115,7 +115,11 @@ def draw(table: pd.DataFrame, says: str):
     if metric.endswith(("accuracy", "error")):
         style.percent(axes[0, 0].yaxis)
     called = titles(table)
-    handles = [Line2D([], [], label=called[name], **look) for name, look in known.items()]
+    level = set(table.loc[table["reveals_nothing"], "algorithm"])
+    handles = [
+        Line2D([], [], label=called[name], **(look | {"linestyle": "--", "marker": ""} if name in level else look))
+        for name, look in known.items()
+    ]
     rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
     style.head(figure, f"Methods on {table['task'].iloc[0]}", *rows)
     tried = sorted(set(table["settings_tried"]))
