@@ -19,6 +19,7 @@ from bench.comparison import stages
 from bench.comparison.candidates import Candidate, NotComparable, Statement, blind, filled, reading
 from bench.comparison.problems import Problem, problem
 from bench.comparison.search import settings
+from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.outside import load_method
 from bench.privacy.events import SENSITIVITY
@@ -140,7 +141,8 @@ def compare(
         repetitions=seeds,
         rounds=rounds or chosen.rounds,
     )
-    plan = plan._replace(statements={label: _statement(plan, label, wanted, units) for label in candidates})
+    first = chosen.test(0)
+    plan = plan._replace(statements={label: _statement(plan, label, first, wanted, units) for label in candidates})
     name = name or _name(chosen, [label for label, one in candidates.items() if one.outside])
     tuning = stages.tune(plan, name, Path(out), fresh)
     runs = stages.measure(plan, name, stages.choose(plan, tuning), Path(out), fresh)
@@ -229,10 +231,9 @@ def _known(candidates: Mapping[str, Candidate], names: Mapping[str, Any]) -> Non
             raise unknown_name("argument of these methods", argument, there)
 
 
-def _statement(plan: stages.Plan, label: str, wanted: Statement, units: bool) -> Statement:
+def _statement(plan: stages.Plan, label: str, task: Task, wanted: Statement, units: bool) -> Statement:
     """What a method promises: what is wanted, or, where any unit will do, what it does promise."""
     candidate = plan.candidates[label]
-    task = plan.problem.test(0)
     if stages.targets(plan, label, task) in ([0.0], [math.inf]):
         return wanted
     args = {**candidate.args, **{argument: tried[0] for argument, tried in candidate.space.items()}}
