@@ -428,9 +428,8 @@ def test_the_command_writes_a_table_as_text_too_and_knows_of_one_way_of_tuning(f
     write(RUNS["p2p_movielens"], tmp_path / "results")
     assert figures("p2p_table1", "--tune", "paper")[0] == 0
     folder = tmp_path / "results" / "smoke" / "figures"
-    assert {path.name for path in folder.iterdir()} == {
-        f"p2p_table1.{kind}" for kind in ("png", "pdf", "csv", "md", "tex")
-    }
+    kinds = ("png", "pdf", "csv", "md", "tex")
+    assert {path.name for path in folder.iterdir()} == {"drawn.json", *(f"p2p_table1.{kind}" for kind in kinds)}
     cells = p2p_table1.printed(pd.read_csv(folder / "p2p_table1.csv").fillna({"variant": ""}))
     assert (folder / "p2p_table1.md").read_text() == tables.markdown(cells)
 
