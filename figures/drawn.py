@@ -8,8 +8,9 @@ import json
 from pathlib import Path
 from types import ModuleType
 
+from bench.sweeps import store
 from figures.files import write_whole
-from figures.runs import parts, sweeps_of
+from figures.runs import sweeps_of
 
 RECORD = "drawn.json"
 
@@ -24,7 +25,7 @@ def digest(folder: Path, figure: ModuleType, tune: str = "both") -> str:
     """
     whole = hashlib.blake2b(tune.encode() if hasattr(figure, "TUNINGS") else b"", digest_size=16)
     for sweep in sweeps_of(figure):
-        for path in parts(folder / sweep):
+        for path in store.parts_in(folder / sweep):
             content = hashlib.blake2b(path.read_bytes()).hexdigest()
             whole.update(f"{sweep}/{path.name} {content}\n".encode())
     return whole.hexdigest()

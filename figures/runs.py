@@ -16,11 +16,6 @@ def sweeps_of(figure: ModuleType) -> list[str]:
     return [figure.SWEEP] if isinstance(figure.SWEEP, str) else list(figure.SWEEP or [])
 
 
-def parts(folder: Path) -> list[Path]:
-    """The files of a sweep's runs, by name."""
-    return sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._" and path.name != store.COLUMNS)
-
-
 def runs_of(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> tuple[pd.DataFrame, Path] | None:
     """A sweep's runs at the scale, or at the largest scale that is there, and the folder of that scale.
 
@@ -28,7 +23,7 @@ def runs_of(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> t
     """
     sweeps = [sweep] if isinstance(sweep, str) else sweep
     for folder in [results / name for name in ([scale] if scale else SCALES)]:
-        there = [folder / name for name in sweeps if parts(folder / name)]
+        there = [folder / name for name in sweeps if store.parts_in(folder / name)]
         if there:
             return pd.concat([store.read(path) for path in there], ignore_index=True), folder
     return None

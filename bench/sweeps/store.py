@@ -41,7 +41,8 @@ def _message(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot write {path}: {reason}; everything finished before is kept, choose --out or make room")
 
 
-def _parts(folder: Path) -> list[Path]:
+def parts_in(folder: Path) -> list[Path]:
+    """The files of a sweep's runs, by name."""
     return sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._" and path.name != COLUMNS)
 
 
@@ -78,7 +79,7 @@ def read(folder: str | os.PathLike) -> pd.DataFrame:
     """
     folder = Path(folder)
     tables = []
-    for path in _parts(folder):
+    for path in parts_in(folder):
         table = read_part(path)
         if table is None:
             raise InputError(f"{path} is damaged: run the sweep again, which sets it aside and redoes it")
@@ -178,7 +179,7 @@ class Store:
                 two parts hold the same run.
         """
         valid, parts = set(valid_points), []
-        for path in _parts(self.folder):
+        for path in parts_in(self.folder):
             table = read_part(path)
             parts.append((path, None if table is None else (_runs(table), table.schema)))
         found, schemas = [], []
@@ -236,7 +237,7 @@ class Store:
 
     def clear(self) -> None:
         """Set everything aside, for a run from the beginning."""
-        paths = _parts(self.folder)
+        paths = parts_in(self.folder)
         for path in paths:
             self._set_aside(path, "stale")
         if paths:
