@@ -149,15 +149,19 @@ def compare(
     return Comparison(runs, tuning, plan, Path(out) / stages.SCALE / name)
 
 
+def _several(given) -> list:
+    """One thing or several as a list; a word is one."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+
+
 def _numbers(what: str, given) -> list[float]:
     """A number or several as a list.
 
     Raises:
         InputError: for what is no number.
     """
-    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     try:
-        return [float(one) for one in several]
+        return [float(one) for one in _several(given)]
     except (TypeError, ValueError):
         raise InputError(f"{what} are {given!r}: give numbers") from None
 
@@ -168,10 +172,7 @@ def _lists(tuned: Mapping[str, Any]) -> dict[str, list]:
     Raises:
         InputError: for an empty list.
     """
-    out = {
-        name: list(tried) if isinstance(tried, Iterable) and not isinstance(tried, str) else [tried]
-        for name, tried in tuned.items()
-    }
+    out = {name: _several(tried) for name, tried in tuned.items()}
     for name, tried in out.items():
         if not tried:
             raise InputError(f"{name} is tuned over no value: give at least one")
