@@ -23,7 +23,6 @@ from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.outside import load_method
 from bench.privacy.events import SENSITIVITY
-from bench.sweeps.spec import arguments
 
 TRIALS = 8
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -237,13 +236,12 @@ def _statement(plan: stages.Plan, label: str, task: Task, wanted: Statement, uni
     candidate = plan.candidates[label]
     if stages.targets(plan, label, task) in ([0.0], [math.inf]):
         return wanted
-    args = {**candidate.args, **{argument: tried[0] for argument, tried in candidate.space.items()}}
     try:
-        reading(label, candidate.method, task, wanted, args, 1)
+        reading(label, candidate.method, task, wanted, candidate.first, 1)
     except NotComparable:
         if not units:
             raise
-        whole = arguments(candidate.method, {**args, candidate.method.noise: 1.0})
+        whole = candidate.at_noise_one(candidate.first)
         said = candidate.method.readings(task, delta=wanted.delta, **whole).values()
         own = next(one for one in said if one.sound)
         return Statement(own.privacy_unit, own.neighbors, wanted.delta)

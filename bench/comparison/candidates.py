@@ -36,6 +36,15 @@ class Candidate(NamedTuple):
     releases: Count | None = None
     outside: bool = False
 
+    @property
+    def first(self) -> dict[str, Any]:
+        """Its arguments with the first of the values that it is tuned over."""
+        return {**self.args, **{name: tried[0] for name, tried in self.space.items()}}
+
+    def at_noise_one(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """All arguments of the method, those given and its defaults, with noise 1: for what does not depend on it."""
+        return arguments(self.method, {**args, self.method.noise: 1.0})
+
 
 @cache
 def blind(make: Callable) -> Callable:

@@ -17,7 +17,7 @@ from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 from bench.sweeps import store
 from bench.sweeps.run import run_sweep
-from bench.sweeps.spec import Entry, Sweep, arguments
+from bench.sweeps.spec import Entry, Sweep
 
 SCALE = "compare"  # where a sweep has its scale
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t: no test run shares their randomness
@@ -79,7 +79,7 @@ def _points(plan: Plan, label: str, task: Task, chosen: list[tuple[float, int, d
     rows = []
     for target, number, setting in chosen:
         args = {**candidate.args, **setting}
-        whole = arguments(candidate.method, {**args, candidate.method.noise: 1.0})
+        whole = candidate.at_noise_one(args)
         candidate.method.check(task, **whole)
         rounds = rounds_of(task, whole)
         count = releases_of(task, whole) if releases_of else rounds
@@ -99,8 +99,7 @@ def targets(plan: Plan, label: str, task: Task) -> list[float]:
     """The epsilons at which a method is run: 0 alone for one that says nothing, inf alone for one that promises
     nothing, all and inf for the others."""
     candidate, statement = plan.candidates[label], plan.statements[label]
-    first = {name: tried[0] for name, tried in candidate.space.items()}
-    whole = arguments(candidate.method, {**candidate.args, **first, candidate.method.noise: 1.0})
+    whole = candidate.at_noise_one(candidate.first)
     candidate.method.check(task, **whole)
     said = candidate.method.readings(task, delta=statement.delta, **whole).values()
     if all(one.sampler == "nothing released" for one in said):
