@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
-SILENT = {"local_models"}
+SILENT = {"local_learning", "local_models"}
 LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
 SAMPLED = {"ppsgd", "dp_fedavg", "dpsgd_fedavg"}
 

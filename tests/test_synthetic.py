@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from bench.data.synthetic import synthetic
+from bench.errors import InputError
 from bench.models.additive import Additive
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -121,3 +122,8 @@ def test_another_recipe_is_other_data():
     assert synthetic(1, num_clients=4).checksum == usual.checksum
     for change in ({"label_noise": 0.02}, {"delta_std": 0.2}, {"num_differing": 4}, {"batch_size": 9}):
         assert synthetic(0, num_clients=4, **change).checksum != usual.checksum
+
+
+def test_more_differing_coordinates_than_there_are_is_refused():
+    with pytest.raises(InputError, match="num_differing is 5, of 3 features"):
+        synthetic(0, num_features=3)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.data.task import Task, recipe_checksum
+from bench.errors import InputError
 from bench.models.additive import squared_loss
 
 
@@ -34,7 +35,12 @@ def synthetic(
         delta_std: their standard deviation. The paper says 0.01; the authors' program ran 0.1 by default.
         label_noise: tau, standard deviation.
         batch_size: the most examples a user draws in a round, and its number of validation examples.
+
+    Raises:
+        InputError: where more coordinates are to differ than there are.
     """
+    if num_differing > num_features:
+        raise InputError(f"num_differing is {num_differing}, of {num_features} features: let at most so many differ")
     recipe = (num_clients, num_features, num_differing, delta_std, label_noise, batch_size)
     rng = np.random.default_rng([trial, 0x5EED])
     truth = np.tile(10 * rng.standard_normal(num_features), (num_clients, 1))

@@ -1,0 +1,48 @@
+"""Every user by itself, for as long as it likes: nothing is sent, so nothing is revealed, and no round is waited for.
+
+What a private method has to beat to be worth its noise. PPSGD with a = 0 learns locally, too, but only in the rounds
+that draw a user, as in the experiments of Bietti et al. 2022.
+"""
+
+import math
+
+from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.ppsgd import check as check_ppsgd
+from bench.algorithms.ppsgd import ppsgd
+from bench.data.task import Task
+from bench.errors import InputError
+from bench.privacy.events import nothing_released
+
+ALONE = {"personalization": 0.0, "clip_norm": math.inf, "noise_multiplier": 0.0, "sampler": "all"}
+
+
+def local_learning(task: Task, *, batch_size: int, step_size: Scalar, local: str = "dense") -> Algorithm:
+    """SGD of every user on its own stored examples, from 0; a round is one step of every user.
+
+    Args:
+        task: with loss(w, theta_i, example) and stored examples.
+        batch_size: m, examples of a step, drawn afresh without replacement; a user with fewer uses all it has.
+        step_size: s > 0.
+        local: form of theta_i, as for `ppsgd`.
+    """
+    return ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, step_size=step_size, local=local, **ALONE)
+
+
+def releases(task: Task, *, delta: float, **_) -> dict:
+    """Nothing is sent."""
+    silent = nothing_released(delta=delta, privacy_unit="user", protects_against="all other users together")
+    return dict.fromkeys(("paper", "sampler", "tight", "worst_case"), silent)
+
+
+def check(task: Task, *, batch_size: int, local: str, **_) -> None:
+    """Refuse a stream, whose examples arrive with the rounds, and what `ppsgd` refuses.
+
+    Raises:
+        InputError: naming the value and what to do.
+    """
+    if task.train is None:
+        raise InputError(f"task {task.name} is a stream: its users learn alone by ppsgd with personalization 0")
+    check_ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, local=local, reduce="mean", **ALONE)
+
+
+METHOD = Method(local_learning, releases, version=1, check=check)
