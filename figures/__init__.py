@@ -24,6 +24,7 @@ from figures import (
     pfl_normalisation,
     pfl_one_client,
     pfl_overlap,
+    pfl_small_epsilon,
     pfl_splits_curves,
     pfl_table2,
     pfl_table3,
@@ -76,4 +77,5 @@ FIGURES: dict[str, ModuleType] = {
     "pfl_averaging": pfl_averaging,
     "pfl_normalisation": pfl_normalisation,
     "pfl_one_client": pfl_one_client,
+    "pfl_small_epsilon": pfl_small_epsilon,
 }

@@ -8,7 +8,7 @@ maximum at larger batches, and the published accuracy, in grey, between.
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from figures import pfl_curves, pfl_runs, select, style
+from figures import pfl_curves, pfl_runs, style
 
 SWEEP = "pfl_one_client"
 
@@ -16,13 +16,9 @@ SWEEP = "pfl_one_client"
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Accuracy by data set and batch size, and the published accuracy of the cell."""
     rows = runs[runs["rounds"] == runs["num_rounds"]]
-    by = [*pfl_runs.CELL, "batch_size"]
-    out = select.interval(rows, by=by, value="test_accuracy")
-    carried = rows.groupby(by)[["epsilon", "noise_multiplier", "clip_norm", "step_size", "momentum"]].mean()
-    out = out.merge(carried.reset_index(), on=by)
-    return out.merge(pfl_runs.published_tables("pfl_table5"), on=pfl_runs.CELL, how="left").assign(
-        **pfl_runs.facts(rows)
-    )
+    cells = pfl_runs.published_tables("pfl_table5")
+    out = pfl_runs.averaged(rows, "batch_size").merge(cells, on=pfl_runs.CELL, how="left")
+    return out.assign(**pfl_runs.facts(rows))
 
 
 def draw(table: pd.DataFrame):

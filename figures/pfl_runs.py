@@ -47,14 +47,18 @@ def final(runs: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def averaged(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean accuracy of each cell, its interval, runs and how many of them diverged; mean epsilons and settings."""
-    table = select.interval(rows, by=CELL, value="test_accuracy")
+def averaged(rows: pd.DataFrame, *apart: str) -> pd.DataFrame:
+    """Mean accuracy of each cell, its interval, runs and how many of them diverged; mean epsilons and settings.
+
+    `apart`: settings by which a cell is several rows.
+    """
+    by = [*CELL, *apart]
+    table = select.interval(rows, by=by, value="test_accuracy")
     finite = np.isfinite(rows["test_accuracy"].astype(float))
-    groups = rows.assign(diverged=~finite).groupby(CELL)
-    carried = [name for name in (*EPSILONS, *SETTINGS) if name in rows]
+    groups = rows.assign(diverged=~finite).groupby(by)
+    carried = [name for name in (*EPSILONS, *SETTINGS) if name in rows and name not in apart]
     more = groups[carried].mean().join(groups["diverged"].sum())
-    return table.merge(more.reset_index(), on=CELL)
+    return table.merge(more.reset_index(), on=by)
 
 
 def published_tables(*figures: str) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from figures.published import published_cells
 
 NAMES = [name for name in FIGURES if name.startswith("pfl_")]
 RUNS = {name: make() for name, make in MAKE.items()}
-SPLITS, CLIENTS, EPSILON, NORMALISATION, AVERAGING, ONE_CLIENT = (RUNS[name] for name in MAKE)
+SPLITS, CLIENTS, EPSILON, NORMALISATION, AVERAGING, ONE_CLIENT, SMALL_EPSILON = (RUNS[name] for name in MAKE)
 INF = math.inf
 
 
@@ -278,6 +278,17 @@ def test_one_client_is_held_against_its_published_cell_at_every_batch_size():
     assert set(best["batch_size"]) == {512}
     np.testing.assert_allclose(best["test_accuracy"], best["published"], atol=1e-12)
     assert [ax.get_xlabel() for ax in figure.draw(table).axes] == ["expected batch size $L$"] * 2
+
+
+def test_less_noise_and_larger_batches_are_held_against_the_column_at_epsilon_1_2():
+    figure = FIGURES["pfl_small_epsilon"]
+    table = figure.table(SMALL_EPSILON)
+    assert len(table) == 16  # 2 data sets, 2 splits, 4 settings
+    met = table[np.isclose(table["test_accuracy"], table["published"])]
+    assert met[["target_epsilon", "batch_size"]].drop_duplicates().values.tolist() == [[1.5, 64]]
+    assert len(met) == 4
+    drawn = figure.draw(table)
+    assert [len(ax.lines) for ax in drawn.axes] == [5, 5]
 
 
 def test_clients_and_their_average_are_told_apart():

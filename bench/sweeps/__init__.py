@@ -28,4 +28,5 @@ SWEEPS: dict[str, Callable[[str], Sweep]] = {
     "pfl_averaging": pfl.pfl_averaging,
     "pfl_normalisation": pfl.pfl_normalisation,
     "pfl_one_client": pfl.pfl_one_client,
+    "pfl_small_epsilon": pfl.pfl_small_epsilon,
 }
