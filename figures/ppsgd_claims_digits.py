@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from figures import ppsgd_digits as digits
-from figures import select
+from figures import ppsgd_runs, select
 from figures.margins import BEYOND, Margin, measured, paired
 from figures.ppsgd_runs import GLOBAL, LOCAL, shown
 from figures.verdicts import FAILS, HOLDS, NotTestable, Verdict, repeated, require, verdict
 
 NEAR_ONE = (0.5, 2.0)  # epsilon
+PRIVATE = 10.0  # the largest epsilon that is called private
 POINTS = "points of accuracy"
 
 
@@ -156,3 +157,29 @@ def strict_gain(table: pd.DataFrame):
         f"global {percent(shared)}, local {percent(local)}"
     )
     return bool(gain > 0), said, [gap(gain, 0.0)]
+
+
+def over_learning_alone(runs: pd.DataFrame) -> Verdict:
+    """At an epsilon of 10 or less, some a > 0 beats users who learn alone for longer, by more than the intervals over
+    repetitions; epsilon as the paper counts it."""
+    outcomes, parts, margins = [], [], []
+    for tuning, metric in digits.TUNINGS.items():
+        table, alone = _final_accuracy(runs, tuning), ppsgd_runs.alone(runs, {tuning: metric})
+        if alone.empty:
+            raise NotTestable(f"no runs of {ppsgd_runs.ALONE}")
+        repeated(alone["repetitions"].min())
+        bar = alone.iloc[0]
+        sharing_now = table[(table.index.get_level_values("personalization") > LOCAL)]
+        private = sharing_now[sharing_now["epsilon"] <= PRIVATE]
+        if private.empty:
+            raise NotTestable(f"no runs with an epsilon of {PRIVATE:g} or less")
+        best = private.loc[private["low"].idxmax()]
+        outcomes.append(bool(best["low"] > bar["high"]))
+        margins.append(gap(best["low"], bar["high"]))
+        reached = sharing_now[(sharing_now["low"] > bar["high"]) & np.isfinite(sharing_now["epsilon"])]["epsilon"]
+        least = f"from epsilon {reached.min():.3g} on" if len(reached) else "at no finite epsilon"
+        parts.append(
+            f"step by {tuning}: {HOLDS if outcomes[-1] else FAILS}, {bar['num_rounds']:g} steps alone {percent(bar)}, "
+            f"best at epsilon {best['epsilon']:.3g} a = {best.name[1]:g} {percent(best)}; some a is beyond them {least}"
+        )
+    return verdict(all(outcomes), "; ".join(parts), margins)

@@ -7,7 +7,6 @@ and somewhere in between personalisation beats both local and global learning.
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from bench.errors import InputError
 from figures import ppsgd_digits as digits
@@ -53,8 +52,7 @@ def draw(table: pd.DataFrame):
                 _same_heights(silent, ax, rows)
         row[0].set_ylabel(f"final test accuracy\n{ROWS[tuning]}")
     handles = style.personalization_handles(style.present(table, "personalization", one.CURVES))
-    best = Line2D([], [], color="black", linewidth=2.5, label=r"best of all $\alpha$ at $\varepsilon$ or less")
-    style.head(figure, "Accuracy against privacy (Bietti et al. 2022, Fig. 2)", [*handles, best])
+    style.head(figure, "Accuracy against privacy (Bietti et al. 2022, Fig. 2)", handles, one.further_handles(table))
     tasks = [ppsgd_runs.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")]
     counts = table.groupby("sweep", sort=False)["repetitions"].max().map("{:g}".format)
     passes = table.groupby("sweep", sort=False)["num_epochs"].max().map("{:g}".format)
@@ -63,6 +61,7 @@ def draw(table: pd.DataFrame):
         table,
         *dict.fromkeys(tasks),
         f"Passes over the data in the columns with runs: {', '.join(passes)}; the paper's: 1, 20, 20.",
+        one.alone_note(table),
         digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
         "The black curve is the best test accuracy over alpha and sigma, so it flatters in all panels; it leaves out "
         "runs without noise. For the network the legend is the program's a, ten times the true ratio. Lines between "

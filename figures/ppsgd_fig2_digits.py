@@ -1,7 +1,8 @@
 """Bietti et al. 2022, Figure 2 (EMNIST, linear): final test accuracy against epsilon on digits by client.
 
 One line per alpha over the noise levels, local learning as a horizontal line, and in black the best that
-personalisation reaches at an epsilon or less. To expect: small alpha > 0 is the best at small epsilon, and
+personalisation reaches at an epsilon or less. Dashed, and not in the paper: users who learn alone for longer than the
+rounds that draw them. To expect: small alpha > 0 is the best at small epsilon, and
 somewhere in between personalisation beats both local and global learning.
 """
 
@@ -17,6 +18,7 @@ SWEEP = "ppsgd_digits"
 CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, float("inf"))
 TUNINGS = digits.TUNINGS
 AXIS = (1e3, 1e-1)  # inverted, as in the paper
+ALONE = {"color": "#5b5b5b", "linestyle": (0, (4, 2)), "linewidth": 1.6}
 SAME_EPSILON = 0.01  # closer values are one point of the black curve, as in the authors' plot
 
 
@@ -35,7 +37,9 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         carry=ppsgd_runs.EPSILONS,
     ).assign(curve="alpha")
     best = [best_so_far(lines[lines["tuned_on"] == label]) for label in TUNINGS]
-    return pd.concat([lines, *best], ignore_index=True).assign(**select.where_from(runs))
+    alone = ppsgd_runs.alone(runs, TUNINGS).assign(curve="alone")
+    parts = [part for part in (lines, *best, alone) if len(part)]
+    return pd.concat(parts, ignore_index=True).assign(**select.where_from(runs))
 
 
 def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
@@ -62,20 +66,41 @@ def draw(table: pd.DataFrame):
     axes[0][0].set_ylabel("final test accuracy, examples of all users")
     style.percent(axes[0][0].yaxis)
     handles = style.personalization_handles(style.present(table, "personalization", CURVES))
-    best = Line2D([], [], color="black", linewidth=2.5, label=r"best of all $\alpha$ at $\varepsilon$ or less")
     style.head(
-        figure, "Accuracy against privacy, digits by client, linear (Bietti et al. 2022, Fig. 2)", [*handles, best]
+        figure,
+        "Accuracy against privacy, digits by client, linear (Bietti et al. 2022, Fig. 2)",
+        handles,
+        further_handles(table),
     )
     style.footer(
         figure,
         table,
         ppsgd_runs.stand_in(table),
+        alone_note(table),
         digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
         "The black curve is the best test accuracy over alpha and sigma, so it flatters in both panels; it leaves out "
         "runs without noise. Lines between markers only guide the eye. Numbers of the "
         "paper's curves are not published.",
     )
     return figure
+
+
+def further_handles(table: pd.DataFrame) -> list[Line2D]:
+    """Legend entries of what is no curve of an alpha."""
+    best = Line2D([], [], color="black", linewidth=2.5, label=r"best of all $\alpha$ at $\varepsilon$ or less")
+    alone = Line2D([], [], label="learning alone for longer (not in the paper)", **ALONE)
+    return [best, alone] if (table["curve"] == "alone").any() else [best]
+
+
+def alone_note(table: pd.DataFrame) -> str:
+    """How long users learned alone, where they did."""
+    rows = table[table["curve"] == "alone"]
+    if rows.empty:
+        return ""
+    said = " or ".join(f"{count:,.0f}" for count in sorted(rows["num_rounds"].unique()))
+    return (
+        f"Dashed: every user takes {said} steps on its own data, where local learning has one in a round that draws it."
+    )
 
 
 def _axes(count: int):
@@ -104,6 +129,9 @@ def panel(silent, ax, panel: pd.DataFrame) -> None:
         style.curve(ax, line[np.isfinite(line["epsilon"])], "epsilon", "test_accuracy", **look)
         for value in line.loc[np.isinf(line["epsilon"]), "test_accuracy"]:
             silent.plot([0], [value], **look)
+    for alone in panel[panel["curve"] == "alone"].dropna(subset="test_accuracy").itertuples():
+        for axis in (silent, ax):
+            axis.axhline(alone.test_accuracy, **ALONE)
     if not ax.lines[1:]:
         style.nothing(ax, panel)
     ax.set_xscale("log")

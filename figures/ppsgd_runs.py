@@ -5,9 +5,11 @@ import math
 import pandas as pd
 
 from bench.errors import InputError
+from figures import select
 from figures.select import REPETITION
 
 LOCAL, GLOBAL = 0.0, math.inf
+ALONE = "Learning alone"
 CLIP_NORM = 10.0
 CLIP_NORMS = {"ppsgd_tags": 0.01, "ppsgd_tags_made_up": 0.01, "ppsgd_cnn": 0.1}  # shown, where it is another
 EPSILONS = ["epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"]
@@ -37,6 +39,14 @@ def shown(runs: pd.DataFrame) -> pd.DataFrame:
     local = ours[ours["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
     once = local.drop_duplicates([*REPETITION, "task", "step_size", "rounds"]).assign(noise_multiplier=0.0)
     return pd.concat([ours[ours["personalization"] > LOCAL], once], ignore_index=True)
+
+
+def alone(runs: pd.DataFrame, tunings: dict[str, str]) -> pd.DataFrame:
+    """Final accuracy of users who learn alone, not only in the rounds that draw them; no row where none were run."""
+    rows = runs[(runs["algorithm"] == ALONE) & (runs["rounds"] == runs["num_rounds"])]
+    if rows.empty:
+        return pd.DataFrame(columns=["tuned_on", "test_accuracy", "low", "high", "num_rounds"])
+    return select.tuned_curves(rows, by=["num_rounds"], value="test_accuracy", best="max", tunings=tunings)
 
 
 def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:

@@ -59,15 +59,15 @@ class Problem(NamedTuple):
 LOCAL_STEPS = 1000  # of every user alone; on digits twice as many gain less than two points
 
 
-def _user_level(personal: Sequence[float], *, stored: bool, **fixed) -> dict[str, Candidate]:
+def _user_level(personal: Sequence[float], *, local_steps: int | None, **fixed) -> dict[str, Candidate]:
     """The user-level methods; `fixed` are arguments of PPSGD, such as the form of its local models.
 
-    Users with stored examples learn alone for LOCAL_STEPS, whatever the rounds; those of a stream only in the rounds
-    that draw them, since that is when their examples come.
+    Users with stored examples learn alone for `local_steps`, whatever the rounds; those of a stream (None) only in the
+    rounds that draw them, since that is when their examples come.
     """
     ppsgd = ALGORITHMS["ppsgd"]
-    if stored:
-        alone = Candidate(ALGORITHMS["local_learning"], fixed, {}, lambda task, args: LOCAL_STEPS)
+    if local_steps:
+        alone = Candidate(ALGORITHMS["local_learning"], fixed, {}, lambda task, args: local_steps)
     else:
         alone = Candidate(ppsgd, fixed | {"personalization": 0.0}, {})
     return {
@@ -78,8 +78,17 @@ def _user_level(personal: Sequence[float], *, stored: bool, **fixed) -> dict[str
     }
 
 
-def _users(name: str, make: Callable[[int], Task], steps: str, server_steps: str, says: str, **changes) -> Problem:
+def _users(
+    name: str,
+    make: Callable[[int], Task],
+    steps: str,
+    server_steps: str,
+    says: str,
+    local_steps: int | None = LOCAL_STEPS,
+    **changes,
+) -> Problem:
     """A problem of users with a model each, measured by accuracy unless changed."""
+    alone = f"; users alone take {local_steps:,} steps" if local_steps else ""
     usual = Problem(
         name=name,
         test=make,
@@ -94,8 +103,8 @@ def _users(name: str, make: Callable[[int], Task], steps: str, server_steps: str
         defaults={"batch_size": 10, "clip_norm": 10.0, "num_sampled": 50},
         samplers={ADD_OR_REMOVE: "poisson", REPLACE: "fixed"},
         space={"step_size": values(steps), "server_step_size": values(server_steps)},
-        baselines=_user_level([1.0, 10.0, 100.0], stored=True, local="dual"),
-        says=f"{says}; users alone take {LOCAL_STEPS:,} steps",
+        baselines=_user_level([1.0, 10.0, 100.0], local_steps=local_steps, local="dual"),
+        says=says + alone,
     )
     return usual._replace(**changes)
 
@@ -228,7 +237,8 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         metric="excess_risk",
         tuned_by="validation_loss",
         best="min",
-        baselines=_user_level([0.3, 1.0, 3.0], stored=False),
+        local_steps=None,
+        baselines=_user_level([0.3, 1.0, 3.0], local_steps=None),
     ),
     "digits": lambda: _users(
         "digits",
@@ -244,6 +254,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "log:1:300:8",
         "log:1:300:8",
         REMAINDER,
+        local_steps=300,  # a step costs sixty times one on digits
         defaults={"batch_size": 10, "clip_norm": 0.01, "num_sampled": 50},
     ),
     "images": _images,

@@ -36,6 +36,16 @@ def once_for_local(points, clip_norm: float):
     return points[~local | kept].reset_index(drop=True)
 
 
+def with_learning_alone(sweep: Sweep, step_sizes: list[float], num_steps: int) -> Sweep:
+    """The sweep, and beside it users who learn alone for so many steps, not only in the rounds that draw them.
+
+    Not in the paper, whose local learning (a = 0) takes as few steps as the others do.
+    """
+    points = grid(step_size=step_sizes, batch_size=10, local="dual")
+    alone = Entry(ALGORITHMS["local_learning"], points, num_rounds=num_steps, eval_every=max(num_steps // 10, 1))
+    return sweep._replace(entries={**sweep.entries, "Learning alone": alone})
+
+
 def ppsgd_synthetic(scale: str) -> Sweep:
     """Figure 1a: excess risk against rounds on the synthetic stream, everybody in every round.
 
@@ -123,7 +133,8 @@ def ppsgd_digits(scale: str) -> Sweep:
         num_epochs=2,
         seeds=3,
     )
-    return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
+    steps = 20 if scale == "smoke" else 1000
+    return with_learning_alone({"paper": paper, "laptop": laptop, "smoke": smoke}[scale], [5e-4, 1e-3, 2e-3], steps)
 
 
 TAG_GRID = {
@@ -179,7 +190,8 @@ def ppsgd_tags(scale: str) -> Sweep:
         },
         seeds=2,
     )
-    return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
+    steps = 10 if scale == "smoke" else 300
+    return with_learning_alone({"paper": paper, "laptop": laptop, "smoke": smoke}[scale], [5.0, 10.0, 20.0], steps)
 
 
 def ppsgd_tags_made_up(scale: str) -> Sweep:
