@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_runs import accuracy, digit_runs, judge
+from made_up_runs import accuracy, digit_runs, judge, with_learning_alone
 
 from bench.errors import InputError
 from figures import FIGURES, ppsgd_fig1d, ppsgd_fig2, ppsgd_fig2_digits, ppsgd_sampling, ppsgd_theory, style
@@ -217,3 +217,36 @@ def test_claims_on_the_theory():
     assert judge(CHANGES, below).outcome == HOLDS
     assert judge(CHANGES, theory_runs()).outcome == FAILS
     assert judge(CHANGES, theory_runs(threshold=1)).outcome == UNTESTABLE
+
+
+(ALONE_ON_DIGITS,) = (
+    claim for claim in CLAIMS if claim.sweep == "ppsgd_digits" and claim.check.__name__ == "over_learning_alone"
+)
+
+
+def test_users_who_learn_alone_for_longer_are_a_level_line_of_figure_2():
+    runs = digit_runs()
+    plain, beside = (ppsgd_fig2_digits.table(rows) for rows in (runs, with_learning_alone(runs, 0.77)))
+    pd.testing.assert_frame_equal(plain, beside[beside["curve"] != "alone"][plain.columns], check_dtype=False)
+    alone = beside[beside["curve"] == "alone"]
+    assert alone["test_accuracy"].tolist() == pytest.approx([0.77, 0.77])
+    assert alone["num_rounds"].tolist() == [200, 200]
+    drawn = ppsgd_fig2_digits.draw(beside)
+    heights = [line.get_ydata()[0] for ax in drawn.axes for line in ax.lines if line.get_linestyle() == "--"]
+    assert heights == pytest.approx([0.77] * 4)  # a strip and a panel for each way of tuning
+    assert "takes 200 steps" in " ".join(" ".join(text.get_text().split()) for text in drawn.texts)
+    assert "takes" not in " ".join(text.get_text() for text in ppsgd_fig2_digits.draw(plain).texts)
+
+
+def test_learning_alone_is_beaten_only_where_an_interval_at_a_small_epsilon_is_above_it():
+    runs = digit_runs()  # epsilon 10 at sigma 0.5, where a = 10 reaches 0.84
+    assert judge(ALONE_ON_DIGITS, with_learning_alone(runs, 0.7)).outcome == HOLDS
+    found = judge(ALONE_ON_DIGITS, with_learning_alone(runs, 0.88))  # above it only without noise
+    assert found.outcome == FAILS
+    assert "at no finite epsilon" in found.evidence
+    weak = digit_runs(sigmas=(0.0, 0.1, 0.5, 1.0))  # epsilon 50 at sigma 0.1
+    found = judge(ALONE_ON_DIGITS, with_learning_alone(weak, 0.86))
+    assert found.outcome == FAILS
+    assert "from epsilon 50 on" in found.evidence
+    assert judge(ALONE_ON_DIGITS, runs).outcome == UNTESTABLE
+    assert judge(ALONE_ON_DIGITS, with_learning_alone(digit_runs(sigmas=(0.0, 0.1)), 0.7)).outcome == UNTESTABLE
