@@ -29,4 +29,5 @@ SWEEPS: dict[str, Callable[[str], Sweep]] = {
     "pfl_normalisation": pfl.pfl_normalisation,
     "pfl_one_client": pfl.pfl_one_client,
     "pfl_small_epsilon": pfl.pfl_small_epsilon,
+    "pfl_alone": pfl.pfl_alone,
 }

@@ -77,15 +77,17 @@ def _sweep(
     smoke: str,
     laptop: str | None = None,
     eval_every: int | None = None,
+    share: float = 1.0,
     **options,
 ) -> Sweep:
-    """The sweep over cells (algorithm, data, target_epsilon, num_epochs, num_clients); options of the task.
+    """The sweep over cells (algorithm, data, target_epsilon, num_epochs, num_clients), on a share of every client's
+    data; options of the task.
 
     Scale laptop has the cells that satisfy a condition, or all; scale smoke likewise, on a part of the data.
     """
     where = {"paper": None, "laptop": laptop, "smoke": smoke}[scale]
     cells = cells if where is None else cells[condition(where, cells)]
-    seeds, share = SEEDS[scale], SMOKE_SHARE if scale == "smoke" else 1.0
+    seeds, share = SEEDS[scale], share * SMOKE_SHARE if scale == "smoke" else share
     entries, tasks = {}, {}
     for label, mine in cells.groupby("algorithm", sort=False):
         model = MODELS[label]
@@ -232,4 +234,20 @@ def pfl_small_epsilon(scale: str) -> Sweep:
         pd.concat([cells.assign(target_epsilon=epsilon, batch_size=size) for epsilon, size in settings]),
         scale,
         smoke="data == 'mnist' and num_epochs == 1 and target_epsilon == 1.2 and batch_size == 64",
+    )
+
+
+def pfl_alone(scale: str) -> Sweep:
+    """What a client reaches by itself: a tenth of the data, as each of ten clients has, nobody to average with, and
+    nobody to hide from.
+    """
+    cells = grid(data=list(EPSILONS), algorithm=list(MODELS), target_epsilon=math.inf, num_epochs=1, num_clients=1)
+    return _sweep(
+        "pfl_alone",
+        "Bhaskar et al. 2025, what a client has to gain (not in the paper)",
+        cells,
+        scale,
+        laptop="data != 'cifar10' or algorithm in ('SN+Lin', 'SN+CNN')",
+        smoke="data == 'mnist' and algorithm == 'SN+Lin'",
+        share=0.1,
     )
