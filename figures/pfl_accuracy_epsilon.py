@@ -1,18 +1,26 @@
 """Accuracy against epsilon in the setting of Bhaskar et al. 2025 (not in the paper): ten clients, E = 1.
 
-The paper's accuracies at this split are points in grey. To expect: rising curves, SN+Lin above the others, by
-most where epsilon is small.
+The paper's accuracies at this split are points in grey. Level lines are what a client reaches by itself, without noise,
+since it hides from nobody: below them it gains nothing from the others. To expect: rising curves, SN+Lin above the
+others, by most where epsilon is small.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.lines import Line2D
 
 from bench.errors import InputError
 from figures import pfl_curves, pfl_runs, style
 
-SWEEP = "pfl_epsilon"
+SWEEP = ("pfl_epsilon", "pfl_alone")
 SHOWN = {"num_epochs": 1, "num_clients": 10}
+ALONE = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
+
+ALONE_NOTE = (
+    "Level lines: a client with a tenth of the data trains by itself, which tells nobody anything, and so without "
+    "noise, in the batches of FedAvg."
+)
 
 
 def _shown(rows: pd.DataFrame) -> pd.DataFrame:
@@ -21,24 +29,29 @@ def _shown(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy by data set, epsilon and model; and the published cells, also at epsilons that were not run.
+    """Accuracy by data set, epsilon and model; the published cells, also at epsilons that were not run; and, where
+    "alone" is true, the accuracy of one client with a tenth of the data.
 
     Raises:
         InputError: where there is no run with one local epoch and ten clients.
     """
-    rows = _shown(pfl_runs.final(runs))
+    together = runs[runs["sweep"] == SWEEP[0]]
+    rows = _shown(pfl_runs.final(together)) if len(together) else together
     if rows.empty:
         said = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
-        raise InputError(f"no run of {SWEEP} with {said}: run the whole sweep, no --where")
+        raise InputError(f"no run of {SWEEP[0]} with {said}: run the whole sweep, no --where")
     cells = _shown(pfl_runs.published_tables(*pfl_runs.TABLES[:3]))
     cells = cells[cells["dataset"].isin(rows["dataset"])]
-    found = pfl_runs.averaged(rows).merge(cells, on=pfl_runs.CELL, how="outer")
-    return found.assign(**pfl_runs.facts(rows))
+    found = pfl_runs.averaged(rows).merge(cells, on=pfl_runs.CELL, how="outer").assign(alone=False)
+    own = pfl_runs.finished(runs[(runs["sweep"] == SWEEP[1]) & runs["dataset"].isin(rows["dataset"])])
+    parts = [found, pfl_runs.averaged(own).assign(alone=True)] if len(own) else [found]
+    return pd.concat(parts, ignore_index=True).assign(**pfl_runs.facts(pd.concat([rows, own])))
 
 
 def draw(table: pd.DataFrame):
     """A panel for each data set; without privacy at the right end."""
-    names = style.present(table, "dataset", pfl_runs.DATASETS)
+    names, own = style.present(table, "dataset", pfl_runs.DATASETS), table[table["alone"]]
+    table = table[~table["alone"]]
     figure, axes = plt.subplots(1, len(names), figsize=(3.6 * len(names) + 0.7, 4.2), squeeze=False)
     budgets = sorted(table.loc[table["repetitions"] > 0, "target_epsilon"].unique())
     finite = [epsilon for epsilon in budgets if np.isfinite(epsilon)]
@@ -52,14 +65,19 @@ def draw(table: pd.DataFrame):
             part = run[np.isinf(run["target_epsilon"]) == silent]
             if len(part):
                 pfl_curves.ours(ax, part, "x")
+        for row in own[(own["dataset"] == name) & np.isfinite(own["test_accuracy"])].itertuples():
+            ax.axhline(row.test_accuracy, color=pfl_curves.LOOKS[row.algorithm]["color"], **ALONE)
         pfl_curves.ticks(ax, finite, r"$\varepsilon$")
         ax.set_xticks([*finite, end], [*(f"{epsilon:g}" for epsilon in finite), "FedAvg"])
         ax.set_title(name)
         style.percent(ax.yaxis)
     axes[0, 0].set_ylabel("test accuracy")
+    alone = [Line2D([], [], label="one client alone, no noise", color="#5b5b5b", **ALONE)] if len(own) else []
     return pfl_curves.finish(
         figure,
         table,
         "Accuracy by epsilon, 10 clients, 20 rounds of $E$ = 1",
         "The paper has no such curves: grey are its accuracies at this split (Tables 2 to 4).",
+        ALONE_NOTE if len(own) else "",
+        further=alone,
     )

@@ -60,12 +60,12 @@ def gaps(table: pd.DataFrame) -> str:
     return "Lines break where a cell was not run, or diverged." if table["test_accuracy"].isna().any() else ""
 
 
-def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str) -> Figure:
-    """Axes within 0 and 100 %, legend, and what stands under the curves."""
+def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further: Sequence[Line2D] = ()) -> Figure:
+    """Axes within 0 and 100 %, legend with further entries, and what stands under the curves."""
     for ax in figure.axes:
         low, high = ax.get_ylim()
         ax.set_ylim(max(low, 0), min(high, 1.005))
     handles = [Line2D([], [], label=name, **look) for name, look in LOOKS.items()]
-    style.head(figure, title, [*handles, Line2D([], [], label="published", marker=".", **GREY)])
+    style.head(figure, title, [*handles, Line2D([], [], label="published", marker=".", **GREY), *further])
     style.footer(figure, table, pfl_runs.privacy_note(table), pfl_runs.training_note(table), *notes)
     return figure

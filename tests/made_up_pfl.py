@@ -136,6 +136,14 @@ def small_epsilon_runs(**how) -> pd.DataFrame:
     return pd.concat(several, ignore_index=True)
 
 
+def alone_runs(**how) -> pd.DataFrame:
+    """Runs of pfl_alone: 0.7 with every model, 0.8 with SN+Lin."""
+    cells = {
+        (name, math.inf, 1, 1, 20, model): 0.8 if model == "SN+Lin" else 0.7 for name in DATASETS for model in MODELS
+    }
+    return runs_of("pfl_alone", cells, **how).assign(data_share=0.1)
+
+
 def averaging_runs(**how) -> pd.DataFrame:
     """Runs of pfl_averaging: clients learn in either split, their average only where they average every epoch."""
     cells = {("MNIST", math.inf, E, 10, 20, model): 0.9 if E == 1 else 0.1 for E in (1, 20) for model in MODELS}
@@ -153,4 +161,5 @@ MAKE = {
     "pfl_averaging": averaging_runs,
     "pfl_one_client": one_client_runs,
     "pfl_small_epsilon": small_epsilon_runs,
+    "pfl_alone": alone_runs,
 }

@@ -14,10 +14,11 @@ from bench.errors import InputError
 from figures import FIGURES, pfl_runs, pfl_splits_curves, pfl_table2, pfl_table5, pfl_tables, style, tables
 from figures.pfl_runs import CELL
 from figures.published import published_cells
+from figures.runs import sweeps_of
 
 NAMES = [name for name in FIGURES if name.startswith("pfl_")]
 RUNS = {name: make() for name, make in MAKE.items()}
-SPLITS, CLIENTS, EPSILON, NORMALISATION, AVERAGING, ONE_CLIENT, SMALL_EPSILON = (RUNS[name] for name in MAKE)
+SPLITS, CLIENTS, EPSILON, NORMALISATION, AVERAGING, ONE_CLIENT, SMALL_EPSILON, ALONE = (RUNS[name] for name in MAKE)
 INF = math.inf
 
 
@@ -220,7 +221,7 @@ def test_a_picture_of_a_table_is_coloured_by_agreement():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_picture_says_what_it_is(name):
     figure = FIGURES[name]
-    table = figure.table(RUNS[figure.SWEEP])
+    table = figure.table(pd.concat(RUNS[sweep] for sweep in sweeps_of(figure)))
     text = words(figure.draw(table))
     for said in ("Data: made up (task ", "Scale: laptop", "3 repetitions"):
         assert said in text
@@ -322,6 +323,23 @@ def test_accuracy_by_epsilon_has_the_published_epsilons_as_points():
     assert "1 repetition, no intervals" in words(picture)
     with pytest.raises(InputError, match="no run of pfl_epsilon with num_epochs = 1, num_clients = 10"):
         figure.table(EPSILON.assign(num_epochs=2))
+
+
+def test_what_a_client_reaches_alone_is_a_level_line_beside_accuracy_by_epsilon():
+    figure = FIGURES["pfl_accuracy_epsilon"]
+    plain, table = figure.table(EPSILON), figure.table(pd.concat([EPSILON, ALONE]))
+    own = table[table["alone"]]
+    assert len(own) == 12  # 3 data sets, 4 models
+    assert cell_of(own, dataset="MNIST", algorithm="SN+Lin").test_accuracy == pytest.approx(0.8)
+    assert set(own["num_clients"]) == {1}
+    drawn = figure.draw(table)
+    levels = [line.get_ydata()[0] for line in drawn.axes[0].lines if line.get_linestyle() == "--"]
+    assert sorted(levels) == pytest.approx([0.7, 0.7, 0.7, 0.8])
+    assert "one client alone, no noise" in words(drawn)
+    assert "Only 10 %" not in words(drawn)  # of those who train together
+    assert "alone" not in words(figure.draw(plain))
+    with pytest.raises(InputError, match="no run of pfl_epsilon"):
+        figure.table(ALONE)
 
 
 def test_overlap_shows_what_a_draw_costs_once_a_trial():
