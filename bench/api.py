@@ -113,8 +113,11 @@ def _notes(found: Comparison) -> list[str]:
     bare = [f"{label} promises nothing with these arguments: run without noise alone" for label in found.bare]
     own = [label for label, one in found.plan.candidates.items() if one.outside and label not in found.bare]
     word = [f"Epsilon of {', '.join(own)} as declared: `python -m bench audit` asks whether it is true"] if own else []
+    lost = [
+        f"{label} diverged with all that was tried: give more --trials, or --tune smaller" for label in found.diverged
+    ]
     edges = [f"A better value may lie beyond: {text}" for text in found.edges]
-    return [*bare, *word, *edges]
+    return [*bare, *word, *lost, *edges]
 
 
 def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.DataFrame:

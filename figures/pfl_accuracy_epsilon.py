@@ -5,6 +5,8 @@ since it hides from nobody: below them it gains nothing from the others. To expe
 others, by most where epsilon is small.
 """
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -19,7 +21,7 @@ ALONE = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
 
 ALONE_NOTE = (
     "Level lines: a client with a tenth of the data trains by itself, which tells nobody anything, and so without "
-    "noise, in the batches of FedAvg."
+    "noise, in the batches of FedAvg and with the same settings, untuned: a line at 10 % is a run that learned nothing."
 )
 
 
@@ -79,5 +81,16 @@ def draw(table: pd.DataFrame):
         "Accuracy by epsilon, 10 clients, 20 rounds of $E$ = 1",
         "The paper has no such curves: grey are its accuracies at this split (Tables 2 to 4).",
         ALONE_NOTE if len(own) else "",
+        _not_run(table, names),
         further=alone,
     )
+
+
+def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:
+    """The models that the curves of a data set lack."""
+    lacking = []
+    for name in names:
+        there = set(table.loc[(table["dataset"] == name) & (table["repetitions"] > 0), "algorithm"])
+        if missing := [model for model in pfl_runs.MODELS if model not in there]:
+            lacking.append(f"{', '.join(missing)} on {name}")
+    return f"Not run: {'; '.join(lacking)}." if lacking else ""

@@ -180,6 +180,6 @@ def over_learning_alone(runs: pd.DataFrame) -> Verdict:
         least = f"from epsilon {reached.min():.3g} on" if len(reached) else "at no finite epsilon"
         parts.append(
             f"step by {tuning}: {HOLDS if outcomes[-1] else FAILS}, {bar['num_rounds']:g} steps alone {percent(bar)}, "
-            f"best at epsilon {best['epsilon']:.3g} a = {best.name[1]:g} {percent(best)}; some a is beyond them {least}"
+            f"best at epsilon {best['epsilon']:.3g} a = {best.name[1]:g} {percent(best)}, some a is beyond them {least}"
         )
     return verdict(all(outcomes), "; ".join(parts), margins)

@@ -97,9 +97,11 @@ def alone_note(table: pd.DataFrame) -> str:
     rows = table[table["curve"] == "alone"]
     if rows.empty:
         return ""
-    said = " or ".join(f"{count:,.0f}" for count in sorted(rows["num_rounds"].unique()))
+    counts = rows["num_rounds"].drop_duplicates().map("{:,.0f}".format)
+    order = ", in the order of the columns" if len(counts) > 1 else ""
     return (
-        f"Dashed: every user takes {said} steps on its own data, where local learning has one in a round that draws it."
+        f"Dashed: every user takes {' or '.join(counts)} steps on its own data{order}, where local learning has one in a "
+        "round that draws it."
     )
 
 
@@ -132,6 +134,9 @@ def panel(silent, ax, panel: pd.DataFrame) -> None:
     for alone in panel[panel["curve"] == "alone"].dropna(subset="test_accuracy").itertuples():
         for axis in (silent, ax):
             axis.axhline(alone.test_accuracy, **ALONE)
+            if np.isfinite(alone.low):
+                with style.same_limits(axis):
+                    axis.axhspan(alone.low, alone.high, color=ALONE["color"], alpha=0.15, linewidth=0)
     if not ax.lines[1:]:
         style.nothing(ax, panel)
     ax.set_xscale("log")

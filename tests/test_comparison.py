@@ -156,6 +156,15 @@ def test_every_private_run_has_spent_what_it_was_allowed_and_hardly_less(found):
     assert np.isinf(found.runs.loc[np.isinf(found.runs["target_epsilon"]), "spent"]).all()
 
 
+def test_a_method_that_diverged_with_all_that_was_tried_is_named(found):
+    assert found.diverged == []
+    lost = found.runs["algorithm"] == "Local learning"
+    risk = found.runs["excess_risk"].where(~lost, np.inf)
+    assert found._replace(runs=found.runs.assign(excess_risk=risk)).diverged == ["Local learning"]
+    once = risk.where(found.runs.index != found.runs.index[lost][0], 1.0)
+    assert found._replace(runs=found.runs.assign(excess_risk=once)).diverged == []
+
+
 def test_local_learning_is_run_once_and_an_epsilon_by_itself(found):
     local = found.runs[found.runs["algorithm"] == "Local learning"]
     assert local["target_epsilon"].tolist() == [0.0, 0.0]

@@ -338,6 +338,9 @@ def test_what_a_client_reaches_alone_is_a_level_line_beside_accuracy_by_epsilon(
     assert "one client alone, no noise" in words(drawn)
     assert "Only 10 %" not in words(drawn)  # of those who train together
     assert "alone" not in words(figure.draw(plain))
+    assert "Not run" not in words(drawn)
+    fewer = EPSILON[(EPSILON["dataset"] != "CIFAR-10") | (EPSILON["algorithm"] == "SN+Lin")]
+    assert "Not run: CNN+RL, CNN+TS, SN+CNN on CIFAR-10." in words(figure.draw(figure.table(fewer)))
     with pytest.raises(InputError, match="no run of pfl_epsilon"):
         figure.table(ALONE)
 

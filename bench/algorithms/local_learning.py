@@ -41,7 +41,10 @@ def check(task: Task, *, batch_size: int, local: str, **_) -> None:
         InputError: naming the value and what to do.
     """
     if task.train is None:
-        raise InputError(f"task {task.name} is a stream: its users learn alone by ppsgd with personalization 0")
+        raise InputError(
+            f"task {task.name} is a stream, on which a user cannot go on alone: take one with stored examples, such as "
+            "digits or tags"
+        )
     check_ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, local=local, reduce="mean", **ALONE)
 
 

@@ -66,6 +66,12 @@ class Comparison(NamedTuple):
         return said
 
     @property
+    def diverged(self) -> list[str]:
+        """Methods of which no chosen run ended with a finite score: what was tried does not show what they can do."""
+        scores = self.runs[self.plan.problem.metric].astype(float).groupby(self.runs["algorithm"])
+        return [label for label, mine in scores if not np.isfinite(mine).any()]
+
+    @property
     def bare(self) -> list[str]:
         """Methods that promise nothing with these arguments, and so were run without noise alone."""
         finite = self.runs[np.isfinite(self.runs["target_epsilon"])]

@@ -226,7 +226,7 @@ def _peers(name: str, test, tuning, metric: str, best: str, num_ticks: int, says
     return usual._replace(**changes)
 
 
-REMAINDER = "tuned on the training examples that fill no block of ten"
+REMAINDER = "tuned on the up to nine examples that are left of each user's when the others are used in tens"
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "synthetic": lambda: _users(
         "synthetic",

@@ -182,7 +182,10 @@ def select(sweep: Sweep, where: str) -> Sweep:
         if chosen.any():
             entries[name] = entry._replace(points=entry.points[chosen].reset_index(drop=True))
     if not entries:
-        raise InputError(f"--where {where!r} selects none of the points of {sweep.name}: widen the condition")
+        raise InputError(
+            f"--where {where!r} selects none of the points of {sweep.name}: widen the condition; its algorithms are "
+            f"{', '.join(tables)}"
+        )
     return sweep._replace(entries=entries)
 
 
