@@ -100,8 +100,8 @@ def alone_note(table: pd.DataFrame) -> str:
     counts = rows["num_rounds"].drop_duplicates().map("{:,.0f}".format)
     order = ", in the order of the columns" if len(counts) > 1 else ""
     return (
-        f"Dashed: every user takes {' or '.join(counts)} steps on its own data{order}, where local learning has one in a "
-        "round that draws it."
+        f"Dashed: every user takes {' or '.join(counts)} steps on its own data{order}, where local learning has one in "
+        "a round that draws it."
     )
 
 
