@@ -110,6 +110,10 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
 
 def _notes(found: Comparison) -> list[str]:
     """What a reader of the table must know of these runs."""
+    again = [
+        f"{label} is the method behind {', '.join(names)}, with its own defaults: --set changes them"
+        for label, names in found.again.items()
+    ]
     bare = [f"{label} promises nothing with these arguments: run without noise alone" for label in found.bare]
     own = [label for label, one in found.plan.candidates.items() if one.outside and label not in found.bare]
     word = [f"Epsilon of {', '.join(own)} as declared: `python -m bench audit` asks whether it is true"] if own else []
@@ -117,7 +121,7 @@ def _notes(found: Comparison) -> list[str]:
         f"{label} diverged with all that was tried: give more --trials, or --tune smaller" for label in found.diverged
     ]
     edges = [f"A better value may lie beyond: {text}" for text in found.edges]
-    return [*bare, *word, *lost, *edges]
+    return [*again, *bare, *word, *lost, *edges]
 
 
 def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.DataFrame:

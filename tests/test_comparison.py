@@ -165,6 +165,14 @@ def test_a_method_that_diverged_with_all_that_was_tried_is_named(found):
     assert found._replace(runs=found.runs.assign(excess_risk=once)).diverged == []
 
 
+def test_a_method_that_is_asked_for_and_stands_behind_a_baseline_is_named(found):
+    assert found.again == {}  # a copy under another name is another method
+    plan = found.plan
+    sgd = plan.candidates["Global private SGD"]
+    twice = plan._replace(candidates={**plan.candidates, "ppsgd": sgd._replace(outside=True)})
+    assert found._replace(plan=twice).again == {"ppsgd": ["Global private SGD", "Local learning"]}
+
+
 def test_local_learning_is_run_once_and_an_epsilon_by_itself(found):
     local = found.runs[found.runs["algorithm"] == "Local learning"]
     assert local["target_epsilon"].tolist() == [0.0, 0.0]

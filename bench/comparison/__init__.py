@@ -72,6 +72,13 @@ class Comparison(NamedTuple):
         return [label for label, mine in scores if not np.isfinite(mine).any()]
 
     @property
+    def again(self) -> dict[str, list[str]]:
+        """Methods that were asked for and stand behind baselines, too, with arguments of their own: the baselines."""
+        made = {label: one.method.make for label, one in self.plan.candidates.items()}
+        same = {label: [name for name in self.baselines if made[name] == make] for label, make in made.items()}
+        return {label: names for label, names in same.items() if names and label not in self.baselines}
+
+    @property
     def bare(self) -> list[str]:
         """Methods that promise nothing with these arguments, and so were run without noise alone."""
         finite = self.runs[np.isfinite(self.runs["target_epsilon"])]
