@@ -48,14 +48,19 @@ def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     return table.assign(by_repetition=pd.Series(single).reindex(table.index))
 
 
+def _by_each_tuning(decide: Callable) -> Verdict:
+    """The verdict on what `decide` says of each way of tuning: holds, evidence, margins."""
+    outcomes = {tuning: decide(tuning) for tuning in digits.TUNINGS}
+    evidence = [f"step by {t}: {HOLDS if holds else FAILS}, {e}" for t, (holds, e, _) in outcomes.items()]
+    margins = [one for *_, found in outcomes.values() for one in found]
+    return verdict(all(holds for holds, *_ in outcomes.values()), "; ".join(evidence), margins)
+
+
 def both_tunings(decide: Callable) -> Callable:
     """A check that must come out the same with the step size chosen on test and on held-out data."""
 
     def check(runs: pd.DataFrame) -> Verdict:
-        outcomes = {tuning: decide(_final_accuracy(runs, tuning)) for tuning in digits.TUNINGS}
-        evidence = [f"step by {t}: {HOLDS if holds else FAILS}, {e}" for t, (holds, e, _) in outcomes.items()]
-        margins = [one for *_, found in outcomes.values() for one in found]
-        return verdict(all(holds for holds, *_ in outcomes.values()), "; ".join(evidence), margins)
+        return _by_each_tuning(lambda tuning: decide(_final_accuracy(runs, tuning)))
 
     check.__doc__ = decide.__doc__
     return check
@@ -162,24 +167,24 @@ def strict_gain(table: pd.DataFrame):
 def over_learning_alone(runs: pd.DataFrame) -> Verdict:
     """At an epsilon of 10 or less, some a > 0 beats users who learn alone for longer, by more than the intervals over
     repetitions; epsilon as the paper counts it."""
-    outcomes, parts, margins = [], [], []
-    for tuning, metric in digits.TUNINGS.items():
-        table, alone = _final_accuracy(runs, tuning), ppsgd_runs.alone(runs, {tuning: metric})
+
+    def decide(tuning: str):
+        table, alone = _final_accuracy(runs, tuning), ppsgd_runs.alone(runs, {tuning: digits.TUNINGS[tuning]})
         if alone.empty:
             raise NotTestable(f"no runs of {ppsgd_runs.ALONE}")
         repeated(alone["repetitions"].min())
         bar = alone.iloc[0]
-        sharing_now = table[(table.index.get_level_values("personalization") > LOCAL)]
-        private = sharing_now[sharing_now["epsilon"] <= PRIVATE]
+        shared = table[table.index.get_level_values("personalization") > LOCAL]
+        private = shared[shared["epsilon"] <= PRIVATE]
         if private.empty:
             raise NotTestable(f"no runs with an epsilon of {PRIVATE:g} or less")
         best = private.loc[private["low"].idxmax()]
-        outcomes.append(bool(best["low"] > bar["high"]))
-        margins.append(gap(best["low"], bar["high"]))
-        reached = sharing_now[(sharing_now["low"] > bar["high"]) & np.isfinite(sharing_now["epsilon"])]["epsilon"]
+        reached = shared.loc[(shared["low"] > bar["high"]) & np.isfinite(shared["epsilon"]), "epsilon"]
         least = f"from epsilon {reached.min():.3g} on" if len(reached) else "at no finite epsilon"
-        parts.append(
-            f"step by {tuning}: {HOLDS if outcomes[-1] else FAILS}, {bar['num_rounds']:g} steps alone {percent(bar)}, "
-            f"best at epsilon {best['epsilon']:.3g} a = {best.name[1]:g} {percent(best)}, some a is beyond them {least}"
+        said = (
+            f"{bar['num_rounds']:g} steps alone {percent(bar)}, best at epsilon {best['epsilon']:.3g} "
+            f"a = {best.name[1]:g} {percent(best)}, some a is beyond them {least}"
         )
-    return verdict(all(outcomes), "; ".join(parts), margins)
+        return bool(best["low"] > bar["high"]), said, [gap(best["low"], bar["high"])]
+
+    return _by_each_tuning(decide)

@@ -116,6 +116,15 @@ def _axes(count: int):
     return figure, list(zip(axes[0, ::3], axes[0, 1::3], strict=True))
 
 
+def _level(axes, rows: pd.DataFrame, **look) -> None:
+    """A level line for each row that did not diverge, with its interval as a band that does not stretch the axes."""
+    for row in rows.dropna(subset="test_accuracy").itertuples():
+        for ax in axes:
+            ax.axhline(row.test_accuracy, **look)
+            with style.same_limits(ax):
+                ax.axhspan(row.low, row.high, color=look["color"], alpha=0.15, linewidth=0)
+
+
 def panel(silent, ax, panel: pd.DataFrame) -> None:
     """Accuracy against epsilon, and at its left in a strip the values without noise."""
     best = panel[panel["curve"] == "best so far"].sort_values("epsilon")
@@ -123,20 +132,12 @@ def panel(silent, ax, panel: pd.DataFrame) -> None:
     for a in style.present(panel, "personalization", CURVES):
         line, look = panel[panel["personalization"] == a], style.PERSONALIZATION[a]
         if a == ppsgd_runs.LOCAL:
-            for one in (silent, ax) if np.isfinite(line["test_accuracy"].iloc[0]) else ():
-                one.axhline(line["test_accuracy"].iloc[0], color=look["color"])
-                with style.same_limits(one):
-                    one.axhspan(line["low"].iloc[0], line["high"].iloc[0], color=look["color"], alpha=0.15, linewidth=0)
+            _level((silent, ax), line, color=look["color"])
             continue
         style.curve(ax, line[np.isfinite(line["epsilon"])], "epsilon", "test_accuracy", **look)
         for value in line.loc[np.isinf(line["epsilon"]), "test_accuracy"]:
             silent.plot([0], [value], **look)
-    for alone in panel[panel["curve"] == "alone"].dropna(subset="test_accuracy").itertuples():
-        for axis in (silent, ax):
-            axis.axhline(alone.test_accuracy, **ALONE)
-            if np.isfinite(alone.low):
-                with style.same_limits(axis):
-                    axis.axhspan(alone.low, alone.high, color=ALONE["color"], alpha=0.15, linewidth=0)
+    _level((silent, ax), panel[panel["curve"] == "alone"], **ALONE)
     if not ax.lines[1:]:
         style.nothing(ax, panel)
     ax.set_xscale("log")

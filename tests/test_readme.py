@@ -11,6 +11,7 @@ from figures import FIGURES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+LINK = re.compile(r"\]\(([^)#]+)\)")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -28,12 +29,12 @@ def test_the_python_of_the_readme_runs_and_gives_tables(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_file_and_picture_that_a_page_names_is_there(page):
-    links = re.findall(r"\]\(([^)#]+)\)", page.read_text())
+    links = LINK.findall(page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_the_readme_leads_to_every_page_and_shows_every_paper():
-    links = set(re.findall(r"\]\(([^)#]+)\)", README))
+    links = set(LINK.findall(README))
     assert {str(page.relative_to(ROOT)) for page in PAGES[1:]} <= links
     pictures = {Path(link).name.split("_")[0] for link in links if link.startswith("results/laptop/figures/")}
     assert pictures >= {"ppsgd", "isrl", "pfl", "p2p"}

@@ -9,9 +9,9 @@ import math
 from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.ppsgd import check as check_ppsgd
 from bench.algorithms.ppsgd import ppsgd
+from bench.algorithms.ppsgd import releases as releases_of_ppsgd
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.privacy.events import nothing_released
 
 ALONE = {"personalization": 0.0, "clip_norm": math.inf, "noise_multiplier": 0.0, "sampler": "all"}
 
@@ -30,8 +30,7 @@ def local_learning(task: Task, *, batch_size: int, step_size: Scalar, local: str
 
 def releases(task: Task, *, delta: float, **_) -> dict:
     """Nothing is sent."""
-    silent = nothing_released(delta=delta, privacy_unit="user", protects_against="all other users together")
-    return dict.fromkeys(("paper", "sampler", "tight", "worst_case"), silent)
+    return releases_of_ppsgd(task, delta=delta, **ALONE)
 
 
 def check(task: Task, *, batch_size: int, local: str, **_) -> None:

@@ -59,13 +59,13 @@ class Problem(NamedTuple):
 LOCAL_STEPS = 1000  # of every user alone; on digits twice as many gain less than two points
 
 
-def _user_level(personal: Sequence[float], *, local_steps: int | None, **fixed) -> dict[str, Candidate]:
-    """The user-level methods; `fixed` are arguments of PPSGD, such as the form of its local models.
+def _user_level(personal: Sequence[float], local_steps: int | None) -> dict[str, Candidate]:
+    """The user-level methods.
 
-    Users with stored examples learn alone for `local_steps`, whatever the rounds; those of a stream (None) only in the
-    rounds that draw them, since that is when their examples come.
+    Users with stored examples learn alone for `local_steps`, whatever the rounds, and keep their models in the dual
+    form; those of a stream (None) learn only in the rounds that draw them, since that is when their examples come.
     """
-    ppsgd = ALGORITHMS["ppsgd"]
+    ppsgd, fixed = ALGORITHMS["ppsgd"], {"local": "dual"} if local_steps else {}
     if local_steps:
         alone = Candidate(ALGORITHMS["local_learning"], fixed, {}, lambda task, args: local_steps)
     else:
@@ -84,6 +84,7 @@ def _users(
     steps: str,
     server_steps: str,
     says: str,
+    personal: Sequence[float] = (1.0, 10.0, 100.0),
     local_steps: int | None = LOCAL_STEPS,
     **changes,
 ) -> Problem:
@@ -103,7 +104,7 @@ def _users(
         defaults={"batch_size": 10, "clip_norm": 10.0, "num_sampled": 50},
         samplers={ADD_OR_REMOVE: "poisson", REPLACE: "fixed"},
         space={"step_size": values(steps), "server_step_size": values(server_steps)},
-        baselines=_user_level([1.0, 10.0, 100.0], local_steps=local_steps, local="dual"),
+        baselines=_user_level(personal, local_steps),
         says=says + alone,
     )
     return usual._replace(**changes)
@@ -237,8 +238,8 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         metric="excess_risk",
         tuned_by="validation_loss",
         best="min",
+        personal=(0.3, 1.0, 3.0),
         local_steps=None,
-        baselines=_user_level([0.3, 1.0, 3.0], local_steps=None),
     ),
     "digits": lambda: _users(
         "digits",
