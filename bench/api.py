@@ -75,7 +75,11 @@ def chosen_sweep(name: str, scale: str, *, where: str | None, seeds: int | None,
     if task is not None:
         whole = on_task(whole, task, TASKS[task])
     sweep = whole if where is None else select(whole, where)
-    return whole, sweep if seeds is None else sweep._replace(seeds=seeds)
+    if seeds is None:
+        return whole, sweep
+    # What is asked for holds for every entry, also for one that has fewer repetitions of its own.
+    entries = {label: entry._replace(seeds=None) for label, entry in sweep.entries.items()}
+    return whole, sweep._replace(seeds=seeds, entries=entries)
 
 
 def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "results") -> pd.DataFrame:

@@ -212,6 +212,15 @@ def test_the_help_of_every_command_has_an_example_that_names_it():
         assert said[1].startswith(" ".join(words if words[0] == "bench" else words[:1])), words
 
 
+def test_the_repetitions_asked_for_hold_for_entries_that_have_fewer(bench, tmp_path, monkeypatch):
+    sweep = walks()
+    fewer = {label: entry._replace(seeds=1) for label, entry in sweep.entries.items()}
+    monkeypatch.setitem(SWEEPS, "fewer", lambda scale: sweep._replace(name="fewer", entries=fewer))
+    assert bench("run", "fewer", "--out", tmp_path, "--seeds", "3")[0] == 0
+    rows = store.read(tmp_path / "smoke" / "fewer")
+    assert (rows.groupby("point")["seed"].nunique() == 3).all()
+
+
 def test_the_nearest_name_is_told():
     names = ["ppsgd_fig1a", "ppsgd_fig1c", "isrl_fig2"]
     assert (
