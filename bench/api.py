@@ -14,14 +14,14 @@ from pathlib import Path
 import pandas as pd
 
 from bench.algorithms.base import Method
-from bench.comparison import Comparison
+from bench.analysis import style, tables
+from bench.comparison import Comparison, figure
 from bench.comparison import compare as compared
-from bench.data.tasks import TASKS
+from bench.data.problems.tasks import TASKS
 from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, SWEEPS, store
 from bench.sweeps.run import run_sweep, use_compilation_cache
 from bench.sweeps.spec import on_task, select
-from figures import comparison, style, tables
 
 COMPARISON = "comparison"
 
@@ -138,7 +138,7 @@ def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.D
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
-        baseline with its interval, as `figures.comparison.table` says. What is written lies in .attrs["folder"].
+        baseline with its interval, as `bench.comparison.figure.table` says. What is written lies in .attrs["folder"].
 
     Raises:
         InputError: for anything that cannot be used, before anything is run.
@@ -147,12 +147,12 @@ def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.D
     several = list(methods) if isinstance(methods, list | tuple) and not isinstance(methods, Method) else [methods]
     found = compared(several, **options)
     chosen = found.plan.problem
-    table = comparison.table(
+    table = figure.table(
         found.runs, metric=chosen.metric, best=chosen.best, baselines=found.baselines, tried=found.tried
     )
     try:
-        style.save(comparison.draw(table, chosen.says), table, found.folder, COMPARISON)
-        tables.save(comparison.printed(table), found.folder, COMPARISON)
+        style.save(figure.draw(table, chosen.says), table, found.folder, COMPARISON)
+        tables.save(figure.printed(table), found.folder, COMPARISON)
         with open(found.folder / f"{COMPARISON}.md", "a") as file:
             file.writelines(f"\n{note}.\n" for note in _notes(found))
         found.tuning.to_csv(found.folder / "tuning.csv", index=False, float_format="%.6g")

@@ -6,9 +6,9 @@ from typing import Any
 import figures
 from bench.algorithms import ALGORITHMS
 from bench.comparison.problems import PROBLEMS, Problem
-from bench.data import fetch
-from bench.data.sources import DATASETS
-from bench.data.tasks import TASKS
+from bench.data.fetch import retrieval
+from bench.data.fetch.sources import DATASETS
+from bench.data.problems.tasks import TASKS
 from bench.errors import InputError
 from bench.sweeps import SCALES, SWEEPS
 
@@ -27,7 +27,7 @@ def _compared(problem: Problem) -> str:
 
 def _where(name: str) -> str:
     try:
-        found = fetch.find(name)
+        found = retrieval.find(name)
     except InputError as error:
         return f"not usable: {error}"
     return found.source if found else "not here"

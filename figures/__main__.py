@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from bench.cli import exit_status
 from bench.errors import InputError, unknown_name
-from figures.drawn import digest, record
-from figures.runs import SCALES, command, no_results, runs_of, without_runs
+from figures.shared.drawn import digest, record
+from figures.shared.runs import SCALES, command, no_results, runs_of, without_runs
 
 TUNINGS = ("paper", "validation", "both")
 
@@ -86,7 +86,8 @@ def main(
 
     Example: python -m figures ppsgd_fig1a --scale laptop
     """
-    from figures import FIGURES, style, tables
+    from bench.analysis import style, tables
+    from figures import FIGURES
     from figures.claims import CLAIMS
 
     for kind, value, known in (("scale", scale, SCALES), ("way of tuning", tune, TUNINGS)):

@@ -11,21 +11,25 @@ from pathlib import Path
 
 import pandas as pd
 
+from bench.analysis.select import repetitions, span, where_from
+from bench.analysis.tables import markdown
 from bench.errors import InputError
-from figures import isrl_claims, p2p_claims, p2p_deviations, pfl_claims, ppsgd_claims
-from figures.select import repetitions, span, where_from
-from figures.tables import markdown
-from figures.verdicts import FAILS, HOLDS, UNTESTABLE, Claim, NotTestable, Verdict
+from figures.isrl import claims as isrl_claims
+from figures.p2p import claims as p2p_claims
+from figures.p2p import deviations
+from figures.pfl import claims as pfl_claims
+from figures.ppsgd import claims
+from figures.shared.verdicts import FAILS, HOLDS, UNTESTABLE, Claim, NotTestable, Verdict
 
 CLAIMS: dict[str, list[Claim]] = {
-    "ppsgd": ppsgd_claims.CLAIMS,
+    "ppsgd": claims.CLAIMS,
     "isrl": isrl_claims.CLAIMS,
     "p2p": p2p_claims.CLAIMS,
     "pfl": pfl_claims.CLAIMS,
 }
 # sweep -> its runs, to how far they are from the published points; of the papers whose curves are there in numbers.
 DEVIATIONS: dict[str, Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame, list[str]]]] = {
-    "p2p": p2p_deviations.deviations
+    "p2p": deviations.deviations
 }
 COLUMNS = ["paper", "where", "claim", "how", "verdict", "margin", "evidence", "source", "scale", "repetitions"]
 NOT_RUN = "not run yet"

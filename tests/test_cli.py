@@ -98,7 +98,7 @@ def test_a_run_writes_parquet_and_says_what_it_does(bench, tmp_path):
 def test_a_sweep_on_another_task_leaves_its_own_results_alone(bench, tmp_path, monkeypatch):
     from tiny_sweeps import TASK
 
-    from bench.data.tasks import TASKS
+    from bench.data.problems.tasks import TASKS
 
     monkeypatch.setitem(TASKS, "small", TASK)
     assert bench("run", "tiny", "--out", tmp_path)[0] == 0

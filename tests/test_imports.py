@@ -17,7 +17,10 @@ MAY_IMPORT = {
     "bench.privacy": ["bench.privacy", "bench.errors"],
     "bench.theory": ["bench.theory", "bench.errors"],
     "bench.models": ["bench.models", "bench.kernels", "bench.errors"],
+    "bench.analysis": ["bench.analysis", "bench.errors"],
     "bench.data": ["bench.data", "bench.models", "bench.kernels", "bench.errors"],
+    "bench.data.fetch": ["bench.data.fetch", "bench.data.read", "bench.errors"],
+    "bench.data.read": ["bench.data.read", "bench.data.fetch.dataset", "bench.data.fetch.decode", "bench.errors"],
     "bench.algorithms": [
         "bench.algorithms",
         "bench.kernels",
@@ -37,10 +40,11 @@ MAY_IMPORT = {
         "bench.theory",
         "bench.errors",
     ],
-    "figures": ["figures", "bench.sweeps.store", "bench.theory", "bench.errors"],
+    "figures": ["figures", "bench.analysis", "bench.sweeps.store", "bench.theory", "bench.errors"],
     "bench.outside": ["bench.algorithms", "bench.privacy", "bench.errors"],
     "bench.comparison": [
         "bench.comparison",
+        "bench.analysis",
         "bench.outside",
         "bench.sweeps",
         "bench.algorithms",
@@ -63,7 +67,7 @@ MAY_IMPORT = {
     "bench.api": ["bench", "figures"],
     "bench.catalog": ["bench", "figures"],
     "bench.perf": ["bench"],
-    "figures.__main__": ["figures", "bench.sweeps.store", "bench.errors", "bench.cli"],
+    "figures.__main__": ["figures", "bench.analysis", "bench.sweeps.store", "bench.errors", "bench.cli"],
 }
 PROGRAMS = ("bench.__main__", "bench.api", "bench.catalog", "bench.perf", "figures.__main__")
 PAPERS = {"ppsgd", "isrl", "pfl", "p2p"}
@@ -180,10 +184,10 @@ def tree(tmp_path):
     add("bench.errors", "")
     add("bench.kernels.gradient", "import jax\nfrom bench.errors import InputError\n")
     add("bench.data.task", "from dataclasses import dataclass\n")
-    add("bench.data.digits", "from bench.data.task import Task\n")
+    add("bench.data.problems.digits", "from bench.data.task import Task\n")
     add("bench.algorithms.ppsgd", "from bench.kernels import gradient\nfrom bench.data.task import Task\n")
     add("bench.sweeps.store", "import os\n")
-    add("bench.sweeps.ppsgd", "from bench.algorithms import ppsgd\nfrom bench.data import digits\n")
+    add("bench.sweeps.ppsgd", "from bench.algorithms import ppsgd\nfrom bench.data.problems import digits\n")
     add("figures.fig1", "from bench.sweeps.store import read\nif scale == 'paper' or paper not in CLAIMS: pass\n")
     return add
 
@@ -193,7 +197,11 @@ def tree(tmp_path):
     [
         ("bench.kernels.other", "from bench.data.task import Task", "bench.kernels.other imports bench.data.task"),
         ("bench.kernels.other", "def f():\n    import bench.algorithms.ppsgd", "imports bench.algorithms.ppsgd"),
-        ("bench.algorithms.other", "from bench.data import digits", "bench.algorithms.other imports bench.data.digits"),
+        (
+            "bench.algorithms.other",
+            "from bench.data.problems import digits",
+            "bench.algorithms.other imports bench.data.problems.digits",
+        ),
         ("bench.data.other", "from bench.algorithms import ppsgd", "bench.data.other imports bench.algorithms.ppsgd"),
         ("bench.privacy.other", "from bench import kernels", "bench.privacy.other imports bench.kernels"),
         ("figures.other", "from bench.sweeps import ppsgd", "figures.other imports bench.sweeps.ppsgd"),

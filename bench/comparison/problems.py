@@ -10,12 +10,12 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.silos import total_rounds
 from bench.comparison.candidates import Candidate
 from bench.comparison.search import Space, values
-from bench.data import digits, odd_even, tags
-from bench.data.clients_file import clients_file
-from bench.data.images import images
-from bench.data.movielens import movielens
-from bench.data.peers import linear_p2p
-from bench.data.synthetic import synthetic
+from bench.data.problems import digits, odd_even, tags
+from bench.data.problems.clients_file import clients_file
+from bench.data.problems.images import images
+from bench.data.problems.movielens import movielens
+from bench.data.problems.peers import linear_p2p
+from bench.data.problems.synthetic import synthetic
 from bench.data.task import Task
 from bench.errors import unknown_name
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from bench.data import cache, own
-from bench.data.dataset import Found
-from bench.data.fetch import find, get
-from bench.data.sources import DATASETS
+from bench.data.fetch import cache, own
+from bench.data.fetch.dataset import Found
+from bench.data.fetch.retrieval import find, get
+from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError, unknown_name
 
 app = typer.Typer(no_args_is_help=True, help="List, get and verify the data sets. Example: python -m bench data list")

@@ -20,7 +20,7 @@ from jax import Array
 from rich.console import Console
 from rich.progress import track
 
-from bench.data import cache as files
+from bench.data.fetch import cache as files
 from bench.errors import InputError
 
 SCALES, ANGLES = 2, 8  # J, L

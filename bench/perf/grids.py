@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms import ALGORITHMS
-from bench.data.synthetic import synthetic
+from bench.data.problems.synthetic import synthetic
 from bench.data.task import Task
 from bench.models.additive import squared_loss
 from bench.perf.measure import Measurement, peak_flops, time_grid

@@ -6,7 +6,7 @@ import numpy as np
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.data.graphs import from_weights, ring_with_chords
-from bench.data.peers import linear_p2p
+from bench.data.problems.peers import linear_p2p
 from bench.data.task import Task
 from bench.kernels.graph import dense
 from bench.models.linear import Personal, logistic, logistic_loss

@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.silos import total_rounds
-from bench.data import odd_even, quadratic
+from bench.data.problems import odd_even, quadratic
 from bench.errors import InputError, unknown_name
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import REPLACE, full_gaussian

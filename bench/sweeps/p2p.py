@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
-from bench.data.movielens import movielens
-from bench.data.peers import linear_p2p
+from bench.data.problems.movielens import movielens
+from bench.data.problems.peers import linear_p2p
 from bench.privacy import events
 from bench.privacy.accounting import noise_multiplier
 from bench.sweeps.spec import Entry, Sweep, grid, thin

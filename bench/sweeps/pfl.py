@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dpsgd_fedavg import local_release
-from bench.data.images import TITLES, client_size, images
+from bench.data.problems.images import TITLES, client_size, images
 from bench.privacy.accounting import noise_multiplier
 from bench.sweeps.spec import Entry, Sweep, grid
 from bench.sweeps.where import condition

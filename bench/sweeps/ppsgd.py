@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from bench.algorithms import ALGORITHMS
-from bench.data import digits, tags
-from bench.data.synthetic import synthetic
+from bench.data.problems import digits, tags
+from bench.data.problems.synthetic import synthetic
 from bench.kernels.sampling import queue_rounds
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
-from bench.data.bounded import bounded
+from bench.data.problems.bounded import bounded
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import gaussian_claims
 from bench.sweeps.ppsgd import PERSONALIZATION, once_for_local

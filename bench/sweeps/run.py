@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 from jax.sharding import Mesh
 
-from bench.data import cache
+from bench.data.fetch import cache
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import engine

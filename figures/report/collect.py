@@ -10,12 +10,12 @@ from types import ModuleType
 
 import pandas as pd
 
+from bench.analysis import style
 from bench.errors import InputError
-from figures import style
 from figures.claims import CLAIMS, DEVIATIONS, judged
-from figures.drawn import digest, recorded
 from figures.report.facts import Facts, facts_of
-from figures.runs import command, runs_of, sweeps_of, without_runs
+from figures.shared.drawn import digest, recorded
+from figures.shared.runs import command, runs_of, sweeps_of, without_runs
 
 PAPERS = {  # short name -> as the figures cite it, and in full
     "ppsgd": (

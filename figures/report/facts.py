@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from figures.select import REPETITION, repetitions
+from bench.analysis.select import REPETITION, repetitions
 
 RUN = ["sweep", "point", *REPETITION]  # what names one run
 

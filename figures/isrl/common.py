@@ -1,0 +1,138 @@
+"""What the figures and claims of Gao et al. 2024 share: their curves, and how settings are chosen.
+
+As the paper says: in each trial (a draw of the data) three runs of every setting, the setting with the lowest mean
+training loss, and its mean test error; then mean and standard deviation over trials.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import select
+from bench.errors import InputError
+
+PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"  # calibrations
+ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"
+FIXED_ROUNDS, WIDE = "One-pass MB-SGD, 35 rounds", "Localized MB-SGD, wide search"
+SETTING = ["num_phases", "phase_rounds", "regularization", "step_size"]
+SMOOTHINGS = {"smoothing_radius": "convolution", "moreau_smoothness": "moreau"}  # column -> the smoothing it is of
+LOOKS = {
+    ONE_PASS: {"color": "#12355b", "marker": "o"},
+    FIXED_ROUNDS: {"color": "#3c78b4", "marker": "", "linestyle": "--", "linewidth": 1.1},
+    LOCALIZED: {"color": "#c8443c", "marker": "s"},
+    WIDE: {"color": "#e6a532", "marker": "", "linestyle": "--", "linewidth": 1.1},
+    MULTI_PASS: {"color": "#8c8c8c", "marker": "^"},
+}
+
+
+def _equal(runs: pd.DataFrame) -> pd.Series:
+    return runs["search"] == "equal"
+
+
+SERIES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
+    ONE_PASS: lambda runs: _equal(runs) & (runs["algorithm"] == ONE_PASS),
+    FIXED_ROUNDS: lambda runs: _equal(runs) & (runs["algorithm"] == ONE_PASS) & (runs["phase_rounds"] == 35),
+    LOCALIZED: lambda runs: _equal(runs) & (runs["algorithm"] == LOCALIZED),
+    WIDE: lambda runs: (runs["algorithm"] == LOCALIZED) & (runs["calibration"] != EXACT),
+    MULTI_PASS: lambda runs: _equal(runs) & (runs["algorithm"] == MULTI_PASS),
+}
+
+
+def at_end(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs after their last round.
+
+    Raises:
+        InputError: where there are none.
+    """
+    runs = runs[runs["rounds"] == runs["num_rounds"]]
+    if runs.empty:
+        raise InputError("no run has come to its last round: run the whole sweep, no --where")
+    return runs
+
+
+def by_trial(runs: pd.DataFrame, by: list[str], value: str, on: str) -> pd.DataFrame:
+    """The value of the setting that is best in each trial, one row per group and trial, with the setting.
+
+    Args:
+        runs: one row per run.
+        by: columns of a group.
+        value: mean over the trial's runs.
+        on: what is smallest where the setting is best, on average over the trial's runs.
+    """
+    best = _without_defaults(select.tune(runs, by=[*by, "trial"], over="point", on=on, best="min"))
+    told = _told(best)
+    groups = best.groupby([*by, "trial"], observed=True)
+    means = groups[[value, on, "epsilon", "epsilon_exact"]].mean()
+    means[value] = means[value].where(groups[value].count() == groups.size())  # one that diverged is not averaged away
+    tried = runs.groupby([*by, "trial"], observed=True)
+    means = means.assign(settings=tried["point"].nunique(), runs_each=tried["seed"].nunique())
+    return means.join(groups[told].first()).reset_index()
+
+
+def _without_defaults(rows: pd.DataFrame) -> pd.DataFrame:
+    """No value for how much a method smooths that does not."""
+    for name, kind in SMOOTHINGS.items():
+        if name in rows and "smoothing" in rows:
+            rows = rows.assign(**{name: rows[name].where(rows["smoothing"] == kind)})
+    return rows
+
+
+def _told(rows: pd.DataFrame) -> list[str]:
+    """The columns of a setting that some row has a value for."""
+    return [name for name in (*SETTING, *SMOOTHINGS) if name in rows and rows[name].notna().any()]
+
+
+def tried(table: pd.DataFrame, names=None) -> str:
+    """How many settings the methods of a table had, in words."""
+    rows = table if names is None else table[table["series"].isin(names)]
+    few, many = int(rows["settings"].min()), int(rows["settings"].max())
+    return f"{few} settings" if few == many else f"{few} to {many} settings"
+
+
+def errors(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
+    """Test error of every curve, calibration, epsilon and trial, where so many silos answer.
+
+    Raises:
+        InputError: where there are none.
+    """
+    runs = at_end(runs)
+    runs = runs[runs["num_sampled"] == num_sampled]
+    parts = [runs[chosen(runs)].assign(series=name) for name, chosen in SERIES.items()]
+    together = pd.concat(parts, ignore_index=True)
+    if together.empty:
+        raise InputError(f"no run with num_sampled = {num_sampled}: run the whole sweep, no --where")
+    return by_trial(together, ["series", "calibration", "target_epsilon"], "test_error", "train_loss")
+
+
+def over_trials(trials: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
+    """Mean, interval, standard deviation over trials, mean epsilons, settings tried and runs of each, and what was
+    chosen in each trial (empty where a method has no such setting)."""
+    rows = trials.assign(seed=0)
+    table = select.interval(rows, by=by, value=value)
+    groups = rows.groupby(by, observed=True)
+    more = groups[["epsilon", "epsilon_exact"]].mean().assign(std=groups[value].std(ddof=1))
+    more = more.join(groups[["settings", "runs_each"]].max())
+    for name in _told(rows):
+        more[f"chosen_{name}"] = groups[name].agg(_listed)
+    return table.merge(more.reset_index(), on=by)
+
+
+def _listed(values: pd.Series) -> str:
+    """What was chosen trial by trial; empty where a method has no such setting."""
+    return "" if values.isna().all() else " ".join(f"{value:g}" for value in values)
+
+
+def differences(trials: pd.DataFrame, first: str, second: str, calibration: str) -> pd.DataFrame:
+    """first - second in each trial, which share data, silos and noise: mean and 95 % interval by epsilon, in points.
+
+    Index target_epsilon; columns "mean", "half", "trials".
+    """
+    rows = trials[(trials["calibration"] == calibration) & np.isfinite(trials["target_epsilon"])]
+    wide = rows.pivot_table(index=["target_epsilon", "trial"], columns="series", values="test_error")
+    if not {first, second} <= set(wide):
+        return pd.DataFrame(columns=["mean", "half", "trials"])
+    gaps = 100 * (wide[first] - wide[second]).dropna()
+    groups = gaps.groupby(level="target_epsilon")
+    out = pd.DataFrame({"mean": groups.mean(), "trials": groups.size()})
+    return out.assign(half=select.half_width(groups.std(ddof=1), out["trials"]))

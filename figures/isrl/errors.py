@@ -1,0 +1,94 @@
+"""Test error against epsilon, as Figures 2 and 3 of Gao et al. 2024 have it: one drawing for both."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from figures.isrl import common
+from figures.isrl.common import EXACT, FIXED_ROUNDS, LOCALIZED, LOOKS, MULTI_PASS, ONE_PASS, PUBLISHED, SILENT, WIDE
+
+SOLID = [ONE_PASS, LOCALIZED, MULTI_PASS]
+TITLES = {
+    PUBLISHED: "noise by the authors' zCDP form: equal nominal $\\varepsilon$",
+    EXACT: "noise calibrated exactly: equal exact $\\varepsilon$",
+}
+
+
+def table(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
+    """Test error by curve, calibration and target epsilon, with what was chosen."""
+    trials = common.errors(runs, num_sampled)
+    out = common.over_trials(trials, ["series", "calibration", "target_epsilon"], "test_error")
+    return out.assign(num_sampled=num_sampled, delta=runs["delta"].iloc[0], **select.where_from(runs))
+
+
+def draw(table: pd.DataFrame, title: str):
+    """A panel for each calibration; error bars are standard deviations over trials, bands intervals of the mean."""
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True)
+    order = style.present(table, "series", LOOKS)
+    for ax, calibration in zip(axes, (PUBLISHED, EXACT), strict=True):
+        panel = table[table["calibration"] == calibration]
+        silent = table[(table["calibration"] == SILENT) & table["series"].isin(panel["series"])]
+        _panel(ax, panel, silent, order)
+        ax.set_title(TITLES[calibration])
+    axes[0].set_ylabel("test error, all silos together")
+    style.percent(axes[0].yaxis)
+    handles = [Line2D([], [], label=name, **LOOKS[name]) for name in order]
+    style.head(figure, title, handles)
+    style.footer(
+        figure,
+        table,
+        "Bars are standard deviations over trials, as in the paper. In each trial the setting with the lowest mean "
+        f"training loss of its {table['runs_each'].max():.0f} runs, of {common.tried(table, SOLID)} for each of the "
+        f"solid curves{_dashed(table)}.",
+        f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and "
+        "the other silos. Under the left axis in brackets: what the noise costs exactly. Numbers of the paper's curves "
+        "are not published.",
+    )
+    return figure
+
+
+def _dashed(table: pd.DataFrame) -> str:
+    """What is special about the dashed curves that are there, and of how many settings they are."""
+    notes = {
+        WIDE: "in the wide search (left only: it was run with the published noise)",
+        FIXED_ROUNDS: "with 35 rounds, those of the authors' earlier program (may leave the panel upwards)",
+    }
+    there = style.present(table, "series", notes)
+    return "".join(f", {common.tried(table, [name])} {notes[name]}" for name in there)
+
+
+def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
+    for number, name in enumerate(sorted(order, key=lambda name: not LOOKS[name]["marker"])):
+        line, look = panel[panel["series"] == name].sort_values("target_epsilon"), LOOKS[name]
+        line = line.assign(x=line["target_epsilon"] * 1.012 ** (number - 1))
+        if look["marker"]:
+            style.curve(ax, line, "x", "test_error", **look)
+        else:  # may leave the panel
+            with style.same_limits(ax):
+                style.curve(ax, line, "x", "test_error", band=False, **look)
+        if look["marker"] and np.isfinite(line["std"]).any():
+            ax.errorbar(
+                line["x"], line["test_error"], line["std"], fmt="none", color=look["color"], linewidth=0.8, capsize=2
+            )
+    if not ax.lines:
+        style.nothing(ax, panel)
+        return
+    ax.set_xscale("log")
+    exact = panel.groupby("target_epsilon")["epsilon_exact"].mean()
+    words = [
+        f"{target:g}" + ("" if np.isclose(target, spent, rtol=1e-2) else f"\n({spent:.2g})")
+        for target, spent in exact.items()
+    ]
+    places = list(exact.index)
+    if len(silent):
+        places.append(places[-1] * 2.0)
+        words.append("no\nnoise")
+        for number, name in enumerate(order):
+            value = silent.loc[silent["series"] == name, "test_error"]
+            x = [places[-1] * 1.1 ** (number - (len(order) - 1) / 2)] * len(value)
+            ax.plot(x, value, linestyle="", color=LOOKS[name]["color"], marker=LOOKS[name]["marker"] or "_")
+    ax.set_xticks(places, words)
+    ax.minorticks_off()
+    ax.set_xlabel(r"$\varepsilon$")

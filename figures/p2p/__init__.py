@@ -1,0 +1,1 @@
+"""Bellet et al. 2018: private peer-to-peer coordinate descent."""

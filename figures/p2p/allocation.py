@@ -1,0 +1,79 @@
+"""How an agent spends its budget over its updates: beyond Bellet et al. 2018, whose Proposition 2 no figure shows.
+
+Final objective and accuracy by T/n for an equal split, for Proposition 2 as printed, which lets the noise grow with
+time, and for the same with the weights of Theorem 2 in the order of its recursion, which lets it shrink
+(`bench.theory.p2p` says why). Uneven splits add up by the sum of the epsilons alone. All start from the
+private warm start.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from bench.analysis import select, style
+from figures.p2p import common, drawing, private
+
+SWEEP = "p2p_private"
+ALLOCATIONS = {
+    "equal": "equal split",
+    "published": "Proposition 2 as printed (noise grows)",
+    "unrolled": "weights in the order of the recursion (noise shrinks)",
+}
+NAMES = {"objective": "the objective", "test_accuracy": "accuracy"}
+WIDTHS = (5.0, 3.0, 1.0)  # the curves can lie on each other
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final objective and accuracy by T/n and split of the budget, with the published calibration."""
+    rows = common.part(runs, algorithm="private CD", calibration=common.PUBLISHED, start="propagation")
+    rows = private.named(rows[(rows["rounds"] == rows["num_rounds"]) & (rows["target_epsilon"] == private.EPSILON)])
+    rows = rows.assign(series=rows["allocation"].map(ALLOCATIONS))
+    frames = [
+        common.curves(
+            rows, by=["series", "variant", "allocation", "calibration"], x="max_updates", y=y, carry=common.EPSILONS
+        )
+        for y in private.METRICS
+    ]
+    said = select.where_from(runs) | {name: runs[name].iloc[0] for name in common.PRIVACY}
+    return pd.concat(frames, ignore_index=True).assign(origin=common.HERE, **said)
+
+
+def apart(table: pd.DataFrame) -> str:
+    """What the order of the weights changes, in words; nothing where one is missing."""
+    uneven = table[table["allocation"] != "equal"].pivot(index=["y_name", "x"], columns="allocation", values="y")
+    if uneven.shape[1] < 2:
+        return ""
+    largest = uneven.diff(axis=1).iloc[:, 1].abs().groupby(level="y_name").max()
+    said = " and ".join(f"{largest[name]:.2g} in {words}" for name, words in NAMES.items())
+    return f"The order of the weights changes at most {said}."
+
+
+def draw(table: pd.DataFrame):
+    """Objective, and accuracy."""
+    figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.6))
+    look = drawing.looks(style.present(table, "series", ALLOCATIONS.values()))
+    for one, width in zip(look.values(), WIDTHS, strict=False):
+        one |= {"linewidth": width, "markersize": width + 4}
+    for ax, y in zip(axes, private.METRICS, strict=True):
+        drawing.draw(ax, table, look, {private.variant(private.EPSILON): {}}, y_name=y)
+        drawing.hold(ax, table[table["y_name"] == y])
+        ax.set_xscale("log", base=2)
+        ticks = sorted(table["x"].unique())
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.set_xlabel("updates an agent, $T/n$")
+        ax.set_ylabel(f"final {drawing.NAMES[y]}")
+    style.percent(axes[1].yaxis)
+    style.head(
+        figure,
+        "How to spend a privacy budget over time (Bellet et al. 2018, Proposition 2; not in the paper)",
+        drawing.handles(look),
+    )
+    style.footer(
+        figure,
+        table,
+        common.privacy_note(table),
+        common.true_note(table),
+        "Both uneven splits know the order of all wake-ups beforehand, which an agent does not. " + apart(table),
+        "Where the equal split is better it is by Theorem 1: it may add up by the smallest of three sums, uneven ones "
+        "by the sum of the epsilons alone.",
+    )
+    return figure

@@ -1,0 +1,207 @@
+"""What Bellet et al. 2018 claim of their experiments: the list. How runs decide is in the four files that it names.
+
+Claims that say "here" are not the paper's: they test what it leaves open or takes for granted.
+"""
+
+from figures.p2p import claims_convergence as convergence
+from figures.p2p import claims_dimensions as dimensions
+from figures.p2p import claims_movielens as movielens
+from figures.p2p import claims_private as private
+from figures.p2p.common import DESCENT, EXACT, ONCE
+from figures.shared.verdicts import Claim
+
+WORDS = {"objective": "objective", "test_accuracy": "accuracy", "iterations": "iterations", "vectors_sent": "vectors"}
+BOUNDS = {"objective": "10 %", "test_accuracy": ".03"}
+AHEAD = "Problem instances one by one; ADMM at the penalty that ends with the lowest objective; mean difference above 0"
+TUNED = "Mean accuracy over problem instances at the settings that are best on other instances"
+ENDS = "Mean over instances after the last update, noise as published and the budget split equally"
+RMSE = "Mean over users of test RMSE, settings chosen on validation ratings, mean over repetitions"
+CLAIMS = [
+    *(
+        Claim(
+            f"From either start CD is ahead of ADMM in {WORDS[y]} at every point against {WORDS[x]}",
+            "section 5.1, Figure 1",
+            "p2p_convergence",
+            convergence.ahead(x, y),
+            f"{AHEAD} at every point after the start, from both starts",
+        )
+        for x in ("iterations", "vectors_sent")
+        for y in ("objective", "test_accuracy")
+    ),
+    Claim(
+        "From either start CD ends ahead of ADMM in objective and accuracy, for equal iterations and vectors",
+        "section 5.1, Figure 1",
+        "p2p_convergence",
+        convergence.ends_ahead,
+        f"{AHEAD} at the last point of all four panels, from both starts",
+    ),
+    Claim(
+        "CD ends as published: objective within .05, accuracy within .015",
+        "Figure 1",
+        "p2p_convergence",
+        convergence.ends_as_published,
+        "Last mean of CD from the short descent against the last published point, within the tolerance",
+    ),
+    *(
+        Claim(
+            f"Fig. 2{letter} ends as published: {WORDS[y]} within {BOUNDS[y]} at every T/n",
+            f"section 5.1, Figure 2{letter}",
+            "p2p_private",
+            private.near_published(start, y),
+            f"{ENDS}; the largest deviation from the last published points is within the tolerance",
+        )
+        for letter, start in (("a", "cold"), ("b", "warm"))
+        for y in ("objective", "test_accuracy")
+    ),
+    *(
+        Claim(
+            f"Here: twice the budget ends where Figure 2b does: {WORDS[y]} within {BOUNDS[y]} at every T/n",
+            "as Figure 2b",
+            "p2p_private",
+            private.near_published("warm", y, 1.0),
+            f"{ENDS}, with epsilon 1 for the updates; the largest deviation from the published is within the tolerance",
+        )
+        for y in ("objective", "test_accuracy")
+    ),
+    *(
+        Claim(
+            f"The private warm start ends with {better} than the cold start, at every T/n",
+            "section 5.1, Figures 2a and 2b",
+            "p2p_private",
+            private.warm_ends_better(y),
+            f"{ENDS}; means of the two starts compared at equal T/n",
+        )
+        for y, better in (("objective", "a lower objective"), ("test_accuracy", "a higher accuracy"))
+    ),
+    Claim(
+        "From either start the final objective is lowest at an intermediate T/n",
+        "section 5.1 and Theorem 2, Figures 2a and 2b",
+        "p2p_private",
+        private.between,
+        f"{ENDS}; the lowest mean is at neither the smallest nor the largest T/n, from both starts",
+    ),
+    Claim(
+        "From either start the final objective is highest at the largest T/n, which adds the most noise",
+        "section 5.1 and Theorem 2, Figures 2a and 2b",
+        "p2p_private",
+        private.more_noise,
+        f"{ENDS}; the highest mean is that of the largest T/n, from both starts",
+    ),
+    Claim(
+        "Accuracy without privacy > epsilon 1.05 > 0.55 > 0.15 at every number of features p",
+        "section 5.1, Figure 2c",
+        "p2p_dimensions",
+        dimensions.order,
+        f"{TUNED}; holds where all three gaps are above 0 at every p",
+    ),
+    Claim(
+        "Accuracy without privacy is within .015 of the published at every p",
+        "Figure 2c",
+        "p2p_dimensions",
+        dimensions.near_published(dimensions.ORDER[:1], 0.015),
+        f"{TUNED}; the largest deviation from the published points is within the tolerance",
+    ),
+    Claim(
+        "Private accuracies are within .03 of the published at every p and epsilon",
+        "Figure 2c",
+        "p2p_dimensions",
+        dimensions.near_published(dimensions.PRIVATE, 0.03),
+        f"{TUNED}; the largest deviation from the published points is within the tolerance",
+    ),
+    Claim(
+        "Here: at the paper's mu, 0.04, private accuracies are within .03 of the published at every p and epsilon",
+        "as Figure 2c",
+        "p2p_dimensions",
+        dimensions.near_published(dimensions.PRIVATE, 0.03, at_paper_mu=True),
+        f"{TUNED}, mu kept at the paper's; the largest deviation from the published points is within the tolerance",
+    ),
+    *(
+        Claim(
+            f"Epsilon 0.15 beats purely local models at every p, local models by {variant}",
+            "section 5.1, Figure 2c",
+            "p2p_dimensions",
+            dimensions.beats_local(variant),
+            f"{TUNED}; mean at epsilon 0.15 less that of local models, above 0 at every p",
+        )
+        for variant in (EXACT, DESCENT)
+    ),
+    Claim(
+        "The published noise spends no more than the epsilon of the legend",
+        "section 5.1, Figures 2c and 3",
+        "p2p_dimensions",
+        dimensions.spends_what_it_says,
+        "Epsilon by the gradients that these inputs allow, against the epsilon of the legend; nothing is sampled",
+    ),
+    Claim(
+        "Here: with noise scaled to clipped gradients, Laplace or Gaussian, epsilon 0.15 beats local at every p",
+        "as Figure 2c",
+        "p2p_dimensions",
+        dimensions.calibrated_beats_local("epsilon 0.15"),
+        f"{TUNED}, mu tuned too; mean gain over exact local models above 0 at every p for one of the two noises",
+    ),
+    Claim(
+        "Here: with noise of the right size, Laplace or Gaussian, a single smoothed release at epsilon 1.05 beats "
+        "local at every p",
+        "as Figure 2c, without updates",
+        "p2p_dimensions",
+        dimensions.calibrated_beats_local("epsilon 1.05", ONCE),
+        f"{TUNED}, mu tuned too; mean gain over exact local models above 0 at every p for one of the two noises",
+    ),
+    Claim(
+        "All agents gain over their local model, whatever the size of their data and the epsilon",
+        "appendix D.1, Figure 3",
+        "p2p_dimensions",
+        dimensions.everybody_gains,
+        f"{TUNED}; by size of the local data, mean gain over exact local models above 0 everywhere",
+    ),
+    Claim(
+        "Agents with the least data gain more than those with the most, at every epsilon",
+        "section 5.1 and appendix D.1, Figure 3",
+        "p2p_dimensions",
+        dimensions.small_gain_most,
+        f"{TUNED}; mean gain over exact local models of the agents with the least data, less "
+        "that of those with the most, above 0",
+    ),
+    Claim(
+        "Local models from perturbed inputs are less accurate than from the inputs, at every p and epsilon",
+        "appendix D.1, Figure 4",
+        "p2p_dimensions",
+        dimensions.perturbed_is_worse,
+        "Mean accuracy over problem instances of exact local models, with and without perturbed inputs, at every p",
+    ),
+    Claim(
+        "RMSE without privacy is within .01 of the published",
+        "section 5.2, Table 1",
+        "p2p_movielens",
+        movielens.non_private_as_published,
+        f"{RMSE}; distance to the published value",
+    ),
+    Claim(
+        "RMSE at epsilon 1 is at most .003 above that without privacy",
+        "section 5.2, Table 1",
+        "p2p_movielens",
+        movielens.little_is_lost,
+        f"{RMSE}; difference of the two means",
+    ),
+    Claim(
+        "RMSE grows as epsilon falls, from no privacy on",
+        "section 5.2, Table 1",
+        "p2p_movielens",
+        movielens.grows_with_privacy,
+        f"{RMSE}; each mean above the one before, in the order none, 1, 0.5, 0.1",
+    ),
+    Claim(
+        "RMSE is below that of local models without privacy and at every epsilon",
+        "section 5.2, Table 1",
+        "p2p_movielens",
+        movielens.beats_local,
+        f"{RMSE}; every mean below that of the exact local models",
+    ),
+    Claim(
+        "Here: private RMSE is below that of each user's mean rating at every epsilon",
+        "as Table 1, without this baseline",
+        "p2p_movielens",
+        movielens.beats_user_mean,
+        f"{RMSE}; every mean of a private run below that of each user's mean rating",
+    ),
+]

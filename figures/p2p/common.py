@@ -1,0 +1,253 @@
+"""What the figures and claims of Bellet et al. 2018 share: which runs they read, how they were tuned, what was spent.
+
+Tables are long: "series" is the legend, "x_name" and "x" the axis, "y_name" and "y" the number, "low" and "high" its
+interval, and "origin" tells the runs here from the points that the paper published.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import select
+from bench.errors import InputError
+from figures.shared.published import HERE, published
+
+LOCAL, NON_PRIVATE = "local", "non-private"
+EXACT, DESCENT = "exact minimisers", "short descent"  # of the local objectives, where the paper names no solver
+SOLVERS = {EXACT: "newton", DESCENT: "descent"}
+PAPER_MU, AS_PAPER = 0.04, "mu as in the paper"  # and the variant that has it although tuning chose another
+PUBLISHED, CLIPPED, GAUSSIAN = "published", "clipped", "gaussian"  # calibrations of the noise
+EPSILONS = ["epsilon", "epsilon_tight", "epsilon_true"]
+PRIVACY = ["privacy_unit", "neighbors", "delta"]
+ONE_RELEASE, ONCE = "one release", "one release, smoothed"  # the algorithm, and the variant that shows it
+SETTINGS = ["num_updates", "clip_norm", "mu"]  # what is tuned for a budget, the fewest updates first
+
+
+def matching(runs: pd.DataFrame, **values) -> np.ndarray:
+    """Which runs have these values, a list for one of several; none of a column that only other runs have."""
+    columns = {name: runs[name] if name in runs else pd.Series(np.nan, runs.index) for name in values}
+    return np.logical_and.reduce(
+        [columns[name].isin(value if isinstance(value, list) else [value]) for name, value in values.items()]
+    )
+
+
+def part(runs: pd.DataFrame, **values) -> pd.DataFrame:
+    """The runs with these values, a list for one of several.
+
+    Raises:
+        InputError: where there are none.
+    """
+    chosen = matching(runs, **values)
+    if not chosen.any():
+        said = ", ".join(f"{name} = {value}" for name, value in values.items())
+        sweep = " ".join(runs["sweep"].unique())
+        raise InputError(f"no run of {sweep} with {said}: run the whole sweep, no --where")
+    return runs[chosen]
+
+
+def final(runs: pd.DataFrame) -> pd.DataFrame:
+    """The last evaluation of each run."""
+    return runs[runs["rounds"] == runs["num_rounds"]]
+
+
+def curves(rows: pd.DataFrame, *, by: Sequence[str], x: str, y: str, carry: Sequence[str] = ()) -> pd.DataFrame:
+    """Means of y over repetitions with their intervals, for each x, in the long form.
+
+    Args:
+        rows: one row per repetition in each group.
+        by: columns of a curve.
+        carry: further columns, of which the largest in a group is kept: epsilons, and what all its rows share.
+    """
+    keys = [*by, x]
+    table = select.interval(rows, by=keys, value=y)
+    carried = rows.reindex(columns=[*keys, *carry])  # which only runs that are not there may have
+    largest = carried.groupby(keys, observed=True)[list(carry)].max().reset_index()
+    table = table.merge(largest, on=keys)
+    return table.rename(columns={x: "x", y: "y"}).assign(x_name=x, y_name=y)
+
+
+def labelled(table: pd.DataFrame, runs: pd.DataFrame, figure: str, **shown) -> pd.DataFrame:
+    """The table with what must stand beside its numbers, and below them the points that the paper published.
+
+    Args:
+        table: the numbers.
+        runs: where they are from.
+        figure: whose published points are wanted.
+        shown: column -> values to which the published points are kept.
+    """
+    said = select.where_from(runs) | {name: runs[name].dropna().iloc[0] for name in PRIVACY}
+    points = published(figure)
+    for name, values in shown.items():
+        points = points[points[name].isin(values)]
+    return pd.concat([table.assign(origin=HERE, **said), points], ignore_index=True)
+
+
+def here(table: pd.DataFrame, **values) -> pd.DataFrame:
+    """The rows of the runs here, without the published points, with these values."""
+    chosen = table["origin"] == HERE
+    for name, value in values.items():
+        chosen &= table[name] == value
+    return table[chosen]
+
+
+def epsilon_name(budget: float) -> str:
+    """A budget as the series is called."""
+    return f"epsilon {budget:g}"
+
+
+def budget_of(name: str) -> float:
+    """The budget of a series that `epsilon_name` names."""
+    return float(name.removeprefix("epsilon "))
+
+
+def privacy_note(table: pd.DataFrame) -> str:
+    """What is protected, against whom, under which neighbouring relation."""
+    facts = here(table).iloc[0]
+    return (
+        f"Privacy: one data {facts['privacy_unit']} of one agent ({facts['neighbors']}), against all other agents "
+        f"together; delta = {facts['delta']:.4g}."
+    )
+
+
+def true_note(table: pd.DataFrame) -> str:
+    """By how much the published noise is too small, from the rows that it made."""
+    rows = here(table, calibration=PUBLISHED)
+    ratio = (rows["epsilon_true"] / rows["epsilon"])[rows["epsilon"] > 0]
+    if ratio.empty:
+        return ""
+    return (
+        "The published noise takes gradients to have norm 1, and these inputs allow more: what it spends is up to "
+        f"{float(f'{ratio.max():.2g}'):,g} times its epsilon (epsilon_true in the CSV; see p2p_calibration)."
+    )
+
+
+def published_note(table: pd.DataFrame) -> str:
+    """Where the published curves are from; nothing where none is there."""
+    there = (table["origin"] == PUBLISHED).any()
+    return "Grey: the published curves, read off the paper's vector graphics." if there else ""
+
+
+# ---- What was tuned, on other problem instances ----
+
+
+def tuned_mu(runs: pd.DataFrame) -> float:
+    """The mu with which coordinate descent without privacy is the most accurate on the instances to tune on.
+
+    Averaged over numbers of features, as the paper has one mu for all.
+    """
+    others = final(part(runs, algorithm="CD", instances="validation"))
+    best = select.choose(others, by=["algorithm"], over="mu", on="test_accuracy", best="max")["mu"]
+    if best.empty:
+        raise InputError("no finite accuracy without privacy on instances to tune on: run the whole sweep, no --where")
+    return float(best.iloc[0])
+
+
+def tuned_private(
+    runs: pd.DataFrame, calibration: str, mu: float | None = None, algorithm: str = "private CD"
+) -> pd.DataFrame:
+    """Final rows of private runs, their settings chosen by budget and number of features.
+
+    Args:
+        runs: of the sweep over numbers of features.
+        calibration: of the noise.
+        mu: keep to this one; None chooses mu as well.
+        algorithm: coordinate descent, or the one release, which no updates follow.
+    """
+    rows = part(runs, algorithm=algorithm, calibration=calibration, **({} if mu is None else {"mu": mu}))
+    if algorithm == ONE_RELEASE:
+        rows = rows.assign(num_updates=0.0)
+    tested, others = (final(part(rows, instances=kind)) for kind in ("test", "validation"))
+    by = ["num_features", "budget"]
+    return select.tuned_elsewhere(tested, others, by=by, over=SETTINGS, on="test_accuracy", best="max")
+
+
+def local_rows(runs: pd.DataFrame) -> list[pd.DataFrame]:
+    """Final rows of local models by each solver that is there, with "series" and "variant"."""
+    rows = {name: runs[matching(runs, algorithm="local", solver=SOLVERS[name], instances="test")] for name in SOLVERS}
+    return [final(local).assign(series=LOCAL, variant=name) for name, local in rows.items() if len(local)]
+
+
+def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -> pd.DataFrame:
+    """The final rows that are shown, with "series", "calibration", and "variant" of local models and of one release.
+
+    The published calibration has the mu of the run without privacy, as in the paper; with the others mu is tuned too.
+    """
+    mu = tuned_mu(runs)
+    free = final(part(runs, algorithm="CD", instances="test", mu=mu)).assign(series=NON_PRIVATE, variant="")
+    frames = [rows.assign(calibration="none") for rows in (*local_rows(runs), free)]
+    for calibration in calibrations:
+        for algorithm, variant in (("private CD", ""), (ONE_RELEASE, ONCE)):
+            if matching(runs, algorithm=algorithm, calibration=calibration).any():
+                private = tuned_private(runs, calibration, mu if calibration == PUBLISHED else None, algorithm)
+                frames.append(private.assign(series=private["budget"].map(epsilon_name), variant=variant))
+    return pd.concat(frames, ignore_index=True)
+
+
+def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final rows as of `tuned_runs`, but at the mu that the paper tuned; nothing where it is not there, or chosen."""
+    if tuned_mu(runs) == PAPER_MU or PAPER_MU not in set(runs["mu"]):
+        return runs.iloc[:0]
+    free = final(part(runs, algorithm="CD", instances="test", mu=PAPER_MU))
+    frames = [free.assign(series=NON_PRIVATE, calibration="none")]
+    if matching(runs, algorithm="private CD", calibration=PUBLISHED).any():
+        private = tuned_private(runs, PUBLISHED, PAPER_MU)
+        frames.append(private.assign(series=private["budget"].map(epsilon_name)))
+    return pd.concat(frames, ignore_index=True).assign(variant=AS_PAPER)
+
+
+def tuned_note(table: pd.DataFrame, calibration: str = PUBLISHED) -> str:
+    """The settings chosen, in words."""
+    rows = here(table[table["variant"] != AS_PAPER])
+    mus = ", ".join(f"{mu:g}" for mu in sorted(rows.loc[rows["series"] == NON_PRIVATE, "mu"].unique()))
+    lines = sorted(here(rows, calibration=calibration).groupby("series"), key=lambda pair: -budget_of(pair[0]))
+    updates = "; ".join(f"{name.replace('epsilon', 'ε')}: {by_features(line)}" for name, line in lines)
+    said = f"; updates an agent at {updates}" if updates else ""
+    return f"Tuned on other problem instances: mu = {mus}{said}."
+
+
+def by_features(line: pd.DataFrame) -> str:
+    """The updates of an agent by number of features, in words: "4 to p = 25, then 2"."""
+    line = line.sort_values("x")
+    pairs = itertools.groupby(zip(line["num_updates"], line["x"], strict=True), key=lambda pair: pair[0])
+    spans = [(f"{updates:g}", [p for _, p in group]) for updates, group in pairs]
+    if len(spans) == 1:
+        return f"always {spans[0][0]}"
+    said = [f"{updates} {'to' if len(ps) > 1 else 'at'} p = {ps[-1]:g}" for updates, ps in spans[:-1]]
+    return f"{', '.join(said)}, then {spans[-1][0]}"
+
+
+# ---- Vectors sent ----
+
+
+def with_vectors(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with "iterations" and with "vectors_sent" since the start.
+
+    A row of the runs has the mean over the rounds since the evaluation before.
+    """
+    keys = [*select.REPETITION, "point"]
+    runs = runs.sort_values([*keys, "rounds"], ignore_index=True)
+    since = runs.groupby(keys)["rounds"].diff().fillna(0)
+    sent = (runs["vectors_sent"].fillna(0) * since).groupby([runs[key] for key in keys]).cumsum()
+    return runs.assign(iterations=runs["rounds"] * runs["num_ticks"], vectors_sent=sent)
+
+
+def by_vectors(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    """The runs at equally many vectors sent, as many times as they were evaluated, on straight lines between.
+
+    The last is what the run that sends the least sends in all.
+
+    Args:
+        runs: of `with_vectors`.
+        metrics: the columns to interpolate; the others are those of the first row of a run.
+    """
+    keys = [*select.REPETITION, "point"]
+    groups = list(runs.groupby(keys))
+    sent = np.linspace(0, runs.groupby(keys)["vectors_sent"].max().min(), runs["rounds"].nunique())
+    frames = []
+    for _, run in groups:
+        first = run.iloc[[0] * len(sent)].reset_index(drop=True)
+        values = {name: np.interp(sent, run["vectors_sent"], run[name].astype(float)) for name in metrics}
+        frames.append(first.assign(vectors_sent=sent, **values))
+    return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,89 @@
+"""How far the runs here are from the points that Bellet et al. 2018 published, curve by curve."""
+
+from collections.abc import Mapping
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+
+from bench.errors import InputError
+from figures.p2p import common, fig1, fig2a, fig2b, fig2c, fig3, fig4, private, table1
+from figures.shared.published import PUBLISHED
+
+FIGURES = {
+    "p2p_fig1": fig1,
+    "p2p_fig2a": fig2a,
+    "p2p_fig2b": fig2b,
+    "p2p_fig2c": fig2c,
+    "p2p_fig3": fig3,
+    "p2p_fig4": fig4,
+}
+CONTINUOUS = ("iterations", "vectors_sent")  # between evaluations of which a curve is a straight line
+BEYOND = 1.01  # times the last x of ours, as published ends are read off with an error
+COLUMNS = ["figure", "series", "variant", "x_name", "x", "y_name", "deviation", "here", "published", "points"]
+
+
+def compared(table: pd.DataFrame) -> pd.DataFrame:
+    """A figure's published points beside ours at the same x: series, variant, x_name, x, y_name, here, published."""
+    ours, theirs = common.here(table), table[table["origin"] == PUBLISHED]
+    frames = []
+    for (series, variant, x_name, y_name), line in ours.groupby(["series", "variant", "x_name", "y_name"]):
+        points = theirs[(theirs["series"] == series) & (theirs["x_name"] == x_name) & (theirs["y_name"] == y_name)]
+        line = line.sort_values("x")
+        if x_name in CONTINUOUS:
+            points = points[points["x"] <= BEYOND * line["x"].max()]
+        else:
+            points = points[points["x"].isin(line["x"])]
+        here = np.interp(points["x"], line["x"], line["y"])
+        named = points[["series", "x_name", "x", "y_name"]]
+        frames.append(named.assign(variant=variant, here=here, published=points["y"]))
+    return pd.concat(frames, ignore_index=True)
+
+
+def largest(points: pd.DataFrame) -> pd.DataFrame:
+    """Of each curve, the point that is farthest from the published one; one that diverged is."""
+    points = points.assign(deviation=points["here"] - points["published"])
+    keys = ["series", "variant", "x_name", "y_name"]
+    size = points["deviation"].abs().fillna(np.inf)
+    farthest = points.loc[size.groupby([points[key] for key in keys], sort=False).idxmax()]
+    counts = points.groupby(keys).size().rename("points")
+    return farthest.join(counts, on=keys)
+
+
+def of_curves(figure: ModuleType, runs: pd.DataFrame) -> pd.DataFrame:
+    """The largest deviations of a figure's curves, of those that are meant to be the published ones."""
+    table = figure.table(runs)
+    return largest(compared(private.drawn(table) if figure in (fig2a, fig2b) else table))
+
+
+def of_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """The deviations of the numbers of the table."""
+    table = table1.table(runs).dropna(subset="published")
+    said = {"x_name": "", "x": np.nan, "y_name": "test_rmse", "points": 1}
+    return table.rename(columns={"test_rmse": "here", "difference": "deviation"}).assign(**said)
+
+
+def deviations(runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
+    """The largest deviation of each published curve, ours less theirs, and each number of the table.
+
+    A curve that the runs have not is left out.
+
+    Args:
+        runs: sweep -> its runs.
+
+    Returns:
+        The table, and a sentence for each figure that the runs at hand cannot make.
+    """
+    frames, left_out = [], []
+    for name, figure in (FIGURES | {"p2p_table1": table1}).items():
+        try:
+            if figure.SWEEP not in runs:
+                raise InputError(f"no results of {figure.SWEEP}")
+            there = runs[figure.SWEEP]
+            found = of_table(there) if figure is table1 else of_curves(figure, there)
+            if found.empty:
+                raise InputError(f"these runs of {figure.SWEEP} have none of the published points")
+            frames.append(found.assign(figure=name))
+        except InputError as why:
+            left_out.append(f"{name} is left out: {why}")
+    return pd.concat(frames, ignore_index=True)[COLUMNS] if frames else pd.DataFrame(columns=COLUMNS), left_out

@@ -1,0 +1,132 @@
+"""The look of the figures of Bellet et al. 2018: a colour and a marker for each series, published curves in grey."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from bench.analysis import style
+from figures.p2p.common import LOCAL, NON_PRIVATE, budget_of, here
+from figures.shared.published import PUBLISHED
+
+MARKERS = "osD^vP"
+LOOKS = {
+    LOCAL: {"color": "#555555", "marker": "x"},
+    NON_PRIVATE: {"color": "#12355b", "marker": ">"},
+    "CD": {"color": "#12355b", "marker": "o"},
+    "ADMM": {"color": "#e07b39", "marker": "s"},
+}
+SCALE = ["#e6a532", "#e07b39", "#c8443c", "#a02c6b", "#7a3b9a", "#3c78b4"]  # of what is ordered, from light to dark
+GREY = {"color": "#b4b4b4", "linestyle": "-", "linewidth": 2.6, "alpha": 0.75, "zorder": 1.5, "marker": ""}
+SECOND = {"linestyle": (0, (4, 2))}
+NAMES = {
+    "iterations": "iterations",
+    "vectors_sent": "vectors sent",
+    "num_features": "features $p$",
+    "num_examples": "training examples of the agent",
+    "objective": "objective $Q(\\Theta)$",
+    "test_accuracy": "test accuracy, mean over agents",
+}
+
+
+def looks(series: Iterable[str]) -> dict[str, dict]:
+    """A look for each series: its own, or the next of the ordered colours."""
+    series = list(series)
+    ordered = [name for name in series if name not in LOOKS]
+    scale = {
+        name: {"color": SCALE[place % len(SCALE)], "marker": MARKERS[place % len(MARKERS)]}
+        for place, name in enumerate(ordered)
+    }
+    return {name: LOOKS.get(name) or scale[name] for name in series}
+
+
+def budgets(table: pd.DataFrame) -> list[str]:
+    """The series of private runs, the smallest epsilon first."""
+    names = here(table)["series"].unique()
+    return sorted((name for name in names if name.startswith("epsilon ")), key=budget_of)
+
+
+def within(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without published points beyond the x of ours, as where a sweep has some numbers of features."""
+    ours = here(table)["x"]
+    return table[table["x"].between(ours.min(), ours.max())]
+
+
+def hold(ax: Axes, table: pd.DataFrame) -> None:
+    """Stretch the axes to hold the intervals as well, which `style.curve` does not."""
+    for end in ("low", "high"):
+        ax.update_datalim(table.loc[np.isfinite(table[end]), ["x", end]].to_numpy())
+    ax.autoscale_view()
+
+
+def behind(ax: Axes, table: pd.DataFrame, **values) -> None:
+    """The published curves with these values, in grey."""
+    rows = table[table["origin"] == PUBLISHED]
+    for name, value in values.items():
+        rows = rows[rows[name] == value]
+    for _, line in rows.groupby("series"):
+        ax.plot(line["x"], line["y"], **GREY)
+
+
+def draw(ax: Axes, table: pd.DataFrame, look: Mapping[str, dict], variants: Mapping[str, dict], **values) -> None:
+    """Published curves behind ours, ours with intervals; one look a series, one line style a variant.
+
+    Args:
+        table: in the long form; a column "variant" of ours.
+        look: series -> look.
+        variants: variant -> what its lines change in the look.
+        values: columns that tell the panel.
+    """
+    behind(ax, table, **values)
+    rows = here(table, **values)
+    for name, one in look.items():
+        for variant, change in variants.items():
+            line = rows[(rows["series"] == name) & (rows["variant"] == variant)]
+            every = {"markevery": 0.12} if len(line) > 12 else {}
+            style.curve(ax, line, "x", "y", **(one | every | change))
+    if rows.empty or not np.isfinite(rows["y"]).any():
+        style.nothing(ax, rows)
+
+
+def handles(look: Mapping[str, dict], names: Mapping[str, str] | None = None) -> list[Line2D]:
+    """Legend entries of the series, by other names where given."""
+    return [Line2D([], [], label=(names or {}).get(name, symbol(name)), **one) for name, one in look.items()]
+
+
+def symbol(name: str) -> str:
+    """A series as the legend writes it."""
+    return name.replace("epsilon ", r"$\varepsilon$ = ").replace("T/n", "$T/n$")
+
+
+def variant_handles(variants: Mapping[str, dict]) -> list[Line2D]:
+    """Legend entries that tell variants apart."""
+    return [
+        Line2D([], [], label=symbol(name), **({"color": "#444444"} | change))
+        for name, change in variants.items()
+        if name
+    ]
+
+
+def published_handles(table: pd.DataFrame) -> list[Line2D]:
+    """The legend entry of published curves, where there are any."""
+    return [Line2D([], [], label="published", **GREY)] if (table["origin"] == PUBLISHED).any() else []
+
+
+def local_handles(variants: Iterable[str]) -> list[Line2D]:
+    """Legend entries of the two kinds of local models, the second dashed."""
+    looks = ({}, SECOND)
+    return [
+        Line2D([], [], label=f"local: {name}", **(LOOKS[LOCAL] | change))
+        for name, change in zip(variants, looks, strict=True)
+    ]
+
+
+def feature_axis(ax: Axes, table: pd.DataFrame) -> None:
+    """Numbers of features as ticks, evenly legible from 2 to 100."""
+    ticks = sorted(here(table)["x"].unique())
+    ax.set_xscale("log")
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.xaxis.set_minor_locator(style.NullLocator())
+    ax.set_xlabel(NAMES["num_features"])

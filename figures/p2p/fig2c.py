@@ -1,0 +1,59 @@
+"""Bellet et al. 2018, Figure 2c: test accuracy against the number of features, by privacy budget.
+
+mu is tuned for the run without privacy and updates an agent for each budget, on other problem instances. The paper
+names no solver for the local models: the exact minimisers of the local objectives, and 100 steps of gradient descent,
+to which its numbers are closer. To expect: non-private > 1.05 > 0.55 > 0.15 > local at every number of features.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from bench.analysis import style
+from figures.p2p import common, drawing
+from figures.p2p.common import AS_PAPER, DESCENT, EXACT, LOCAL, NON_PRIVATE
+
+SWEEP = "p2p_dimensions"
+AT_PAPER_MU = {"linestyle": ":", "linewidth": 1.2, "marker": "", "band": False}
+VARIANTS = {"": {}, AS_PAPER: AT_PAPER_MU, EXACT: {}, DESCENT: drawing.SECOND}
+CARRY = [*common.SETTINGS, "lipschitz", *common.EPSILONS]
+KEYS = ["series", "variant", "calibration"]
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final accuracy by number of features: local models, private with its settings, without privacy.
+
+    Where tuning chooses another mu than the paper did, the paper's stands beside it as a variant.
+    """
+    rows = pd.concat([common.tuned_runs(runs), common.with_paper_mu(runs)], ignore_index=True)
+    found = common.curves(rows, by=KEYS, x="num_features", y="test_accuracy", carry=CARRY)
+    return common.labelled(found, rows, "p2p_fig2c")
+
+
+def draw(table: pd.DataFrame):
+    """One panel."""
+    table = drawing.within(table)
+    figure, ax = plt.subplots(figsize=(8.5, 5.2))
+    look = drawing.looks([NON_PRIVATE, *drawing.budgets(table)[::-1], LOCAL])
+    drawing.draw(ax, table, look, VARIANTS)
+    drawing.feature_axis(ax, table)
+    ax.set_ylabel(drawing.NAMES["test_accuracy"])
+    style.percent(ax.yaxis)
+    other_mu = []
+    if (table["variant"] == AS_PAPER).any():
+        look_of_mu = {name: value for name, value in AT_PAPER_MU.items() if name != "band"}
+        other_mu = drawing.variant_handles({rf"$\mu$ = {common.PAPER_MU:g} as in the paper": look_of_mu})
+    style.head(
+        figure,
+        "Accuracy by dimension and privacy budget (Bellet et al. 2018, Fig. 2c)",
+        drawing.handles({name: one for name, one in look.items() if name != LOCAL}),
+        [*drawing.local_handles((EXACT, DESCENT)), *other_mu, *drawing.published_handles(table)],
+    )
+    style.footer(
+        figure,
+        table,
+        common.privacy_note(table) + " Local models send nothing. Budgets count the warm start.",
+        common.tuned_note(table),
+        common.true_note(table),
+        common.published_note(table),
+    )
+    return figure

@@ -1,0 +1,66 @@
+"""Bellet et al. 2018, Figure 3: test accuracy by how much data an agent has, 100 features, by privacy budget.
+
+Settings are those of Figure 2c. To expect: whatever its size an agent gains by taking part, and the smallest data
+sets gain most. (In the paper's own data the largest with epsilon 0.15 do not.)
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from bench.analysis import style
+from figures.p2p import common, drawing, fig2c
+from figures.p2p.common import DESCENT, EXACT, LOCAL, NON_PRIVATE
+
+SWEEP = "p2p_dimensions"
+NUM_FEATURES = 100
+METRIC = "test_accuracy_m"  # and the lower edge of the group
+
+
+def by_size(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of accuracies by group of agents as one row a group, with "num_examples", its lower edge."""
+    metrics = [name for name in rows if name.startswith(METRIC)]
+    rows = rows.drop(columns="test_accuracy")
+    others = [name for name in rows if name not in metrics]
+    long = rows.melt(others, metrics, var_name="group", value_name="test_accuracy")
+    return long.assign(num_examples=long["group"].str.removeprefix(METRIC).astype(float)).drop(columns="group")
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final accuracy by group of agents; of the largest number of features where there are no runs of 100."""
+    rows = common.tuned_runs(runs)
+    shown = NUM_FEATURES if (rows["num_features"] == NUM_FEATURES).any() else rows["num_features"].max()
+    rows = by_size(rows[rows["num_features"] == shown])
+    found = common.curves(
+        rows, by=[*fig2c.KEYS, "num_features"], x="num_examples", y="test_accuracy", carry=fig2c.CARRY
+    )
+    found = common.labelled(found, rows, "p2p_fig3")
+    return found if shown == NUM_FEATURES else common.here(found)
+
+
+def draw(table: pd.DataFrame):
+    """One panel, a place on the axis for each group of agents."""
+    figure, ax = plt.subplots(figsize=(8.5, 5.2))
+    ours = common.here(table)
+    edges = sorted(ours["x"].unique())
+    look = drawing.looks([NON_PRIVATE, *drawing.budgets(table)[::-1], LOCAL])
+    drawing.draw(ax, table, look, fig2c.VARIANTS)
+    ends = [f"to {after - 1:g}" for after in edges[1:]] + ["or more"]
+    ax.set_xticks(edges, [f"{edge:g}\n{end}" for edge, end in zip(edges, ends, strict=True)])
+    ax.set_xlabel(drawing.NAMES["num_examples"])
+    ax.set_ylabel("test accuracy, mean over the agents of the group")
+    style.percent(ax.yaxis)
+    style.head(
+        figure,
+        f"Accuracy by size of the local data set, {ours['num_features'].iloc[0]:g} features "
+        "(Bellet et al. 2018, Fig. 3)",
+        drawing.handles({name: one for name, one in look.items() if name != LOCAL}),
+        [*drawing.local_handles((EXACT, DESCENT)), *drawing.published_handles(table)],
+    )
+    style.footer(
+        figure,
+        table,
+        common.privacy_note(table) + " Settings are those of Figure 2c.",
+        common.true_note(table),
+        common.published_note(table),
+    )
+    return figure

@@ -1,0 +1,59 @@
+"""Bellet et al. 2018, Figure 4: purely local models learned from perturbed inputs (local DP), by number of features.
+
+To expect: all far below the local models of inputs as they are, little above chance where there are many features.
+The epsilon protects one coordinate of one input: a whole input costs p times that, and labels are not protected.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from bench.analysis import style
+from figures.p2p import common, drawing
+from figures.p2p.common import DESCENT, EXACT, LOCAL
+
+SWEEP = "p2p_dimensions"
+VARIANTS = {"perturbed": {}, EXACT: {}, DESCENT: drawing.SECOND}
+
+
+def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final rows of models of perturbed inputs, and of local models, with "series" and "variant"."""
+    tested = common.part(runs, instances="test")
+    perturbed = common.final(common.part(tested, algorithm="local DP"))
+    perturbed = perturbed.assign(series=perturbed["target_epsilon"].map(common.epsilon_name), variant="perturbed")
+    return pd.concat([perturbed, *common.local_rows(tested)], ignore_index=True)
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final accuracy by epsilon of a coordinate and number of features; epsilon_true is that of a point with label."""
+    rows = rows_of(runs)
+    found = common.curves(
+        rows, by=["series", "variant", "privacy_unit"], x="num_features", y="test_accuracy", carry=common.EPSILONS
+    )
+    return common.labelled(found.drop(columns="privacy_unit"), rows, "p2p_fig4")
+
+
+def draw(table: pd.DataFrame):
+    """One panel."""
+    table = drawing.within(table)
+    figure, ax = plt.subplots(figsize=(8.5, 5.2))
+    look = drawing.looks([*drawing.budgets(table)[::-1], LOCAL])
+    drawing.draw(ax, table, look, VARIANTS)
+    drawing.feature_axis(ax, table)
+    ax.set_ylabel(drawing.NAMES["test_accuracy"])
+    style.percent(ax.yaxis)
+    style.head(
+        figure,
+        "Local models from perturbed inputs, local DP (Bellet et al. 2018, Fig. 4)",
+        drawing.handles({name: one for name, one in look.items() if name != LOCAL}),
+        [*drawing.local_handles((EXACT, DESCENT)), *drawing.published_handles(table)],
+    )
+    unit = common.here(table, variant="perturbed")
+    style.footer(
+        figure,
+        table,
+        f"Privacy: one {unit['privacy_unit'].iloc[0]} of one input of one agent ({unit['neighbors'].iloc[0]}), against "
+        "everybody. A whole input of p coordinates costs p times that, and labels stay as they are: for a data point "
+        f"with its label epsilon is {unit['epsilon_true'].max():g}.",
+        common.published_note(table),
+    )
+    return figure

@@ -1,0 +1,1 @@
+"""Bhaskar et al. 2025: DP-SGD and federated averaging."""

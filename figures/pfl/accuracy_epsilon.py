@@ -1,0 +1,97 @@
+"""Accuracy against epsilon in the setting of Bhaskar et al. 2025 (not in the paper): ten clients, E = 1.
+
+The paper's accuracies at this split are points in grey. Level lines are what a client reaches by itself, without noise,
+since it hides from nobody: below them it gains nothing from the others. To expect: rising curves, SN+Lin above the
+others, by most where epsilon is small.
+"""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import style
+from bench.errors import InputError
+from figures.pfl import common, curves
+
+SWEEP = ("pfl_epsilon", "pfl_alone")
+SHOWN = {"num_epochs": 1, "num_clients": 10}
+ALONE = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
+
+ALONE_NOTE = (
+    "Level lines: a client with a tenth of the data trains by itself, which tells nobody anything, and so without "
+    "noise, in the batches of FedAvg and with the same settings, untuned: a line at 10 % is a run that learned nothing."
+)
+
+
+def _shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows at the split and the number of clients that are shown."""
+    return rows[(rows[list(SHOWN)] == pd.Series(SHOWN)).all(axis=1)]
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy by data set, epsilon and model; the published cells, also at epsilons that were not run; and, where
+    "alone" is true, the accuracy of one client with a tenth of the data.
+
+    Raises:
+        InputError: where there is no run with one local epoch and ten clients.
+    """
+    together = runs[runs["sweep"] == SWEEP[0]]
+    rows = _shown(common.final(together)) if len(together) else together
+    if rows.empty:
+        said = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
+        raise InputError(f"no run of {SWEEP[0]} with {said}: run the whole sweep, no --where")
+    cells = _shown(common.published_tables(*common.TABLES[:3]))
+    cells = cells[cells["dataset"].isin(rows["dataset"])]
+    found = common.averaged(rows).merge(cells, on=common.CELL, how="outer").assign(alone=False)
+    own = common.finished(runs[(runs["sweep"] == SWEEP[1]) & runs["dataset"].isin(rows["dataset"])])
+    parts = [found, common.averaged(own).assign(alone=True)] if len(own) else [found]
+    return pd.concat(parts, ignore_index=True).assign(**common.facts(pd.concat([rows, own])))
+
+
+def draw(table: pd.DataFrame):
+    """A panel for each data set; without privacy at the right end."""
+    names, own = style.present(table, "dataset", common.DATASETS), table[table["alone"]]
+    table = table[~table["alone"]]
+    figure, axes = plt.subplots(1, len(names), figsize=(3.6 * len(names) + 0.7, 4.2), squeeze=False)
+    budgets = sorted(table.loc[table["repetitions"] > 0, "target_epsilon"].unique())
+    finite = [epsilon for epsilon in budgets if np.isfinite(epsilon)]
+    end = 2 * table["target_epsilon"].replace(np.inf, np.nan).max()
+    for ax, name in zip(axes[0], names, strict=True):
+        rows = table[table["dataset"] == name]
+        rows = rows.assign(x=rows["target_epsilon"].replace(np.inf, end))
+        curves.behind(ax, rows, "x", linestyle="")
+        run = rows[rows["repetitions"] > 0]
+        for silent in (False, True):
+            part = run[np.isinf(run["target_epsilon"]) == silent]
+            if len(part):
+                curves.ours(ax, part, "x")
+        for row in own[(own["dataset"] == name) & np.isfinite(own["test_accuracy"])].itertuples():
+            ax.axhline(row.test_accuracy, color=curves.LOOKS[row.algorithm]["color"], **ALONE)
+        curves.ticks(ax, finite, r"$\varepsilon$")
+        ax.set_xticks([*finite, end], [*(f"{epsilon:g}" for epsilon in finite), "FedAvg"])
+        ax.set_title(name)
+        style.percent(ax.yaxis)
+    axes[0, 0].set_ylabel("test accuracy")
+    alone = [Line2D([], [], label="one client alone, no noise", color="#5b5b5b", **ALONE)] if len(own) else []
+    return curves.finish(
+        figure,
+        table,
+        "Accuracy by epsilon, 10 clients, 20 rounds of $E$ = 1",
+        "The paper has no such curves: grey are its accuracies at this split (Tables 2 to 4).",
+        ALONE_NOTE if len(own) else "",
+        _not_run(table, names),
+        further=alone,
+    )
+
+
+def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:
+    """The models that the curves of a data set lack."""
+    lacking = []
+    for name in names:
+        there = set(table.loc[(table["dataset"] == name) & (table["repetitions"] > 0), "algorithm"])
+        if missing := [model for model in common.MODELS if model not in there]:
+            lacking.append(f"{', '.join(missing)} on {name}")
+    return f"Not run: {'; '.join(lacking)}." if lacking else ""

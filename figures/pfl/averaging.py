@@ -1,0 +1,68 @@
+"""Why FedAvg collapses at (E, R) = (20, 1) in Table 2 of Bhaskar et al. 2025: it is the averaging, not the training.
+
+To expect: with averaging after every epoch, clients and average go together. With averaging once, the clients of a
+network with ReLU learn their own data while their average, had it been taken, predicts next to nothing at any time:
+the clients have left in directions of their own.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from bench.errors import InputError
+from figures.pfl import common
+
+SWEEP = "pfl_averaging"
+LINES = {"train_accuracy": "clients, each on its own batches", "test_accuracy": "their average, on the test set"}
+COLORS = {1: "#3c78b4", 20: "#c8443c"}
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """One row per model, E, epoch and line, with "accuracy" and its interval; epoch 0 has no batches yet.
+
+    Raises:
+        InputError: where no run without privacy is there.
+    """
+    rows = runs[(runs["sampler"] == "in_order") & runs["algorithm"].isin(common.MODELS) & (runs["rounds"] > 0)]
+    if rows.empty:
+        raise InputError(f"no run of {SWEEP} without privacy: run the whole sweep, no --where")
+    by = ["dataset", "algorithm", "num_epochs", "rounds"]
+    parts = [
+        select.interval(rows, by=by, value=line).rename(columns={line: "accuracy"}).assign(line=line) for line in LINES
+    ]
+    shares = rows.groupby(by)["data_share"].mean().reset_index()
+    return pd.concat(parts, ignore_index=True).merge(shares, on=by).assign(**common.facts(rows))
+
+
+def draw(table: pd.DataFrame):
+    """A panel for each model."""
+    names = style.present(table, "algorithm", common.MODELS)
+    figure, axes = plt.subplots(1, len(names), figsize=(2.9 * len(names) + 0.7, 3.6), squeeze=False, sharey=True)
+    for ax, name in zip(axes[0], names, strict=True):
+        for (epochs, line), rows in table[table["algorithm"] == name].groupby(["num_epochs", "line"]):
+            look = {"color": COLORS[int(epochs)], "linestyle": "--" if line == "train_accuracy" else "-"}
+            style.curve(ax, rows, "rounds", "accuracy", **look)
+        ax.set(title=name, xlabel="local epochs done", ylim=(0, 1.005))
+        style.percent(ax.yaxis)
+    axes[0, 0].set_ylabel("accuracy")
+    splits = [Line2D([], [], color=color, label=f"averaged every {_epochs(e)}") for e, color in COLORS.items()]
+    kinds = [
+        Line2D([], [], color="#555555", linestyle="--" if line == "train_accuracy" else "-", label=label)
+        for line, label in LINES.items()
+    ]
+    style.head(figure, f"FedAvg without privacy, {table['dataset'].iloc[0]}: clients and their average", splits, kinds)
+    share = table["data_share"].min()
+    part = f" Only {100 * share:.3g} % of the data of each client are used." if share < 1 else ""
+    style.footer(
+        figure,
+        table,
+        common.privacy_note(table),
+        "Ten clients, settings as published. Between two averagings, the average is that of the clients' models as "
+        f"they are; nobody uses it.{part}",
+    )
+    return figure
+
+
+def _epochs(count: int) -> str:
+    return "epoch" if count == 1 else f"{count} epochs (at the end)"

@@ -1,0 +1,126 @@
+"""What the figures and claims of Bhaskar et al. 2025 share: which runs they read, and what stands beside the numbers.
+
+A cell is what the paper averages over runs: a data set, an epsilon (inf without privacy), local epochs E, clients k
+and a model, after the last round.
+"""
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import select
+from bench.errors import InputError
+from figures.shared.published import published_cells
+
+TABLES = ("pfl_table2", "pfl_table3", "pfl_table4", "pfl_table5")
+DATASETS = ("MNIST", "Fashion-MNIST", "CIFAR-10")
+MODELS = ("CNN+RL", "CNN+TS", "SN+Lin", "SN+CNN")
+CELL = ["dataset", "target_epsilon", "num_epochs", "num_clients", "total_epochs", "algorithm"]
+EPSILONS = ["epsilon", "epsilon_rdp", "epsilon_average", "epsilon_worst"]
+SETTINGS = ["noise_multiplier", "clip_norm", "step_size", "momentum", "batch_size", "data_share"]
+
+
+def finished(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs of the paper's four models as the authors ran them, after the last round.
+
+    Private runs draw batches by Poisson sampling, those without privacy take them in order; clients draw their data
+    independently of each other.
+    """
+    sampler = np.where(np.isfinite(runs["target_epsilon"]), "poisson", "in_order")
+    kept = runs["algorithm"].isin(MODELS) & (runs["sampler"] == sampler) & ~runs["task"].str.endswith("_disjoint")
+    return runs[kept & (runs["rounds"] == runs["num_rounds"])]
+
+
+def final(runs: pd.DataFrame) -> pd.DataFrame:
+    """The finished runs.
+
+    Raises:
+        InputError: where there are none, or some differ in what the figures do not show.
+    """
+    rows = finished(runs)
+    sweep = " ".join(runs["sweep"].unique())
+    if rows.empty:
+        raise InputError(f"no run of {sweep} as in the paper has come to its last round: run it, no --where")
+    twice = rows[rows.duplicated([*CELL, *select.REPETITION])]
+    if len(twice):
+        said = ", ".join(f"{name} = {twice[name].iloc[0]}" for name in CELL)
+        raise InputError(f"{sweep} has several runs of one seed at {said}: move those of other settings elsewhere")
+    return rows
+
+
+def averaged(rows: pd.DataFrame, *apart: str) -> pd.DataFrame:
+    """Mean accuracy of each cell, its interval, runs and how many of them diverged; mean epsilons and settings.
+
+    `apart`: settings by which a cell is several rows.
+    """
+    by = [*CELL, *apart]
+    table = select.interval(rows, by=by, value="test_accuracy")
+    finite = np.isfinite(rows["test_accuracy"].astype(float))
+    groups = rows.assign(diverged=~finite).groupby(by)
+    carried = [name for name in (*EPSILONS, *SETTINGS) if name in rows and name not in apart]
+    more = groups[carried].mean().join(groups["diverged"].sum())
+    return table.merge(more.reset_index(), on=by)
+
+
+def published_tables(*figures: str) -> pd.DataFrame:
+    """The cells of published tables, with "published"."""
+    cells = pd.concat([published_cells(name) for name in figures], ignore_index=True)
+    return cells.rename(columns={"test_accuracy": "published"})
+
+
+def contradictions() -> pd.DataFrame:
+    """Cells that two published tables print differently: the columns of a cell, and a column for each table."""
+    cells = pd.concat([published_cells(name).assign(table=name) for name in TABLES], ignore_index=True)
+    wide = cells.pivot(index=CELL, columns="table", values="test_accuracy")
+    return wide[wide.max(axis=1) > wide.min(axis=1)].dropna(axis="columns").reset_index()
+
+
+def epsilon_name(epsilon: float) -> str:
+    """An epsilon in words; without privacy what the paper calls it."""
+    return f"epsilon {epsilon:g}" if np.isfinite(epsilon) else "FedAvg"
+
+
+def epsilon_symbol(epsilon: float) -> str:
+    """An epsilon as tables and titles have it."""
+    return epsilon_name(epsilon).replace("epsilon ", r"$\varepsilon$ = ")
+
+
+def facts(runs: pd.DataFrame) -> dict[str, str | float]:
+    """What must stand beside the numbers; data sets in place of the many tasks, delta NaN where no run is private."""
+    private = runs[np.isfinite(runs["target_epsilon"])]
+    names = [name for name in DATASETS if name in set(runs["dataset"])]
+    said = {name: ", ".join(sorted(private[name].unique())) for name in ("privacy_unit", "neighbors")}
+    return select.where_from(runs) | {"task": ", ".join(names)} | said | {"delta": private["delta"].max()}
+
+
+# ---- Footers ----
+
+
+def privacy_note(table: pd.DataFrame) -> str:
+    """What is protected, against whom, under which neighbouring relation, and how the noise was found."""
+    said = table.iloc[0]
+    if not np.isfinite(said["delta"]):
+        return "No private run is there."
+    return (
+        f"Privacy: one {said['privacy_unit']} of one client, against the server ({said['neighbors']}; Poisson "
+        f"sampling); noise calibrated to epsilon at delta = {said['delta']:g} by privacy loss distributions over all "
+        "rounds. How many examples a client has is public. Clients draw their data independently of each other: an "
+        "example that several of them drew is protected less (pfl_overlap)."
+    )
+
+
+def training_note(table: pd.DataFrame) -> str:
+    """How was trained and scored: the settings as the runs have them."""
+    words = {"step_size": "step size", "momentum": "momentum", "clip_norm": "clipping norm", "batch_size": "batches of"}
+    rows = table[np.isfinite(table["target_epsilon"])]
+    said = [f"{words[name]} {_span(rows[name])}" for name in words if name in rows and rows[name].notna().any()]
+    share = table["data_share"].dropna() if "data_share" in table else pd.Series(dtype=float)
+    part = f" Only {100 * share.min():.3g} % of the data of each client are used." if (share < 1).any() else ""
+    return (
+        "Accuracy of the average on the test set after the last round; nothing is tuned, settings are the published "
+        f"({', '.join(said)}).{part}"
+    )
+
+
+def _span(values: pd.Series) -> str:
+    """One number, or from which to which."""
+    return " to ".join(f"{value:g}" for value in sorted({values.min(), values.max()}))

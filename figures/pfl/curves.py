@@ -1,0 +1,72 @@
+"""What the curves of Bhaskar et al. 2025 share: a look for each model, published accuracies behind in grey."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from bench.analysis import style
+from figures.pfl import common
+
+# Networks on pixels warm, on scattering features blue.
+LOOKS = {
+    "CNN+RL": {"color": "#c8443c", "marker": "o"},
+    "CNN+TS": {"color": "#e6a532", "marker": "s"},
+    "SN+Lin": {"color": "#12355b", "marker": "D"},
+    "SN+CNN": {"color": "#3c78b4", "marker": "^"},
+}
+GREY = {"color": "#b4b4b4", "linewidth": 1.0, "zorder": 1.5}
+
+
+def panel(ax: Axes, table: pd.DataFrame, x: str) -> None:
+    """Accuracy of each model against x with its interval, and what is published, with the same markers in grey.
+
+    A line is broken where something published was not run.
+    """
+    behind(ax, table, x)
+    ours(ax, table, x)
+
+
+def behind(ax: Axes, table: pd.DataFrame, x: str, **change) -> None:
+    """The published accuracies."""
+    for name, look in LOOKS.items():
+        line = table[table["algorithm"] == name].sort_values(x)
+        ax.plot(line[x], line["published"], **(look | GREY | change))
+
+
+def ours(ax: Axes, table: pd.DataFrame, x: str) -> None:
+    """The accuracies here, with intervals that the axes hold; says so where there are none."""
+    for name, look in LOOKS.items():
+        line = table[table["algorithm"] == name]
+        style.curve(ax, line, x, "test_accuracy", **look)
+        for end in ("low", "high"):
+            ax.update_datalim(line[[x, end]].dropna().to_numpy())
+    ax.autoscale_view()
+    if not table["test_accuracy"].notna().any():
+        style.nothing(ax, table[table["repetitions"] > 0])
+
+
+def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
+    """A logarithmic axis with these ticks and no others."""
+    ax.set_xscale("log")
+    ax.set_xticks(values, [f"{value:g}" for value in values])
+    ax.xaxis.set_minor_locator(style.NullLocator())
+    ax.set_xlabel(label)
+
+
+def gaps(table: pd.DataFrame) -> str:
+    """What a broken line means, where there is one."""
+    return "Lines break where a cell was not run, or diverged." if table["test_accuracy"].isna().any() else ""
+
+
+def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further: Sequence[Line2D] = ()) -> Figure:
+    """Axes within 0 and 100 %, legend with further entries, and what stands under the curves."""
+    for ax in figure.axes:
+        low, high = ax.get_ylim()
+        ax.set_ylim(max(low, 0), min(high, 1.005))
+    handles = [Line2D([], [], label=name, **look) for name, look in LOOKS.items()]
+    style.head(figure, title, [*handles, Line2D([], [], label="published", marker=".", **GREY), *further])
+    style.footer(figure, table, common.privacy_note(table), common.training_note(table), *notes)
+    return figure

@@ -1,0 +1,74 @@
+"""What it costs that clients draw their data independently of each other (not in Bhaskar et al. 2025).
+
+Each of k clients spends the nominal epsilon on every example that it has. Were clients disjoint, this would be what an
+example loses in all; an example that several clients drew loses more. To expect: at k = 1 nothing; at 10 or more
+clients several times the nominal epsilon for the example that most clients have.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from bench.errors import InputError
+from figures.pfl import common, curves
+
+SWEEP = "pfl_clients"
+LOOKS = {
+    "epsilon": {"color": "#8c8c8c", "marker": "o", "label": "as published: as if clients were disjoint"},
+    "epsilon_average": {"color": "#3c78b4", "marker": "s", "label": "an example in as many clients as on average"},
+    "epsilon_worst": {"color": "#c8443c", "marker": "^", "label": "the example in most clients"},
+}
+KEYS = ["dataset", "target_epsilon", "num_clients"]
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Epsilons by data set, target and number of clients: mean over draws with its interval, and the largest.
+
+    Raises:
+        InputError: where no private run has come to its last round.
+    """
+    rows = common.final(runs)
+    rows = rows[np.isfinite(rows["target_epsilon"])]
+    if rows.empty:
+        raise InputError(f"no private run of {SWEEP} has come to its last round: run the whole sweep, no --where")
+    draws = rows.drop_duplicates([*KEYS, "trial"])  # the same for all models
+    frames = []
+    for name in LOOKS:
+        found = select.interval(draws, by=KEYS, value=name).rename(columns={name: "mean"})
+        largest = draws.groupby(KEYS)[name].max().rename("largest").reset_index()
+        frames.append(found.merge(largest, on=KEYS).assign(accounted=name))
+    return pd.concat(frames, ignore_index=True).assign(**common.facts(rows))
+
+
+def draw(table: pd.DataFrame):
+    """A panel for each data set."""
+    names = style.present(table, "dataset", common.DATASETS)
+    figure, axes = plt.subplots(1, len(names), figsize=(3.6 * len(names) + 0.7, 4.0), squeeze=False)
+    for ax, name in zip(axes[0], names, strict=True):
+        rows = table[table["dataset"] == name]
+        for accounted, look in LOOKS.items():
+            style.curve(ax, rows[rows["accounted"] == accounted], "num_clients", "mean", **look)
+        for end in ("low", "high"):
+            ax.update_datalim(rows[["num_clients", end]].dropna().to_numpy())
+        ax.autoscale_view()
+        curves.ticks(ax, sorted(rows["num_clients"].unique()), "clients $k$")
+        ax.set_yscale("log")
+        style.plain_log_ticks(ax.yaxis, subs=(1, 2, 3, 5, 7))
+        targets = " and ".join(f"{target:g}" for target in sorted(rows["target_epsilon"].unique()))
+        ax.set_title(rf"{name}, nominal $\varepsilon$ = {targets}")
+    axes[0, 0].set_ylabel(r"$\varepsilon$ of one example")
+    style.head(
+        figure,
+        "What independent draws of the clients' data cost (Bhaskar et al. 2025, setting of Table 5)",
+        [Line2D([], [], **look) for look in LOOKS.values()],
+    )
+    style.footer(
+        figure,
+        table,
+        common.privacy_note(table),
+        "Repetitions are draws of the clients' data. The releases of all clients that "
+        "have an example are composed; examples that no client drew lose nothing and are not in the average.",
+    )
+    return figure

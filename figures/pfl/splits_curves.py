@@ -1,0 +1,35 @@
+"""Tables 2 to 4 of Bhaskar et al. 2025 as curves: accuracy against E, the local epochs of a round, E R = 20.
+
+To expect: flat for SN+Lin; for the other models falling with E, with privacy by tens of points.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from bench.analysis import style
+from figures.pfl import common, curves, tables
+
+SWEEP = "pfl_splits"
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """One row per published cell of the three tables, with the accuracy here."""
+    return tables.table(runs, *common.TABLES[:3])
+
+
+def draw(table: pd.DataFrame):
+    """Rows data sets, columns epsilons."""
+    names = style.present(table, "dataset", common.DATASETS)
+    columns = table.groupby("dataset")["target_epsilon"].nunique().max()
+    figure, axes = plt.subplots(len(names), columns, figsize=(11.5, 2.9 * len(names) + 0.9), sharex=True, sharey="row")
+    for row, name in zip(axes, names, strict=True):
+        rows = table[table["dataset"] == name]
+        for ax, epsilon in zip(row, sorted(rows["target_epsilon"].unique(), reverse=True), strict=True):
+            curves.panel(ax, rows[rows["target_epsilon"] == epsilon], "num_epochs")
+            ax.set_title(f"{name}, {common.epsilon_symbol(epsilon)}")
+        row[0].set_ylabel("test accuracy")
+        style.percent(row[0].yaxis)
+    for ax in axes[-1]:
+        curves.ticks(ax, sorted(table["num_epochs"].unique()), "local epochs of a round $E$")
+    title = "Accuracy by split of 20 epochs (Bhaskar et al. 2025, Tables 2 to 4)"
+    return curves.finish(figure, table, title, curves.gaps(table))

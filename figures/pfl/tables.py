@@ -1,0 +1,146 @@
+"""Tables 2 to 5 of Bhaskar et al. 2025: accuracies here, as published, and how far they are apart."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.patches import Patch
+
+from bench.analysis import style, tables
+from bench.errors import InputError
+from figures.pfl import common
+from figures.pfl.common import CELL
+
+NEAR, CLOSE = 0.01, 0.02  # differences in accuracy: one point, two points
+NOT_RUN = "not run"
+# From below the published value to above it: violet, white, orange, which eyes of every kind tell apart, and grey.
+AGREEMENT = {
+    "more than 2 points below": {"facecolor": "#998ec3"},
+    "1 to 2 points below": {"facecolor": "#d8daeb"},
+    "within 1 point of the published": {"facecolor": "#ffffff"},
+    "1 to 2 points above": {"facecolor": "#fee0b6"},
+    "more than 2 points above": {"facecolor": "#f1a340"},
+    "diverged": {"facecolor": "#8c8c8c"},
+    NOT_RUN: {"facecolor": "#eeeeee", "hatch": "////"},
+}
+BOUNDS = (-CLOSE, -NEAR, NEAR, CLOSE)
+
+
+def rounded(difference):
+    """To hundredths of a point, as the published accuracies are and the cells are written."""
+    return np.round(difference, 4)
+
+
+def agreement(difference: float, repetitions: float) -> str:
+    """How far a cell is from the published value, in the words of the legend."""
+    if not repetitions > 0:
+        return NOT_RUN
+    if not np.isfinite(difference):
+        return "diverged"
+    places = rounded(abs(difference)) <= np.array([NEAR, CLOSE])
+    steps = 2 - int(places.sum())
+    return list(AGREEMENT)[2 + (steps if difference > 0 else -steps)]
+
+
+def table(runs: pd.DataFrame, *figures: str) -> pd.DataFrame:
+    """One row per published cell: accuracy here with interval and repetitions, published, difference, agreement.
+
+    A cell that was not run has the published value alone.
+
+    Args:
+        runs: of one sweep.
+        figures: the published tables, "pfl_table2".
+
+    Raises:
+        InputError: where no cell of them was run.
+    """
+    cells = common.published_tables(*figures)
+    rows = common.final(runs).merge(cells[CELL], on=CELL)
+    if rows.empty:
+        sweep = " ".join(runs["sweep"].unique())
+        names = ", ".join(figures)
+        raise InputError(f"no run of {sweep} is in a cell of {names}: run the whole sweep, no --where")
+    found = cells.merge(common.averaged(rows), on=CELL, how="left")
+    found["difference"] = found["test_accuracy"] - found["published"]
+    words = [agreement(*pair) for pair in found[["difference", "repetitions"]].to_numpy()]
+    rounds = found["total_epochs"] // found["num_epochs"]
+    return found.assign(communication_rounds=rounds, agreement=words, **common.facts(rows))
+
+
+def _keys(table: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Columns that tell the rows of the printed table, and those that tell its columns."""
+    if table["num_clients"].nunique() > 1:
+        return ["num_clients"], ["dataset", "target_epsilon", "algorithm"]
+    return ["num_epochs", "communication_rounds"], ["target_epsilon", "algorithm"]
+
+
+def arranged(table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
+    """A value of each cell, in the rows and columns of the printed table."""
+    rows, columns = _keys(table)
+    groups = table[columns].drop_duplicates()
+    wide = table.assign(value=values).pivot(index=rows, columns=columns, values="value").sort_index()
+    return wide[pd.MultiIndex.from_frame(groups)]
+
+
+def cell(row) -> str:
+    """Here with the half width of its interval, published and difference, and on how many seeds it rests."""
+    published = f"{100 * row.published:.2f}"
+    if row.agreement == NOT_RUN:
+        return f"{NOT_RUN}\n{published}"
+    seeds = f"{row.repetitions:.0f} seed" + "s" * (row.repetitions > 1)
+    if row.agreement == "diverged":
+        return f"diverged\n{published}\n{row.diverged:.0f} of {seeds}"
+    half = (row.high - row.low) / 2
+    interval = f" ± {100 * half:.2f}" if np.isfinite(half) else ""
+    difference = round(100 * row.difference, 2) + 0.0  # no -0.00
+    return f"{100 * row.test_accuracy:.2f}{interval}\n{published}, {difference:+.2f}\n{seeds}"
+
+
+def printed(table: pd.DataFrame) -> pd.DataFrame:
+    """The table as a reader sees it; a cell has three lines."""
+    texts = pd.Series([cell(row) for row in table.itertuples()], table.index)
+    wide = arranged(table, texts)
+    head = {"num_clients": "k", "num_epochs": "E", "communication_rounds": "R"}
+    first = ", ".join(head[name] for name in wide.index.names)
+    index = [", ".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in wide.index]
+    names = [_heading(dict(zip(wide.columns.names, key, strict=True))) for key in wide.columns]
+    return pd.DataFrame(wide.to_numpy(), columns=names).assign(**{first: index})[[first, *names]]
+
+
+def _heading(key: dict) -> str:
+    """Data set where the table has several, epsilon, model: a line each."""
+    lines = [key.get("dataset", ""), common.epsilon_symbol(key["target_epsilon"]), key["algorithm"]]
+    return "\n".join(filter(None, lines))
+
+
+def draw(table: pd.DataFrame, title: str, *notes: str):
+    """The table as a picture, coloured by how far its cells are from the published ones."""
+    colors = arranged(table, table["agreement"])
+    looks = np.vectorize(AGREEMENT.get, otypes=[object])(colors.to_numpy())
+    words = [word for word in AGREEMENT if word in set(table["agreement"]) or word not in ("diverged", NOT_RUN)]
+    legend = [Patch(edgecolor="#999999", linewidth=0.6, label=word, **AGREEMENT[word]) for word in words]
+    figure = tables.draw(printed(table), title, looks=np.insert(looks, 0, None, axis=1), legend=legend)
+    style.footer(
+        figure,
+        table,
+        "A cell: test accuracy here in percent, mean over seeds; the published value (mean of 10 runs) and the "
+        "difference to it in points; the seeds.",
+        common.privacy_note(table),
+        common.training_note(table),
+        *notes,
+        _contradiction(table),
+        bands="±",
+    )
+    return figure
+
+
+def _contradiction(table: pd.DataFrame) -> str:
+    """The cells that two published tables print differently, where this is one of them."""
+    apart = common.contradictions()
+    here = apart.merge(table[[*CELL, "published"]], on=CELL)
+    names = [name for name in here if name.startswith("pfl_table")]
+    said = [
+        f"{row['algorithm']} on {row['dataset']} at {common.epsilon_name(row['target_epsilon'])}, E = "
+        f"{row['num_epochs']}, k = {row['num_clients']} is "
+        + " and ".join(f"{100 * row[name]:.2f} in Table {name[-1]}" for name in names)
+        for _, row in here.iterrows()
+    ]
+    return f"The paper prints a cell in two ways: {'; '.join(said)}." if said else ""

@@ -1,0 +1,175 @@
+"""What Bietti et al. 2022 claim of their experiments: the list. How runs decide is in the files that it names."""
+
+from figures.ppsgd import claims_digits as digits
+from figures.ppsgd import claims_real as real
+from figures.ppsgd import claims_synthetic as synthetic
+from figures.ppsgd import claims_theory as theory
+from figures.shared.verdicts import Claim
+
+FIGURE_1A = "section 6, Figure 1a"
+FIGURE_1B, FIGURE_1D, FIGURE_2 = "section 6, Figure 1b", "section 6, Figure 1d", "section 6, Figure 2"
+RISK = (
+    "Excess risk by repetition at the step size that is best by geometric mean, chosen at every round as in the figure"
+)
+ACCURACY = (
+    "Final test accuracy at the step size that is best by mean over repetitions, once by test data and once by "
+    "held-out data, which must agree"
+)
+BETWEEN = f"{ACCURACY}; holds where some a in between has an interval above those of local and of global learning"
+SMALLEST = (
+    f"{ACCURACY}; at the noise whose epsilon is nearest to 1, the smallest a > 0 has the highest mean of all a > 0"
+)
+GAIN = (
+    f"{ACCURACY}; holds where at some noise the interval of an a in between is above those of local and global learning"
+)
+DEGRADES = (
+    "Test accuracy against rounds, step size tuned at every round by test and by held-out data; holds where the last "
+    "interval of a = inf is below an earlier one at some noise and that of the smallest a > 0 at none"
+)
+CLAIMS = [
+    Claim(
+        "Without noise, rounds 20 to 50: risk global < 3 < 1 < 0.3 < local",
+        FIGURE_1A,
+        "ppsgd_synthetic",
+        synthetic.early_order,
+        f"{RISK}; mean log ratio of neighbouring curves, above 0 at every round from 20 to 50 and both delta_std",
+    ),
+    Claim(
+        "Without noise global stops at the floor of differing users, all others go below (delta_std 0.1)",
+        FIGURE_1A,
+        "ppsgd_synthetic",
+        synthetic.plateau,
+        f"{RISK}; after the last round, in every repetition, global is within 10 % of the floor of the "
+        "parameters drawn, all others below it",
+    ),
+    Claim(
+        "The same within 1,000 rounds at the delta_std 0.01 that the paper prints: some a goes below global",
+        FIGURE_1A,
+        "ppsgd_synthetic",
+        synthetic.plateau_as_published,
+        f"{RISK}; after the last round, the mean log risk of some a < inf is below that of global learning",
+    ),
+    Claim(
+        "With sigma = 10 local passes all others between rounds 150 and 320",
+        FIGURE_1A,
+        "ppsgd_synthetic",
+        synthetic.crossing_time,
+        f"{RISK}; the first round from which local stays below all others is in that range in every repetition",
+    ),
+    Claim(
+        "Local passes the others the earlier, the larger sigma",
+        FIGURE_1A,
+        "ppsgd_synthetic",
+        synthetic.crossing_order,
+        f"{RISK}; mean over repetitions of the first round from which local stays below all others, falling in sigma",
+    ),
+    Claim(
+        "Digits without noise: local learning is poor, global is better",
+        "section 6, Figures 1c and 2",
+        "ppsgd_digits",
+        digits.without_noise,
+        f"{ACCURACY}; holds where the interval of global learning is above that of local learning",
+    ),
+    Claim(
+        "Digits without noise: an intermediate a beats local and global by more than the intervals",
+        "Figures 1c and 2; the text says so of Stack Overflow",
+        "ppsgd_digits",
+        digits.between_without_noise,
+        BETWEEN,
+    ),
+    Claim(
+        "Digits at epsilon near 1: the smallest a > 0 is the best of all a > 0",
+        "section 6, Figure 2",
+        "ppsgd_digits",
+        digits.strong_privacy,
+        SMALLEST,
+    ),
+    Claim(
+        "Digits at some finite epsilon: an intermediate a beats local and global by more than the intervals",
+        "section 6, Figure 2",
+        "ppsgd_digits",
+        digits.strict_gain,
+        GAIN,
+    ),
+    *(
+        Claim(f"{data}: {text}", where, sweep, check, how)
+        for data, sweep in (("Tags", "ppsgd_tags"), ("Tags, generated documents", "ppsgd_tags_made_up"))
+        for text, where, check, how in (
+            (
+                "without noise an intermediate a beats local and global by more than the intervals",
+                FIGURE_1B,
+                digits.between_without_noise,
+                BETWEEN,
+            ),
+            ("with noise large a degrades during training, small a does not", FIGURE_1B, real.large_degrade, DEGRADES),
+            (
+                "at epsilon near 1 the smallest a > 0 is the best of all a > 0",
+                FIGURE_2,
+                digits.strong_privacy,
+                SMALLEST,
+            ),
+            (
+                "at some finite epsilon an intermediate a beats local and global by more than the intervals",
+                FIGURE_2,
+                digits.strict_gain,
+                GAIN,
+            ),
+        )
+    ),
+    *(
+        Claim(
+            f"{data} at an epsilon of 10 or less: some a > 0 beats users who learn alone for {steps} steps, not only "
+            "in the rounds that draw them",
+            "not in the paper",
+            sweep,
+            digits.over_learning_alone,
+            f"{ACCURACY}; holds where the interval of some a > 0 is above that of learning alone",
+        )
+        for data, sweep, steps in (("Digits", "ppsgd_digits", 1000), ("Tags", "ppsgd_tags", 300))
+    ),
+    Claim(
+        "CNN: local learning, on random features, is far below all",
+        FIGURE_1D,
+        "ppsgd_cnn",
+        real.local_far_below,
+        f"{ACCURACY}; without noise, the interval of local learning is ten points below that of every a > 0",
+    ),
+    Claim(
+        "CNN: large a is the best where privacy is weak",
+        FIGURE_1D,
+        "ppsgd_cnn",
+        real.large_at_weak_privacy,
+        f"{ACCURACY}; without noise, and at the least noise if its epsilon is above 10, the highest mean of all "
+        "a > 0 is that of an a of at least 10",
+    ),
+    Claim(
+        "CNN: the smallest a > 0 is the best of all a > 0 where privacy is strong",
+        FIGURE_1D,
+        "ppsgd_cnn",
+        real.small_at_strong_privacy,
+        f"{ACCURACY}; at the smallest epsilon, if below 1, the smallest a > 0 has the highest mean of all a > 0",
+    ),
+    Claim(
+        "CNN at some finite epsilon: an intermediate a beats local and global by more than the intervals",
+        FIGURE_2,
+        "ppsgd_cnn",
+        digits.strict_gain,
+        GAIN,
+    ),
+    Claim(
+        "The bound holds at every alpha, n and epsilon",
+        "Theorem 4.5",
+        "ppsgd_theory",
+        theory.bound_holds,
+        "Excess risk of the average iterate at the theorem's step; the upper end of its interval is below the bound at "
+        "every point, where nothing was clipped",
+    ),
+    Claim(
+        "The best alpha changes from above 0 to 0 where n passes the threshold (10)",
+        "Lemma 4.6",
+        "ppsgd_theory",
+        theory.best_alpha_changes,
+        "The alpha of the lowest mean excess risk is 0 at the sample sizes from the threshold on, above 0 at those "
+        "below, at every budget",
+    ),
+]

@@ -1,0 +1,69 @@
+"""What the figures and claims of Bietti et al. 2022 share: which runs they read, and on which data."""
+
+import math
+
+import pandas as pd
+
+from bench.analysis import select
+from bench.analysis.select import REPETITION
+from bench.errors import InputError
+
+LOCAL, GLOBAL = 0.0, math.inf
+ALONE = "Learning alone"
+CLIP_NORM = 10.0
+CLIP_NORMS = {"ppsgd_tags": 0.01, "ppsgd_tags_made_up": 0.01, "ppsgd_cnn": 0.1}  # shown, where it is another
+EPSILONS = ["epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"]
+STAND_INS = {
+    "mnist_by_writer": "836 real writers of MNIST stand in for the paper's 1,000 writers of federated EMNIST.",
+    "debian_tags": "Descriptions of Debian's packages by 312 maintainers, 43 training documents each, stand in for the "
+    "paper's 500 users of Stack Overflow with 300 to 500: about six times fewer a user before the split, and a pass of "
+    "135 rounds for 2,000.",
+    "made_up_tags": "Generated documents stand in for the paper's Stack Overflow.",
+    "mnist_by_style": "1,000 pseudo-writers of MNIST, dealt by slant and stroke width, stand in for the paper's 1,000 "
+    "writers of federated EMNIST.",
+}
+
+
+def shown(runs: pd.DataFrame) -> pd.DataFrame:
+    """PPSGD's runs at the clipping norm shown. Local learning has no noise: it stands once, at sigma 0.
+
+    Raises:
+        InputError: where there are none.
+    """
+    clip_norm = CLIP_NORMS.get(next(iter(runs["sweep"]), ""), CLIP_NORM)
+    ours = runs[(runs["algorithm"] == "PPSGD") & (runs["clip_norm"] == clip_norm)]
+    if ours.empty:
+        raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, no --where")
+    if "legend_personalization" in ours and ours["legend_personalization"].notna().all():
+        ours = ours.assign(personalization=ours["legend_personalization"], step_size=ours["legend_step_size"])
+    local = ours[ours["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
+    once = local.drop_duplicates([*REPETITION, "task", "step_size", "rounds"]).assign(noise_multiplier=0.0)
+    return pd.concat([ours[ours["personalization"] > LOCAL], once], ignore_index=True)
+
+
+def alone(runs: pd.DataFrame, tunings: dict[str, str]) -> pd.DataFrame:
+    """Final accuracy of users who learn alone, not only in the rounds that draw them; no row where none were run."""
+    rows = runs[(runs["algorithm"] == ALONE) & (runs["rounds"] == runs["num_rounds"])]
+    if rows.empty:
+        return pd.DataFrame(columns=["tuned_on", "test_accuracy", "low", "high", "num_rounds"])
+    return select.tuned_curves(rows, by=["num_rounds"], value="test_accuracy", best="max", tunings=tunings)
+
+
+def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
+    """The runs of some curves at some noise levels, local learning at each of them.
+
+    Raises:
+        InputError: where there are none.
+    """
+    runs = runs[runs["personalization"].isin(curves) & (runs["rounds"] > 0)]
+    local = runs[runs["personalization"] == LOCAL]
+    shared = runs[(runs["personalization"] > LOCAL) & runs["noise_multiplier"].isin(sigmas)]
+    out = pd.concat([shared, *(local.assign(noise_multiplier=sigma) for sigma in sigmas)], ignore_index=True)
+    if out.empty:
+        raise InputError("no run of the curves and noise levels shown: run the whole sweep, no --where")
+    return out
+
+
+def stand_in(table: pd.DataFrame) -> str:
+    """A sentence on data that are not the paper's; nothing where they are."""
+    return " ".join(sentence for task, sentence in STAND_INS.items() if task in table["task"].iloc[0].split(", "))

@@ -1,0 +1,52 @@
+"""Bietti et al. 2022, Figure 1d: test accuracy on digits by client against rounds, convolutional network.
+
+The panels' noise levels are not in the paper, nor whether its legend is the program's a or the true ratio a / Q: both
+stand in the legend here. To expect: local learning, whose representation stays random, far below all; large alpha best
+where privacy is weak, small alpha where it is strong.
+"""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import style
+from figures.ppsgd import common, digits, rounds
+
+SWEEP = "ppsgd_cnn"
+PANELS = (0.0, 1.0, 3.0)
+CURVES = (0.0, 0.1, 1.0, 10.0, float("inf"))
+NUM_SAMPLED = 10
+TUNINGS = digits.TUNINGS
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Test accuracy by noise, the program's a, round and way of tuning; local learning stands in every panel."""
+    return rounds.table(runs, PANELS, CURVES).assign(num_epochs=runs["num_epochs"].max())
+
+
+def label(a: float) -> str:
+    """The program's a, and in brackets the ratio of the steps that it makes."""
+    if a in (common.LOCAL, common.GLOBAL):
+        return style.personalization_label(a)
+    return rf"$a = {a:g}$ ($\alpha Q = {a / NUM_SAMPLED:g}$)"
+
+
+def handles() -> list[Line2D]:
+    """Legend entries in both readings."""
+    return [Line2D([], [], label=label(a), **style.PERSONALIZATION[a]) for a in CURVES]
+
+
+def draw(table: pd.DataFrame):
+    """Columns are the noise levels, under them epsilon; solid as the paper tuned, dotted on held-out data."""
+    return rounds.draw(
+        table,
+        PANELS,
+        CURVES,
+        handles=handles(),
+        title="Personalised private SGD, digits by client, CNN (Bietti et al. 2022, Fig. 1d)",
+        ylabel="test accuracy, examples of all users",
+        notes=[
+            f"Passes over the data: {table['num_epochs'].iloc[0]:g}; the paper's: 20.",
+            "a is what the authors' program calls the ratio; it multiplies the local step by Q = 10, so that the true "
+            "ratio of the steps, in brackets, is a / 10. The paper's legend may be either.",
+        ],
+    )

@@ -1,0 +1,87 @@
+"""Bietti et al. 2022, Figure 2: final test accuracy against epsilon on tags, on digits, and on digits with a network.
+
+One line per alpha over the noise levels, local learning as a horizontal line, and in black the best that
+personalisation reaches at an epsilon or less. To expect, in all three: small alpha > 0 is the best at small epsilon,
+and somewhere in between personalisation beats both local and global learning.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from bench.analysis import select, style
+from bench.errors import InputError
+from figures.ppsgd import common
+from figures.ppsgd import digits as digits
+from figures.ppsgd import fig2_digits as one
+
+SWEEP = ("ppsgd_tags", "ppsgd_digits", "ppsgd_cnn")
+TITLES = ("tag prediction, linear", "digits by client, linear", r"digits by client, CNN (legend: $a = 10\,\alpha Q$)")
+TUNINGS = digits.TUNINGS
+ROWS = {"test": "step size by test accuracy", "validation": "step size by held-out accuracy"}
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """The numbers of `ppsgd_fig2_digits` for each sweep that is there."""
+    tables = []
+    for sweep in SWEEP:
+        mine = runs[runs["sweep"] == sweep]
+        if len(mine):
+            tables.append(one.table(mine).assign(sweep=sweep, num_epochs=mine["num_epochs"].max()))
+    return pd.concat(tables, ignore_index=True).assign(**select.where_from(runs))
+
+
+def draw(table: pd.DataFrame):
+    """Columns are the data, rows the ways of tuning; the strip at a panel's left has the values without noise."""
+    tunings = style.present(table, "tuned_on", TUNINGS)
+    if not tunings:
+        raise InputError("nothing to draw: run the whole sweep, no --where")
+    figure, axes = plt.subplots(
+        len(tunings),
+        9,
+        figsize=(16.5, 3.9 * len(tunings) + 1.2),
+        squeeze=False,
+        width_ratios=[1, 12, 0.2] * 3,
+    )
+    for row, tuning in zip(axes, tunings, strict=True):
+        for ax in row[2::3]:
+            ax.remove()
+        for sweep, title, silent, ax in zip(SWEEP, TITLES, row[::3], row[1::3], strict=True):
+            rows = table[(table["sweep"] == sweep) & (table["tuned_on"] == tuning)]
+            one.panel(silent, ax, rows)
+            ax.set_title(title)
+            if len(rows):
+                _same_heights(silent, ax, rows)
+        row[0].set_ylabel(f"final test accuracy\n{ROWS[tuning]}")
+    handles = style.personalization_handles(style.present(table, "personalization", one.CURVES))
+    style.head(figure, "Accuracy against privacy (Bietti et al. 2022, Fig. 2)", handles, one.further_handles(table))
+    tasks = [common.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")]
+    counts = table.groupby("sweep", sort=False)["repetitions"].max().map("{:g}".format)
+    passes = table.groupby("sweep", sort=False)["num_epochs"].max().map("{:g}".format)
+    style.footer(
+        figure,
+        table,
+        *dict.fromkeys(tasks),
+        f"Passes over the data in the columns with runs: {', '.join(passes)}; the paper's: 1, 20, 20.",
+        one.alone_note(table),
+        digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
+        "The black curve is the best test accuracy over alpha and sigma, so it flatters in all panels; it leaves out "
+        "runs without noise. For the network the legend is the program's a, ten times the true ratio. Lines between "
+        "markers only guide the eye, and what lies far below local learning is cut off. Numbers of the paper's curves "
+        "are not published.",
+        unequal=f"({', '.join(counts)} in the columns)",
+    )
+    return figure
+
+
+def _same_heights(silent, ax, rows: pd.DataFrame) -> None:
+    """One vertical axis for strip and panel, from as far below local learning as the best is above it."""
+    values = rows["test_accuracy"].dropna()
+    local = rows.loc[rows["personalization"] == common.LOCAL, "test_accuracy"].min()
+    top, bottom = values.max(), values.min()
+    if local > bottom:
+        bottom = max(bottom, 2 * local - top)
+    margin = 0.06 * (top - bottom) + 1e-3
+    for axis in (silent, ax):
+        axis.set_ylim(bottom - margin, top + margin)
+        style.percent(axis.yaxis)
+    ax.tick_params(labelleft=False)

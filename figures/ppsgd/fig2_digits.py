@@ -1,0 +1,150 @@
+"""Bietti et al. 2022, Figure 2 (EMNIST, linear): final test accuracy against epsilon on digits by client.
+
+One line per alpha over the noise levels, local learning as a horizontal line, and in black the best that
+personalisation reaches at an epsilon or less. Dashed, and not in the paper: users who learn alone for longer than the
+rounds that draw them. To expect: small alpha > 0 is the best at small epsilon, and
+somewhere in between personalisation beats both local and global learning.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from figures.ppsgd import common
+from figures.ppsgd import digits as digits
+
+SWEEP = "ppsgd_digits"
+CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, float("inf"))
+TUNINGS = digits.TUNINGS
+AXIS = (1e3, 1e-1)  # inverted, as in the paper
+ALONE = {"color": "#5b5b5b", "linestyle": (0, (4, 2)), "linewidth": 1.6}
+SAME_EPSILON = 0.01  # closer values are one point of the black curve, as in the authors' plot
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final accuracy by personalisation, noise and way of tuning, and the black curve with personalization NaN.
+
+    The black curve is over all alpha of the runs, of which the picture shows some.
+    """
+    shown = common.shown(runs)
+    lines = select.tuned_curves(
+        shown[shown["rounds"] == shown["num_rounds"]],
+        by=["personalization", "noise_multiplier"],
+        value="test_accuracy",
+        best="max",
+        tunings=TUNINGS,
+        carry=common.EPSILONS,
+    ).assign(curve="alpha")
+    best = [best_so_far(lines[lines["tuned_on"] == label]) for label in TUNINGS]
+    alone = common.alone(runs, TUNINGS).assign(curve="alone")
+    parts = [part for part in (lines, *best, alone) if len(part)]
+    return pd.concat(parts, ignore_index=True).assign(**select.where_from(runs))
+
+
+def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
+    """The running maximum of accuracy as epsilon grows, over all alpha > 0 and sigma > 0, from local learning on.
+
+    Local learning has epsilon 0: on a logarithmic axis it starts at the axis' end, or earlier where runs do.
+    """
+    shared = lines[(lines["personalization"] > 0) & np.isfinite(lines["epsilon"])].sort_values("epsilon")
+    local = lines[lines["personalization"] == common.LOCAL]
+    start = local.assign(epsilon=min(AXIS[1], shared["epsilon"].min()))
+    points = pd.concat([start, shared], ignore_index=True)[["epsilon", "test_accuracy", "repetitions", "tuned_on"]]
+    points["test_accuracy"] = points["test_accuracy"].cummax().ffill()  # one that diverged reaches nothing
+    last = ~(points["epsilon"].diff().shift(-1) < SAME_EPSILON)
+    return points[last].assign(curve="best so far", personalization=np.nan)
+
+
+def draw(table: pd.DataFrame):
+    """One panel per way of tuning; the strip at its left has the values without noise."""
+    tunings = style.present(table, "tuned_on", TUNINGS)
+    figure, axes = _axes(len(tunings))
+    for (silent, ax), label in zip(axes, tunings, strict=True):
+        panel(silent, ax, table[table["tuned_on"] == label])
+        ax.set_title(digits.TUNING_TITLES[label])
+    axes[0][0].set_ylabel("final test accuracy, examples of all users")
+    style.percent(axes[0][0].yaxis)
+    handles = style.personalization_handles(style.present(table, "personalization", CURVES))
+    style.head(
+        figure,
+        "Accuracy against privacy, digits by client, linear (Bietti et al. 2022, Fig. 2)",
+        handles,
+        further_handles(table),
+    )
+    style.footer(
+        figure,
+        table,
+        common.stand_in(table),
+        alone_note(table),
+        digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
+        "The black curve is the best test accuracy over alpha and sigma, so it flatters in both panels; it leaves out "
+        "runs without noise. Lines between markers only guide the eye. Numbers of the "
+        "paper's curves are not published.",
+    )
+    return figure
+
+
+def further_handles(table: pd.DataFrame) -> list[Line2D]:
+    """Legend entries of what is no curve of an alpha."""
+    best = Line2D([], [], color="black", linewidth=2.5, label=r"best of all $\alpha$ at $\varepsilon$ or less")
+    alone = Line2D([], [], label="learning alone for longer (not in the paper)", **ALONE)
+    return [best, alone] if (table["curve"] == "alone").any() else [best]
+
+
+def alone_note(table: pd.DataFrame) -> str:
+    """How long users learned alone, where they did."""
+    rows = table[table["curve"] == "alone"]
+    if rows.empty:
+        return ""
+    counts = rows["num_rounds"].drop_duplicates().map("{:,.0f}".format)
+    order = ", in the order of the columns" if len(counts) > 1 else ""
+    return (
+        f"Dashed: every user takes {' or '.join(counts)} steps on its own data{order}, where local learning has one in "
+        "a round that draws it."
+    )
+
+
+def _axes(count: int):
+    """Pairs of a strip and a panel, with a gap between the pairs."""
+    widths = [1, 11, 0.2] * count
+    figure, axes = plt.subplots(
+        1, 3 * count, figsize=(6.2 * count, 4.8), sharey=True, squeeze=False, width_ratios=widths
+    )
+    for ax in axes[0, 2::3]:
+        ax.remove()
+    return figure, list(zip(axes[0, ::3], axes[0, 1::3], strict=True))
+
+
+def _level(axes, rows: pd.DataFrame, **look) -> None:
+    """A level line for each row that did not diverge, with its interval as a band that does not stretch the axes."""
+    for row in rows.dropna(subset="test_accuracy").itertuples():
+        for ax in axes:
+            ax.axhline(row.test_accuracy, **look)
+            with style.same_limits(ax):
+                ax.axhspan(row.low, row.high, color=look["color"], alpha=0.15, linewidth=0)
+
+
+def panel(silent, ax, panel: pd.DataFrame) -> None:
+    """Accuracy against epsilon, and at its left in a strip the values without noise."""
+    best = panel[panel["curve"] == "best so far"].sort_values("epsilon")
+    ax.step(best["epsilon"], best["test_accuracy"], color="black", linewidth=2.5, where="post", zorder=1.9)
+    for a in style.present(panel, "personalization", CURVES):
+        line, look = panel[panel["personalization"] == a], style.PERSONALIZATION[a]
+        if a == common.LOCAL:
+            _level((silent, ax), line, color=look["color"])
+            continue
+        style.curve(ax, line[np.isfinite(line["epsilon"])], "epsilon", "test_accuracy", **look)
+        for value in line.loc[np.isinf(line["epsilon"]), "test_accuracy"]:
+            silent.plot([0], [value], **look)
+    _level((silent, ax), panel[panel["curve"] == "alone"], **ALONE)
+    if not ax.lines[1:]:
+        style.nothing(ax, panel)
+    ax.set_xscale("log")
+    ax.set_xlim(*AXIS)
+    style.plain_log_ticks(ax.xaxis)
+    ax.set_xlabel(r"$\varepsilon$ at $\delta = 10^{-4}$ (more private to the right)")
+    silent.set_xlim(-1, 1)
+    silent.set_xticks([0], [r"$\infty$"])
+    silent.set_xlabel("no noise")

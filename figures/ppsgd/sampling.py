@@ -1,0 +1,105 @@
+"""Bietti et al. 2022, section 5: users of unequal size, by Algorithms 1, 2 and 3, sampled two ways.
+
+The paper has no such experiment. To expect: Algorithm 2 is made for the risk weighted by sizes and Algorithm 3 for the
+average over users; at one epsilon Algorithm 2 pays more noise, since one user's sum can be long.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from bench.errors import InputError
+
+SWEEP = "ppsgd_sampling"
+RISKS = {"excess_risk": "average over users", "weighted_risk": "weighted by the users' numbers of examples"}
+LOOKS = {
+    "Algorithm 1": {"color": "#8c8c8c", "marker": "x"},
+    "Algorithm 2, poisson": {"color": "#c8443c", "marker": "o"},
+    "Algorithm 2, fixed": {"color": "#c8443c", "marker": "^", "linestyle": ":"},
+    "Algorithm 3, poisson": {"color": "#3c78b4", "marker": "s"},
+    "Algorithm 3, fixed": {"color": "#3c78b4", "marker": "v", "linestyle": ":"},
+}
+NAMES = {
+    "Algorithm 1": "Algorithm 1: all users, means",
+    "Algorithm 2, poisson": "2: Bernoulli, sums",
+    "Algorithm 2, fixed": "2 with fixed-size samples",
+    "Algorithm 3, poisson": "3: Bernoulli, means",
+    "Algorithm 3, fixed": "3 with fixed-size samples",
+}
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Each risk by algorithm and noise, at the personalisation, clipping norm and step where it is the lowest, and the
+    epsilon of the sampling that was done; local learning as a line of its own."""
+    last = runs[(runs["rounds"] == runs["num_rounds"]) & runs["algorithm"].isin(LOOKS)]
+    local, shared = last["personalization"] == 0, last["personalization"] > 0
+    if not shared.any():
+        raise InputError("no runs with personalization > 0: run the whole sweep, no --where")
+    setting = ["personalization", "clip_norm", "step_size"]
+    numbers = last[setting].drop_duplicates().reset_index(drop=True).rename_axis("setting").reset_index()
+    last = last.merge(numbers, on=setting)
+    local, shared = last["personalization"] == 0, last["personalization"] > 0
+    frames = []
+    for risk in RISKS:
+        for name, rows, by in (
+            ("shared", last[shared], ["algorithm", "noise_multiplier"]),
+            ("local", last[local], ["algorithm"]),
+        ):
+            if rows.empty:
+                continue
+            chosen = select.tune(rows, by=by, over="setting", on=risk, best="min", log=True)
+            part = select.interval(chosen, by=[*by, *setting], value=risk, log=True).rename(
+                columns={risk: "risk_value"}
+            )
+            spent = chosen.groupby(by)[["epsilon", "epsilon_sampler"]].mean().reset_index()
+            frames.append(part.merge(spent, on=by).assign(risk=risk, curve=name))
+    out = pd.concat(frames, ignore_index=True)
+    fixed = out["algorithm"].str.endswith("fixed")
+    return out.assign(sound_epsilon=np.where(fixed, out["epsilon_sampler"], out["epsilon"]), **select.where_from(runs))
+
+
+def draw(table: pd.DataFrame):
+    """A panel for each risk against epsilon, and one with epsilon against the noise."""
+    figure, axes = plt.subplots(1, 3, figsize=(14, 4.6))
+    there = style.present(table, "algorithm", LOOKS)
+    for ax, (risk, words) in zip(axes, RISKS.items(), strict=False):
+        rows = table[table["risk"] == risk]
+        for name in there:
+            line = rows[(rows["algorithm"] == name) & (rows["curve"] == "shared") & np.isfinite(rows["sound_epsilon"])]
+            style.curve(ax, line, "sound_epsilon", "risk_value", **LOOKS[name])
+        for value in rows.loc[rows["curve"] == "local", "risk_value"].nsmallest(1):
+            ax.axhline(value, color="#333333", linewidth=0.9, linestyle=(0, (7, 3, 1, 3)))
+        ax.set_yscale("log")
+        ax.set_xscale("log")
+        ax.invert_xaxis()
+        ax.set_xlabel(r"$\varepsilon$ at $\delta = 10^{-4}$ (more private to the right)")
+        ax.set_title(f"excess risk, {words}")
+        style.plain_log_ticks(ax.xaxis)
+    axes[0].set_ylabel("final excess risk")
+    for name in there:
+        line = table[(table["algorithm"] == name) & (table["risk"] == "excess_risk") & (table["noise_multiplier"] > 0)]
+        axes[2].plot(line["noise_multiplier"], line["sound_epsilon"], **LOOKS[name])
+    axes[2].set_xscale("log")
+    axes[2].set_yscale("log")
+    axes[2].set_xlabel(r"noise multiplier $\sigma$")
+    axes[2].set_title(r"$\varepsilon$ of each")
+    style.plain_log_ticks(axes[2].yaxis)
+    style.plain_log_ticks(axes[2].xaxis)
+    local = Line2D([], [], color="#333333", linewidth=0.9, linestyle=(0, (7, 3, 1, 3)), label="local learning")
+    style.head(
+        figure,
+        "Users of unequal size (after Bietti et al. 2022, section 5)",
+        [*(Line2D([], [], label=NAMES[name], **LOOKS[name]) for name in there), local],
+    )
+    style.footer(
+        figure,
+        table,
+        "Every point has the personalisation, clipping norm and step size with its lowest risk, which is known "
+        "exactly. All algorithms see the same number of examples in expectation; Algorithm 1 in a tenth of the rounds.",
+        "Epsilon of Bernoulli sampling and of everybody: RDP, one user added or removed. Of fixed-size samples: RDP, "
+        "one user's data replaced, which is the stronger promise. Local learning is that of the algorithm with the "
+        "lowest risk of it, and spends nothing.",
+    )
+    return figure

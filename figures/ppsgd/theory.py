@@ -1,0 +1,106 @@
+"""Bietti et al. 2022, Theorem 4.5 and Lemma 4.6: measured excess risk under its bound, and the best alpha.
+
+200 users that are alike, inputs of norm 1, a noisy budget for the whole run, the step of the theorem, the average
+iterate. To expect: the bound above every point, its second term smallest at alpha = 0 from the threshold (10) on and at
+large alpha before it.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from bench.analysis import select, style
+from figures.ppsgd import common
+
+SWEEP = "ppsgd_theory"
+CURVES = (0.0, 0.3, 1.0, 10.0, float("inf"))
+BOUND = {"linestyle": "--", "linewidth": 1.0, "marker": ""}
+BEST = {
+    "measured": {"color": "#333333", "marker": "o", "label": r"$\alpha N$ of the lowest measured risk"},
+    "promised": {"color": "#c8443c", "marker": "s", "linestyle": "--", "label": r"$\alpha N$ of the lowest bound"},
+}
+THRESHOLD = {"color": "#2a8a4a", "linestyle": ":", "linewidth": 1.4}
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final excess risk with its interval, and the bound, by budget, number of samples and alpha N."""
+    last = runs[runs["rounds"] == runs["num_rounds"]]
+    by = ["target_epsilon", "samples", "personalization"]
+    # Local learning has no noise: the runs of one budget stand for all.
+    measured = select.interval(last, by=by, value="excess_risk")
+    kept = last.groupby(by)[["bound", "clipped", "local_is_better", *common.EPSILONS]].mean().reset_index()
+    return measured.merge(kept, on=by).assign(**select.where_from(runs))
+
+
+def best(table: pd.DataFrame) -> pd.DataFrame:
+    """The alpha N of the lowest measured risk and of the lowest bound, by budget and number of samples."""
+    groups = table.groupby(["target_epsilon", "samples"])
+    chosen = {
+        name: table.loc[groups[column].idxmin(), ["target_epsilon", "samples", "personalization"]].rename(
+            columns={"personalization": name}
+        )
+        for name, column in (("measured", "excess_risk"), ("promised", "bound"))
+    }
+    sides = groups["local_is_better"].first().reset_index()
+    return sides.merge(chosen["measured"]).merge(chosen["promised"])
+
+
+def draw(table: pd.DataFrame):
+    """Columns are the budgets. Above: risk solid, bound dashed. Below: which alpha is the best, by either."""
+    targets = sorted(table["target_epsilon"].unique())
+    figure, axes = plt.subplots(
+        2, len(targets), figsize=(11.5, 6.4), sharex=True, sharey="row", squeeze=False, height_ratios=[3, 1.4]
+    )
+    order = sorted(table["personalization"].unique())
+    choices = best(table)
+    for target, ax, low in zip(targets, *axes, strict=True):
+        rows, chosen = table[table["target_epsilon"] == target], choices[choices["target_epsilon"] == target]
+        for a in style.present(rows, "personalization", CURVES):
+            line = rows[rows["personalization"] == a]
+            style.curve(ax, line, "samples", "excess_risk", **style.PERSONALIZATION[a])
+            style.curve(ax, line, "samples", "bound", band=False, **(style.PERSONALIZATION[a] | BOUND))
+        for name, look in BEST.items():
+            low.plot(chosen["samples"], [order.index(a) for a in chosen[name]], **look)
+        for one in (ax, low):
+            _threshold(one, chosen)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_title(r"no noise, $\varepsilon = \infty$" if np.isinf(target) else rf"$\varepsilon$ = {target:g}")
+        low.set_xlabel("samples of a user and rounds, n")
+        low.set_yticks(range(len(order)), [f"{a:g}".replace("inf", r"$\infty$") for a in order])
+        low.yaxis.set_minor_locator(NullLocator())
+    axes[0, 0].set_ylabel("excess risk of the average iterate")
+    axes[1, 0].set_ylabel(r"best $\alpha N$")
+    curves = style.personalization_handles(CURVES)
+    for handle in curves:
+        handle.set_label(handle.get_label().replace("Q", "N"))
+    style.head(
+        figure,
+        "Personalised private SGD: risk under its bound (Bietti et al. 2022, Theorem 4.5, Lemma 4.6)",
+        [*curves, Line2D([], [], color="#444444", **BOUND, label="bound")],
+        [*(Line2D([], [], **look) for look in BEST.values()), Line2D([], [], **THRESHOLD, label="threshold (10)")],
+    )
+    style.footer(
+        figure,
+        table,
+        f"Step size of the theorem; {_clipped(table)}. Epsilon at delta = 1e-4 is spent over the whole run, whatever "
+        "its length: all users take part in every round, one is added or removed (RDP), against all others together, "
+        "who see w (joint DP). The threshold lies between the numbers of samples at which the exact condition of Lemma "
+        "4.6, with the noise as calibrated, is met and not met.",
+    )
+    return figure
+
+
+def _clipped(table: pd.DataFrame) -> str:
+    share = table["clipped"].max()
+    return "no gradient was clipped" if share == 0 else f"up to {share:.2g} of the gradients were clipped"
+
+
+def _threshold(ax, chosen: pd.DataFrame) -> None:
+    """A line half way, on the logarithmic axis, between the last n before the threshold and the first after it."""
+    before = chosen.loc[chosen["local_is_better"] == 0, "samples"]
+    after = chosen.loc[chosen["local_is_better"] == 1, "samples"]
+    if len(before) and len(after):
+        ax.axvline(np.sqrt(before.max() * after.min()), **THRESHOLD)

@@ -1,0 +1,82 @@
+"""The types of a claim: a statement of a paper, and how runs decide it."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis.select import half_width
+from figures.shared.margins import Margin, tightest
+
+HOLDS, FAILS, UNTESTABLE = "holds", "fails", "not testable at this scale"
+
+
+class Verdict(NamedTuple):
+    """The outcome of a claim, the measured numbers that it rests on, and its margin, where there is one."""
+
+    outcome: str
+    evidence: str
+    margin: Margin | None = None
+
+
+def everything(runs: pd.DataFrame) -> pd.DataFrame:
+    """All runs of a sweep: what a claim is about that does not say otherwise."""
+    return runs
+
+
+class Claim(NamedTuple):
+    """A statement of a paper.
+
+    text: the statement, in one line.
+    where: its place in the paper.
+    sweep: whose runs decide it.
+    check: runs -> Verdict; raises NotTestable where the runs it needs are not there.
+    how: what the check computes and when the claim holds, in one line of plain words.
+    about: runs -> those that the claim rests on, whose source and repetitions stand beside it; never raises.
+    """
+
+    text: str
+    where: str
+    sweep: str
+    check: Callable[[pd.DataFrame], Verdict]
+    how: str
+    about: Callable[[pd.DataFrame], pd.DataFrame] = everything
+
+
+class NotTestable(Exception):
+    """The runs at hand cannot decide a claim; says what is missing."""
+
+
+def verdict(outcome: bool, evidence: str, margins: Iterable[Margin] = ()) -> Verdict:
+    """Holds or fails, as the numbers say; of the margins of its comparisons the tightest."""
+    return Verdict(HOLDS if outcome else FAILS, evidence, tightest(margins))
+
+
+def require(values, needed, name: str, where: str = "") -> None:
+    """Raise NotTestable where one of the numbers needed is not among the values."""
+    there = np.unique(np.asarray(values, float))
+    missing = [value for value in needed if not np.isclose(there, value).any()]
+    if missing:
+        raise NotTestable(f"no runs with {name} = {', '.join(f'{value:g}' for value in missing)}{where}")
+
+
+def repeated(count: int) -> None:
+    """Raise NotTestable where there are not two repetitions: one tells nothing about chance."""
+    if count < 2:
+        raise NotTestable("one repetition has no interval: two are needed")
+
+
+def spread(values: pd.Series, form: str = ".3g", never: str = "inf") -> str:
+    """Mean over repetitions, its 95 % interval, and the smallest and largest of them.
+
+    Args:
+        values: one per repetition.
+        form: of a number.
+        never: word for an infinite value.
+    """
+    said = [format(value, form) if np.isfinite(value) else never for value in (values.min(), values.max())]
+    if not np.isfinite(values).all():
+        return f"{said[0]} to {said[1]}"
+    mean, half = values.mean(), half_width(values.std(ddof=1), len(values))
+    return f"{mean:{form}} [{mean - half:{form}}, {mean + half:{form}}] ({said[0]} to {said[1]})"

@@ -1,0 +1,224 @@
+"""DP-SGD + FedAvg equals plain loops, its special cases coincide, and its privacy is what it says."""
+
+import dataclasses
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+from tiny_networks import loss, task
+
+from bench.algorithms.dpsgd_fedavg import FAILURE, METHOD, local_release, releases
+from bench.data.problems.quadratic import quadratic
+from bench.errors import InputError
+from bench.kernels import sampling
+from bench.kernels.gradient import gaussian_rows_like
+from bench.privacy.accounting import epsilon, noise_multiplier
+from bench.sweeps import engine
+from bench.sweeps.spec import arguments, parameters
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+SETTINGS = {"total_epochs": 2, "batch_size": 5, "step_size": 0.3, "momentum": 0.5}
+MEMBERS = np.stack([np.random.default_rng(client).permutation(24)[:12] for client in range(3)])
+
+
+def train(task, **args):
+    """The state after each epoch, by the program that sweeps use."""
+    args = arguments(METHOD, SETTINGS | args)
+    traced = {name: jnp.array([args.pop(name)]) for name in parameters(METHOD)[1]}
+    program = engine.Program(METHOD.make, tuple(sorted(args.items())), 1)
+    key = engine.run_keys(jnp.array([0]), jnp.array([0]))
+    state, _ = engine.start(task, key, traced, program=program)
+    algorithm, states = program.algorithm(task, {name: value[0] for name, value in traced.items()}), []
+    for epoch in range(args["total_epochs"]):
+        state, _ = engine.advance(task, key, traced, state, jnp.int32(epoch), program=program)
+        states.append(jax.tree.map(lambda leaf: leaf[0, 0], state.variables))
+    return algorithm, states
+
+
+def by_loops(task, *, num_epochs, clip_norm, noise_multiplier, sampler, total_epochs, batch_size, step_size, momentum):
+    """The method with one client, one batch and one example at a time, and the same randomness."""
+    size, steps = task.train.shape[1], math.ceil(task.train.shape[1] / batch_size)
+    grad = jax.jit(jax.grad(lambda params, x, y: loss(params, None, (x, y))))
+
+    def add(a, b):
+        return jax.tree.map(np.add, a, b)
+
+    def times(a, factor):
+        return jax.tree.map(lambda leaf: np.asarray(leaf) * np.float32(factor), a)
+
+    server = jax.tree.map(np.asarray, task.init_params)
+    models = [server] * task.num_clients
+    run = engine.run_key(0, 0)
+    for epoch in range(total_epochs):
+        if epoch % num_epochs == 0:
+            models, speeds = [server] * task.num_clients, [times(server, 0)] * task.num_clients
+        key = jax.random.fold_in(jax.random.fold_in(run, engine.ROUNDS), epoch)
+        for step in range(steps):
+            key_batch, key_noise = jax.random.split(jax.random.fold_in(key, step))
+            everybody = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), server)
+            noise = gaussian_rows_like(key_noise, everybody)
+            for client, members in enumerate(np.asarray(task.train)):
+                if sampler == "in_order":
+                    rows = range(step * batch_size, min(size, (step + 1) * batch_size))
+                    divisor = len(rows)
+                else:
+                    rate, mine = 1 / steps, jax.random.fold_in(key_batch, client)
+                    bound = sampling.poisson_bound(size, rate, FAILURE)
+                    places, count = sampling.poisson_in_order(mine, size, rate, bound)
+                    rows, divisor = np.asarray(places)[: int(count)], size // steps
+                total = times(server, 0)
+                for row in rows:
+                    one = grad(models[client], *(leaf[members[row]] for leaf in task.pool))
+                    length = math.sqrt(sum(float(np.sum(np.square(leaf))) for leaf in jax.tree.leaves(one)))
+                    total = add(total, times(one, min(1, clip_norm / length)))
+                if noise_multiplier:
+                    mine = jax.tree.map(lambda leaf, client=client: leaf[client], noise)
+                    total = add(total, times(mine, noise_multiplier * clip_norm))
+                speeds[client] = add(times(speeds[client], momentum), times(total, 1 / divisor))
+                models[client] = add(models[client], times(speeds[client], -step_size))
+        if (epoch + 1) % num_epochs == 0:
+            server = jax.tree.map(lambda *leaves: np.mean(leaves, 0), *models)
+    return server
+
+
+PRIVATE = {"sampler": "poisson", "clip_norm": 0.5, "noise_multiplier": 0.7}
+SILENT = {"sampler": "in_order", "clip_norm": math.inf, "noise_multiplier": 0.0}
+
+
+@pytest.mark.parametrize("how", [PRIVATE, SILENT, SILENT | {"sampler": "poisson"}])
+@pytest.mark.parametrize("num_epochs", [1, 2])
+def test_equals_loops_over_clients_batches_and_examples(how, num_epochs):
+    tiny = task(MEMBERS)
+    algorithm, states = train(tiny, num_epochs=num_epochs, **how)
+    got = algorithm.params(engine.State((), states[-1]))
+    want = by_loops(tiny, **SETTINGS, num_epochs=num_epochs, **how)
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+def test_equal_clients_with_full_batches_are_one_client():
+    alone, together = task(MEMBERS[:1]), task(np.repeat(MEMBERS[:1], 3, axis=0))
+    how = SILENT | {"num_epochs": 1, "batch_size": 12}
+    (one, [*_, a]), (_, [*_, b]) = train(alone, **how), train(together, **how)
+    for x, y in zip(*(jax.tree.leaves(one.params(engine.State((), s))) for s in (a, b)), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+
+
+def test_averaging_makes_clients_equal_and_only_then():
+    _, states = train(task(MEMBERS), num_epochs=2, **PRIVATE)
+
+    def spread(state):
+        return max(float(jnp.max(jnp.std(leaf, 0))) for leaf in jax.tree.leaves(state[0]))
+
+    assert spread(states[0]) > 1e-3
+    assert spread(states[1]) < 1e-6
+    assert any(np.any(leaf) for leaf in jax.tree.leaves(states[0][1]))  # momentum lasts between epochs of a round
+    assert not any(np.any(leaf) for leaf in jax.tree.leaves(states[1][1]))  # and does not survive it
+
+
+def test_noise_is_scaled_for_the_sum():
+    """With gradients clipped to almost nothing one step moves the model by noise alone: sigma C / floor(q n)."""
+    tiny = task(np.tile(np.arange(24), (200, 1)))
+    args = {"total_epochs": 2, "num_epochs": 2.0, "batch_size": 24, "step_size": 1.0, "momentum": 0.0}
+    algorithm = METHOD.make(tiny, sampler="poisson", clip_norm=1e-3, noise_multiplier=50.0, **args)
+    state, _ = jax.jit(algorithm.round)(jax.random.key(4), algorithm.init(jax.random.key(0)))
+    theta, start = (jax.tree.leaves(tree) for tree in (state.variables[0], tiny.init_params))
+    moved = np.concatenate([np.ravel(np.asarray(leaf) - first) for leaf, first in zip(theta, start, strict=True)])
+    assert moved.std() == pytest.approx(50.0 * 1e-3 / 24, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("num_examples", "target", "pld", "rdp"),
+    [
+        (6000, 2.93, 0.9595, 1.008),
+        (6000, 1.2, 1.660, 1.777),
+        (6000, 2.7, 0.9985, 1.050),
+        (5000, 7.53, 0.6854, 0.7156),
+        (5000, 3.0, 0.9973, 1.049),
+        pytest.param(60_000, 2.93, 0.612, 0.655, marks=pytest.mark.slow),
+        pytest.param(60_000, 2.7, 0.624, 0.672, marks=pytest.mark.slow),
+        pytest.param(50_000, 7.53, 0.496, 0.517, marks=pytest.mark.slow),
+    ],
+)
+def test_noise_is_that_of_opacus(num_examples, target, pld, rdp):
+    """The values of Opacus 1.5.3 by its PRV and RDP accountants, 20 epochs of batches of 64, delta 1e-5."""
+
+    def release(accountant):
+        return lambda sigma: local_release(
+            sigma, num_examples=num_examples, batch_size=64, delta=1e-5, accountant=accountant
+        )
+
+    assert noise_multiplier(target, release("pld"), 20) == pytest.approx(pld, rel=0.02)
+    assert noise_multiplier(target, release("rdp"), 20) == pytest.approx(rdp, rel=0.01)
+
+
+def epsilons(members, epochs, **changes):
+    args = {"noise_multiplier": 1.0, "batch_size": 4, "sampler": "poisson"} | changes
+    claims = releases(task(members), delta=1e-5, **args)
+    return {name: epsilon(claim, epochs) for name, claim in claims.items()}
+
+
+def test_epsilon_counts_every_step_and_every_copy():
+    disjoint = epsilons(np.arange(24).reshape(3, 8), 2)
+    assert disjoint["worst"] == disjoint["average"] == disjoint["paper"] < disjoint["rdp"]
+    # Twice the epochs are twice the steps, and two clients with the same example are as two runs.
+    assert epsilons(np.tile(np.arange(8), (2, 1)), 2)["worst"] == epsilons(np.arange(8)[None], 4)["paper"]
+    mixed = epsilons(
+        np.array([[0, 1, 2, 3, 4, 5, 6, 7], [0, 8, 9, 10, 11, 12, 13, 14], [0, 1, 2, 3, 15, 16, 17, 18]]), 3
+    )
+    assert mixed["paper"] < mixed["average"] < mixed["worst"]
+    assert mixed["paper"] == epsilons(np.arange(8)[None], 3)["paper"]  # which the overlap does not enter
+    assert mixed["worst"] == epsilons(np.tile(np.arange(8), (3, 1)), 3)["worst"]
+
+
+def test_average_is_at_least_the_mean_over_examples():
+    members = np.stack([np.random.default_rng(k).permutation(24)[:8] for k in range(9)])
+    copies = np.bincount(members.ravel())
+    single = [epsilons(np.tile(np.arange(8), (c, 1)), 2)["worst"] for c in copies if c]
+    assert np.mean(single) <= epsilons(members, 2)["average"] <= np.max(single)
+
+
+@pytest.mark.parametrize(("num_examples", "target"), [(6000, 1.2), (6000, 2.93), (5000, 7.53)])
+def test_batches_that_do_not_fit_their_places_cost_a_hundredth_of_delta_at_most(num_examples, target):
+    steps = math.ceil(num_examples / 64)
+    places = sampling.poisson_bound(num_examples, 1 / steps, FAILURE)
+    assert places < 3 * num_examples / steps  # or else this saves nothing
+    exceeded = stats.binom.sf(places, num_examples, 1 / steps)
+    assert 0 < (1 + math.exp(target)) * 20 * steps * exceeded < 0.01 * 1e-5
+
+
+def test_without_noise_or_poisson_nothing_is_promised():
+    assert set(epsilons(MEMBERS, 1, noise_multiplier=0.0, sampler="in_order").values()) == {math.inf}
+    assert set(epsilons(MEMBERS, 0, noise_multiplier=0.0, sampler="in_order").values()) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "culprit"),
+    [
+        ({"num_epochs": 3.0}, "num_epochs is 3, which does not divide total_epochs = 20"),
+        ({"num_epochs": 2.5}, "num_epochs is 2.5"),
+        ({"sampler": "fixed"}, "sampler"),
+        ({"batch_size": 13}, "batch_size is 13, more than the 12 examples"),
+        ({"sampler": "in_order"}, "fixed batches"),
+        ({"clip_norm": math.inf}, "noise has no scale"),
+    ],
+)
+def test_values_that_do_not_go_together_are_refused(changes, culprit):
+    args = {"total_epochs": 20, "batch_size": 5, "step_size": 0.3, "momentum": 0.5, "num_epochs": 1.0} | PRIVATE
+    METHOD.check(task(MEMBERS), **args)
+    with pytest.raises(InputError, match=culprit):
+        METHOD.check(task(MEMBERS), **(args | changes))
+
+
+def test_clients_of_unequal_size_are_refused():
+    uneven = dataclasses.replace(task(MEMBERS), num_examples=jnp.array([12, 12, 11]))
+    with pytest.raises(InputError, match="the clients of tiny have unequally many examples"):
+        METHOD.check(uneven, total_epochs=2, num_epochs=1.0, batch_size=5, **PRIVATE)
+
+
+def test_a_task_without_a_network_is_refused():
+    with pytest.raises(InputError, match="image tasks"):
+        METHOD.check(quadratic(0, num_records=128), total_epochs=2, num_epochs=1.0, batch_size=5, **PRIVATE)

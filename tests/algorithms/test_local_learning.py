@@ -1,0 +1,139 @@
+"""Users who learn alone: what each finds depends on its own examples only, and is what plain gradient descent finds."""
+
+import dataclasses
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.local_learning import local_learning
+from bench.comparison.problems import LOCAL_STEPS, PROBLEMS
+from bench.data.problems.digits import Digits, digit_task
+from bench.data.problems.synthetic import synthetic
+from bench.errors import InputError
+from bench.outside import load_method
+
+STEPS, STEP = 30, 0.01
+
+
+def digits(seed: int = 0):
+    """Five clients with twelve examples each, all of which are trained on."""
+    rng = np.random.default_rng(seed)
+    made = [(rng.random((12, 784), np.float32), rng.integers(0, 10, 12)) for _ in range(5)]
+    return digit_task(Digits(made, made), model="linear", name="made", source="made", checksum="0", batch_size=4)
+
+
+def run(task, **args):
+    """The state after STEPS steps."""
+    algorithm = local_learning(task, step_size=STEP, **args)
+    state = algorithm.init(jax.random.key(0))
+    for step in range(STEPS):
+        state, _ = jax.jit(algorithm.round)(jax.random.fold_in(jax.random.key(1), step), state)
+    return algorithm, state
+
+
+def theta(task, **args):
+    """The users' models [client, class, pixel], dense whatever their form."""
+    algorithm, state = run(task, **args)
+    found = algorithm.params(state)
+    if found.theta is not None:
+        return np.asarray(found.theta)
+    return np.einsum("nec,nep->ncp", found.coefficients, task.train[0])
+
+
+@pytest.mark.parametrize("local", ["dense", "dual"])
+def test_on_all_examples_it_is_gradient_descent_of_every_user(local):
+    task = digits()
+    x, y = (np.asarray(leaf, np.float64) for leaf in task.train)
+    plain = np.zeros((5, 10, 784))
+    for _ in range(STEPS):
+        residual = np.einsum("ncp,nep->nec", plain, x) - y
+        plain -= STEP * np.einsum("nec,nep->ncp", residual, x) / x.shape[1]
+    np.testing.assert_allclose(theta(task, batch_size=12, local=local), plain, rtol=2e-4, atol=1e-5)
+
+
+def test_another_user_s_data_change_nothing_and_the_shared_model_stays_where_it_was():
+    task, other = digits(), digits(seed=1)
+    mixed = jax.tree.map(lambda mine, its: jnp.concatenate([mine[:1], its[1:]]), task.train, other.train)
+    own = theta(task, batch_size=4)
+    among_others = theta(dataclasses.replace(task, train=mixed), batch_size=4)
+    np.testing.assert_array_equal(own[0], among_others[0])
+    assert not np.allclose(own[1], among_others[1])
+    algorithm, state = run(task, batch_size=4)
+    np.testing.assert_array_equal(algorithm.public(state), task.init_params)
+
+
+def test_it_costs_nothing_and_wants_no_noise():
+    method = ALGORITHMS["local_learning"]
+    said = method.readings(digits(), delta=1e-4, batch_size=4, step_size=STEP)
+    assert {one.sampler for one in said.values()} == {"nothing released"}
+
+
+@pytest.mark.parametrize(
+    ("task", "args", "says"),
+    [
+        (synthetic(0, num_clients=5, num_features=6), {}, "is a stream"),
+        (digits(), {"batch_size": 13}, "batch_size is 13"),
+        (digits(), {"local": "sparse"}, "form of local models"),
+    ],
+)
+def test_what_cannot_be_learned_alone_is_refused(task, args, says):
+    with pytest.raises(InputError, match=says):
+        ALGORITHMS["local_learning"].check(task, **{"batch_size": 4, "step_size": STEP, "local": "dense"} | args)
+
+
+def test_in_comparisons_users_with_stored_examples_need_not_wait_for_rounds():
+    local = PROBLEMS["digits"]().baselines["Local learning"]
+    assert local.method is ALGORITHMS["local_learning"]
+    assert local.num_rounds is not None
+    assert local.num_rounds(digits(), {}) == LOCAL_STEPS
+    assert PROBLEMS["synthetic"]().baselines["Local learning"].num_rounds is None
+
+
+FINE_TUNING = load_method(str(Path(__file__).parents[2] / "examples" / "fine_tuning.py"))[1]
+TOGETHER = {"num_sampled": 5, "batch_size": 4, "sampler": "all", "clip_norm": 1.0, "noise_multiplier": 0.5}
+
+
+def fine_tuned(task, rounds: int, **args):
+    """What the users predict with after so many rounds together."""
+    algorithm = FINE_TUNING.make(task, **TOGETHER, local_step_size=STEP, **args)
+    state = algorithm.init(jax.random.key(0))
+    for t in range(rounds):
+        state, _ = jax.jit(algorithm.round)(jax.random.key(t), state)
+    return algorithm, state, jax.jit(algorithm.params)(state)
+
+
+def test_fine_tuning_from_nothing_is_learning_alone_and_without_steps_it_is_private_sgd():
+    task = digits()
+    _, _, from_nothing = fine_tuned(task, 2, step_size=0.0, num_steps=STEPS)
+    alone = local_learning(task, batch_size=4, step_size=STEP, local="dual")
+    state = alone.init(jax.random.key(0))
+    for step in range(STEPS):
+        state, _ = jax.jit(alone.round)(jax.random.fold_in(jax.random.key(0), step), state)
+    expected = alone.params(state).coefficients
+    np.testing.assert_allclose(from_nothing.coefficients, expected, rtol=1e-4, atol=1e-6)
+    assert np.abs(expected).max() > 0.01
+
+    sgd = ALGORITHMS["ppsgd"].make(task, **TOGETHER, step_size=0.1, personalization=np.inf, local="dual")
+    state = sgd.init(jax.random.key(0))
+    for t in range(3):
+        state, _ = jax.jit(sgd.round)(jax.random.key(t), state)
+    _, _, untuned = fine_tuned(task, 3, step_size=0.1, num_steps=0)
+    np.testing.assert_array_equal(untuned.w, sgd.params(state).w)
+    assert not np.any(untuned.coefficients)
+
+
+def test_fine_tuning_leaves_what_is_public_as_it_was_and_waits_for_the_first_round():
+    task = digits()
+    algorithm, state, tuned = fine_tuned(task, 2, step_size=0.1, num_steps=STEPS)
+    np.testing.assert_array_equal(tuned.w, algorithm.public(state))
+    assert np.any(tuned.coefficients)
+    assert not np.any(fine_tuned(task, 0, step_size=0.1, num_steps=STEPS)[2].coefficients)
+
+
+def test_fine_tuning_refuses_a_stream():
+    with pytest.raises(InputError, match="is a stream"):
+        FINE_TUNING.check(synthetic(0, num_clients=5, num_features=6), **TOGETHER, step_size=0.1)

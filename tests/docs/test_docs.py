@@ -1,0 +1,43 @@
+"""What the pages in docs say to type works, as it stands there."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import main
+
+DOCS = sorted((Path(__file__).parents[2] / "docs").glob("adding-*.md"))
+BLOCK = re.compile(r"^```(python|console)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def typed(command: str, monkeypatch) -> int:
+    """The exit status of a line that begins with `python`."""
+    words = shlex.split(command)
+    assert words[0] == "python", command
+    if words[1] != "-m":
+        exec(compile(Path(words[1]).read_text(), words[1], "exec"), {"__name__": "__main__"})
+        return 0
+    assert words[1:3] == ["-m", "bench"], command
+    monkeypatch.setattr(sys, "argv", ["bench", *words[3:]])
+    return main()
+
+
+@pytest.mark.usefixtures("quick_compilation")
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
+def test_the_page_runs(page, tmp_path, monkeypatch, capsys):
+    blocks = BLOCK.findall(page.read_text())
+    assert len(blocks) >= 4, "a page without blocks tests nothing"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for kind, file, text in blocks:
+        if file:
+            Path(file).write_text(text)
+        elif kind == "python":
+            exec(compile(text, page.name, "exec"), {"__name__": "__main__"})
+        else:
+            for line in text.splitlines():
+                assert typed(line.removeprefix("$ "), monkeypatch) == 0, capsys.readouterr().err
+    assert len(list(Path("results").rglob("part-*.parquet"))) > 0

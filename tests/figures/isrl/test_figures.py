@@ -1,0 +1,97 @@
+"""The figures of Gao et al. draw made-up runs, and their tables hold what the pictures show."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_silos import MULTI_PASS, nonsmooth_runs, odd_even_runs, risk, rounds_runs
+
+from bench.analysis import style
+from bench.errors import InputError
+from figures import FIGURES
+from figures.__main__ import without_runs
+from figures.isrl import errors, fig2, nonsmooth, table1, table2
+from figures.isrl import rounds as isrl_rounds
+
+RUNS = {"isrl_odd_even": odd_even_runs(), "isrl_nonsmooth": nonsmooth_runs(), "isrl_rounds": rounds_runs()}
+NAMES = [name for name in FIGURES if name.startswith("isrl_")]
+
+
+def table_of(name):
+    figure = FIGURES[name]
+    return figure.table(RUNS[figure.SWEEP] if figure.SWEEP else None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_drawn_from_its_table_alone(name, tmp_path):
+    table = table_of(name)
+    paths = style.save(FIGURES[name].draw(pd.DataFrame(table)), table, tmp_path, name)
+    assert all(path.stat().st_size > 500 for path in paths)
+    assert not plt.get_fignums()
+
+
+def test_curves_are_where_the_table_says():
+    table = table_of("isrl_fig2")
+    figure = fig2.draw(table)
+    row = table[(table["series"] == MULTI_PASS) & (table["calibration"] == "exact")].sort_values("target_epsilon")
+    lines = [line for line in figure.axes[1].lines if len(line.get_xdata()) == len(row)]
+    assert any(np.allclose(line.get_ydata(), row["test_error"]) for line in lines)
+    words = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
+    assert words[0] == "0.75\n(0.6)"  # what the nominal epsilon costs
+    assert [tick.get_text() for tick in figure.axes[1].get_xticklabels()] == ["0.75", "3", "18", "no\nnoise"]
+    plt.close(figure)
+
+
+def test_curves_that_are_not_there_are_not_described():
+    runs = RUNS["isrl_odd_even"]
+    for part in (runs[runs["phase_rounds"] != 35], runs[runs["algorithm"] == MULTI_PASS]):
+        figure = errors.draw(errors.table(part, 25), "title")
+        assert not any("with 35 rounds" in text.get_text() for text in figure.texts)
+        plt.close(figure)
+
+
+def test_an_empty_panel_says_so():
+    runs = RUNS["isrl_odd_even"]
+    figure = errors.draw(errors.table(runs[runs["calibration"] != "exact"], 25), "title")
+    assert [text.get_text() for text in figure.axes[1].texts] == ["no runs"]
+    plt.close(figure)
+
+
+def test_parts_of_the_runs_can_be_drawn():
+    runs = RUNS["isrl_rounds"].query("algorithm == 'Accelerated'").drop(columns="theorem_lambda")
+    plt.close(isrl_rounds.draw(isrl_rounds.table(runs)))
+    for silent in (True, False):
+        runs = RUNS["isrl_nonsmooth"]
+        table = nonsmooth.table(runs[(runs["calibration"] == "no noise") == silent])
+        plt.close(nonsmooth.draw(table))
+
+
+def test_rounds_to_the_target_are_the_fewest_that_reach_it():
+    table = isrl_rounds.table(rounds_runs())
+    row = table[(table["algorithm"] == "Localized accelerated") & (table["num_records"] == 128)].iloc[0]
+    best = min(risk("One-pass MB-SGD", 128, 4.0, rounds, 1) for rounds in (1, 4, 16, 64))
+    np.testing.assert_allclose(row["target"], best, rtol=0.01)
+    assert row["rounds_low"] == row["rounds_to_target"] == row["rounds_high"] == 4
+    assert table.groupby("target_epsilon")["interior"].first().to_dict() == {4.0: True, np.inf: False}
+    one_pass = table[(table["algorithm"] == "One-pass MB-SGD") & (table["num_rounds"] == 16)]
+    np.testing.assert_allclose(one_pass.loc[one_pass["interior"], ["ratio", "ratio_low", "ratio_high"]], 1)
+    never = isrl_rounds.table(rounds_runs(lambda name, *rest: risk(name, *rest) * (1 if name[0] == "O" else 99)))
+    assert never.loc[never["algorithm"] == "Accelerated", "rounds_to_target"].isna().all()
+
+
+def test_runs_of_another_setting_are_refused():
+    with pytest.raises(InputError, match="no run with num_sampled = 7"):
+        errors.table(RUNS["isrl_odd_even"], 7)
+
+
+def test_tables_of_formulas_need_no_runs(tmp_path):
+    assert table1.SWEEP is None
+    for figure, rows in ((table1, 3), (table2, 5)):
+        cells = figure.printed(figure.table())
+        assert len(cells) == rows
+        assert "?" in cells.to_numpy()
+        assert not cells.isna().any(axis=None)
+    assert without_runs(tmp_path, None) == (None, tmp_path / "paper")
+    (tmp_path / "laptop").mkdir()
+    assert without_runs(tmp_path, None) == (None, tmp_path / "laptop")
+    assert without_runs(tmp_path, "smoke") == (None, tmp_path / "smoke")

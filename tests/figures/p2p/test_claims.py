@@ -1,0 +1,440 @@
+"""Every claim of Bellet et al. on made-up runs of which it holds, of which it fails, and which cannot decide it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_p2p import MAKE
+from made_up_runs import at, changed, judge
+
+from figures import claims
+from figures.p2p import claims_convergence, claims_private, deviations
+from figures.p2p.claims import CLAIMS
+from figures.shared.published import published
+from figures.shared.verdicts import FAILS, HOLDS, UNTESTABLE
+
+RUNS = {name: make() for name, make in MAKE.items()}
+BY_NAME = {claim.check.__name__ + (" " + claim.text[:40]): claim for claim in CLAIMS}
+NAN, INF = np.nan, np.inf
+
+
+def claim_of(words: str):
+    (found,) = [claim for claim in CLAIMS if words in claim.text]
+    return found
+
+
+def changed_runs(claim, where, **values):
+    return changed(RUNS[claim.sweep], where, **values)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text)
+def test_a_claim_holds_where_the_runs_bear_it_out(claim):
+    found = judge(claim, RUNS[claim.sweep])
+    assert found.outcome == HOLDS, found
+
+
+OBJECTIVE, ACCURACY = "CD is ahead of ADMM in objective", "CD is ahead of ADMM in accuracy"
+FAILING = {
+    "ADMM is ahead early": (
+        f"{OBJECTIVE} at every point against iterations",
+        at(algorithm="ADMM", rounds=1, start="local", penalty=0.05),
+        {"objective": 0.1},
+    ),
+    "CD diverges in one run": (
+        f"{OBJECTIVE} at every point against vectors",
+        at(algorithm="CD", seed=1, start="descent"),
+        {"objective": lambda r: NAN},
+    ),
+    "ADMM is more accurate late": (
+        f"{ACCURACY} at every point against iterations",
+        at(algorithm="ADMM", rounds=30, penalty=0.05),
+        {"test_accuracy": 1.2},
+    ),
+    "CD sends too much": (
+        f"{ACCURACY} at every point against vectors",
+        at(algorithm="CD"),
+        {"vectors_sent": 30.0},
+    ),
+    "ADMM ends lower": ("CD ends ahead", at(algorithm="ADMM", rounds=30, penalty=0.1), {"objective": 0.1}),
+    "CD stops early": (
+        "CD ends as published",
+        at(algorithm="CD", rounds=30, start="descent"),
+        {"objective": lambda r: r["objective"] + 0.06},
+    ),
+    "too much noise cold": (
+        "Fig. 2a ends as published: objective",
+        at(start="constant", max_updates=4, rounds=20, calibration="published"),
+        {"objective": 1.15},
+    ),
+    "diverged": (
+        "Fig. 2a ends as published: accuracy",
+        at(start="constant", max_updates=8, seed=0),
+        {"test_accuracy": lambda r: NAN},
+    ),
+    "too little noise": (
+        "Fig. 2b ends as published: objective",
+        at(start="propagation", max_updates=1, allocation="equal"),
+        {"objective": 0.85},
+    ),
+    "too accurate": (
+        "Fig. 2b ends as published: accuracy",
+        at(start="propagation", max_updates=1, allocation="equal"),
+        {"test_accuracy": 1.06},
+    ),
+    "far off at the paper's mu": (
+        "at the paper's mu, 0.04",
+        at(num_features=10, target_epsilon=0.5, calibration="published", mu=0.04),
+        {"test_accuracy": 0.93},
+    ),
+    "twice the budget is noisier": (
+        "twice the budget ends where Figure 2b does: objective",
+        at(start="propagation", max_updates=8, target_epsilon=1.0),
+        {"objective": 1.2},
+    ),
+    "twice the budget is less accurate": (
+        "twice the budget ends where Figure 2b does: accuracy",
+        at(start="propagation", max_updates=8, target_epsilon=1.0),
+        {"test_accuracy": 0.95},
+    ),
+    "warm is no better": (
+        "ends with a lower objective",
+        at(start="propagation", max_updates=2, allocation="equal"),
+        {"objective": 1.3},
+    ),
+    "warm is less accurate": (
+        "ends with a higher accuracy",
+        at(start="propagation", max_updates=4, allocation="equal"),
+        {"test_accuracy": 0.8},
+    ),
+    "the fewest are best": ("lowest at an intermediate", at(max_updates=1, start="propagation"), {"objective": 0.5}),
+    "the most are best": ("lowest at an intermediate", at(max_updates=8, start="constant"), {"objective": 0.1}),
+    "the fewest are worst": ("highest at the largest", at(max_updates=1, start="propagation"), {"objective": 9}),
+    "two budgets in the wrong order": (
+        "> epsilon 1.05 > 0.55 >",
+        at(num_features=10, target_epsilon=0.1, calibration="published"),
+        {"test_accuracy": 1.2},
+    ),
+    "non-private is off": (
+        "without privacy is within .015",
+        at(algorithm="CD", num_features=75),
+        {"test_accuracy": 0.97},
+    ),
+    "private is off": (
+        "Private accuracies are within .03",
+        at(num_features=2, target_epsilon=0.5, calibration="published"),
+        {"test_accuracy": 0.95},
+    ),
+    "local is better where p is small": (
+        "local models by exact",
+        at(algorithm="local", solver="newton", num_features=2),
+        {"test_accuracy": 1.05},
+    ),
+    "local by descent is better": (
+        "local models by short",
+        at(algorithm="local", solver="descent", num_features=5),
+        {"test_accuracy": 1.1},
+    ),
+    "noise for smaller gradients": (
+        "spends no more",
+        at(calibration="published", num_features=2, target_epsilon=1.0),
+        {"epsilon_true": 20.0},
+    ),
+    "noise of the right size drowns it": (
+        "scaled to clipped gradients",
+        lambda r: (r["algorithm"] == "private CD") & (r["clip_norm"] < INF) & (r["num_features"] == 100),
+        {"test_accuracy": 0.9},
+    ),
+    "one release is too noisy": (
+        "a single smoothed release",
+        lambda r: (r["algorithm"] == "one release") & (r["budget"] > 1) & (r["num_features"] == 2),
+        {"test_accuracy": 0.9},
+    ),
+    "those with most data lose": (
+        "All agents gain",
+        at(num_features=100, target_epsilon=0.1, calibration="published"),
+        {"test_accuracy_m90": 0.8},
+    ),
+    "those with most data gain most": (
+        "the least data gain more",
+        at(num_features=100, target_epsilon=1.0, calibration="published"),
+        {"test_accuracy_m90": 1.5},
+    ),
+    "perturbed is as good": (
+        "Local models from perturbed inputs",
+        at(algorithm="local DP", num_features=100, target_epsilon=0.1),
+        {"test_accuracy": 1.5},
+    ),
+    "RMSE is off": ("RMSE without privacy is within", at(algorithm="CD"), {"test_rmse": 1.02}),
+    "much is lost": (
+        "at most .003",
+        at(algorithm="private CD", budget=1.0, instances="test"),
+        {"test_rmse": 1.002},
+    ),
+    "more privacy, less error": (
+        "RMSE grows",
+        at(algorithm="private CD", budget=0.5, instances="test"),
+        {"test_rmse": 1.2},
+    ),
+    "local is as good": ("below that of local models", at(algorithm="local"), {"test_rmse": 0.75}),
+    "users' means are as good": ("each user's mean", at(algorithm="local"), {"user_mean_rmse": 0.95}),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_claim_fails_where_the_runs_speak_against_it(name):
+    words, where, values = FAILING[name]
+    claim = claim_of(words)
+    found = judge(claim, changed_runs(claim, where, **values))
+    assert found.outcome == FAILS, found
+
+
+def test_every_claim_can_fail():
+    assert {claim_of(words).text for words, *_ in FAILING.values()} == {claim.text for claim in CLAIMS}
+
+
+CONVERGENCE, PRIVATE, DIMENSIONS, MOVIELENS = ([claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE)
+OPEN = {
+    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "decides nothing"),
+    "one repetition": (
+        [claim for claim in CLAIMS if "spends" not in claim.text],
+        lambda r: r[r["seed"] == 0],
+        "two are needed",
+    ),
+    "no results": (CLAIMS, lambda r: None, "no results of p2p_"),
+    "no ADMM": (CONVERGENCE[:5], lambda r: r[r["algorithm"] == "CD"], "no run of ADMM from exact minimisers"),
+    "one start": (CONVERGENCE[:5], lambda r: r[r["start"] == "descent"], "from exact minimisers"),
+    "CD ends early": (CONVERGENCE[5:], lambda r: r[r["rounds"] < 20], "no runs with iterations = 1500"),
+    "one T/n is missing": (PRIVATE, lambda r: r[r["max_updates"] < 8], "no runs with T/n = 8"),
+    "no cold start": (PRIVATE[6:], lambda r: r[r["start"] != "constant"], "start = constant"),
+    "not as published": (PRIVATE, lambda r: r[r["calibration"] == "clipped"], "no runs with T/n"),
+    "one p is missing": (
+        [
+            claim_of("> 0.55 >"),
+            claim_of("without privacy is within .015"),
+            claim_of("local models by exact"),
+            claim_of("perturbed"),
+        ],
+        lambda r: r[r["num_features"] != 50],
+        "no runs with num_features = 50",
+    ),
+    "nothing to tune on": (
+        [claim for claim in DIMENSIONS if "perturbed" not in claim.text] + MOVIELENS,
+        lambda r: r[r["instances"] == "test"],
+        "instances = validation",
+    ),
+    "not p = 100": ([claim_of("All agents"), claim_of("least data")], lambda r: r[r["num_features"] < 100], "as many"),
+    "no local models": (
+        [
+            claim_of("local models by exact"),
+            claim_of("All agents"),
+            claim_of("perturbed"),
+            claim_of("below that of lo"),
+        ],
+        lambda r: r[r["algorithm"] != "local"],
+        "local",
+    ),
+    "no Gaussian noise": (
+        [claim_of("scaled to clipped"), claim_of("a single smoothed release")],
+        lambda r: r[r["calibration"] != "gaussian"],
+        "no runs with gaussian noise",
+    ),
+    "before there was one release": (
+        [claim_of("a single smoothed release")],
+        lambda r: r[r["algorithm"] != "one release"],
+        "no runs with clipped noise, one release",
+    ),
+    "one budget": (MOVIELENS, lambda r: r[r["budget"].isin([1.0]) | r["budget"].isna()], "budget = 0.5, 0.1"),
+    "no C = 10": (MOVIELENS, lambda r: r[r["clip_norm"] != 10], "clip_norm = 10"),
+    "a diverged row": (
+        MOVIELENS,
+        lambda r: r.assign(test_rmse=r["test_rmse"].where(r["algorithm"] != "CD")),
+        "non-private diverged",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_claim_that_the_runs_cannot_decide_is_not_testable(name):
+    chosen, change, said = OPEN[name]
+    assert chosen
+    for claim in chosen:
+        found = judge(claim, change(RUNS[claim.sweep]))
+        assert found.outcome == UNTESTABLE, (claim.text, found)
+        assert said in found.evidence, (claim.text, found)
+
+
+def test_a_claim_never_stops_by_a_mistake():
+    """Random parts of the runs, with random values lost."""
+    rng = np.random.default_rng(5)
+    metrics = ["objective", "test_accuracy", "test_rmse"]
+    for sweep, whole in RUNS.items():
+        parts = []
+        for share in (0.02, 0.3, 0.7, 0.97):
+            part = whole[rng.uniform(size=len(whole)) < share].copy()
+            for metric in set(metrics) & set(part):
+                part.loc[rng.uniform(size=len(part)) < 0.2, metric] = rng.choice([NAN, np.inf])
+            parts.append(part)
+        for claim in (claim for claim in CLAIMS if claim.sweep == sweep):
+            for part in parts:
+                judge(claim, part)
+
+
+def test_evidence_has_the_numbers():
+    found = judge(CLAIMS[0], RUNS["p2p_convergence"])
+    assert "penalty 0.05: always ahead" in found.evidence
+    assert "always ahead at penalties: 0.05, 0.1" in found.evidence
+    found = judge(claim_of("Fig. 2a ends as published: objective"), RUNS["p2p_private"])
+    assert "T/n = 8 2.366 and 2.366" in found.evidence
+    assert "0.000 at T/n" in found.evidence
+    runs = changed(RUNS["p2p_dimensions"], at(algorithm="local", solver="newton", num_features=2), test_accuracy=1.05)
+    assert "not ahead at p = 2" in judge(claim_of("local models by exact"), runs).evidence
+
+
+def test_leads_at_equal_numbers_of_vectors():
+    """CD sends 15 vectors where ADMM sends 8: after 400 vectors it has had 400 / 15 iterations."""
+    runs = RUNS["p2p_convergence"]
+    iterations = claims_convergence._leads(_of(runs), "iterations", "objective")
+    vectors = claims_convergence._leads(_of(runs), "vectors_sent", "objective")
+    cd, admm = (runs[(runs["algorithm"] == name) & (runs["start"] == "local")] for name in ("CD", "ADMM"))
+    first = cd[(cd["seed"] == 0) & (cd["rounds"] <= 1)].sort_values("rounds")["objective"].to_numpy()
+    other = admm.loc[at(seed=0, rounds=1, penalty=0.05)(admm), "objective"].item()
+    assert iterations.loc[50, (0, 0)] == pytest.approx(other - first[1])
+    assert vectors.loc[400, (0, 0)] == pytest.approx(other - np.interp(400 / 15, [0, 50], first))
+
+
+def _of(runs):
+    return claims_convergence._of_start(runs, "exact minimisers")
+
+
+def test_only_the_published_calibration_decides_the_private_figures():
+    other = changed(RUNS["p2p_private"], at(calibration="clipped"), objective=9, test_accuracy=0.1)
+    other = changed(other, lambda r: r["allocation"] != "equal", objective=9, test_accuracy=0.1)
+    for claim in PRIVATE:
+        assert judge(claim, other).outcome == HOLDS
+    table, _ = claims_private._ends(other, "cold", "objective")
+    assert list(table.index) == ["T/n = 1", "T/n = 2", "T/n = 4", "T/n = 8"]
+
+
+# Deviations from what was published.
+
+
+def test_deviations_are_zero_where_the_runs_are_the_published_points():
+    table, left_out = deviations.deviations(RUNS)
+    assert left_out == []
+    exact = table[table["figure"].isin(["p2p_fig2c", "p2p_fig4"]) & table["series"].str.startswith("epsilon")]
+    assert (exact["deviation"].abs() < 1e-9).all()
+    assert set(exact["points"]) == {7}
+    assert table.set_index(["figure", "series"]).loc[("p2p_fig2c", "non-private"), "deviation"].item() == pytest.approx(
+        0.002
+    )
+    best = table[table["variant"].str.startswith("Laplace, C = 10, warm")]
+    assert (best["deviation"].abs() < 1e-9).all()
+    assert len(best) == 3
+
+
+def test_every_published_curve_is_compared():
+    table, _ = deviations.deviations(RUNS)
+    there = {(figure, series) for figure in (*deviations.FIGURES, "p2p_table1") for series in series_of(figure)}
+    assert {tuple(pair) for pair in table[["figure", "series"]].to_numpy()} == there
+
+
+def series_of(figure):
+    return published(figure)["series"].unique()
+
+
+def deviation_of(series, runs) -> pd.Series:
+    table, _ = deviations.deviations({"p2p_dimensions": runs})
+    return table[(table["figure"] == "p2p_fig2c") & (table["series"] == series)].iloc[0]
+
+
+def test_the_largest_deviation_is_found_and_keeps_its_sign():
+    runs = changed(
+        RUNS["p2p_dimensions"], at(algorithm="CD", num_features=25), test_accuracy=lambda r: r["test_accuracy"] - 0.1
+    )
+    row = deviation_of("non-private", runs)
+    assert (row["x"], row["deviation"]) == (25, pytest.approx(-0.098))
+    assert row["here"] - row["published"] == pytest.approx(row["deviation"])
+    runs = changed(RUNS["p2p_dimensions"], at(algorithm="CD", num_features=50), test_accuracy=lambda r: NAN)
+    assert np.isnan(deviation_of("non-private", runs)["deviation"])
+
+
+def test_between_evaluations_a_curve_is_a_straight_line_and_nothing_is_compared_beyond_its_end():
+    runs = RUNS["p2p_convergence"]
+    whole, _ = deviations.deviations({"p2p_convergence": runs})
+    short = runs[runs["rounds"] <= 10].assign(num_rounds=10)
+    part, _ = deviations.deviations({"p2p_convergence": short})
+    assert set(whole["points"]) == {31}
+    counts = part.set_index(["x_name"])["points"]
+    assert set(counts["iterations"]) == {11}  # until 500 of 1,500 iterations
+    assert set(counts["vectors_sent"]) == {11}  # 4,000 vectors
+    points = pd.DataFrame({"x": [0.0, 10.0], "y": [0.0, 1.0]}).assign(
+        origin="here", series="CD", variant="", x_name="iterations", y_name="objective"
+    )
+    theirs = points.tail(1).assign(x=2.5, y=0.0, origin="published")
+    assert deviations.compared(pd.concat([points, theirs]))["here"].tolist() == [0.25]
+
+
+def test_deviations_of_what_is_there_only():
+    table, left_out = deviations.deviations({})
+    assert table.empty
+    assert len(left_out) == len(deviations.FIGURES) + 1
+    assert left_out[0] == "p2p_fig1 is left out: no results of p2p_convergence"
+    runs = RUNS["p2p_dimensions"]
+    parts = {"p2p_dimensions": runs[runs["algorithm"] != "CD"], "p2p_movielens": only("p2p_movielens", "local")}
+    table, left_out = deviations.deviations(parts)
+    assert set(table["figure"]) == {"p2p_fig4"}  # nothing to tune mu by: no other figure
+    said = dict(line.split(" is left out: ") for line in left_out)
+    assert set(said) == {*deviations.FIGURES, "p2p_table1"} - {"p2p_fig4"}
+    assert "with algorithm = CD, instances = validation" in said["p2p_fig2c"]
+    assert "no run of p2p_movielens with algorithm = CD" in said["p2p_table1"]
+
+
+def test_a_figure_without_any_published_point_is_said():
+    runs = RUNS["p2p_dimensions"]
+    table, left_out = deviations.deviations({"p2p_dimensions": runs[runs["num_features"] == 50]})
+    assert set(table["figure"]) == {"p2p_fig2c", "p2p_fig4"}
+    assert "p2p_fig3 is left out: these runs of p2p_dimensions have none of the published points" in left_out
+
+
+def only(sweep: str, *algorithms: str) -> pd.DataFrame:
+    """The runs of some algorithms as they are read where there are no others: with their columns alone."""
+    runs = RUNS[sweep]
+    return runs[runs["algorithm"].isin(algorithms)].dropna(axis="columns", how="all")
+
+
+@pytest.mark.parametrize("sweep", list(MAKE))
+def test_every_part_of_the_algorithms_has_its_verdicts_and_deviations(sweep):
+    names = set(RUNS[sweep]["algorithm"])
+    for chosen in [chosen for name in names for chosen in ({name}, names - {name}) if chosen]:
+        part = only(sweep, *chosen)
+        for claim in CLAIMS:
+            judge(claim, part if claim.sweep == sweep else None)
+        deviations.deviations({sweep: part})
+
+
+def test_a_partial_sweep_keeps_no_verdict_back(tmp_path, capsys):
+    table = claims.check("p2p", RUNS | {"p2p_movielens": only("p2p_movielens", "local")}, tmp_path)
+    assert len(table) == len(CLAIMS)
+    assert table["verdict"].value_counts()[HOLDS] == len(CLAIMS) - len(MOVIELENS)
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("is left out") == 1
+    assert "- p2p_table1 is left out: no run of p2p_movielens with algorithm = CD" in text
+    assert set(pd.read_csv(tmp_path / "claims_p2p_deviations.csv")["figure"]) == set(deviations.FIGURES)
+
+
+# What is printed and written.
+
+
+def test_the_text_fits_a_terminal_and_has_claims_and_deviations(tmp_path, capsys):
+    table = claims.check("p2p", RUNS, tmp_path / "new")
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 100
+    flat = " ".join(text.split())
+    for claim in CLAIMS:
+        assert f": {claim.text} ({claim.where})" in flat
+    assert f"holds {len(CLAIMS)}" in flat
+    apart = pd.read_csv(tmp_path / "new" / "claims_p2p_deviations.csv")
+    assert flat.count("- p2p_fig") + flat.count("- p2p_table1") == len(apart)
+    assert "p2p_fig2c, epsilon 1.05, test_accuracy: " in flat
+    assert (tmp_path / "new" / "claims_p2p.md").read_text() == text
+    written = pd.read_csv(tmp_path / "new" / "claims_p2p.csv", dtype={"repetitions": str})
+    pd.testing.assert_frame_equal(written, table)

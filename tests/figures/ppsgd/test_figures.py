@@ -1,0 +1,254 @@
+"""Figures and claims of Bietti et al. beyond the first two experiments, from runs with known answers."""
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_runs import accuracy, digit_runs, judge, with_learning_alone
+
+from bench.analysis import style
+from bench.errors import InputError
+from figures import FIGURES
+from figures.ppsgd import fig1d, fig2, fig2_digits, sampling, theory
+from figures.ppsgd.claims import CLAIMS
+from figures.shared.verdicts import FAILS, HOLDS, UNTESTABLE
+
+INF = math.inf
+TAGS = {claim.text.split(": ")[1]: claim for claim in CLAIMS if claim.sweep == "ppsgd_tags"}
+CNN = {claim.text: claim for claim in CLAIMS if claim.sweep == "ppsgd_cnn"}
+BOUND, CHANGES = (claim for claim in CLAIMS if claim.sweep == "ppsgd_theory")
+
+
+@pytest.fixture(autouse=True)
+def small_pictures(monkeypatch):
+    monkeypatch.setattr(plt.Figure, "tight_layout", lambda *_, **__: None)
+    yield
+    plt.close("all")
+
+
+def tag_runs(value=accuracy, **how) -> pd.DataFrame:
+    runs = digit_runs(value, **({"sigmas": (0.0, 0.2, 0.5, 1.0, 2.0, 5.0), "task": "debian_tags"} | how))
+    return runs.assign(sweep="ppsgd_tags", clip_norm=0.01, num_epochs=1)
+
+
+def cnn_runs(value=accuracy, **how) -> pd.DataFrame:
+    """The program's a and s in columns of their own, beside the true ratio and the larger step."""
+    runs = digit_runs(value, **({"sigmas": (0.0, 0.3, 1.0, 3.0, 5.0)} | how))
+    legend = {"legend_personalization": runs["personalization"], "legend_step_size": runs["step_size"]}
+    changed = {"personalization": runs["personalization"] / 10, "step_size": 7 * runs["step_size"]}
+    return runs.assign(sweep="ppsgd_cnn", clip_norm=0.1, num_epochs=2, **legend, **changed)
+
+
+def theory_runs(risk=lambda a, n: 0.1 / (n * (1 + min(a, 9))), bound=1.0, threshold=100, clipped=0.0) -> pd.DataFrame:
+    rows = [
+        {
+            "target_epsilon": target,
+            "samples": n,
+            "num_rounds": n,
+            "rounds": t,
+            "personalization": a,
+            "seed": seed,
+            "excess_risk": risk(a, n) * (1 + 0.01 * seed),
+            "bound": bound,
+            "clipped": clipped,
+            "local_is_better": float(n >= threshold),
+        }
+        for target in (3.0, INF)
+        for n in (10, 100, 1000)
+        for a in (0.0, 1.0, INF)
+        for seed in range(3)
+        for t in (0, n)
+    ]
+    common = {"source": "generated", "task": "bounded", "scale": "laptop", "commit": "c", "trial": 0}
+    spent = dict.fromkeys(("epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"), 3.0)
+    return pd.DataFrame(rows).assign(**common, **spent)
+
+
+def sampling_runs() -> pd.DataFrame:
+    rows = [
+        {
+            "algorithm": name,
+            "noise_multiplier": sigma,
+            "personalization": a,
+            "clip_norm": 1.0,
+            "step_size": step,
+            "seed": seed,
+            "rounds": 10,
+            "num_rounds": 10,
+            "excess_risk": (1 + sigma * (a > 0)) * step * (1 + 0.1 * seed),
+            "weighted_risk": (2 + sigma * (a > 0)) / step,
+            "epsilon": 0.0 if a == 0 else 5 / sigma if sigma else INF,
+            "epsilon_sampler": 0.0 if a == 0 else 20 / sigma if sigma else INF,
+        }
+        for name in sampling.LOOKS
+        for a in (0.0, 1.0)
+        for sigma in ((0.0, 1.0, 3.0) if a else (0.0,))
+        for step in (0.1, 1.0)
+        for seed in range(2)
+    ]
+    return pd.DataFrame(rows).assign(source="generated", task="bounded_unequal", scale="laptop", commit="c", trial=0)
+
+
+RUNS = {
+    "ppsgd_fig1b": tag_runs(),
+    "ppsgd_fig1b_made_up": tag_runs(task="made_up_tags").assign(sweep="ppsgd_tags_made_up"),
+    "ppsgd_fig1d": cnn_runs(),
+    "ppsgd_fig2": pd.concat([tag_runs(), digit_runs().assign(num_epochs=20), cnn_runs()], ignore_index=True),
+    "ppsgd_theory": theory_runs(),
+    "ppsgd_sampling": sampling_runs(),
+}
+
+
+def words(figure) -> str:
+    texts = [text.get_text() for ax in figure.axes for text in (ax.title, ax.xaxis.label, ax.yaxis.label, *ax.texts)]
+    legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    return "\n".join([*texts, *legends, *(text.get_text() for text in figure.texts)])
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path):
+    table = FIGURES[name].table(RUNS[name])
+    picture = FIGURES[name].draw(table)
+    text = words(picture)
+    for said in ("Bietti et al. 2022", "Scale: laptop", RUNS[name]["source"].iloc[0]):
+        assert said in text
+    numbers = np.append(table.select_dtypes("number").to_numpy().ravel(), [0, 1])
+    lines = [line for ax in picture.axes for line in ax.lines if not str(ax.get_ylabel()).startswith("best")]
+    values = np.concatenate([np.asarray(line.get_ydata(), float) for line in lines])
+    if name != "ppsgd_theory":
+        assert np.isin(values, numbers).all()
+    files = style.save(picture, table, tmp_path, name)
+    pd.testing.assert_frame_equal(pd.read_csv(files[2]), table, rtol=1e-5, check_dtype=False)
+
+
+def test_data_that_stand_in_are_named():
+    assert "312 maintainers" in words(FIGURES["ppsgd_fig1b"].draw(FIGURES["ppsgd_fig1b"].table(RUNS["ppsgd_fig1b"])))
+    text = words(fig2.draw(fig2.table(RUNS["ppsgd_fig2"])))
+    assert "312 maintainers" in text
+    assert "836 real writers" in text
+    assert "with runs: 1, 20, 2;" in text
+
+
+def test_the_networks_legend_has_both_readings():
+    text = words(fig1d.draw(fig1d.table(RUNS["ppsgd_fig1d"])))
+    assert r"$a = 10$ ($\alpha Q = 1$)" in text
+    assert r"$a = 0.1$ ($\alpha Q = 0.01$)" in text
+    table = fig1d.table(RUNS["ppsgd_fig1d"])
+    assert set(table["personalization"]) == {0.0, 0.1, 1.0, 10.0, INF}
+    assert set(table["step_size"]) <= {0.1, 0.5}
+
+
+def test_each_column_of_figure_2_is_the_figure_of_its_own_runs_and_may_be_missing():
+    whole = fig2.table(RUNS["ppsgd_fig2"])
+    alone = fig2_digits.table(digit_runs())
+    of_digits = whole[whole["sweep"] == "ppsgd_digits"].reset_index(drop=True)
+    columns = ["personalization", "test_accuracy", "low", "high", "epsilon", "tuned_on", "curve"]
+    pd.testing.assert_frame_equal(of_digits[columns], alone[columns])
+    partial = fig2.draw(fig2.table(digit_runs().assign(num_epochs=20)))
+    assert words(partial).count("no runs") == 4
+    partial.canvas.draw()
+
+
+def test_theory_chooses_the_best_alpha_and_counts_what_was_clipped():
+    table = theory.table(theory_runs(lambda a, n: 0.1 + (a if n > 50 else -min(a, 9) / 100)))
+    best = theory.best(table).set_index(["target_epsilon", "samples"])
+    assert (
+        best["measured"].loc[3.0].to_dict() == {10: INF, 100: 0.0, 1000: 0.0} or best["measured"].loc[(3.0, 100)] == 0
+    )
+    assert "no gradient was clipped" in words(theory.draw(table))
+    assert "up to 0.25 of the gradients" in words(theory.draw(theory.table(theory_runs(clipped=0.25))))
+
+
+def test_sampling_tunes_each_risk_by_itself_and_takes_the_epsilon_of_the_sampling():
+    table = sampling.table(sampling_runs())
+    shared = table[(table["curve"] == "shared") & (table["noise_multiplier"] == 1)].set_index(["risk", "algorithm"])
+    assert set(shared.loc["excess_risk", "step_size"]) == {0.1}
+    assert set(shared.loc["weighted_risk", "step_size"]) == {1.0}
+    assert shared.loc[("excess_risk", "Algorithm 2, poisson"), "sound_epsilon"] == 5
+    assert shared.loc[("excess_risk", "Algorithm 2, fixed"), "sound_epsilon"] == 20
+    assert shared.loc[("weighted_risk", "Algorithm 1"), "risk_value"] == pytest.approx(3.0)
+    with pytest.raises(InputError, match="no runs with personalization"):
+        sampling.table(sampling_runs().query("personalization == 0"))
+
+
+# Claims.
+
+
+def test_what_is_claimed_of_all_data_is_judged_at_the_clipping_norm_of_the_sweep():
+    between = next(claim for text, claim in TAGS.items() if text.startswith("without noise"))
+    assert judge(between, tag_runs()).outcome == HOLDS
+    assert judge(between, tag_runs(lambda a, s, seed: 0.5 + min(a, 1000) / 1e4 + 0.001 * seed)).outcome == FAILS
+    assert judge(between, tag_runs().assign(clip_norm=10.0)).outcome == UNTESTABLE
+
+
+def test_large_a_degrades_where_its_curve_falls():
+    degrade = next(claim for text, claim in TAGS.items() if text.startswith("with noise large"))
+
+    def falling(which):
+        runs = tag_runs(rounds=(0, 500, 1000))
+        late = (runs["rounds"] == 1000) & runs["personalization"].isin(which) & (runs["noise_multiplier"] > 0)
+        return runs.assign(test_accuracy=runs["test_accuracy"] - 0.9 * late)
+
+    assert judge(degrade, falling([])).outcome == FAILS
+    assert judge(degrade, falling([INF])).outcome == HOLDS
+    assert judge(degrade, falling([INF, 0.1])).outcome == FAILS
+    assert judge(degrade, tag_runs(curves=(0.0, 1.0))).outcome == UNTESTABLE
+    assert "in round 500 and" in judge(degrade, falling([INF])).evidence
+
+
+def test_claims_on_the_network():
+    far, large = (next(c for text, c in CNN.items() if word in text) for word in ("far below", "large a"))
+    assert judge(far, cnn_runs()).outcome == HOLDS
+    assert judge(far, cnn_runs(lambda a, s, seed: 0.5 + 0.05 * (a > 0) + 0.001 * seed)).outcome == FAILS
+    assert judge(large, cnn_runs()).outcome == HOLDS
+    assert "a = 10" in judge(large, cnn_runs()).evidence  # the program's a, not the true ratio
+    small = next(c for text, c in CNN.items() if "smallest a" in text)
+    assert judge(small, cnn_runs(sigmas=(0.0, 1.0, 30.0))).outcome == HOLDS
+    assert judge(small, cnn_runs(lambda a, s, seed: 0.5 + min(a, 99) / 1e3, sigmas=(0.0, 30.0))).outcome == FAILS
+    assert judge(small, cnn_runs(sigmas=(0.0, 1.0))).outcome == UNTESTABLE
+    assert judge(large, cnn_runs(lambda a, s, seed: 0.9 - min(a, 100) / 1e3 + 0.001 * seed)).outcome == FAILS
+
+
+def test_claims_on_the_theory():
+    assert judge(BOUND, theory_runs()).outcome == HOLDS
+    assert judge(BOUND, theory_runs(bound=1e-6)).outcome == FAILS
+    assert judge(BOUND, theory_runs(clipped=0.1)).outcome == UNTESTABLE
+    below = theory_runs(lambda a, n: 1.0 + (min(a, 9) if n >= 100 else -min(a, 9) / 100))
+    assert judge(CHANGES, below).outcome == HOLDS
+    assert judge(CHANGES, theory_runs()).outcome == FAILS
+    assert judge(CHANGES, theory_runs(threshold=1)).outcome == UNTESTABLE
+
+
+(ALONE_ON_DIGITS,) = (
+    claim for claim in CLAIMS if claim.sweep == "ppsgd_digits" and claim.check.__name__ == "over_learning_alone"
+)
+
+
+def test_users_who_learn_alone_for_longer_are_a_level_line_of_figure_2():
+    runs = digit_runs()
+    plain, beside = (fig2_digits.table(rows) for rows in (runs, with_learning_alone(runs, 0.77)))
+    pd.testing.assert_frame_equal(plain, beside[beside["curve"] != "alone"][plain.columns], check_dtype=False)
+    alone = beside[beside["curve"] == "alone"]
+    assert alone["test_accuracy"].tolist() == pytest.approx([0.77, 0.77])
+    assert alone["num_rounds"].tolist() == [200, 200]
+    drawn = fig2_digits.draw(beside)
+    heights = [line.get_ydata()[0] for ax in drawn.axes for line in ax.lines if line.get_linestyle() == "--"]
+    assert heights == pytest.approx([0.77] * 4)  # a strip and a panel for each way of tuning
+    assert "takes 200 steps" in " ".join(" ".join(text.get_text().split()) for text in drawn.texts)
+    assert "takes" not in " ".join(text.get_text() for text in fig2_digits.draw(plain).texts)
+
+
+def test_learning_alone_is_beaten_only_where_an_interval_at_a_small_epsilon_is_above_it():
+    runs = digit_runs()  # epsilon 10 at sigma 0.5, where a = 10 reaches 0.84
+    assert judge(ALONE_ON_DIGITS, with_learning_alone(runs, 0.7)).outcome == HOLDS
+    found = judge(ALONE_ON_DIGITS, with_learning_alone(runs, 0.88))  # above it only without noise
+    assert found.outcome == FAILS
+    assert "at no finite epsilon" in found.evidence
+    weak = digit_runs(sigmas=(0.0, 0.1, 0.5, 1.0))  # epsilon 50 at sigma 0.1
+    found = judge(ALONE_ON_DIGITS, with_learning_alone(weak, 0.86))
+    assert found.outcome == FAILS
+    assert "from epsilon 50 on" in found.evidence
+    assert judge(ALONE_ON_DIGITS, runs).outcome == UNTESTABLE
+    assert judge(ALONE_ON_DIGITS, with_learning_alone(digit_runs(sigmas=(0.0, 0.1)), 0.7)).outcome == UNTESTABLE

@@ -1,0 +1,243 @@
+"""`python -m figures`: what it draws, and one line with exit status 2 for what it cannot."""
+
+import os
+import subprocess
+import sys
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+from made_up_runs import digit_runs, synthetic_runs, write
+
+from bench.analysis import style
+from figures import FIGURES
+from figures import __main__ as command
+from figures.claims import CLAIMS as CLAIMS_OF
+from figures.ppsgd.claims import CLAIMS
+
+SOME = ["ppsgd_fig1a", "ppsgd_fig1c", "ppsgd_fig2_digits"]
+ALL = sorted(FIGURES)
+DIGIT_FIGURES = ["ppsgd_fig1c", "ppsgd_fig2_digits"]
+
+
+@pytest.fixture(scope="module")
+def made_up():
+    return synthetic_runs(rounds=(0, 20, 50, 200), deltas=(0.1,)), digit_runs()
+
+
+@pytest.fixture(autouse=True)
+def one_paper(monkeypatch):
+    """Some figures and the claims of one paper are enough to test the command."""
+    for known, kept in ((FIGURES, SOME), (CLAIMS_OF, ["ppsgd"])):
+        for name in [name for name in known if name not in kept]:
+            monkeypatch.delitem(known, name)
+
+
+@pytest.fixture
+def results(tmp_path, made_up):
+    """A folder of results of scale smoke."""
+    for runs in made_up:
+        write(runs, tmp_path / "results")
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def figures(monkeypatch, capsys, results):
+    """Runs a command line in this process on the results: status, lines of output, lines of error."""
+
+    def call(*words, at=results):
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["figures", "--results", str(at), *map(str, words)])
+        status = command.run()
+        out, err = capsys.readouterr()
+        return status, out.splitlines(), err.splitlines()
+
+    return call
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """What would be written, without the pictures: name -> (folder, table)."""
+    there = {}
+
+    def save(figure, table, folder, name):
+        there[name] = folder, table
+        return [folder / f"{name}.png"]
+
+    for figure in FIGURES.values():
+        monkeypatch.setattr(figure, "draw", lambda table: None)
+    monkeypatch.setattr(style, "save", save)
+    return there
+
+
+def test_all_figures_are_drawn_beside_the_results(figures, results):
+    with plt.rc_context({"savefig.dpi": 40}):
+        status, out, err = figures()
+    assert (status, err) == (0, [])
+    assert out == [str(results / "smoke" / "figures" / f"{name}.png") for name in FIGURES]
+    files = {path.name for path in (results / "smoke" / "figures").iterdir()}
+    assert files == {f"{name}.{kind}" for name in FIGURES for kind in ("png", "pdf", "csv")} | {"drawn.json"}
+    assert len(pd.read_csv(results / "smoke" / "figures" / "ppsgd_fig1c.csv")) > 10
+
+
+def test_only_the_figures_named_are_drawn(figures, drawn):
+    assert figures("ppsgd_fig1c")[0] == 0
+    assert list(drawn) == ["ppsgd_fig1c"]
+
+
+def test_out_and_its_parents_are_made(figures, results, tmp_path):
+    with plt.rc_context({"savefig.dpi": 40}):
+        status, out, _ = figures("ppsgd_fig2_digits", "--out", tmp_path / "a" / "b")
+    assert (status, out) == (0, [str(tmp_path / "a" / "b" / "ppsgd_fig2_digits.png")])
+    assert not (results / "smoke" / "figures").exists()
+
+
+@pytest.mark.parametrize(
+    ("tune", "shown"), [("paper", ["test"]), ("validation", ["validation"]), ("both", ["test", "validation"])]
+)
+def test_tune_chooses_the_curves(figures, drawn, tune, shown):
+    assert figures(*DIGIT_FIGURES, "--tune", tune)[0] == 0
+    assert list(drawn) == DIGIT_FIGURES
+    for _, table in drawn.values():
+        assert list(table["tuned_on"].unique()) == shown
+
+
+def test_the_largest_scale_there_is_the_default(figures, drawn, results, made_up):
+    write(made_up[1], results, "laptop")
+    (results / "paper" / "ppsgd_digits").mkdir(parents=True)  # begun, nothing in it yet
+    made_up[1].head(0).to_parquet(results / "paper" / "ppsgd_digits" / "columns.parquet")
+    assert figures()[0] == 0
+    scales = {name: folder.parent.name for name, (folder, _) in drawn.items()}
+    assert scales == {"ppsgd_fig1a": "smoke", "ppsgd_fig1c": "laptop", "ppsgd_fig2_digits": "laptop"}
+    drawn.clear()
+    assert figures("--scale", "smoke")[0] == 0
+    assert {folder.parent.name for folder, _ in drawn.values()} == {"smoke"}
+    assert {scale for _, table in drawn.values() for scale in table["scale"]} == {"smoke"}
+
+
+def test_a_sweep_without_results_does_not_keep_the_others_from_being_drawn(figures, drawn, results):
+    (part,) = (results / "smoke" / "ppsgd_synthetic").glob("part*")
+    part.unlink()
+    status, out, err = figures()
+    assert (status, len(out), sorted(drawn)) == (0, 2, DIGIT_FIGURES)
+    (line,) = err
+    assert line.startswith("ppsgd_fig1a is left out: no results of ppsgd_synthetic")
+    assert f"python -m bench run ppsgd_synthetic --out {results}" in line
+
+
+def test_claims_of_all_papers_or_one(figures, results, tmp_path):
+    status, out, err = figures("claims")
+    assert (status, err) == (0, [])
+    assert figures("claims", "ppsgd", "--out", tmp_path / "new") == (0, out, [])
+    assert sum(line.startswith("- **") for line in out) == len(CLAIMS)
+    assert out[-1].startswith("Scale smoke: ")
+    for folder in (results / "smoke" / "figures", tmp_path / "new"):
+        assert {path.name for path in folder.iterdir()} == {"claims_ppsgd.csv", "claims_ppsgd.md"}
+
+
+def test_claims_of_several_papers_are_in_one_table_as_well(figures, results, monkeypatch):
+    monkeypatch.setitem(CLAIMS_OF, "another", CLAIMS[5:7])
+    monkeypatch.setitem(CLAIMS_OF, "unrun", [claim._replace(sweep="never") for claim in CLAIMS[:1]])
+    status, out, err = figures("claims")
+    assert status == 0
+    assert err == ["the claims of unrun are left out: " + str(command.no_results(results, None, "never"))]
+    assert out[-3].startswith(f"ppsgd: holds 0, fails 0, not testable at this scale {len(CLAIMS)}")
+    assert out[-1].startswith("unrun: holds 0, fails 0, not testable at this scale 1")
+    table = pd.read_csv(results / "smoke" / "figures" / "claims.csv")
+    assert list(table["paper"].unique()) == ["ppsgd", "another", "unrun"]
+    assert len(table) == len(CLAIMS) + 3
+
+
+def test_claims_whose_sweep_has_no_results_are_not_testable(figures, results):
+    (part,) = (results / "smoke" / "ppsgd_digits").glob("part*")
+    part.unlink()
+    status, out, _ = figures("claims", "ppsgd")
+    assert status == 0
+    assert sum("no results of ppsgd_digits" in line for line in out) == sum(
+        claim.sweep == "ppsgd_digits" for claim in CLAIMS
+    )
+
+
+def one_line(result, *said):
+    status, out, err = result
+    assert (status, out, len(err)) == (2, [], 1), result
+    assert err[0].startswith("error: ")
+    for words in said:
+        assert words in err[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ppsgd_fig1b"], "no figure is called 'ppsgd_fig1b': did you mean ppsgd_fig1"),
+        (
+            ["ppsgd_fig1a", "claim"],
+            "no figure is called 'claim': there are ppsgd_fig1a, ppsgd_fig1c, ppsgd_fig2_digits",
+        ),
+        (["claims", "nonsense"], "no paper with claims is called 'nonsense': there are ppsgd"),
+        (["claims", "ppsgd", "pppsgd"], "did you mean ppsgd?"),
+        (["--scale", "laptp"], "no scale is called 'laptp': did you mean laptop?"),
+        (["claims", "--scale", "x"], "no scale is called 'x'"),
+        (["--tune", "validaton"], "no way of tuning is called 'validaton': did you mean validation?"),
+        (["ppsgd_fig1a", "--scale", "laptop"], "first run `python -m bench run ppsgd_synthetic --scale laptop --out "),
+        (["claims", "--scale", "paper"], "first run `python -m bench run ppsgd_synthetic --scale paper --out "),
+        (["--outt", "x"], "No such option: --outt"),
+        (["--scale"], "--scale"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(figures, drawn, words, said):
+    one_line(figures(*words), said)
+    assert drawn == {}
+
+
+@pytest.mark.parametrize("words", [[], ["ppsgd_fig1c"], ["claims"], ["--scale", "smoke"]])
+def test_no_results_says_how_to_make_some(figures, tmp_path, words):
+    status, out, err = figures(*words, at=tmp_path / "nowhere")
+    assert (status, out) == (2, [])
+    assert "python -m bench run" in err[-1]
+    assert len(err) == (1 if words and words[0] in ("claims", "ppsgd_fig1c") else 1 + len(FIGURES))
+
+
+@pytest.mark.parametrize("words", [["ppsgd_fig1c"], ["claims", "ppsgd"]])
+def test_a_damaged_part_is_one_line(figures, results, words):
+    (part,) = (results / "smoke" / "ppsgd_digits").glob("part*")
+    part.write_bytes(part.read_bytes()[:-100])
+    one_line(figures(*words), str(part), "is damaged: run the sweep again")
+
+
+@pytest.mark.parametrize("words", [["ppsgd_fig1c"], ["claims", "ppsgd"]])
+@pytest.mark.parametrize("place", ["taken", "taken/below"])
+def test_an_out_that_cannot_be_written_is_one_line(figures, tmp_path, words, place):
+    (tmp_path / "taken").write_text("a file")
+    status, _, err = figures(*words, "--out", tmp_path / place)
+    assert (status, len(err)) == (2, 1)
+    assert err[0].startswith(f"error: cannot write {tmp_path / 'taken'}")
+    assert err[0].endswith("; choose --out")
+    assert plt.get_fignums() == []
+
+
+def test_runs_of_other_settings_only_are_one_line(figures, results, made_up):
+    (part,) = (results / "smoke" / "ppsgd_digits").glob("part*")
+    part.unlink()
+    write(made_up[1].assign(clip_norm=1.0), results)
+    one_line(figures("ppsgd_fig1c"), "no run of PPSGD with clip_norm = 10", "python -m bench run ppsgd_digits")
+    assert figures("claims")[0] == 0
+
+
+def test_the_command_as_a_person_runs_it(results, tmp_path):
+    """A process of its own: the module can be run, and importing it draws nothing in a window."""
+    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
+    words = [sys.executable, "-m", "figures", "nonsense", "--results", str(results)]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=120)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [f"error: no figure is called 'nonsense': there are {', '.join(ALL)}."]
+
+
+def test_a_figure_of_several_sweeps_takes_those_that_are_there(monkeypatch, results):
+    """In one table, told apart by the column `sweep`; none of them there is an error that names them all."""
+    names = ("ppsgd_synthetic", "ppsgd_tags", "ppsgd_digits")
+    runs, folder = command.runs_of(results, None, names)
+    assert folder == results / "smoke"
+    assert set(runs["sweep"]) == {"ppsgd_synthetic", "ppsgd_digits"}
+    assert command.runs_of(results, "paper", names) is None
+    assert f"no results of {' '.join(names)} in" in str(command.no_results(results, "paper", names))

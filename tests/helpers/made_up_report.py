@@ -1,0 +1,50 @@
+"""A page from made-up results: some figures drawn, some lying there drawn already, the others not run."""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from made_up_pfl import clients_runs
+from made_up_runs import digit_runs, write
+
+from figures import FIGURES
+from figures.report.write import write as write_report
+from figures.shared.drawn import digest, record
+
+HARMLESS = "<script>alert('x')</script> & \"quotes\""
+LYING_THERE = ("ppsgd_fig1c", "ppsgd_fig2", "isrl_table2", "pfl_table5", "pfl_clients_curves", "pfl_overlap")
+
+
+def results(folder: Path) -> Path:
+    """Results of two papers at scale laptop; the source of one would be a program if it were not escaped."""
+    timing = {"date": "2026-01-02", "jax_version": "0.0.1", "device": "1 x cpu", "wall_s": 0.5, "compile_s": 2.0}
+    digits = digit_runs(rounds=(0, 1000)).assign(**timing, source=HARMLESS, num_epochs=1)
+    write(digits, folder, "laptop")
+    write(clients_runs().assign(**timing), folder, "laptop")
+    return folder
+
+
+def picture(path: Path, width: float = 2.0) -> None:
+    """A small picture, as of a figure."""
+    figure = plt.figure(figsize=(width, 1))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
+def comparison(folder: Path) -> None:
+    """What another command leaves of a comparison."""
+    place = folder / "compare" / "mine"
+    picture(place / "comparison.png")
+    (place / "comparison.csv").write_text("method,epsilon,score\nmine,1.0,0.9\nDP-FedAvg,1.0,0.8\n")
+    (place / "tuning.csv").write_text("method,step_size\nmine,0.1\n")
+
+
+def made(folder: Path) -> Path:
+    """The page of all this."""
+    comparison(results(folder))
+    for number, name in enumerate(LYING_THERE):
+        picture(folder / "laptop" / "figures" / f"{name}.png", width=12 + number)
+        (folder / "laptop" / "figures" / f"{name}.csv").write_text("rounds,value\n1,0.5\n")
+        record(folder / "laptop" / "figures", name, digest(folder / "laptop", FIGURES[name]))
+    with plt.rc_context({"savefig.dpi": 40}):
+        return write_report(folder, None, None)

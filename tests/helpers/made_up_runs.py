@@ -1,0 +1,186 @@
+"""Run tables with known answers, shaped like those of a sweep: one row per run and evaluation."""
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pandas as pd
+
+from bench.sweeps import store
+from figures import claims
+from figures.shared.verdicts import HOLDS, UNTESTABLE, Claim, Verdict
+
+SYNTHETIC_CURVES = (0.0, 0.3, 1.0, 3.0, math.inf)
+DIGIT_CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, math.inf)
+STEPS = (0.1, 0.5)
+RATES = {0.0: 50, 0.3: 45, 1.0: 40, 3.0: 35, math.inf: 30}  # rounds in which the risk falls by a factor e
+FLOORS = {0.01: 5e-8, 0.1: 5e-6}
+
+
+def epsilon_of(sigma: float, rounds: float) -> float:
+    """Grows with the rounds, falls with the noise."""
+    return math.inf if sigma == 0 else 5 * math.sqrt(rounds / 1000) / sigma
+
+
+def _table(sweep: str, task: str, source: str, rows: list[dict]) -> pd.DataFrame:
+    runs = pd.DataFrame(rows)
+    spent = [
+        0.0 if a == 0 else epsilon_of(sigma, t)
+        for a, sigma, t in zip(runs["personalization"], runs["noise_multiplier"], runs["rounds"], strict=True)
+    ]
+    settings = runs[
+        [c for c in ("personalization", "noise_multiplier", "step_size", "clip_norm", "delta_std") if c in runs]
+    ]
+    return runs.assign(
+        point=settings.astype(str).agg("/".join, axis=1),
+        sweep=sweep,
+        algorithm="PPSGD",
+        task=task,
+        source=source,
+        scale="laptop",
+        commit="0123456789ab",
+        trial=runs["seed"],
+        num_rounds=runs["rounds"].max(),
+        epsilon=spent,
+        epsilon_sampler=4 * np.array(spent),
+        epsilon_tight=0.9 * np.array(spent),
+        epsilon_worst_case=9 * np.array(spent),
+    )
+
+
+def risk(delta: float, a: float, sigma: float, rounds: int, seed: int) -> float:
+    """A risk of which every claim holds: exponential, down to a floor for global learning, or to the noise."""
+    floor = (FLOORS[delta] if math.isinf(a) else 0) + (8.2e-4 * sigma * (1 + min(a, 4)) if a > 0 else 0)
+    return (1 + 0.1 * seed) * (1 + 0.01 * seed * min(a, 4)) * math.exp(-rounds / RATES[a]) + floor
+
+
+def synthetic_runs(
+    value: Callable = risk,
+    *,
+    curves: Iterable[float] = SYNTHETIC_CURVES,
+    sigmas: Iterable[float] = (0.0, 1.0, 10.0, 30.0),
+    deltas: Iterable[float] = (0.01, 0.1),
+    rounds: Iterable[int] = tuple(range(0, 1001, 10)),
+    repetitions: int = 3,
+) -> pd.DataFrame:
+    """Runs of the synthetic sweep. The smaller step is the best until round 100, the larger from then on."""
+    rows = []
+    for delta in deltas:
+        for a in curves:
+            for sigma in sigmas if a > 0 else [0.0]:
+                for seed in range(repetitions):
+                    for t in rounds:
+                        best = value(delta, a, sigma, t, seed)
+                        for step in STEPS:
+                            own = best * (1 if (step == STEPS[0]) == (t < 100) else 3)
+                            rows.append(
+                                {
+                                    "delta_std": delta,
+                                    "personalization": a,
+                                    "noise_multiplier": sigma,
+                                    "clip_norm": 10.0,
+                                    "step_size": step,
+                                    "seed": seed,
+                                    "rounds": t,
+                                    "excess_risk": own,
+                                    "validation_loss": own + 1e-4,
+                                    "global_floor": FLOORS[delta],
+                                }
+                            )
+    runs = _table("ppsgd_synthetic", "synthetic", "generated", rows)
+    return runs.assign(task=runs["delta_std"].map("synthetic_{:g}".format))
+
+
+def accuracy(a: float, sigma: float, seed: int) -> float:
+    """An accuracy of which every claim holds: small a suffers less from noise, large a is better without."""
+    if a == 0:
+        return 0.3 + 0.002 * seed
+    best, worn = {0.1: (0.55, 0.01), 1.0: (0.7, 0.08), 10.0: (0.9, 0.11), 100.0: (0.85, 0.12)}.get(a, (0.85, 0.15))
+    return best - worn * sigma**0.9 + 0.002 * (seed - 1)
+
+
+def digit_runs(
+    value: Callable = accuracy,
+    *,
+    curves: Iterable[float] = DIGIT_CURVES,
+    sigmas: Iterable[float] = (0.0, 0.5, 1.0, 5.0),
+    rounds: Iterable[int] = (0, 500, 1000),
+    repetitions: int = 3,
+    task: str = "mnist_by_writer",
+) -> pd.DataFrame:
+    """Runs of the digit sweep. Test accuracy is best at the smaller step, held-out accuracy at the larger."""
+    rows = []
+    for a in curves:
+        for sigma in sigmas if a > 0 else [0.0]:
+            for seed in range(repetitions):
+                for t in rounds:
+                    final = value(a, sigma, seed)
+                    own = 0.1 + (final - 0.1) * t / max(rounds)
+                    for step in STEPS:
+                        rows.append(
+                            {
+                                "personalization": a,
+                                "noise_multiplier": sigma,
+                                "clip_norm": 10.0,
+                                "step_size": step,
+                                "seed": seed,
+                                "rounds": t,
+                                "test_accuracy": own - (0.01 if step == STEPS[1] else 0),
+                                "validation_accuracy": own - (0.01 if step == STEPS[0] else 0),
+                            }
+                        )
+    return _table("ppsgd_digits", task, "MNIST by writer, made up", rows)
+
+
+def with_learning_alone(runs: pd.DataFrame, final: float, steps: int = 200) -> pd.DataFrame:
+    """Runs of digits, and of users who learn alone: this accuracy at the end, less than half before."""
+    alone = runs[(runs["personalization"] == 0) & (runs["rounds"] == runs["num_rounds"])]
+    parts = []
+    for rounds, value in ((steps, final), (steps // 2, 0.4 * final)):
+        shifted = value + 0.001 * (alone["seed"] - 1) - 0.05 * (alone["step_size"] == STEPS[1])
+        parts.append(
+            alone.assign(
+                algorithm="Learning alone",
+                personalization=np.nan,
+                noise_multiplier=np.nan,
+                clip_norm=np.nan,
+                point="alone/" + alone["step_size"].astype(str),
+                rounds=rounds,
+                num_rounds=steps,
+                test_accuracy=shifted,
+                validation_accuracy=shifted,
+                epsilon=0.0,
+            )
+        )
+    return pd.concat([runs, *parts], ignore_index=True)
+
+
+def write(runs: pd.DataFrame, results, scale: str = "smoke"):
+    """The runs as a folder of results; returns the path of its one part."""
+    with store.Store(results / scale / runs["sweep"].iloc[0]) as opened:
+        return opened.write(runs.assign(scale=scale))
+
+
+def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
+    """The verdict, which must not come from a mistake in the check, and whose margin must say the same."""
+    found = claims.judge(claim, runs)
+    assert "mistake" not in found.evidence, found
+    assert found.outcome == UNTESTABLE or found.margin is not None, found
+    if found.margin is not None and found.margin.value != 0:
+        assert (found.margin.value > 0) == (found.outcome == HOLDS), found
+    return found
+
+
+def changed(runs: pd.DataFrame, where, **values) -> pd.DataFrame:
+    """The runs with some values replaced; a number is a factor, a function makes values of the rows."""
+    runs = runs.copy()
+    rows = where(runs)
+    assert rows.any()
+    for name, value in values.items():
+        runs.loc[rows, name] = value(runs[rows]) if callable(value) else runs.loc[rows, name] * value
+    return runs
+
+
+def at(**columns):
+    """Condition: these columns have these values."""
+    return lambda runs: np.logical_and.reduce([runs[name] == value for name, value in columns.items()])

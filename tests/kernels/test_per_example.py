@@ -1,0 +1,139 @@
+"""Fast clipping of flax networks equals the gradients formed one by one, and keeps what it promises."""
+
+from functools import partial
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax_privacy import clipping
+from tiny_networks import SHAPE, Tiny, task
+
+from bench.kernels.per_example import Affine, clipped_gradient_of_rows, clipped_gradient_sum, cross_entropy, in_turn
+
+TINY = Tiny()
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    made = task(np.zeros((1, 1)))
+    inputs, labels = made.pool
+    return made.init_params, inputs, labels
+
+
+@partial(jax.jit, static_argnames="network")
+def one_by_one(params, inputs, labels, weight, clip_norm, network=TINY):
+    def loss(params, x, y):
+        return cross_entropy(network.apply({"params": params}, x[None]), y[None])[0]
+
+    grads = jax.vmap(jax.grad(loss), (None, 0, 0))(params, inputs, labels)
+    norms = jnp.sqrt(sum(jnp.sum(jnp.square(g), axis=range(1, g.ndim)) for g in jax.tree.leaves(grads)))
+    factor = weight * jnp.minimum(1.0, clip_norm / norms)
+    return jax.tree.map(lambda g: jnp.tensordot(factor, g, 1), grads), norms
+
+
+fast = jax.jit(partial(clipped_gradient_sum, TINY))
+of_rows = jax.jit(partial(clipped_gradient_of_rows, TINY))
+
+
+def assert_close(a, b, rtol=2e-5):
+    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-6)
+
+
+@pytest.mark.parametrize("clip_norm", [0.3, 1.5, np.inf])
+def test_equals_the_gradients_formed_one_by_one(tiny, clip_norm):
+    params, inputs, labels = tiny
+    weight = jnp.asarray(np.random.default_rng(2).integers(0, 2, len(labels)), jnp.float32)
+    got, norms, _ = fast(params, inputs, labels, weight, clip_norm)
+    want, want_norms = one_by_one(params, inputs, labels, weight, clip_norm)
+    np.testing.assert_allclose(norms, want_norms, rtol=2e-5)
+    assert norms.max() > 1.5 * norms.min()  # so that 1.5 clips some of them
+    assert_close(got, want)
+
+
+@pytest.mark.filterwarnings("ignore:optax.global_norm:DeprecationWarning")
+def test_equals_jax_privacy(tiny):
+    params, inputs, labels = tiny
+
+    def loss(params, inputs, labels):
+        return jnp.mean(cross_entropy(Tiny().apply({"params": params}, inputs), labels))
+
+    theirs = clipping.clipped_grad(loss, l2_clip_norm=0.5, batch_argnums=(1, 2))(params, inputs, labels)
+    ours, *_ = fast(params, inputs, labels, jnp.ones(len(labels)), 0.5)
+    assert_close(ours, theirs)
+
+
+def test_one_example_moves_the_sum_by_at_most_the_clipping_norm(tiny):
+    params, inputs, labels = tiny
+    inputs = inputs.at[0].mul(1e3)  # a gradient that is long without clipping
+    everybody = jnp.ones(len(labels))
+
+    def moved(clip_norm):
+        total, *_ = fast(params, inputs, labels, everybody, clip_norm)
+        without, *_ = fast(params, inputs, labels, everybody.at[0].set(0.0), clip_norm)
+        return float(optax.tree.norm(optax.tree.sub(total, without)))
+
+    assert 0.999 * 0.2 < moved(0.2) <= 0.2 * (1 + 1e-4)
+    assert moved(np.inf) > 1  # without clipping it does move
+
+
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 40])
+def test_rows_beyond_the_count_have_no_effect(tiny, count):
+    params, inputs, labels = tiny
+    rng = np.random.default_rng(5)
+    rows = rng.integers(0, len(labels), 40)
+    got, clipped, correct = of_rows(params, (inputs, labels), rows, count, 1.0)
+    used = jnp.asarray(np.arange(40) < count, jnp.float32)
+    want, norms = one_by_one(params, inputs[rows], labels[rows], used, 1.0)
+    assert_close(got, want)
+    assert int(clipped) == np.sum(norms[:count] > 1.0)
+    right = jnp.argmax(TINY.apply({"params": params}, inputs[rows]), -1) == labels[rows]
+    assert int(correct) == np.sum(right[:count])
+
+
+def test_in_turn_equals_together(tiny):
+    params, inputs, labels = tiny
+    many = jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf, -leaf]), params)
+    rows = jnp.arange(6)
+
+    def one(params, clip_norm):
+        return clipped_gradient_of_rows(TINY, params, (inputs, labels), rows, 5, clip_norm)[0]
+
+    clip_norms = jnp.array([0.1, 1.0])
+
+    def all_of(function):
+        return jax.jit(jax.vmap(jax.vmap(function, (0, None)), (None, 0)))(many, clip_norms)
+
+    assert_close(all_of(in_turn(one)), all_of(one))
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID", 1, ((2, 0), (1, 3))])
+@pytest.mark.parametrize("strides", [(1, 1), (2, 3)])
+def test_patches_are_those_of_the_convolution(padding, strides):
+    network = nn.Sequential([nn.Conv(4, (3, 2), strides, padding=padding), lambda x: x.reshape(x.shape[0], -1)])
+    x = jax.random.normal(jax.random.key(0), (3, 7, 8, 2))
+    params = network.init(jax.random.key(1), x)["params"]
+    labels = jnp.arange(3)
+    got, *_ = jax.jit(partial(clipped_gradient_sum, network))(params, x, labels, jnp.ones(3), np.inf)
+    want = jax.jit(jax.grad(lambda p: jnp.sum(cross_entropy(network.apply({"params": p}, x), labels))))(params)
+    assert_close(got, want)
+
+
+def test_parameters_elsewhere_are_refused():
+    network = nn.Sequential([nn.LayerNorm(), nn.Dense(3)])
+    x = jnp.ones((2, 5))
+    params = network.init(jax.random.key(0), x)["params"]
+    with pytest.raises(TypeError, match="every parameter"):
+        clipped_gradient_sum(network, params, x, jnp.zeros(2, jnp.int32), jnp.ones(2), 1.0)
+
+
+def test_affine_starts_as_the_identity():
+    x = jax.random.normal(jax.random.key(0), (2, *SHAPE))
+    for axes, shape in ((1, SHAPE[-1:]), (3, SHAPE)):
+        params = Affine(axes).init(jax.random.key(0), x)["params"]
+        assert params["scale"].shape == params["bias"].shape == shape
+        np.testing.assert_array_equal(Affine(axes).apply({"params": params}, x), x)

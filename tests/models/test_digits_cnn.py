@@ -1,0 +1,156 @@
+"""The convolutional network: layers against those of JAX, user gradients against a loop, PPSGD against the formulas."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bench.algorithms import ALGORITHMS
+from bench.data.problems import digits
+from bench.kernels import personal
+from bench.models import digits_cnn
+from bench.sweeps import SWEEPS
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+USERS, EACH = 3, 4
+
+
+@pytest.fixture(scope="module")
+def task():
+    rng = np.random.default_rng(0)
+    images = [(rng.random((EACH + 1, 784), np.float32), rng.integers(0, 10, EACH + 1)) for _ in range(USERS)]
+    return digits.digit_task(
+        digits.Digits(images, [(x[:2], y[:2]) for x, y in images]),
+        model="cnn",
+        name="tiny",
+        source="made up",
+        checksum="0",
+        batch_size=2,
+    )
+
+
+@pytest.mark.parametrize(
+    ("strides", "padding", "size"), [((2, 2), "SAME", 8), ((2, 2), "VALID", 4), ((1, 2), "SAME", 3)]
+)
+def test_the_convolution_by_patches_is_the_ordinary_one(strides, padding, size):
+    keys = jax.random.split(jax.random.key(0))
+    x, kernel = jax.random.normal(keys[0], (2, 13, 14, 3)), jax.random.normal(keys[1], (size, size, 3, 5))
+    expected = jax.lax.conv_general_dilated(
+        x, kernel, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC"), precision="highest"
+    )
+    np.testing.assert_allclose(digits_cnn.patch_convolution(x, kernel, strides, padding), expected, atol=1e-3)
+
+
+def test_the_pool_is_the_ordinary_one():
+    x = jax.random.normal(jax.random.key(0), (2, 5, 6, 3))
+    expected = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID")
+    np.testing.assert_array_equal(digits_cnn.max_pool(x), expected)
+
+
+def test_the_network_has_the_published_size(task):
+    count = {name: sum(leaf.size for leaf in jax.tree.leaves(part)) for name, part in task.init_params.items()}
+    assert count == {"representation": 25_680, "head": 320}
+    assert jax.eval_shape(digits_cnn.features, task.init_params, task.train[0][0]).shape == (EACH, 32)
+    assert float(jnp.std(task.init_params["head"])) == pytest.approx(1 / math.sqrt(32), rel=0.2)
+    again = digits_cnn.initial_parameters(jax.random.key(digits.CNN_SEED))
+    np.testing.assert_array_equal(again["head"], task.init_params["head"])
+
+
+def loop_gradient(task, w, theta, rows):
+    """Mean gradient over a user's examples, one by one, with convolutions of JAX's own."""
+
+    def loss(w, theta, x, y):
+        p = w["representation"]
+        x = x.reshape(1, 28, 28, 1)
+        for layer, stride, padding in (("Conv_0", 2, "SAME"), ("Conv_1", 2, "VALID")):
+            x = jax.lax.conv_general_dilated(
+                x, p[layer]["kernel"], (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )
+            x = jax.nn.relu(x + p[layer]["bias"])
+            x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID")
+        phi = jax.nn.relu(x.reshape(-1) @ p["Dense_0"]["kernel"] + p["Dense_0"]["bias"])
+        return jnp.mean((phi @ (w["head"] + theta) - y) ** 2)
+
+    gradient = jax.jit(jax.grad(loss, argnums=(0, 1)))
+    each = [gradient(w, theta, x, y) for x, y in rows]
+    return jax.tree.map(lambda *leaves: sum(leaves) / len(leaves), *each)
+
+
+def test_vmapped_user_gradients_are_those_of_a_loop(task):
+    thetas = 0.1 * jax.random.normal(jax.random.key(3), (USERS, 32, 10))
+    form = personal.dense(task.loss, task.init_local, USERS)
+    batch = personal.Batch(None, None, task.train, jnp.full((USERS, EACH), 1 / EACH))
+    shared, local = jax.jit(form.gradients)(task.init_params, thetas, batch)
+    for user in range(USERS):
+        expected = loop_gradient(
+            task, task.init_params, thetas[user], zip(*(leaf[user] for leaf in task.train), strict=True)
+        )
+        got = jax.tree.map(lambda leaf, u=user: leaf[u], (shared, local))
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), got, expected)
+        assert float(jnp.max(jnp.abs(expected[1]))) > 1e-3
+
+
+@pytest.mark.parametrize("a", [0.0, 0.3, 30.0, math.inf])
+def test_the_grids_arguments_give_the_programs_steps(a, task):
+    """Of the sweep's point (a, s): eta_w on the mean over L users, clipped jointly, and L eta_theta on theta."""
+    points = SWEEPS["ppsgd_cnn"]("paper").entries["PPSGD"].points
+    s, clip_norm, num_sampled = 0.5, 0.1, 10
+    point = points[(points["legend_personalization"] == a) & (points["legend_step_size"] == s)].iloc[0]
+    eta_w, eta_theta = (a * s, s) if a <= 1 else (s, 0.0 if math.isinf(a) else s / a)
+    from bench.algorithms.ppsgd import step_sizes
+
+    got_w, got_local = step_sizes(point["step_size"], point["personalization"])
+    assert float(got_w) == pytest.approx(eta_w)
+    assert float(got_local) == pytest.approx(num_sampled * eta_theta)
+    if a != 0.3:
+        return
+    algorithm = ALGORITHMS["ppsgd"].make(
+        task,
+        num_sampled=USERS,
+        batch_size=EACH,
+        sampler="all",
+        step_size=float(point["step_size"]),
+        personalization=float(point["personalization"]),
+        clip_norm=clip_norm,
+        noise_multiplier=0.0,
+    )
+    state, info = jax.jit(algorithm.round)(jax.random.key(0), algorithm.init(jax.random.key(0)))
+    params, expected = algorithm.params(state), task.init_params
+    norms = []
+    for user in range(USERS):
+        rows = zip(*(leaf[user] for leaf in task.train), strict=True)
+        g_w, g_theta = loop_gradient(task, task.init_params, jnp.zeros((32, 10)), rows)
+        norms.append(math.sqrt(sum(float(jnp.sum(leaf**2)) for leaf in jax.tree.leaves(g_w))))
+        factor = -eta_w / USERS / max(1.0, norms[-1] / clip_norm)
+        expected = jax.tree.map(lambda w, g, f=factor: w + f * g, expected, g_w)
+        np.testing.assert_allclose(params.theta[user], -num_sampled * eta_theta * g_theta, atol=1e-5)
+    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-5), params.w, expected)
+    assert float(info["clipped"]) == pytest.approx(np.mean([norm > clip_norm for norm in norms]))
+
+
+def test_local_learning_keeps_the_random_representation_and_accuracy_is_counted(task):
+    algorithm = ALGORITHMS["ppsgd"].make(
+        task,
+        num_sampled=2,
+        batch_size=2,
+        sampler="queue",
+        step_size=2.0,
+        personalization=0.0,
+        clip_norm=0.1,
+        noise_multiplier=1.0,
+    )
+    state, _ = jax.jit(algorithm.round)(jax.random.key(0), algorithm.init(jax.random.key(0)))
+    params = algorithm.params(state)
+    jax.tree.map(np.testing.assert_array_equal, params.w, task.init_params)
+    assert float(jnp.max(jnp.abs(params.theta))) > 0
+    found = jax.jit(task.metrics)(params, task)
+    pixels, labels, client = task.evaluation["test"]
+    phi = jax.jit(digits_cnn.features)(params.w, pixels)
+    scores = [phi[j] @ (params.w["head"] + params.theta[i]) for j, i in enumerate(client)]
+    predictions = np.argmax(np.stack(scores), axis=-1)
+    assert float(found["test_accuracy"]) == pytest.approx(np.mean(predictions == np.asarray(labels)))
+    broken = params._replace(theta=params.theta.at[0].set(jnp.nan))
+    assert math.isnan(jax.jit(task.metrics)(broken, task)["test_accuracy"])
