@@ -18,7 +18,7 @@ from jax import Array
 from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.algorithms.peers import check_choice, check_peers
-from bench.data.task import Task
+from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import confidence
 from bench.models.linear import Personal
 
@@ -63,12 +63,12 @@ def admm(
         start: "zero"; "local", the exact minimisers of L_i; "descent", 100 gradient steps of length
             `start_step_size` towards them. Copies and Z start equal to the models, A at 0.
     """
-    graph, everybody = task.graph, peers.agents(task)
+    graph, everybody = task.need(Peers).graph, peers.agents(task)
     trust, degrees = confidence(task.num_examples), graph.degrees
     real = (graph.weights > 0).astype(jnp.float32)
     pull = mu * degrees * trust
     # The graph's part of Q_i is half a star's Laplacian, whose largest eigenvalue is at most D_ii + max_j W_ij.
-    curvature = 0.5 * (degrees + jnp.max(graph.weights, axis=1)) + pull * task.smoothness
+    curvature = 0.5 * (degrees + jnp.max(graph.weights, axis=1)) + pull * task.need(Peers).smoothness
     lengths = 1 / (curvature + penalty * graph.num_neighbors.astype(jnp.float32))
 
     def init(key):
@@ -178,4 +178,4 @@ def check(task: Task, *, start: str, **_) -> None:
     check_choice("start", start, STARTS)
 
 
-METHOD = Method(admm, releases, version=1, check=check)
+METHOD = Method(admm, releases, version=1, check=check, needs=(Peers, Linear))

@@ -55,6 +55,7 @@ class Method(NamedTuple):
     check: (task, **the same arguments) -> None; raises InputError for values that do not go together.
     noise: the argument that scales the noise; more of it never costs more epsilon.
     space: argument -> values that a comparison tunes it over, unless it is told others.
+    needs: groups of fields that the task must have, of `bench.data.task`: Network, Linear, Peers.
     """
 
     make: Callable[..., Algorithm]
@@ -63,6 +64,17 @@ class Method(NamedTuple):
     check: Callable[..., None] = lambda task, **_: None
     noise: str = "noise_multiplier"
     space: Mapping[str, Sequence[Any]] = MappingProxyType({})
+    needs: tuple[type, ...] = ()
+
+    def fits(self, task, **args) -> None:
+        """Refuse a task without what the method needs, and values that do not go together.
+
+        Raises:
+            InputError: naming what is missing or wrong, before anything is compiled.
+        """
+        for group in self.needs:
+            task.need(group)
+        self.check(task, **args)
 
     def readings(self, task, *, delta: float, **args) -> dict:
         """What `releases` says; one description alone is called "paper".

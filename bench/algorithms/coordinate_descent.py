@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.algorithms.peers import MECHANISMS, check_choice, check_peers
-from bench.data.task import Task
+from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
 from bench.kernels.graph import confidence, propagate
 from bench.models.linear import Personal
@@ -70,13 +70,14 @@ def coordinate_descent(
         num_awake: agents that wake up at once; those next to an earlier one sleep on, so it is the same as one
             after the other. With max_updates they lose that ring, and so speak less often than they might.
     """
-    graph, everybody = task.graph, peers.agents(task)
+    objectives, everybody = task.need(Peers), peers.agents(task)
+    graph = objectives.graph
     draw, order = MECHANISMS[mechanism]
     trust, degrees = confidence(task.num_examples), graph.degrees
     scales = peers.noise_scales(task, noise_multiplier, lipschitz)
-    curvature = 1 + mu * trust * task.smoothness
+    curvature = 1 + mu * trust * objectives.smoothness
     # C = 1 - strong convexity / (n largest block smoothness)
-    strong = mu * jnp.min(degrees * trust * 2 * task.regularization)
+    strong = mu * jnp.min(degrees * trust * 2 * objectives.regularization)
     log_rate = jnp.log1p(-strong / (task.num_clients * jnp.max(degrees * curvature)))
     exponent = ALLOCATIONS[allocation]
 
@@ -137,7 +138,7 @@ def coordinate_descent(
         def tick(carry, at):
             models, counts, most = carry
             who, there, noise, step = at
-            allowed = there & (task.budget[who] > 0)
+            allowed = there & (objectives.budget[who] > 0)
             if num_awake > 1:
                 allowed = allowed & peers.alone(task, who)
             speaks = allowed & (counts[who].astype(jnp.float32) < num_updates)
@@ -225,4 +226,4 @@ def check(
         )
 
 
-METHOD = Method(coordinate_descent, releases, version=1, check=check)
+METHOD = Method(coordinate_descent, releases, version=1, check=check, needs=(Peers, Linear))

@@ -25,7 +25,7 @@ import numpy as np
 import optax
 
 from bench.algorithms.base import Algorithm, Method, Scalar, State, check_noise_has_a_scale
-from bench.data.task import Task
+from bench.data.task import Network, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling
 from bench.kernels.per_example import clipped_gradient_of_rows, in_turn
@@ -52,7 +52,7 @@ def dpsgd_fedavg(
     """DP-SGD + FedAvg on a task with a network and a pool of examples.
 
     Args:
-        task: with `network`, `pool` and equally many examples for every client.
+        task: with a network and equally many examples for every client.
         total_epochs: T = E R, epochs of a client in all.
         batch_size: L, expected size of a batch.
         num_epochs: E, local epochs in a communication round; divides T.
@@ -63,12 +63,12 @@ def dpsgd_fedavg(
         sampler: "poisson", or "in_order": fixed batches of L consecutive examples, the last of them smaller, which is
             how FedAvg without privacy was run.
     """
-    network, num_examples = task.network, _num_examples(task)
+    network, num_examples = task.need(Network), _num_examples(task)
     steps = _num_steps(num_examples, batch_size)
     optimizer = optax.sgd(step_size, momentum)
     bound = sampling.poisson_bound(num_examples, 1 / steps, FAILURE) if sampler == "poisson" else batch_size
     clients = jnp.arange(task.num_clients)
-    one_gradient = in_turn(lambda *args: clipped_gradient_of_rows(network, *args))
+    one_gradient = in_turn(lambda *args: clipped_gradient_of_rows(network.module, *args))
 
     def batch(key, step):
         """A client's batch: rows [place], how many of them count, and what the sum of their gradients is divided by."""
@@ -95,7 +95,7 @@ def dpsgd_fedavg(
         keys = jax.vmap(lambda client: jax.random.fold_in(key_batch, client))(clients)
         rows, counts, divisors = jax.vmap(batch, (0, None))(keys, step)
         rows = jnp.take_along_axis(task.train, rows, axis=1)
-        total, *tallies = jax.vmap(one_gradient, (0, None, 0, 0, None))(theta, task.pool, rows, counts, clip_norm)
+        total, *tallies = jax.vmap(one_gradient, (0, None, 0, 0, None))(theta, network.pool, rows, counts, clip_norm)
         if sampler == "poisson":
             std = gradient.noise_scale(noise_multiplier, clip_norm)
             noise = gradient.gaussian_rows_like(key_noise, theta)
@@ -204,8 +204,6 @@ def check(
     **_,
 ) -> None:
     """Refuse values that do not go together, before anything is compiled."""
-    if task.pool is None or task.network is None:
-        raise InputError(f"dpsgd_fedavg trains networks: {task.name} is no task with one, take one of the image tasks")
     if np.any(np.asarray(task.num_examples) != _num_examples(task)):
         raise InputError(f"the clients of {task.name} have unequally many examples: dpsgd_fedavg needs as many in each")
     if sampler not in SAMPLERS:
@@ -228,4 +226,4 @@ def check(
     check_noise_has_a_scale(noise_multiplier, clip_norm)
 
 
-METHOD = Method(dpsgd_fedavg, releases, version=1, check=check)
+METHOD = Method(dpsgd_fedavg, releases, version=1, check=check, needs=(Network,))

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.algorithms.peers import check_peers
-from bench.data.task import Task
+from bench.data.task import Linear, Peers, Task
 from bench.kernels.newton import newton_step
 from bench.models.linear import Personal
 from bench.privacy import events
@@ -35,9 +35,11 @@ def local_dp(task: Task, *, mu: Scalar, noise_multiplier: Scalar, bound: Scalar)
         inputs = jnp.clip(everybody.inputs, -bound, bound) + noise_multiplier * bound * noise
         return State((), {"inputs": inputs, "theta": peers.zeros(task)})
 
+    link = task.need(Linear).link
+
     def one_round(key, state):
         agents = everybody._replace(inputs=state.variables["inputs"])
-        models = jax.vmap(lambda a, model: newton_step(task.link, model, *a))(agents, state.variables["theta"])
+        models = jax.vmap(lambda a, model: newton_step(link, model, *a))(agents, state.variables["theta"])
         return State((), {"inputs": agents.inputs, "theta": models}), {"released": jnp.float32(0.0)}
 
     def public(state):
@@ -62,4 +64,4 @@ def check(task: Task, **_) -> None:
     check_peers(task)
 
 
-METHOD = Method(local_dp, releases, version=1, check=check)
+METHOD = Method(local_dp, releases, version=1, check=check, needs=(Peers, Linear))

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.algorithms.peers import check_choice, check_peers
-from bench.data.task import Task
+from bench.data.task import Linear, Peers, Task
 from bench.kernels.newton import newton_step
 from bench.models.linear import Personal
 from bench.privacy.events import nothing_released
@@ -28,7 +28,7 @@ def local_models(task: Task, *, mu: Scalar, step_size: Scalar = 1.0, solver: str
 
     def stepped(agent, model):
         if solver == "newton":
-            return newton_step(task.link, model, *agent)
+            return newton_step(task.need(Linear).link, model, *agent)
         return model - step_size * peers.own_gradient(task, agent, model, jnp.inf, 2)
 
     def init(key):
@@ -52,4 +52,4 @@ def check(task: Task, *, solver: str, **_) -> None:
     check_choice("solver", solver, SOLVERS)
 
 
-METHOD = Method(local_models, releases, version=1, check=check)
+METHOD = Method(local_models, releases, version=1, check=check, needs=(Peers, Linear))

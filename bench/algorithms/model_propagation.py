@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.algorithms.peers import MECHANISMS, check_choice, check_peers
-from bench.data.task import Task
+from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import confidence, propagate
 from bench.models.linear import Personal
 
@@ -44,7 +44,7 @@ def model_propagation(
         num_ticks: ticks in a round.
         noise_multiplier, lipschitz, clip_norm, mechanism: of that gradient, as for coordinate_descent.
     """
-    graph = task.graph
+    graph = task.need(Peers).graph
     trust = peers.heard(task) if local == "noisy_step" else confidence(task.num_examples)
 
     def init(key):
@@ -93,4 +93,4 @@ def check(task: Task, *, local: str, mechanism: str, start: str, **_) -> None:
     check_choice("start", start, STARTS)
 
 
-METHOD = Method(model_propagation, releases, version=1, check=check)
+METHOD = Method(model_propagation, releases, version=1, check=check, needs=(Peers, Linear))

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.data.task import Task
+from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import newton
 from bench.kernels.graph import Graph, confidence
@@ -40,7 +40,7 @@ def agents(task: Task) -> Agent:
     sizes = task.num_examples[:, None]
     real = jnp.arange(inputs.shape[1]) < sizes
     weight = jnp.where(real, 1 / jnp.maximum(sizes, 1).astype(jnp.float32), 0.0)
-    return Agent(inputs, targets, weight, task.regularization)
+    return Agent(inputs, targets, weight, task.need(Peers).regularization)
 
 
 def zeros(task: Task) -> Array:
@@ -54,7 +54,7 @@ def own_gradient(task: Task, agent: Agent, model: Array, clip_norm, order: int) 
 
     Replacing one example moves it by at most 2 C / m_i in that norm; the regulariser does not depend on examples.
     """
-    data = clipped_gradient(task.link, model, agent.inputs, agent.targets, agent.weight, clip_norm, order)
+    data = clipped_gradient(task.need(Linear).link, model, agent.inputs, agent.targets, agent.weight, clip_norm, order)
     return data + 2 * agent.ridge * model
 
 
@@ -64,14 +64,15 @@ def noise_scales(task: Task, noise_multiplier, lipschitz) -> Array:
     An agent with a smaller budget than the largest gets as many times more noise.
     """
     sizes = jnp.maximum(task.num_examples, 1).astype(jnp.float32)
-    share = task.budget / jnp.max(task.budget)
+    budget = task.need(Peers).budget
+    share = budget / jnp.max(budget)
     scale = noise_multiplier * lipschitz / (sizes * jnp.where(share > 0, share, 1.0))
     return jnp.where(task.num_examples > 0, scale, 0.0)
 
 
 def local_minimizers(task: Task) -> Array:
     """argmin L_i of every agent, [client, feature]."""
-    return jax.vmap(lambda a: newton.minimizer(task.link, *a))(agents(task))
+    return jax.vmap(lambda a: newton.minimizer(task.need(Linear).link, *a))(agents(task))
 
 
 def local_descent(task: Task, step_size, num_steps: int) -> Array:
@@ -95,12 +96,12 @@ def noisy_steps(key, task: Task, step_size, noise_multiplier, lipschitz, clip_no
     scales = noise_scales(task, noise_multiplier, lipschitz)
     gradients = jax.vmap(lambda a, model: own_gradient(task, a, model, clip_norm, order))(everybody, zeros(task))
     noisy = gradients + scales[:, None] * draw(key, gradients.shape)
-    return jnp.where((task.budget > 0)[:, None], -step_size * noisy, 0.0)
+    return jnp.where((task.need(Peers).budget > 0)[:, None], -step_size * noisy, 0.0)
 
 
 def heard(task: Task) -> Array:
     """c_i of the agents that have a budget, 0 of the others, who say nothing that one could be near to, [client]."""
-    return jnp.where(task.budget > 0, confidence(task.num_examples), 0.0)
+    return jnp.where(task.need(Peers).budget > 0, confidence(task.num_examples), 0.0)
 
 
 def ring_order(key, task: Task, max_updates: int) -> Array:
@@ -110,7 +111,7 @@ def ring_order(key, task: Task, max_updates: int) -> Array:
     Those without a budget come last.
     """
     gaps = jax.random.exponential(key, (task.num_clients, max_updates))
-    times = jnp.where((task.budget > 0)[:, None], jnp.cumsum(gaps, axis=1), jnp.inf)
+    times = jnp.where((task.need(Peers).budget > 0)[:, None], jnp.cumsum(gaps, axis=1), jnp.inf)
     return (jnp.argsort(times.ravel()) // max_updates).astype(jnp.int32)
 
 
@@ -128,7 +129,7 @@ def alone(task: Task, chosen: Array) -> Array:
     places = jnp.arange(chosen.shape[0], dtype=jnp.int32)
     nobody = jnp.full(task.num_clients, chosen.shape[0], jnp.int32)
     first = nobody.at[chosen].min(places)
-    before = jnp.min(first[task.graph.neighbors[chosen]], axis=1)  # an empty slot names the agent itself
+    before = jnp.min(first[task.need(Peers).graph.neighbors[chosen]], axis=1)  # an empty slot names the agent itself
     return (before >= places) & (first[chosen] == places)
 
 
@@ -168,7 +169,7 @@ def claims(
         noise_multiplier, lipschitz, clip_norm, mechanism: as for coordinate_descent.
         start_noise_multiplier: of one release before the first update; None for none.
     """
-    bound = min(clip_norm, task.lipschitz[MECHANISMS[mechanism][1] - 1])
+    bound = min(clip_norm, task.need(Linear).lipschitz[MECHANISMS[mechanism][1] - 1])
     said: dict = {"delta": delta, "privacy_unit": "point", "protects_against": "all other agents together"}
 
     def one(share: float, accountant: str) -> events.Release:
@@ -197,21 +198,18 @@ def exposed(delta: float) -> dict[str, events.Release]:
 
 
 def check_peers(task: Task) -> None:
-    """Refuse a task that has no graph or no linear model."""
-    if task.graph is None:
-        raise InputError(f"task {task.name} has no graph: peer-to-peer methods need one, take linear_p2p_100")
-    if task.link is None or task.regularization is None or task.smoothness is None or task.budget is None:
-        raise InputError(f"task {task.name} has no agents' own objectives: take linear_p2p_100 or movielens")
+    """Refuse numbers of the agents that cannot be."""
+    objectives = task.need(Peers)
     for name in ("regularization", "smoothness", "budget"):
-        values = np.asarray(getattr(task, name))
+        values = np.asarray(getattr(objectives, name))
         if values.shape != (task.num_clients,) or not np.all(np.isfinite(values) & (values >= 0)):
             raise InputError(f"{name} of task {task.name} must be {task.num_clients} numbers, one an agent, 0 or more")
-    if not np.any(np.asarray(task.budget) > 0):
+    if not np.any(np.asarray(objectives.budget) > 0):
         raise InputError(f"no agent of task {task.name} has a privacy budget: give at least one of them more than 0")
-    if task.graph.weights.shape[0] != task.num_clients:
+    if objectives.graph.weights.shape[0] != task.num_clients:
         raise InputError(
-            f"the graph of task {task.name} has {task.graph.weights.shape[0]} agents, its data {task.num_clients}: "
-            "give both the same"
+            f"the graph of task {task.name} has {objectives.graph.weights.shape[0]} agents, its data "
+            f"{task.num_clients}: give both the same"
         )
 
 

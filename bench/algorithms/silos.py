@@ -134,7 +134,7 @@ def silos(
     """Silos that answer with clipped and noisy gradients, M of N in each round.
 
     Args:
-        task: with `link` and train = (inputs, targets), or any `loss`.
+        task: linear, with train = (inputs, targets), or any `loss`.
         cut: the phases.
         num_sampled: M, silos that answer, a uniformly random subset in every round.
         sampler: of `phases`.
@@ -196,6 +196,7 @@ def silos(
 
 def _gradients(task: Task, kind: str, radius, beta, clip_norm) -> Callable:
     """(key, w, examples, weight) -> a silo's weighted sum of clipped gradients of its records."""
+    link = task.linear.link if task.linear else None
 
     def linear_model(key, w, examples, weight):
         inputs, targets = examples
@@ -204,9 +205,9 @@ def _gradients(task: Task, kind: str, radius, beta, clip_norm) -> Callable:
             scores = scores + radius * jnp.sum(inputs * smoothing.uniform_ball(key, inputs.shape), -1)
         if kind == "moreau":
             stretch = jnp.sum(jnp.square(inputs), -1) / beta
-            slopes = smoothing.moreau_slopes(task.link, scores, targets, stretch, PROX_STEPS)
+            slopes = smoothing.moreau_slopes(link, scores, targets, stretch, PROX_STEPS)
         else:
-            slopes = jax.vmap(jax.grad(task.link))(scores, targets)
+            slopes = jax.vmap(jax.grad(link))(scores, targets)
         return linear.clipped_combination(slopes, inputs, weight, clip_norm)
 
     def any_model(key, w, examples, weight):
@@ -217,7 +218,7 @@ def _gradients(task: Task, kind: str, radius, beta, clip_norm) -> Callable:
         factor = gradient.clip_factor(jnp.linalg.norm(each, axis=-1), clip_norm)
         return (factor * weight) @ each
 
-    return any_model if task.link is None else linear_model
+    return any_model if task.linear is None else linear_model
 
 
 def cut_of(task: Task, args: Mapping[str, Any]) -> Phases:
@@ -277,7 +278,7 @@ def check(task: Task, *, num_sampled: int, clip_norm: float, noise_multiplier: f
         raise InputError(f"num_sampled is {num_sampled}, but task {task.name} has {task.num_clients} silos: take fewer")
     if smoothing not in SMOOTHINGS:
         raise unknown_name("smoothing", smoothing, SMOOTHINGS)
-    if smoothing == "moreau" and task.link is None:
+    if smoothing == "moreau" and task.linear is None:
         raise InputError(f"task {task.name} is no linear model: smooth it by convolution")
     check_noise_has_a_scale(noise_multiplier, clip_norm)
     cut_of(task, args)

@@ -91,7 +91,7 @@ def _on(family: str, method: Method, keywords, rounds: int, delta: float, given)
     if missing:
         raise InputError(f"no value for {', '.join(missing)}: --set {missing[0]}=VALUE")
     args = arguments(method, values)
-    method.check(task, **args)
+    method.fits(task, **args)
     return Setting(method, family, args, rounds, delta)
 
 
@@ -110,7 +110,7 @@ def for_canaries(one: Setting, number: int) -> Setting:
         if isinstance(one.args.get(name), int) and large[name] != small[name]
     }
     try:
-        one.method.check(_task(one.family, number), **args)
+        one.method.fits(_task(one.family, number), **args)
     except InputError as error:
         raise InputError(f"{str(error).rstrip('.')}; for the game alone give --canaries 0") from None
     return one._replace(args=args, canaries=number)

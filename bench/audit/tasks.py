@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from bench.data.graphs import from_weights
-from bench.data.task import Task
+from bench.data.task import Linear, Network, Peers, Task
 from bench.kernels.per_example import cross_entropy
 
 SIZE = 10.0  # S, the norm of a canary, and the task's Lipschitz bound
@@ -64,13 +64,14 @@ def _linear(inputs: Array, name: str, graph=None) -> Task:
         init_params=jnp.zeros(features),
         num_examples=jnp.full(clients, examples, jnp.int32),
         train=(inputs, jnp.ones((clients, examples))),
-        graph=graph,
-        regularization=jnp.ones(clients),
-        smoothness=jnp.ones(clients),
-        budget=(jnp.arange(clients) == 0).astype(jnp.float32),
+        peers=Peers(
+            graph=graph,
+            regularization=jnp.ones(clients),
+            smoothness=jnp.ones(clients),
+            budget=(jnp.arange(clients) == 0).astype(jnp.float32),
+        ),
         loss=product_loss,
-        link=product,
-        lipschitz=(SIZE * features**0.5, SIZE),
+        linear=Linear(product, (SIZE * features**0.5, SIZE)),
         name=name,
         source="made for the audit",
     )
@@ -103,9 +104,8 @@ def images(canaries: Array) -> Task:
         init_params=start,
         num_examples=jnp.full(1, units, jnp.int32),
         train=jnp.arange(units, dtype=jnp.int32)[None],
-        pool=(inputs, jnp.any(inputs != 0, axis=1).astype(jnp.int32)),
+        network=Network((inputs, jnp.any(inputs != 0, axis=1).astype(jnp.int32)), Certain()),
         loss=network_loss,
-        network=Certain(),
         name="audit_images",
         source="made for the audit",
     )

@@ -80,7 +80,7 @@ def _points(plan: Plan, label: str, task: Task, chosen: list[tuple[float, int, d
     for target, number, setting in chosen:
         args = {**candidate.args, **setting}
         whole = candidate.at_noise_one(args)
-        candidate.method.check(task, **whole)
+        candidate.method.fits(task, **whole)
         rounds = rounds_of(task, whole)
         count = releases_of(task, whole) if releases_of else rounds
         if min(rounds, count) < 1:
@@ -100,7 +100,7 @@ def targets(plan: Plan, label: str, task: Task) -> list[float]:
     nothing, all and inf for the others."""
     candidate, statement = plan.candidates[label], plan.statements[label]
     whole = candidate.at_noise_one(candidate.first)
-    candidate.method.check(task, **whole)
+    candidate.method.fits(task, **whole)
     said = candidate.method.readings(task, delta=statement.delta, **whole).values()
     if all(one.sampler == "nothing released" for one in said):
         return [0.0]

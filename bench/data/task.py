@@ -4,16 +4,74 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 from jax import Array
+from jaxtyping import Float, Int32, PyTree, Shaped
 
+from bench.errors import InputError
 from bench.kernels.graph import Graph
 
 
 def _static(default=None):
     return field(default=default, metadata={"static": True})
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Network:
+    """What a method that trains networks needs.
+
+    Attributes:
+        pool: examples that clients may share, (inputs, labels) with leaves [example, ...]; the task's `train` says
+            which of them a client has.
+        module: flax module, inputs [batch, ...] -> logits [batch, class]; the task's `loss` is the cross-entropy of one
+            example with params as the model.
+    """
+
+    pool: PyTree[Shaped[Array, "example ..."]]
+    module: Any = _static()
+
+
+class Linear(NamedTuple):
+    """What a method for linear models needs: loss = link(<shared + local, input>, target) with one vector as model and
+    train = (inputs [client, example, feature], targets [client, example]).
+
+    Attributes:
+        link: (score, target) -> scalar loss.
+        lipschitz: bounds on the gradient of the loss in the model, in L1 and in L2, over all examples that a client
+            may have, not only those it has; (inf, inf) where there are none.
+    """
+
+    link: Callable
+    lipschitz: tuple[float, float] = (math.inf, math.inf)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Peers:
+    """What a peer-to-peer method needs.
+
+    Attributes:
+        graph: who talks to whom, and how similar they are.
+        regularization: lambda_i of lambda_i |theta|^2 in the clients' own objectives.
+        smoothness: bound on the curvature of the clients' own objectives.
+        budget: how much of a privacy budget each client grants, relative to the others; 0 never speaks.
+    """
+
+    graph: Graph
+    regularization: Float[Array, " client"]
+    smoothness: Float[Array, " client"]
+    budget: Float[Array, " client"]
+
+
+Group = TypeVar("Group", Network, Linear, Peers)
+GROUPS = {  # the field of a task, what it is in words, and a task that has it
+    Network: ("network", "network to train, nor a pool of examples for it", "mnist_scatter_linear_10"),
+    Linear: ("linear", "link function of a linear score as its loss", "odd_even"),
+    Peers: ("peers", "graph of peers with objectives of their own", "linear_p2p_100"),
+}
 
 
 @jax.tree_util.register_dataclass
@@ -25,26 +83,17 @@ class Task:
     are module-level and the data are arguments.
 
     Attributes:
-        init_params: the shared model at the start, a pytree.
-        init_local: a client's local model at the start, where it is no second copy of the shared one.
-        num_examples: real training examples of each client, int32 [client]; of a stream, how many it draws
-            in a round at most.
-        train: training examples, pytree with leaves [client, example, ...], padded; None for a stream. Where there is
-            a pool, int32 [client, example]: which of the pool's examples a client has.
-        pool: examples that clients may share, pytree with leaves [example, ...]; None where each has its own.
+        init_params: the shared model at the start.
+        num_examples: real training examples of each client; of a stream, how many it draws in a round at most.
+        train: training examples, padded; None for a stream. Of a task with a network int32 [client, example]: which
+            examples of the pool a client has.
+        network: of tasks whose model is a network.
         evaluation: what `metrics` reads: test and validation examples, known optima.
-        gram: X_i X_i^T of the training inputs, [client, example, example], where the dual form is used.
-        graph: who talks to whom, and how similar they are, for peer-to-peer methods.
-        regularization: lambda_i of lambda_i |theta|^2 in the clients' own objectives, [client].
-        smoothness: bound on the curvature of the clients' own objectives, [client].
-        budget: how much of a privacy budget each client grants, relative to the others, [client]; 0 never speaks.
+        init_local: a client's local model at the start, where it is no second copy of the shared one.
+        gram: X_i X_i^T of the training inputs, where the dual form of local models is used.
+        peers: of tasks whose clients talk to each other.
+        linear: of tasks whose model is linear.
         loss: (shared, local, example) -> scalar loss of one example.
-        network: flax module, inputs [batch, ...] -> logits [batch, class], where `loss` is the cross-entropy of one
-            with params as model.
-        link: (score, target) -> scalar loss, where `loss` is link(<shared + local, input>, target) with one vector
-            as model and train = (inputs [client, example, feature], targets [client, example]).
-        lipschitz: bounds on the gradient of `loss` in the model, in L1 and in L2, over all examples that a client
-            may have, not only those it has; (inf, inf) where there are none.
         metrics: (params, task) -> dict of scalars; params is what an algorithm predicts with.
         sample: (key, task, clients, batch_size) -> fresh examples [client, example, ...], for a stream.
         name: what the task is called in results.
@@ -52,21 +101,16 @@ class Task:
         checksum: of the data, or of the recipe that generates them.
     """
 
-    init_params: Any
-    num_examples: Array
-    train: Any = None
-    pool: Any = None
+    init_params: PyTree[Float[Array, "..."]]
+    num_examples: Int32[Array, " client"]
+    train: PyTree[Shaped[Array, "client example ..."]] | None = None
+    network: Network | None = None
     evaluation: Any = None
-    init_local: Any = None
-    gram: Array | None = None
-    graph: Graph | None = None
-    regularization: Array | None = None
-    smoothness: Array | None = None
-    budget: Array | None = None
+    init_local: PyTree[Float[Array, "..."]] | None = None
+    gram: Float[Array, "client example example"] | None = None
+    peers: Peers | None = None
+    linear: Linear | None = _static()
     loss: Callable | None = _static()
-    network: Any = _static()
-    link: Callable | None = _static()
-    lipschitz: tuple[float, float] = _static((math.inf, math.inf))
     metrics: Callable | None = _static()
     sample: Callable | None = _static()
     name: str = _static("")
@@ -76,6 +120,21 @@ class Task:
     @property
     def num_clients(self) -> int:
         return self.num_examples.shape[0]
+
+    def need(self, group: type[Group]) -> Group:
+        """A group of fields that not every task has.
+
+        Args:
+            group: Network, Linear or Peers.
+
+        Raises:
+            InputError: where this task has none.
+        """
+        name, words, example = GROUPS[group]
+        value = getattr(self, name)
+        if value is None:
+            raise InputError(f"task {self.name} has no {words}: take one that has, such as {example}")
+        return value
 
 
 def recipe_checksum(recipe: tuple) -> str:

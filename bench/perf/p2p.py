@@ -7,7 +7,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.data.graphs import from_weights, ring_with_chords
 from bench.data.problems.peers import linear_p2p
-from bench.data.task import Task
+from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import dense
 from bench.models.linear import Personal, logistic, logistic_loss
 from bench.perf.measure import Measurement, Timed, best_time, time_grid
@@ -30,7 +30,7 @@ def _as_lists(task: Task):
     return (
         [x[:m] for x, m in zip(inputs, sizes, strict=True)],
         [y[:m] for y, m in zip(labels, sizes, strict=True)],
-        np.asarray(dense(task.graph), float),
+        np.asarray(dense(task.need(Peers).graph), float),
     )
 
 
@@ -90,12 +90,14 @@ def _large(num_agents: int, degree: int, num_features: int, num_examples: int) -
         num_examples=sizes,
         train=(jnp.asarray(inputs), jnp.asarray(labels)),
         evaluation={"test": (jnp.asarray(inputs), jnp.asarray(labels), sizes)},
-        graph=from_weights(ring_with_chords(num_agents, degree=degree)),
-        regularization=jnp.full(num_agents, 1 / num_examples),
-        smoothness=jnp.full(num_agents, 1 + 2 / num_examples),
-        budget=jnp.ones(num_agents),
+        peers=Peers(
+            graph=from_weights(ring_with_chords(num_agents, degree=degree)),
+            regularization=jnp.full(num_agents, 1 / num_examples),
+            smoothness=jnp.full(num_agents, 1 + 2 / num_examples),
+            budget=jnp.ones(num_agents),
+        ),
         loss=logistic_loss,
-        link=logistic,
+        linear=Linear(logistic),
         metrics=_norm,
         name=f"large_{num_agents}",
         source="generated",

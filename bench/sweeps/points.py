@@ -76,7 +76,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             if name not in tasks:
                 raise unknown_name(f"task of sweep {sweep.name}", str(name), tasks)
             task, args = tasks[name], arguments(entry.method, row)
-            entry.method.check(task, **args)
+            entry.method.fits(task, **args)
             labels = {k: v for k, v in row.items() if k not in args and v == v}  # NaN: this point has no such label
             num_rounds = sweep.num_rounds if entry.num_rounds is None else entry.num_rounds
             num_rounds = num_rounds(task, args) if callable(num_rounds) else num_rounds

@@ -42,8 +42,8 @@ def edges_of(task, played, num_ticks=1):
         key_agent, key_slot = jax.random.split(key)
         agents = np.asarray(jax.random.randint(key_agent, (num_ticks,), 0, task.num_clients))
         share = np.asarray(jax.random.uniform(key_slot, (num_ticks,)))
-        slots = (share * np.asarray(task.graph.num_neighbors, np.float32)[agents]).astype(int)
-        edges += list(zip(agents.tolist(), np.asarray(task.graph.neighbors)[agents, slots].tolist(), strict=True))
+        slots = (share * np.asarray(task.peers.graph.num_neighbors, np.float32)[agents]).astype(int)
+        edges += list(zip(agents.tolist(), np.asarray(task.peers.graph.neighbors)[agents, slots].tolist(), strict=True))
     return edges
 
 
@@ -87,7 +87,7 @@ def test_both_ends_agree_at_last():
     """Copies equal the models that they are of, and multipliers of the two ends cancel at all times."""
     task = logistic_peers()
     played = play(METHOD, task, 20, num_ticks=LONG, **ARGS)
-    ends, graph = played.last.variables, task.graph
+    ends, graph = played.last.variables, task.peers.graph
     real = np.asarray(graph.weights) > 0
     neighbors, reverse = np.asarray(graph.neighbors), np.asarray(graph.reverse)
     np.testing.assert_allclose(ends.copy[real], ends.model[neighbors][real], atol=5e-3)
@@ -127,7 +127,7 @@ def test_the_starts():
         algorithm = METHOD.make(task, mu=MU, penalty=0.1, start=start, start_step_size=0.05)
         first = jax.jit(algorithm.init)(jax.random.key(0)).variables
         np.testing.assert_allclose(first.model, expected, atol=1e-5)
-        np.testing.assert_array_equal(first.copy, first.model[task.graph.neighbors])
+        np.testing.assert_array_equal(first.copy, first.model[task.peers.graph.neighbors])
 
 
 def test_padding_has_no_effect_and_agents_without_examples_follow_their_neighbours():
@@ -160,7 +160,7 @@ def test_jax_is_told_nothing_of_the_edges_that_are_not_there():
     """A slot without a neighbour never changes."""
     task = with_slots(logistic_peers())
     played = play(METHOD, task, 20, num_ticks=LONG, **ARGS)
-    empty = jnp.asarray(task.graph.weights) == 0
+    empty = jnp.asarray(task.peers.graph.weights) == 0
     for name in ("own_a", "other_a"):
         np.testing.assert_array_equal(getattr(played.last.variables, name)[np.asarray(empty)], 0)
 

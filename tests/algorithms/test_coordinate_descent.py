@@ -27,6 +27,7 @@ from tiny_peers import (
     with_budget,
     with_nothing,
     with_padding,
+    with_peers,
     with_slots,
 )
 
@@ -190,7 +191,7 @@ def test_the_objective_falls_at_least_by_proposition_1(args):
     assert (gap <= bound + 1e-5 * gap[0]).all()
     if args:
         assert bound[-1] < 0.1 * bound[0]
-        slow = gaps(replace(task, smoothness=30 * task.smoothness))  # steps thirty times too short
+        slow = gaps(with_peers(task, smoothness=30 * task.peers.smoothness))  # steps thirty times too short
         assert (slow > bound + 1e-5 * gap[0]).any()
 
 
@@ -216,8 +217,8 @@ def test_those_that_move_at_once_come_before_all_their_neighbours_and_doubles(fu
     """Also where no list has an empty slot, which names the agent itself."""
     task = logistic_peers()
     if full:
-        task = replace(task, graph=from_weights(ring_with_chords(N, degree=2)))
-        assert bool((task.graph.weights > 0).all())
+        task = with_peers(task, graph=from_weights(ring_with_chords(N, degree=2)))
+        assert bool((task.peers.graph.weights > 0).all())
     joined = dense(task) > 0
     alone = jax.jit(lambda chosen: peers.alone(task, chosen))
     found = set()
@@ -314,7 +315,7 @@ def test_an_agent_without_a_budget_never_moves_and_its_data_are_never_seen(start
     inputs, labels = task.train
     other = replace(task, train=(inputs.at[2].set(-3 * inputs[2]), labels))
     np.testing.assert_array_equal(play(METHOD, other, TICKS, **args).models, played.models)
-    shown = [replace(one, budget=jnp.ones(N)) for one in (task, other)]
+    shown = [with_peers(one, budget=jnp.ones(N)) for one in (task, other)]
     runs = [play(METHOD, one, TICKS, **args).models for one in shown]
     assert np.abs(runs[0] - runs[1]).max() > 0.01  # with a budget they are
 

@@ -71,7 +71,7 @@ def by_loops(task, *, num_epochs, clip_norm, noise_multiplier, sampler, total_ep
                     rows, divisor = np.asarray(places)[: int(count)], size // steps
                 total = times(server, 0)
                 for row in rows:
-                    one = grad(models[client], *(leaf[members[row]] for leaf in task.pool))
+                    one = grad(models[client], *(leaf[members[row]] for leaf in task.network.pool))
                     length = math.sqrt(sum(float(np.sum(np.square(leaf))) for leaf in jax.tree.leaves(one)))
                     total = add(total, times(one, min(1, clip_norm / length)))
                 if noise_multiplier:
@@ -220,5 +220,5 @@ def test_clients_of_unequal_size_are_refused():
 
 
 def test_a_task_without_a_network_is_refused():
-    with pytest.raises(InputError, match="image tasks"):
-        METHOD.check(quadratic(0, num_records=128), total_epochs=2, num_epochs=1.0, batch_size=5, **PRIVATE)
+    with pytest.raises(InputError, match="has no network to train"):
+        METHOD.fits(quadratic(0, num_records=128), total_epochs=2, num_epochs=1.0, batch_size=5, **PRIVATE)

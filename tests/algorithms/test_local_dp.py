@@ -80,4 +80,4 @@ def test_what_makes_no_sense_is_refused():
         with pytest.raises(InputError, match=said):
             arguments(METHOD, ARGS | point)
     with pytest.raises(InputError, match="no graph"):
-        METHOD.check(replace(logistic_peers(), graph=None), **arguments(METHOD, ARGS))
+        METHOD.fits(replace(logistic_peers(), peers=None), **arguments(METHOD, ARGS))

@@ -21,7 +21,7 @@ ROUNDS = 30
 
 def own_objective(task, i):
     """L_i in float64."""
-    one, ridge = listed(task), float(task.regularization[i])
+    one, ridge = listed(task), float(task.peers.regularization[i])
     x, y = one.inputs[i], one.targets[i]
     if task.name == "squared_peers":
         return lambda model: np.mean((x @ model - y) ** 2) + ridge * model @ model
@@ -78,10 +78,10 @@ def test_padding_has_no_effect_and_an_agent_without_examples_stays_at_0(solver):
 
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(InputError, match="no solver is called 'newtn': did you mean newton"):
-        METHOD.check(logistic_peers(), **arguments(METHOD, {"mu": MU, "solver": "newtn"}))
-    with pytest.raises(InputError, match=r"task synthetic_0\.1 has no graph: peer-to-peer methods need one"):
-        METHOD.check(synthetic(0, num_clients=4), **arguments(METHOD, {"mu": MU}))
-    with pytest.raises(InputError, match="no agents' own objectives"):
-        METHOD.check(replace(logistic_peers(), link=None), **arguments(METHOD, {"mu": MU}))
+        METHOD.fits(logistic_peers(), **arguments(METHOD, {"mu": MU, "solver": "newtn"}))
+    with pytest.raises(InputError, match=r"task synthetic_0\.1 has no graph of peers"):
+        METHOD.fits(synthetic(0, num_clients=4), **arguments(METHOD, {"mu": MU}))
+    with pytest.raises(InputError, match="no link function"):
+        METHOD.fits(replace(logistic_peers(), linear=None), **arguments(METHOD, {"mu": MU}))
     with pytest.raises(InputError, match=r"step_size is 0\.0: it must be positive"):
         arguments(METHOD, {"mu": MU, "step_size": 0.0})

@@ -9,7 +9,7 @@ import pytest
 from bench.algorithms import ALGORITHMS
 from bench.data.graphs import from_weights, ring_with_chords
 from bench.data.problems.peers import objective
-from bench.data.task import Task
+from bench.data.task import Linear, Peers, Task
 from bench.models.linear import Personal, logistic, logistic_loss
 from bench.sweeps import engine
 from bench.sweeps.spec import arguments, parameters
@@ -32,13 +32,14 @@ def crowd(n, p=20, m=5):
         init_params=jnp.zeros(p),
         num_examples=jnp.full(n, m, jnp.int32),
         train=(jnp.asarray(inputs), jnp.asarray(labels)),
-        graph=from_weights(ring_with_chords(n, degree=10)),
-        regularization=jnp.full(n, 1 / m),
-        smoothness=jnp.full(n, 0.25 * p + 2 / m),
-        budget=jnp.ones(n),
+        peers=Peers(
+            graph=from_weights(ring_with_chords(n, degree=10)),
+            regularization=jnp.full(n, 1 / m),
+            smoothness=jnp.full(n, 0.25 * p + 2 / m),
+            budget=jnp.ones(n),
+        ),
         loss=logistic_loss,
-        link=logistic,
-        lipschitz=(float(p), float(p) ** 0.5),
+        linear=Linear(logistic, (float(p), float(p) ** 0.5)),
         metrics=scored,
         name=f"crowd_{n}",
     )

@@ -61,7 +61,7 @@ def test_it_goes_to_its_closed_form_which_the_direct_kernel_gives_at_once(mu):
     np.testing.assert_allclose(played.models[0], local, atol=1e-5)
     best = closed_form(task, local, mu)
     np.testing.assert_allclose(played.models[-1], best, rtol=1e-3, atol=1e-4)
-    direct = propagate(task.graph, jnp.asarray(local, jnp.float32), mu * confidence(task.num_examples))
+    direct = propagate(task.peers.graph, jnp.asarray(local, jnp.float32), mu * confidence(task.num_examples))
     np.testing.assert_allclose(direct, best, rtol=1e-3, atol=1e-4)
     assert np.abs(best - local).max() > 0.1
 

@@ -167,7 +167,7 @@ def test_the_noise_has_the_scale_and_the_distribution_that_are_charged(mechanism
     difference = (noisy - silent)[:, 1].astype(float) / step_sizes(task)[:, None]
     moved = np.any(difference != 0, axis=-1)
     assert (moved.sum(1) == 1).all()
-    scale = SIGMA * L0 / np.asarray(task.num_examples) / np.asarray(task.budget)
+    scale = SIGMA * L0 / np.asarray(task.num_examples) / np.asarray(task.peers.budget)
     drawn = (difference / scale[:, None])[moved].ravel()
     own, other = (stats.laplace, stats.norm) if mechanism == "laplace" else (stats.norm, stats.laplace)
     assert stats.kstest(drawn, own.cdf).pvalue > 1e-3

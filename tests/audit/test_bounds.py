@@ -109,7 +109,7 @@ def test_a_task_has_one_canary_and_silence(family, shape, sign):
 
     task = FAMILIES[family].task(sign * canary(shape))
     if family == "images":
-        examples = jax.tree.map(lambda leaf: leaf[task.train[0]], task.pool)
+        examples = jax.tree.map(lambda leaf: leaf[task.train[0]], task.network.pool)
         grads = jax.vmap(lambda one: jax.grad(task.loss)(task.init_params, None, one))(examples)
         along = np.asarray(grads["Dense_0"]["kernel"])[:, :, 0]  # of the score of class 0
         assert (np.abs(np.asarray(grads["Dense_0"]["bias"])[1:]) < 1e-20).all()
@@ -120,5 +120,5 @@ def test_a_task_has_one_canary_and_silence(family, shape, sign):
     present = 4 if family == "users" else 1  # a user's examples are all its canary
     np.testing.assert_allclose(along[:present], np.broadcast_to(sign * SIZE * canary(shape), along[:present].shape))
     assert np.abs(along[present:]).max() < 1e-20
-    assert np.linalg.norm(along, axis=1).max() <= task.lipschitz[1] * (1 + 1e-6)
-    assert np.abs(along).sum(1).max() <= task.lipschitz[0] * (1 + 1e-6) or family == "images"
+    assert np.linalg.norm(along, axis=1).max() <= task.linear.lipschitz[1] * (1 + 1e-6)
+    assert np.abs(along).sum(1).max() <= task.linear.lipschitz[0] * (1 + 1e-6) or family == "images"

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.data.task import Task
+from bench.data.task import Network, Task
 from bench.kernels.per_example import Affine, cross_entropy
 
 SHAPE = (6, 5, 2)
@@ -29,7 +29,7 @@ def loss(shared, local, example):
 
 def accuracy(params, task):
     inputs, labels = task.evaluation["test"]
-    logits = task.network.apply({"params": params}, inputs)
+    logits = task.network.module.apply({"params": params}, inputs)
     return {"test_accuracy": jnp.mean(jnp.argmax(logits, -1) == labels, dtype=jnp.float32)}
 
 
@@ -43,10 +43,9 @@ def task(members, num_pool=24, name="tiny") -> Task:
         init_params=Tiny().init(jax.random.key(3), inputs[:1])["params"],
         num_examples=jnp.full(len(members), members.shape[1], jnp.int32),
         train=members,
-        pool=(inputs, labels),
+        network=Network((inputs, labels), Tiny()),
         evaluation={"test": (inputs, labels)},
         loss=loss,
-        network=Tiny(),
         metrics=accuracy,
         name=name,
         source="made up",

@@ -12,6 +12,7 @@ from scipy import optimize
 from bench.algorithms import peers
 from bench.data.graphs import from_weights
 from bench.data.problems.peers import linear_p2p
+from bench.data.task import Linear
 from bench.kernels.graph import confidence
 from bench.models.linear import squared, squared_loss
 from bench.sweeps.spec import arguments, parameters
@@ -43,30 +44,36 @@ def squared_peers(trial=0, **args):
     return replace(
         task,
         train=(task.train[0], jnp.asarray(targets, jnp.float32)),
-        smoothness=jnp.asarray(curvature + 2 * np.asarray(task.regularization), jnp.float32),
-        link=squared,
+        peers=replace(
+            task.peers,
+            smoothness=jnp.asarray(curvature + 2 * np.asarray(task.peers.regularization), jnp.float32),
+        ),
+        linear=Linear(squared),
         loss=squared_loss,
-        lipschitz=(np.inf, np.inf),
         name="squared_peers",
     )
 
 
+def with_peers(task, **changes):
+    """The task with other fields of its group `peers`."""
+    return replace(task, peers=replace(task.peers, **changes))
+
+
 def with_budget(task, **budgets):
     """The task with other relative budgets of some agents, agent_3=0.5."""
-    budget = task.budget
+    budget = task.peers.budget
     for name, value in budgets.items():
         budget = budget.at[int(name.removeprefix("agent_"))].set(value)
-    return replace(task, budget=budget)
+    return with_peers(task, budget=budget)
 
 
 def with_nothing(task, *places):
     """The task with agents that have no examples."""
     index = jnp.array(places)
-    return replace(
-        task,
-        num_examples=task.num_examples.at[index].set(0),
-        regularization=task.regularization.at[index].set(1.0),
-        smoothness=task.smoothness.at[index].set(2.0),
+    return with_peers(
+        replace(task, num_examples=task.num_examples.at[index].set(0)),
+        regularization=task.peers.regularization.at[index].set(1.0),
+        smoothness=task.peers.smoothness.at[index].set(2.0),
     )
 
 
@@ -81,12 +88,12 @@ def with_padding(task, value):
 
 def with_slots(task, more=3):
     """The task with longer neighbour lists."""
-    return replace(task, graph=from_weights(dense(task), slots=task.graph.neighbors.shape[1] + more))
+    return with_peers(task, graph=from_weights(dense(task), slots=task.peers.graph.neighbors.shape[1] + more))
 
 
 def dense(task):
     """W, float64 [agent, agent]."""
-    graph = task.graph
+    graph = task.peers.graph
     out = np.zeros((task.num_clients, task.num_clients))
     rows, slots = np.nonzero(np.asarray(graph.weights))
     out[rows, np.asarray(graph.neighbors)[rows, slots]] = np.asarray(graph.weights, float)[rows, slots]
@@ -109,7 +116,7 @@ def listed(task):
         [x[:m] for x, m in zip(inputs, sizes, strict=True)],
         [y[:m] for y, m in zip(targets, sizes, strict=True)],
         dense(task),
-        np.asarray(task.smoothness, float),
+        np.asarray(task.peers.smoothness, float),
     )
 
 
@@ -119,10 +126,10 @@ def value(task, models, mu=MU):
     sizes, weights = np.asarray(task.num_examples), dense(task)
     models = np.asarray(models, float)
     scores = np.einsum("nmp,...np->...nm", inputs, models)
-    losses = np.square(scores - targets) if task.link is squared else np.logaddexp(0, -targets * scores)
+    losses = np.square(scores - targets) if task.linear.link is squared else np.logaddexp(0, -targets * scores)
     real = np.arange(inputs.shape[1]) < sizes[:, None]
     own = np.sum(losses * real, axis=-1) / np.maximum(sizes, 1)
-    own = own + np.asarray(task.regularization, float) * np.sum(models**2, axis=-1)
+    own = own + np.asarray(task.peers.regularization, float) * np.sum(models**2, axis=-1)
     laplacian = np.diag(weights.sum(1)) - weights
     smooth = 0.5 * np.einsum("...np,nm,...mp->...", models, laplacian, models)
     return smooth + mu * own @ (weights.sum(1) * np.asarray(confidence(task.num_examples), float))
@@ -133,9 +140,9 @@ def gradient(task, models, mu=MU):
     inputs, targets = (np.asarray(leaf, float) for leaf in task.train)
     sizes, weights = np.asarray(task.num_examples), dense(task)
     scores = np.einsum("nmp,np->nm", inputs, models)
-    slopes = 2 * (scores - targets) if task.link is squared else -targets / (1 + np.exp(targets * scores))
+    slopes = 2 * (scores - targets) if task.linear.link is squared else -targets / (1 + np.exp(targets * scores))
     slopes = slopes * (np.arange(inputs.shape[1]) < sizes[:, None]) / np.maximum(sizes, 1)[:, None]
-    own = np.einsum("nmp,nm->np", inputs, slopes) + 2 * np.asarray(task.regularization, float)[:, None] * models
+    own = np.einsum("nmp,nm->np", inputs, slopes) + 2 * np.asarray(task.peers.regularization, float)[:, None] * models
     pull = mu * weights.sum(1) * np.asarray(confidence(task.num_examples), float)
     return weights.sum(1)[:, None] * models - weights @ models + pull[:, None] * own
 
@@ -143,7 +150,7 @@ def gradient(task, models, mu=MU):
 def minimizer(task, mu=MU):
     """argmin Q, [agent, feature]: a dense linear solve for the squared loss, scipy for the logistic one."""
     shape = (task.num_clients, task.init_params.shape[-1])
-    if task.link is not squared:
+    if task.linear.link is not squared:
         found = optimize.minimize(
             lambda flat: value(task, flat.reshape(shape), mu),
             np.zeros(shape).ravel(),
@@ -157,7 +164,7 @@ def minimizer(task, mu=MU):
     pull = 2 * mu * weights.sum(1) * np.asarray(confidence(task.num_examples), float)
     system = np.kron(np.diag(weights.sum(1)) - weights, np.eye(p))
     for i in range(n):
-        own = inputs[i].T @ inputs[i] / sizes[i] + float(task.regularization[i]) * np.eye(p)
+        own = inputs[i].T @ inputs[i] / sizes[i] + float(task.peers.regularization[i]) * np.eye(p)
         system[i * p : i * p + p, i * p : i * p + p] += pull[i] * own
     right = (pull / sizes)[:, None] * np.einsum("nmp,nm->np", inputs, targets)
     return np.linalg.solve(system, right.ravel()).reshape(shape)
@@ -229,12 +236,12 @@ def draws(task, played, num_ticks=1, num_awake=1, mechanism="laplace"):
 def step_sizes(task, mu=MU):
     """a mu c_i, what a gradient is multiplied with in theta_i, [agent]."""
     trust = np.asarray(confidence(task.num_examples), float)
-    return mu * trust / (1 + mu * trust * np.asarray(task.smoothness, float))
+    return mu * trust / (1 + mu * trust * np.asarray(task.peers.smoothness, float))
 
 
 def constants(task, mu=STRONG):
     """Of the theory: degrees, confidence, block smoothness, rate."""
     degrees, trust = dense(task).sum(1), np.asarray(confidence(task.num_examples), float)
-    smoothness = theory.block_smoothness(mu, degrees, trust, np.asarray(task.smoothness, float))
-    sigma = theory.strong_convexity(mu, degrees, trust, 2 * np.asarray(task.regularization, float))
+    smoothness = theory.block_smoothness(mu, degrees, trust, np.asarray(task.peers.smoothness, float))
+    sigma = theory.strong_convexity(mu, degrees, trust, 2 * np.asarray(task.peers.regularization, float))
     return degrees, trust, smoothness, theory.rate(sigma, smoothness)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms import silos
-from bench.data.task import Task
+from bench.data.task import Linear, Task
 from bench.models import linear
 
 
@@ -20,7 +20,7 @@ def task_of(inputs, targets, link=linear.logistic, loss=None, name="tiny") -> Ta
         init_params=jnp.zeros(inputs.shape[-1]),
         num_examples=jnp.full(len(inputs), inputs.shape[1], jnp.int32),
         train=(inputs, jnp.asarray(targets, jnp.float32)),
-        link=link,
+        linear=None if link is None else Linear(link),
         loss=loss,
         metrics=size_of_w,
         name=name,

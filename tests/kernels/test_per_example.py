@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("quick_compilation")
 @pytest.fixture(scope="module")
 def tiny():
     made = task(np.zeros((1, 1)))
-    inputs, labels = made.pool
+    inputs, labels = made.network.pool
     return made.init_params, inputs, labels
 
 

@@ -30,7 +30,7 @@ def blank(records):
 def spent(sweep, entry, row, records):
     """What the releases of a point cost after its last round, by claim."""
     task, args = blank(records), arguments(entry.method, row)
-    entry.method.check(task, **args)
+    entry.method.fits(task, **args)
     rounds = sweep.num_rounds(task, args)
     claims = entry.method.releases(task, delta=sweep.delta, **args)
     return {name: accounting.epsilon(claim, rounds) for name, claim in claims.items()}

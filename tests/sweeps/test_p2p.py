@@ -119,7 +119,7 @@ def test_the_noise_of_every_point_costs_its_budget(name):
     task = logistic_peers()
     for point in points[keys].drop_duplicates().to_dict("records"):
         args = arguments(METHOD, point | {"mu": 1.0})
-        METHOD.check(task, **args)
+        METHOD.fits(task, **args)
 
         def spent(rounds, args=args, **other):
             return epsilon(METHOD.releases(task, delta=p2p.DELTA, **args | other)["paper"], rounds)
@@ -271,7 +271,9 @@ def test_a_task_without_a_graph_is_one_line_and_status_2(name, monkeypatch, caps
     monkeypatch.setattr(sys, "argv", words)
     assert command.main() == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: task synthetic_0.1 has no graph: peer-to-peer methods need one, take linear_p2p_100")
+    assert line.startswith(
+        "error: task synthetic_0.1 has no graph of peers with objectives of their own: take one that"
+    )
     assert not (tmp_path / "results").exists()
 
 

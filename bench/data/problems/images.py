@@ -21,7 +21,7 @@ from bench.data import partition, scattering
 from bench.data.fetch import retrieval
 from bench.data.fetch.dataset import Found
 from bench.data.read import formats
-from bench.data.task import Task
+from bench.data.task import Network, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels.per_example import cross_entropy, in_turn
 from bench.models.networks import network
@@ -98,10 +98,9 @@ def images(
         init_params=_init(module, inputs.shape[1:])(key),
         num_examples=jnp.full(num_clients, members.shape[1], jnp.int32),
         train=jnp.asarray(members),
-        pool=(inputs, labels),
+        network=Network((inputs, labels), module),
         evaluation={"test": tuple(test)},
         loss=_loss(module),
-        network=module,
         metrics=accuracy,
         name=f"{dataset}_{model}_{num_clients}{'_disjoint' if disjoint else ''}"
         + (f"_as_{normalisation}" if normalisation not in ("", dataset) else "")
@@ -149,7 +148,8 @@ def accuracy(params, task: Task) -> dict:
     inputs, labels = task.evaluation["test"]
     size = math.gcd(len(labels), CHUNK)
     chunks = (leaf.reshape(-1, size, *leaf.shape[1:]) for leaf in (inputs, labels))
-    logits_of = in_turn(lambda params, inputs: task.network.apply({"params": params}, inputs.astype(jnp.float32)))
+    module = task.need(Network).module
+    logits_of = in_turn(lambda params, inputs: module.apply({"params": params}, inputs.astype(jnp.float32)))
 
     def of_chunk(chunk):
         inputs, labels = chunk

@@ -22,7 +22,7 @@ from bench.data.graphs import from_weights, nearest_neighbors
 from bench.data.partition import by_label, hold_out
 from bench.data.problems.peers import mean_of_real, objective, scores
 from bench.data.read import formats
-from bench.data.task import Task, recipe_checksum
+from bench.data.task import Linear, Peers, Task, recipe_checksum
 from bench.errors import InputError, unknown_name
 from bench.models.linear import personal, squared, squared_loss
 
@@ -218,12 +218,14 @@ def movielens(
         num_examples=jnp.asarray(sizes),
         train=(jnp.asarray(inputs), jnp.asarray(targets)),
         evaluation={"test": tuple(jnp.asarray(leaf) for leaf in _by_user(fold.test, features, held))},
-        graph=from_weights(weights, slots=SLOTS[similarity]),
-        regularization=jnp.asarray(regularization, jnp.float32),
-        smoothness=jnp.asarray(2 * np.linalg.eigvalsh(gram)[:, -1] / sizes + 2 * regularization, jnp.float32),
-        budget=jnp.ones(len(sizes)),
+        peers=Peers(
+            graph=from_weights(weights, slots=SLOTS[similarity]),
+            regularization=jnp.asarray(regularization, jnp.float32),
+            smoothness=jnp.asarray(2 * np.linalg.eigvalsh(gram)[:, -1] / sizes + 2 * regularization, jnp.float32),
+            budget=jnp.ones(len(sizes)),
+        ),
         loss=squared_loss,
-        link=squared,
+        linear=Linear(squared),
         metrics=rmse,
         name="movielens",
         source=f"MovieLens-100K ({found.source})",

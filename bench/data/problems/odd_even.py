@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.data.problems import digits
-from bench.data.task import Task
+from bench.data.task import Linear, Task
 from bench.errors import InputError, unknown_name
 from bench.models import linear
 
@@ -123,9 +123,8 @@ def _task(trial: int, bound: str, name: str, link, loss, split_first: bool, part
         num_examples=jnp.full(len(PAIRS), train, jnp.int32),
         train=records(slice(None, train)),
         evaluation={"test": records(slice(train, None))},
-        link=link,
+        linear=Linear(link, lipschitz),
         loss=loss,
-        lipschitz=lipschitz,
         metrics=loss_and_error,
         name=name,
         source=f"MNIST ({source})",
@@ -135,8 +134,7 @@ def _task(trial: int, bound: str, name: str, link, loss, split_first: bool, part
 
 def loss_and_error(w, task: Task) -> dict:
     """Mean loss on training records, share of test records on the wrong side; NaN where w is not finite."""
-    link, (inputs, targets), (test_inputs, test_targets) = task.link, task.train, task.evaluation["test"]
-    assert link is not None
+    link, (inputs, targets), (test_inputs, test_targets) = task.need(Linear).link, task.train, task.evaluation["test"]
     # One silo after the other: with many points, the scores of one at a time stay in a CPU's cache.
     loss = jax.lax.map(lambda silo: jnp.mean(link(silo[0] @ w, silo[1])), (inputs, targets))
     tests = (test_inputs, test_targets)

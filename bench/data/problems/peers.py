@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array
 
 from bench.data.graphs import by_angle, from_weights
-from bench.data.task import Task, recipe_checksum
+from bench.data.task import Linear, Peers, Task, recipe_checksum
 from bench.errors import InputError, unknown_name
 from bench.kernels.graph import confidence, roughness
 from bench.models.linear import Personal, logistic, logistic_loss, personal
@@ -44,10 +44,11 @@ def objective(params, task: Task) -> Array:
         return jnp.full((), jnp.nan)
     models = personal(params, task.num_clients)
     inputs, targets = task.train
-    losses = mean_of_real(task.link(scores(models, inputs), targets), task.num_examples)
-    own = losses + task.regularization * jnp.sum(jnp.square(models), axis=1)
-    pull = task.graph.degrees * confidence(task.num_examples)
-    return 0.5 * roughness(task.graph, models) + params.mu * (pull @ own)
+    peers = task.need(Peers)
+    losses = mean_of_real(task.need(Linear).link(scores(models, inputs), targets), task.num_examples)
+    own = losses + peers.regularization * jnp.sum(jnp.square(models), axis=1)
+    pull = peers.graph.degrees * confidence(task.num_examples)
+    return 0.5 * roughness(peers.graph, models) + params.mu * (pull @ own)
 
 
 def accuracy(params, task: Task) -> dict:
@@ -148,13 +149,14 @@ def linear_p2p(
         num_examples=jnp.asarray(sizes),
         train=jax.tree.map(jnp.asarray, train),
         evaluation={"test": jax.tree.map(jnp.asarray, (*test, test_sizes))},
-        graph=from_weights(by_angle(plane, width=graph_width), slots=slots(num_agents, graph_width)),
-        regularization=jnp.asarray(regularization, jnp.float32),
-        smoothness=jnp.asarray(_curvature(smoothness, train[0], sizes) + 2 * regularization, jnp.float32),
-        budget=jnp.ones(num_agents),
+        peers=Peers(
+            graph=from_weights(by_angle(plane, width=graph_width), slots=slots(num_agents, graph_width)),
+            regularization=jnp.asarray(regularization, jnp.float32),
+            smoothness=jnp.asarray(_curvature(smoothness, train[0], sizes) + 2 * regularization, jnp.float32),
+            budget=jnp.ones(num_agents),
+        ),
         loss=logistic_loss,
-        link=logistic,
-        lipschitz=(largest * num_features, largest * math.sqrt(num_features)),
+        linear=Linear(logistic, (largest * num_features, largest * math.sqrt(num_features))),
         metrics=accuracy,
         name=f"linear_p2p_{num_features}{'_scaled' if scaled else ''}",
         source="generated",

@@ -12,7 +12,7 @@ import math
 import jax.numpy as jnp
 import numpy as np
 
-from bench.data.task import Task, recipe_checksum
+from bench.data.task import Linear, Task, recipe_checksum
 from bench.models.additive import squared_loss
 
 NUM_CLIENTS, NUM_FEATURES = 25, 50
@@ -52,9 +52,8 @@ def quadratic(trial: int, *, num_records: int = 512) -> Task:
         num_examples=jnp.full(NUM_CLIENTS, num_records, jnp.int32),
         train=(jnp.asarray(inputs, jnp.float32), jnp.asarray(targets, jnp.float32)),
         evaluation={"minimiser": jnp.asarray(minimiser, jnp.float32), "variance": jnp.asarray(variance, jnp.float32)},
-        link=half_square,
+        linear=Linear(half_square, (math.sqrt(NUM_FEATURES) * LIPSCHITZ, LIPSCHITZ)),
         loss=squared_loss,
-        lipschitz=(math.sqrt(NUM_FEATURES) * LIPSCHITZ, LIPSCHITZ),
         metrics=risk,
         name=f"quadratic_{num_records}",
         source="generated",

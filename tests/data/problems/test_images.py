@@ -51,7 +51,7 @@ def test_the_pool_is_the_training_pictures_and_the_test_pictures_only_measure():
         task, arrays = images.images(0, dataset=dataset, model="cnn_relu"), raw(dataset)
         mean, deviation = images.NORMALISATION[dataset]
         for (inputs, labels), split, size in zip(
-            (task.pool, task.evaluation["test"]), ("train", "test"), sizes, strict=True
+            (task.network.pool, task.evaluation["test"]), ("train", "test"), sizes, strict=True
         ):
             wanted = (arrays[f"{split}_images"].reshape(size, *shape) / 255.0 - mean) / deviation
             assert inputs.dtype == np.float32
@@ -74,13 +74,13 @@ def test_normalised_pixels_of_each_data_set():
 @pytest.mark.parametrize(("dataset", "model"), [("mnist", "scatter_linear"), ("cifar10", "scatter_cnn")])
 def test_scattering_models_see_features_of_raw_pixels_in_half_precision(dataset, model):
     task, arrays = images.images(0, dataset=dataset, model=model), raw(dataset)
-    for (inputs, _), split in ((task.pool, "train"), (task.evaluation["test"], "test")):
+    for (inputs, _), split in ((task.network.pool, "train"), (task.evaluation["test"], "test")):
         pictures = arrays[f"{split}_images"]
         pictures = pictures if pictures.ndim == 4 else pictures[..., None]
         wanted = np.asarray(scattering.transform(*pictures.shape[1:3])(pictures))
         assert inputs.dtype == np.float16
         np.testing.assert_allclose(inputs.astype(np.float32), wanted, rtol=2**-10, atol=1e-5)
-    logits = task.network.apply({"params": task.init_params}, inputs.astype(np.float32))
+    logits = task.network.module.apply({"params": task.init_params}, inputs.astype(np.float32))
     assert logits.shape == (len(inputs), 10)
 
 
@@ -128,7 +128,7 @@ def test_a_trial_is_a_draw_and_an_initial_model_and_shares_everything_else():
     for a, b in zip(jax.tree.leaves(first.init_params), jax.tree.leaves(other.init_params), strict=True):
         assert not np.array_equal(a, b)
     assert jax.tree.structure(first) == jax.tree.structure(other)
-    for kept, same in ((first.pool, other.pool), (first.evaluation["test"], other.evaluation["test"])):
+    for kept, same in ((first.network.pool, other.network.pool), (first.evaluation["test"], other.evaluation["test"])):
         assert all(a is b for a, b in zip(kept, same, strict=True))
 
 
@@ -138,7 +138,7 @@ def test_models_with_the_same_inputs_share_them_and_others_do_not():
         for dataset in ("mnist", "fashion_mnist")
         for model in ("cnn_relu", "cnn_tempered", "scatter_linear", "scatter_cnn")
     }
-    pools = {name: id(task.pool[0]) for name, task in tasks.items()}
+    pools = {name: id(task.network.pool[0]) for name, task in tasks.items()}
     assert len(set(pools.values())) == 4
     assert pools["mnist", "cnn_relu"] == pools["mnist", "cnn_tempered"]
     assert pools["mnist", "scatter_linear"] == pools["mnist", "scatter_cnn"]
@@ -150,11 +150,11 @@ def test_models_with_the_same_inputs_share_them_and_others_do_not():
 
 def test_a_pool_that_no_task_uses_takes_no_memory():
     task = images.images(0, dataset="fashion_mnist", model="cnn_relu")
-    pool = ref(task.pool[0])
+    pool = ref(task.network.pool[0])
     del task
     gc.collect()
     assert pool() is None
-    assert images.images(0, dataset="fashion_mnist", model="cnn_relu").pool[0].shape == (20, 28, 28, 1)
+    assert images.images(0, dataset="fashion_mnist", model="cnn_relu").network.pool[0].shape == (20, 28, 28, 1)
 
 
 # ---- Loss and accuracy ----
@@ -165,7 +165,7 @@ def test_accuracy_and_loss_are_means_over_all_test_pictures(monkeypatch, chunk):
     monkeypatch.setattr(images, "CHUNK", chunk)
     task = images.images(0, dataset="mnist", model="scatter_linear")
     inputs, labels = task.evaluation["test"]
-    logits = np.asarray(task.network.apply({"params": task.init_params}, inputs.astype(np.float32)), float)
+    logits = np.asarray(task.network.module.apply({"params": task.init_params}, inputs.astype(np.float32)), float)
     chances = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
     labels = np.asarray(labels).copy()
     labels[:3] = logits[:3].argmax(-1)
@@ -233,7 +233,7 @@ def test_what_cannot_be_is_one_line(change, line):
 def test_another_normalisation_changes_the_pixels_and_nothing_else():
     own, other = (images.images(0, dataset="mnist", model="cnn_relu", normalisation=n) for n in ("", "fashion_mnist"))
     pixels = raw("mnist")["train_images"][..., None] / 255.0
-    np.testing.assert_allclose(other.pool[0], 2 * pixels - 1, atol=1e-6)
+    np.testing.assert_allclose(other.network.pool[0], 2 * pixels - 1, atol=1e-6)
     np.testing.assert_array_equal(own.train, other.train)
     assert (own.name, other.name) == ("mnist_cnn_relu_10", "mnist_cnn_relu_10_as_fashion_mnist")
     assert own.checksum != other.checksum
@@ -255,9 +255,9 @@ def test_the_pictures_to_tune_on_are_held_out_of_the_training_pictures(monkeypat
     monkeypatch.setattr(images, "NUM_VALIDATION", 6)
     whole = images.images(0, dataset="mnist", model="cnn_relu", num_clients=2)
     part = images.images(0, dataset="mnist", model="cnn_relu", num_clients=2, part="validation")
-    np.testing.assert_array_equal(part.pool[0], whole.pool[0][:-6])
-    np.testing.assert_array_equal(part.evaluation["test"][0], whole.pool[0][-6:])
-    np.testing.assert_array_equal(part.evaluation["test"][1], whole.pool[1][-6:])
+    np.testing.assert_array_equal(part.network.pool[0], whole.network.pool[0][:-6])
+    np.testing.assert_array_equal(part.evaluation["test"][0], whole.network.pool[0][-6:])
+    np.testing.assert_array_equal(part.evaluation["test"][1], whole.network.pool[1][-6:])
     assert int(part.train.max()) < 14
     assert part.name == f"{whole.name}_validation"
     with pytest.raises(InputError, match="part"):

@@ -179,7 +179,7 @@ def test_a_test_rating_moves_nothing_that_is_trained_on(here, tmp_path, monkeypa
             module._prepared.cache_clear()
             patch.setattr(module, "_ratings", lambda changed=changed, found=found: (changed, found))
             after = movielens(0, part=part, **SMALL)
-        for name in ("train", "graph", "smoothness", "regularization", "num_examples"):
+        for name in ("train", "peers", "num_examples"):
             jax.tree.map(np.testing.assert_array_equal, getattr(before, name), getattr(after, name))
         assert not np.array_equal(before.evaluation["test"][1], after.evaluation["test"][1])
 
@@ -247,8 +247,8 @@ def test_the_graph_joins_users_whose_training_ratings_are_nearest(here, similari
         vectors[fold.train.user, fold.train.film] += fold.mean[fold.train.user]
     expected = nearest_neighbors(vectors, num_neighbors=3).toarray()
     found = np.zeros((USERS, USERS))
-    i, slot = np.nonzero(np.asarray(task.graph.weights))
-    found[i, np.asarray(task.graph.neighbors)[i, slot]] = np.asarray(task.graph.weights)[i, slot]
+    i, slot = np.nonzero(np.asarray(task.peers.graph.weights))
+    found[i, np.asarray(task.peers.graph.neighbors)[i, slot]] = np.asarray(task.peers.graph.weights)[i, slot]
     np.testing.assert_array_equal(found, expected)
 
 
@@ -269,7 +269,7 @@ def test_examples_are_the_features_of_the_films_a_user_rated(here):
             assert not targets[user, mine.sum() :].any()
     np.testing.assert_array_equal(task.num_examples, np.bincount(fold.train.user))
     assert task.source == f"MovieLens-100K ({found.source})"
-    assert task.lipschitz == (np.inf, np.inf)
+    assert task.linear.lipschitz == (np.inf, np.inf)
 
 
 def test_smoothness_is_the_curvature_of_each_users_objective(here):
@@ -279,11 +279,11 @@ def test_smoothness_is_the_curvature_of_each_users_objective(here):
     def own(theta, user):
         sizes = task.num_examples[user].astype(jnp.float32)
         losses = jax.vmap(lambda x, y: task.loss(theta, jnp.zeros(3), (x, y)))(*(leaf[user] for leaf in task.train))
-        return jnp.sum(losses) / sizes + task.regularization[user] * theta @ theta  # padding: input and target 0
+        return jnp.sum(losses) / sizes + task.peers.regularization[user] * theta @ theta  # padding: input and target 0
 
     hessians = jax.jit(jax.vmap(jax.hessian(own), (None, 0)))(params, jnp.arange(USERS))
-    np.testing.assert_allclose(task.smoothness, np.linalg.eigvalsh(hessians)[:, -1], rtol=1e-4)
-    np.testing.assert_allclose(task.regularization, 1 / np.asarray(task.num_examples), rtol=1e-6)
+    np.testing.assert_allclose(task.peers.smoothness, np.linalg.eigvalsh(hessians)[:, -1], rtol=1e-4)
+    np.testing.assert_allclose(task.peers.regularization, 1 / np.asarray(task.num_examples), rtol=1e-6)
 
 
 def test_all_trials_and_both_parts_are_one_program(here):
@@ -332,7 +332,7 @@ def test_scores_are_those_of_loops_over_users(here):
     assert float(scores(task.init_params, task)["test_rmse"]) == pytest.approx(np.mean(plain), rel=1e-5)
 
     inputs, targets = (np.asarray(leaf, float) for leaf in task.train)
-    sizes, graph = np.asarray(task.num_examples), jax.tree.map(np.asarray, task.graph)
+    sizes, graph = np.asarray(task.num_examples), jax.tree.map(np.asarray, task.peers.graph)
     total = 0.0
     for i in range(USERS):
         weights = graph.weights[i]
@@ -374,8 +374,8 @@ def test_the_minimum_of_the_objective_is_the_dense_linear_solution(here):
     inputs, targets = (np.asarray(leaf, float) for leaf in task.train)
     sizes = np.asarray(task.num_examples)
     weights = np.zeros((USERS, USERS))
-    i, slot = np.nonzero(np.asarray(task.graph.weights))
-    weights[i, np.asarray(task.graph.neighbors)[i, slot]] = 1
+    i, slot = np.nonzero(np.asarray(task.peers.graph.weights))
+    weights[i, np.asarray(task.peers.graph.neighbors)[i, slot]] = 1
     pull = 2 * mu * weights.sum(1) * np.asarray(confidence(task.num_examples))
     own = [x.T @ x / m + np.eye(3) / m for x, m in zip(inputs, sizes, strict=True)]
     right = np.stack([p * x.T @ y / m for p, x, y, m in zip(pull, inputs, targets, sizes, strict=True)])

@@ -55,12 +55,12 @@ def test_features_are_centred_projections_on_the_leading_directions(pictures):
 def test_the_loss_is_1_lipschitz_over_all_images_and_the_script_bound_is_none(pictures):
     task, script = odd_even.odd_even(0), odd_even.odd_even(0, bound="one silo")
     _, lengths, _, _ = odd_even._features()
-    assert task.lipschitz[1] == 1.0
+    assert task.linear.lipschitz[1] == 1.0
     assert np.linalg.norm(task.train[0], axis=-1).max() <= 1 + 1e-6
     ratio = np.asarray(script.train[0]) / np.asarray(task.train[0])
     own = lengths.max() / (2 * np.linalg.norm(np.asarray(task.train[0])[1], axis=-1).max() * lengths.max())
     np.testing.assert_allclose(np.median(ratio), own, rtol=1e-4)
-    assert script.lipschitz == (np.inf, np.inf)
+    assert script.linear.lipschitz == (np.inf, np.inf)
     assert (task.name, script.name) == ("odd_even", "odd_even_script_bound")
     assert task.checksum != script.checksum
     grad = jax.grad(task.loss)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from tiny_peers import with_peers
 
 from bench.data.graphs import by_angle, from_weights
 from bench.data.problems import peers
@@ -41,7 +42,7 @@ def with_padding(task, value):
 
 def plain_objective(task, models, mu):
     """Q by loops over pairs, agents and examples."""
-    graph = task.graph
+    graph = task.peers.graph
     neighbors, weights = np.asarray(graph.neighbors), np.asarray(graph.weights, float)
     inputs, labels = (np.asarray(leaf, float) for leaf in task.train)
     sizes = np.asarray(task.num_examples)
@@ -69,7 +70,7 @@ def test_the_published_sizes():
     sizes = np.concatenate([linear_p2p(trial, num_features=2).num_examples for trial in range(30)])
     assert (sizes.min(), sizes.max()) == (10, 100)
     assert np.mean(sizes) == pytest.approx(55, abs=5 * 26 / np.sqrt(len(sizes)))
-    assert float(task.graph.degrees.mean()) == pytest.approx(1, rel=1e-5)
+    assert float(task.peers.graph.degrees.mean()) == pytest.approx(1, rel=1e-5)
     degrees = [float(linear_p2p(trial, num_features=2).graph.num_neighbors.mean()) for trial in range(30)]
     assert np.mean(degrees) == pytest.approx(14.85, abs=1)  # the published one, of five graphs
 
@@ -118,8 +119,8 @@ def test_targets_are_as_wide_as_stated_and_the_graph_is_of_their_angles(planes):
     task = linear_p2p(0, num_features=2, num_agents=500)
     (plane,) = planes
     assert np.var(plane) == pytest.approx(0.5, rel=5 * np.sqrt(2 / plane.size))
-    graph = from_weights(by_angle(plane, width=0.1), slots=task.graph.neighbors.shape[1])
-    jax.tree.map(np.testing.assert_array_equal, task.graph, graph)
+    graph = from_weights(by_angle(plane, width=0.1), slots=task.peers.graph.neighbors.shape[1])
+    jax.tree.map(np.testing.assert_array_equal, task.peers.graph, graph)
 
 
 def test_all_trials_both_kinds_of_instances_and_all_numbers_of_examples_are_one_program():
@@ -170,14 +171,14 @@ def test_the_lipschitz_bounds_hold_at_a_corner_of_the_cube_and_are_reached():
     task = task_of()
     corner = jnp.full(P, -10.0)
     gradient = jax.grad(task.loss)(jnp.full(P, 5.0), jnp.zeros(P), (corner, jnp.ones(())))
-    for order, bound in zip((1, 2), task.lipschitz, strict=True):
+    for order, bound in zip((1, 2), task.linear.lipschitz, strict=True):
         assert float(jnp.linalg.norm(gradient, order)) == pytest.approx(bound, rel=1e-5)
-    assert task.lipschitz == (10 * P, 10 * math.sqrt(P))
+    assert task.linear.lipschitz == (10 * P, 10 * math.sqrt(P))
 
 
 def test_scaled_inputs_keep_every_gradient_within_1():
     task, plain = task_of(scaled=True), task_of()
-    assert task.lipschitz == pytest.approx((1, 1 / math.sqrt(P)))
+    assert task.linear.lipschitz == pytest.approx((1, 1 / math.sqrt(P)))
     np.testing.assert_allclose(task.train[0], plain.train[0] / (10 * P), rtol=1e-6)
     np.testing.assert_allclose(task.evaluation["test"][0], plain.evaluation["test"][0] / (10 * P), rtol=1e-6)
     np.testing.assert_array_equal(task.train[1], plain.train[1])
@@ -198,8 +199,8 @@ def curvatures(task):
 def test_smoothness_as_published_by_a_quarter_and_true():
     sizes = np.asarray(task_of().num_examples)
     np.testing.assert_allclose(task_of().smoothness, 1 + 2 / sizes, rtol=1e-6)
-    np.testing.assert_allclose(task_of(smoothness="quarter").smoothness, 0.25 + 2 / sizes, rtol=1e-6)
-    np.testing.assert_allclose(task_of(smoothness="data").smoothness, curvatures(task_of()), rtol=1e-4)
+    np.testing.assert_allclose(task_of(smoothness="quarter").peers.smoothness, 0.25 + 2 / sizes, rtol=1e-6)
+    np.testing.assert_allclose(task_of(smoothness="data").peers.smoothness, curvatures(task_of()), rtol=1e-4)
     np.testing.assert_allclose(task_of().regularization, 1 / sizes, rtol=1e-6)
 
 
@@ -207,15 +208,15 @@ def test_the_published_smoothness_is_no_bound_for_these_inputs_but_is_for_scaled
     assert (curvatures(task_of()) > np.asarray(task_of().smoothness)).all()
     for smoothness in ("one", "quarter"):
         task = task_of(scaled=True, smoothness=smoothness)
-        assert (curvatures(task) <= np.asarray(task.smoothness)).all()
+        assert (curvatures(task) <= np.asarray(task.peers.smoothness)).all()
 
 
 def test_an_agent_may_have_no_examples():
     task = task_of(num_examples=(0, 3), smoothness="data")
     empty = np.asarray(task.num_examples) == 0
     assert 0 < empty.sum() < N
-    assert (np.asarray(task.regularization)[empty] == 1).all()
-    assert (np.asarray(task.smoothness)[empty] == 2).all()
+    assert (np.asarray(task.peers.regularization)[empty] == 1).all()
+    assert (np.asarray(task.peers.smoothness)[empty] == 2).all()
     found = task.metrics(Personal(jnp.asarray(models_of()), MU), task)
     assert float(found["objective"]) == pytest.approx(plain_objective(task, models_of(), MU), rel=1e-5)
     assert np.isfinite(float(found["test_accuracy"]))
@@ -284,14 +285,14 @@ def test_what_pads_the_examples_has_no_effect(value):
 
 def test_what_pads_the_neighbours_has_no_effect():
     task = task_of()
-    wider = task.graph._replace(
+    wider = task.peers.graph._replace(
         **{
             name: jnp.pad(leaf, ((0, 0), (0, 9)), constant_values=3 if name == "neighbors" else 0)
-            for name, leaf in task.graph._asdict().items()
+            for name, leaf in task.peers.graph._asdict().items()
         }
     )
     params = Personal(jnp.asarray(models_of()), jnp.asarray(MU))
-    changed = replace(task, graph=wider)
+    changed = with_peers(task, graph=wider)
     assert float(objective(params, changed)) == pytest.approx(float(objective(params, task)), rel=1e-6)
 
 
@@ -303,8 +304,8 @@ def test_the_objective_of_a_small_problem_has_the_minimum_that_its_stationary_po
     task = task_of(num_agents=6, num_features=3, input_range=1.0, graph_width=1.0, num_examples=(2, 8))
     inputs, labels = (np.asarray(leaf, float) for leaf in task.train)
     sizes = np.asarray(task.num_examples)
-    degrees = np.asarray(task.graph.degrees, float)
-    weights, neighbors = np.asarray(task.graph.weights, float), np.asarray(task.graph.neighbors)
+    degrees = np.asarray(task.peers.graph.degrees, float)
+    weights, neighbors = np.asarray(task.peers.graph.weights, float), np.asarray(task.peers.graph.neighbors)
 
     def paper_gradient(models):
         slope = np.zeros_like(models)
@@ -357,7 +358,7 @@ def test_a_graph_of_ones_own_takes_the_place_of_the_made_one():
     """The task is a plain dataclass: another graph is another leaf."""
     task = task_of()
     full = np.ones((N, N)) - np.eye(N)
-    changed = replace(task, graph=from_weights(full))
+    changed = with_peers(task, graph=from_weights(full))
     models = models_of()
     spread = N * np.sum((models - models.mean(0)) ** 2)  # sum over pairs of |difference|^2
     found = objective(Personal(jnp.asarray(models), jnp.asarray(0.0)), changed)
