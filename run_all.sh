@@ -6,8 +6,9 @@
 #   ./run_all.sh test                sets up and runs the tests
 #
 # Options: --scale NAME, --out DIR (default results), --data-dir DIR (data files that you have), --download (allow
-# downloads from official addresses), --gpu (the CUDA build of jax). Environment: PYTHON, the interpreter to use;
-# BENCH_VENV, where the environment goes (default .venv). Relative paths are relative to this folder.
+# downloads from official addresses), --gpu (the CUDA build of jax), --jax VERSION (another jax than the locked one: a
+# number, or newest, the newest that pyproject.toml admits). Environment: PYTHON, the interpreter to use; BENCH_VENV,
+# where the environment goes (default .venv). Relative paths are relative to this folder.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -15,7 +16,7 @@ trap 'echo "stopped; run the same command to go on" >&2; exit 130' INT
 
 fail() { echo "error: $*" >&2; exit 2; }
 
-command=all scale=smoke out=results gpu=no run_options=() get_options=()
+command=all scale=smoke out=results gpu=no jax=locked run_options=() get_options=()
 while [ $# -gt 0 ]; do
   case "$1" in
     test) command=test ;;
@@ -24,7 +25,8 @@ while [ $# -gt 0 ]; do
     --data-dir) [ $# -gt 1 ] || fail "--data-dir needs a folder"; run_options+=(--data-dir "$2"); get_options+=(--data-dir "$2"); shift ;;
     --download) run_options+=(--download); get_options+=(--download) ;;
     --gpu) gpu=yes ;;
-    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --jax) [ $# -gt 1 ] || fail "--jax needs a version such as 0.10.0, or newest, or locked"; jax=$2; shift ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) fail "no option or command is called '$1': see ./run_all.sh --help" ;;
   esac
   shift
@@ -49,7 +51,7 @@ fi
 venv=${BENCH_VENV:-.venv}
 lock=requirements.lock
 [ "$command" = test ] && lock=requirements-test.lock
-stamp=$("$python" -c 'import sys, hashlib; print(hashlib.sha256(b"".join(open(f, "rb").read() for f in sys.argv[1:]) + sys.version.encode()).hexdigest())' "$lock")-$gpu
+stamp=$("$python" -c 'import sys, hashlib; print(hashlib.sha256(b"".join(open(f, "rb").read() for f in sys.argv[1:]) + sys.version.encode()).hexdigest())' "$lock")-$gpu-$jax
 if ! grep -qsx "$lock $stamp" "$venv/stamp"; then
   echo "setting up $venv with $("$python" --version)"
   grep -qs "$("$python" -c 'import sys; print(sys.version.split()[0])')" "$venv/pyvenv.cfg" || "$python" -m venv --clear "$venv"
@@ -57,6 +59,13 @@ if ! grep -qsx "$lock $stamp" "$venv/stamp"; then
   sed -i.old "/^${lock//./\\.} /d" "$venv/stamp"
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock" \
     || fail "the packages of $lock could not be installed: see above; is the network reachable?"
+  case "$jax" in
+    locked) ;;
+    newest) "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade 'jax>=0.10,<0.13' 'jaxlib>=0.10,<0.13' \
+      || fail "the newest jax could not be installed: see above" ;;
+    *) "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "jax==$jax" "jaxlib==$jax" \
+      || fail "jax $jax could not be installed: see above, or name another --jax" ;;
+  esac
   if [ "$gpu" = yes ]; then
     version=$("$venv/bin/python" -c 'import jax; print(jax.__version__)')
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "jax[cuda13]==$version" \
@@ -69,6 +78,7 @@ run=$venv/bin/python
 if [ "$command" = test ]; then
   "$run" -m ruff check .
   "$run" -m ruff format --check .
+  "$run" -m basedpyright
   exec "$run" -m pytest -n auto --maxprocesses 4
 fi
 
