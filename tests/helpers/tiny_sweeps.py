@@ -13,6 +13,7 @@ from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.data.problems.synthetic import synthetic
 from bench.privacy.events import full_gaussian
 from bench.sweeps import engine
+from bench.sweeps.points import resolve
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, grid
 
@@ -58,6 +59,16 @@ def private_sgd(**fields) -> Sweep:
     points = fields.pop("points", None)
     points = pd.DataFrame(hypers()).assign(**dict(STATIC)) if points is None else points
     return sweep_of({"PPSGD": Entry(ppsgd.METHOD, points)}, **fields)
+
+
+def points_of(sweep) -> pd.DataFrame:
+    """The points of all entries in one table."""
+    return pd.concat([entry.points for entry in sweep.entries.values()], ignore_index=True)
+
+
+def resolved(sweep) -> dict:
+    """The points of every task of the sweep, each task as in trial 0."""
+    return resolve(sweep, {name: make(0) for name, make in sweep.tasks.items()})
 
 
 def sweep_of(entries, **fields) -> Sweep:

@@ -4,36 +4,16 @@ import dataclasses
 import time
 from functools import partial
 
-import jax
 import numpy as np
 import pandas as pd
 import pytest
 from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, WALK, assert_same_rows, run, table, walks
 
 from bench.errors import InputError
-from bench.sweeps import engine, store
 from bench.sweeps import run as running
+from bench.sweeps import store
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, grid, on_task, select
-
-
-@pytest.fixture(autouse=True)
-def calls(monkeypatch):
-    """(points, runs) of every call of the engine."""
-    made, original = [], engine.run_chunk
-
-    def counted(program, step, task, keys, hypers, **options):
-        made.append((len(hypers["step_size"]), len(keys)))
-        return original(program, step, task, keys, hypers, **options)
-
-    monkeypatch.setattr(engine, "run_chunk", counted)
-    return made
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """The sweep of walks, run in one go."""
-    return run(walks(), tmp_path_factory.mktemp("undisturbed"))
 
 
 def test_one_row_per_run_and_evaluation(undisturbed):
@@ -156,126 +136,6 @@ def test_another_task_has_a_folder_of_its_own(tmp_path, undisturbed):
     assert_same_rows(run(walks(), tmp_path), undisturbed)
     assert set(table(tmp_path / "smoke" / "tiny_on_wide")["sweep"]) == {"tiny_on_wide"}
     assert not list(tmp_path.rglob("_stale"))
-
-
-class Killed(BaseException):
-    """The process is gone: no handler of errors sees it."""
-
-
-def killed_at(monkeypatch, number: int):
-    """Die at the given call, counted over all that change the disk or train."""
-    left = [number]
-
-    def dying(original):
-        def call(*args, **options):
-            if left[0] == 0:
-                raise Killed
-            left[0] -= 1
-            return original(*args, **options)
-
-        return call
-
-    places = [(store.os, "replace"), (store.os, "fsync"), (store.pq, "write_table"), (store.Path, "unlink")]
-    for module, name in [*places, (engine, "run_chunk")]:
-        monkeypatch.setattr(module, name, dying(getattr(module, name)))
-
-
-def test_dying_anywhere_loses_the_chunk_in_flight_at_most(tmp_path, monkeypatch, undisturbed, calls):
-    """At every call that trains or writes, one after the other, until a run gets through."""
-    for number in range(100):
-        out = tmp_path / str(number)
-        with monkeypatch.context() as patched:
-            killed_at(patched, number)
-            try:
-                run_sweep(walks(), scale="smoke", out=out, most=2)
-                break
-            except Killed:
-                pass
-        trained = sum(points for points, _ in calls)
-        kept = len(list((out / "smoke" / "tiny").glob("part-*"))) * 2
-        calls.clear()
-        assert_same_rows(run(walks(), out, most=2), undisturbed)
-        assert sum(points for points, _ in calls) == 8 - kept
-        assert kept >= trained - 2
-        calls.clear()
-    assert number > 15
-
-
-def test_dying_while_stale_rows_are_sorted_out_doubles_nothing(tmp_path, monkeypatch, undisturbed):
-    smaller = walks(steps=(0.1, 0.2, 0.3))
-    expected = undisturbed[undisturbed["step_size"] < 0.35].reset_index(drop=True)
-    for number in range(100):
-        out = tmp_path / str(number)
-        run_sweep(walks(), scale="smoke", out=out)
-        with monkeypatch.context() as patched:
-            killed_at(patched, number)
-            try:
-                run_sweep(smaller, scale="smoke", out=out)
-                break
-            except Killed:
-                pass
-        assert_same_rows(run(smaller, out), expected)
-    assert number > 3
-
-
-def out_of_memory(monkeypatch, error, fits, after=0):
-    """Calls of more runs at once than fit fail, in the middle of their rounds; the first `after` calls do not."""
-    original, left = engine.run_chunk, [after]
-
-    def failing(program, step, task, keys, hypers, *, on_block, **options):
-        left[0] -= 1
-        if left[0] < 0 and len(hypers["step_size"]) * len(keys) > fits:
-            on_block(program.num_rounds)
-            raise error
-        return original(program, step, task, keys, hypers, on_block=on_block, **options)
-
-    monkeypatch.setattr(engine, "run_chunk", failing)
-
-
-ERRORS = [MemoryError(), jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes.")]
-
-
-@pytest.mark.parametrize("error", ERRORS)
-@pytest.mark.parametrize("fits", [1, 3])
-def test_out_of_memory_means_a_smaller_chunk_and_the_same_rows(tmp_path, monkeypatch, calls, capsys, error, fits):
-    """Seeds one at a time first, then fewer points; what was learnt holds for the seeds and trials that follow."""
-    sweep = walks(steps=(0.1, 0.2, 0.3, 0.4, 0.5), trials=2)
-    expected = run(sweep, tmp_path / "enough")
-    calls.clear()
-    done = []
-    meter_add = running.Meter.add
-    monkeypatch.setattr(running.Meter, "add", lambda self, n: (meter_add(self, n), done.append(self.done / self.total)))
-    out_of_memory(monkeypatch, error, fits)
-    assert_same_rows(run(sweep, tmp_path), expected)
-    assert sum(points * runs for points, runs in calls) == 5 * 2 * 2
-    assert max(points * runs for points, runs in calls) <= fits
-    said = capsys.readouterr().err
-    assert "out of memory with 5 points x 2 seeds at a time: going on with fewer" in said
-    assert said.count("out of memory with 5 points x") == 2
-    assert done[-1] == max(done) == 1.0
-
-
-def test_memory_that_runs_out_later_leaves_what_was_finished_as_it_is(tmp_path, monkeypatch, undisturbed, calls):
-    out_of_memory(monkeypatch, MemoryError(), fits=1, after=3)
-    assert_same_rows(run(walks(), tmp_path, most=2), undisturbed)
-    assert calls == [(2, 1), (2, 1), (2, 1), (1, 1), (1, 1)]
-
-
-def test_not_even_one_point_fits(tmp_path, monkeypatch):
-    out_of_memory(monkeypatch, MemoryError(), fits=0)
-    with pytest.raises(InputError, match=r"synthetic_0.1 needs more memory than there is, even for one point"):
-        run(walks(), tmp_path)
-
-
-def test_other_errors_of_the_device_are_not_taken_for_lack_of_memory(tmp_path, monkeypatch):
-    out_of_memory(monkeypatch, jax.errors.JaxRuntimeError("INTERNAL: something else"), fits=0)
-    with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
-        run(walks(), tmp_path)
-
-
-def test_the_budget_decides_the_chunk(tmp_path, undisturbed, calls):
-    assert_same_rows(run(walks(), tmp_path, budget=1.0), undisturbed)
-    assert calls == [(1, 1)] * 8
 
 
 def test_a_line_of_progress_is_written_as_it_is(capsys):

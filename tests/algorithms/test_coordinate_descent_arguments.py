@@ -1,0 +1,47 @@
+"""Arguments of private coordinate descent that make no sense are refused."""
+
+import numpy as np
+import pytest
+from tiny_peers import MU, N, P, logistic_peers
+
+from bench.algorithms.coordinate_descent import METHOD
+from bench.errors import InputError
+from bench.sweeps.spec import arguments
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
+@pytest.mark.parametrize(
+    ("point", "said"),
+    [
+        ({"start": "lokal"}, "no start is called 'lokal': did you mean local"),
+        ({"mechanism": "laplas"}, "no mechanism is called 'laplas': did you mean laplace"),
+        ({"allocation": "eqal"}, "no allocation is called 'eqal': did you mean equal"),
+        ({"num_awake": N + 1}, f"num_awake is {N + 1}, but linear_p2p_{P} has {N} agents"),
+        ({"num_updates": 5.0, "max_updates": 4}, "num_updates is 5, above max_updates = 4: raise max_updates"),
+        ({"max_updates": 4}, "num_updates is inf, above max_updates = 4"),
+        ({"allocation": "published"}, "allocation published needs Laplace noise, max_updates, and one agent"),
+        (
+            {"allocation": "unrolled", "max_updates": 2, "num_updates": 2.0, "mechanism": "gaussian"},
+            "allocation unrolled needs Laplace noise",
+        ),
+        ({"allocation": "unrolled", "max_updates": 2, "num_updates": 2.0, "num_awake": 2}, "one agent awake at a time"),
+        ({"mu": 0.0}, "mu is 0.0: it must be positive and finite"),
+        ({"mu": -1.0}, "mu is -1.0: it must be positive"),
+        ({"mu": np.nan}, "mu is nan: it must be a number"),
+        ({"noise_multiplier": -1.0}, "noise_multiplier is -1.0"),
+        ({"lipschitz": 0.0}, "lipschitz is 0.0: it must be positive"),
+        ({"clip_norm": 0.0}, "clip_norm is 0.0: it must be positive"),
+        ({"num_updates": 0.0}, "num_updates is 0.0: it must be at least 1"),
+        ({"max_updates": -1}, "max_updates is -1: it must be at least 0"),
+        ({"num_awake": 0}, "num_awake is 0: it must be at least 1"),
+        ({"num_ticks": 0}, "num_ticks is 0: it must be at least 1"),
+        ({"num_ticks": 1.5}, "num_ticks is 1.5: it must be a whole number"),
+        ({"start_value": np.inf}, "start_value is inf: it must be finite"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused_in_one_line(point, said):
+    with pytest.raises(InputError, match=said) as error:
+        METHOD.check(logistic_peers(), **arguments(METHOD, {"mu": MU} | point))
+    assert "\n" not in str(error.value)
+    METHOD.check(logistic_peers(), **arguments(METHOD, {"mu": MU}))

@@ -1,0 +1,61 @@
+"""Pools and activations of the networks, their values and their gradients."""
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import random
+from network_tables import pooled
+
+from bench.models import networks
+from bench.models.networks import DigitCNN, OriginalDigitCNN, TemperedSigmoid, max_pool, mean_pool
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("shape", [(2, 5, 5, 3), (1, 4, 7, 2), (1, 2, 2, 1)])
+def test_pools_are_maxima_and_means_of_windows(shape, stride):
+    x = np.random.default_rng(0).standard_normal(shape, np.float32)
+    np.testing.assert_array_equal(max_pool(x, stride), pooled(x, stride, np.max))
+    np.testing.assert_allclose(mean_pool(x, stride), pooled(x, stride, np.mean), atol=1e-6)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_gradients_of_pools_are_those_of_reduced_windows(stride):
+    rng = np.random.default_rng(0)
+    x = rng.permutation(2 * 7 * 7 * 3).astype(np.float32).reshape(2, 7, 7, 3)  # no ties
+    weight = rng.standard_normal(max_pool(x, stride).shape, np.float32)
+    window = (2, 2), (stride, stride), "VALID"
+    for ours, theirs in (
+        (max_pool, lambda x: nn.max_pool(x, *window)),
+        (mean_pool, lambda x: nn.pooling.pool(x, 0.0, jax.lax.add, *window) / 4),
+    ):
+        found = jax.grad(lambda x, ours=ours: jnp.sum(weight * ours(x, stride)))(x)
+        wanted = jax.grad(lambda x, theirs=theirs: jnp.sum(weight * theirs(x)))(x)
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_equal_maxima_share_the_gradient():
+    found = jax.grad(lambda x: jnp.sum(max_pool(x)))(jnp.ones((1, 2, 2, 1)))
+    np.testing.assert_allclose(found, 0.25)
+
+
+def test_tempered_sigmoid_is_its_formula_and_by_default_tanh():
+    z = np.linspace(-6, 6, 101).astype(np.float32)
+    np.testing.assert_array_equal(TemperedSigmoid()(jnp.asarray(z)), jnp.tanh(z))
+    for s, t, o in ((2, 2, 1), (1.58, 3, 0.71), (1, 1, 0)):
+        np.testing.assert_allclose(TemperedSigmoid(s, t, o)(z), s / (1 + np.exp(-t * z)) - o, atol=1e-6)
+        slope = jax.vmap(jax.grad(TemperedSigmoid(s, t, o)))(z)
+        np.testing.assert_allclose(slope, s * t * np.exp(-t * z) / (1 + np.exp(-t * z)) ** 2, atol=1e-6)
+
+
+def test_the_activation_is_a_field_of_the_networks_that_have_it():
+    x = random.normal(random.key(1), (2, 28, 28, 1))
+    for make in (DigitCNN, OriginalDigitCNN):
+        params = make().init(random.key(0, impl="rbg"), x)
+        same = make(networks.nn.tanh).apply(params, x)
+        other = make(TemperedSigmoid(1.58, 3.0, 0.71)).apply(params, x)
+        np.testing.assert_array_equal(make().apply(params, x), same)
+        assert np.abs(other - same).max() > 0.01

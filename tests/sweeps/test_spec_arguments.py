@@ -1,0 +1,66 @@
+"""Arguments of methods: which are traced, their defaults, and values that are refused."""
+
+import math
+
+import numpy as np
+import pytest
+from tiny_sweeps import WALK
+
+from bench.algorithms import ppsgd
+from bench.algorithms.base import Method, Scalar
+from bench.errors import InputError
+from bench.sweeps.spec import arguments, parameters
+
+POINT = dict(step_size=0.1, personalization=1.0, clip_norm=1.0, noise_multiplier=1.0, num_sampled=4, batch_size=3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"noise_multiplier": -1.0}, "noise_multiplier is -1.0: it must be at least 0"),
+        ({"noise_multiplier": math.inf}, "noise_multiplier is inf"),
+        ({"clip_norm": 0.0}, "clip_norm is 0.0: it must be positive"),
+        ({"clip_norm": -math.inf}, "clip_norm is -inf"),
+        ({"personalization": -0.1}, "personalization is -0.1"),
+        ({"step_size": math.inf}, "step_size is inf: it must be positive and finite"),
+        ({"step_size": 0}, "step_size is 0"),
+        ({"step_size": math.nan}, "step_size is nan"),
+        ({"step_size": "0.1"}, "step_size is 0.1: it must be a number"),
+        ({"num_sampled": 2.5}, "num_sampled is 2.5: it must be a whole number"),
+        ({"num_sampled": math.inf}, "num_sampled is inf: it must be a whole number"),
+        ({"num_sampled": 0}, "num_sampled is 0: it must be at least 1"),
+        ({"batch_size": None}, "batch_size is None: it must be a number"),
+    ],
+)
+def test_a_value_out_of_range_is_refused(changes, said):
+    assert arguments(ppsgd.METHOD, POINT)["step_size"] == 0.1
+    with pytest.raises(InputError, match=said):
+        arguments(ppsgd.METHOD, POINT | changes)
+
+
+def test_arguments_are_plain_values_with_the_defaults_filled_in():
+    given = arguments(ppsgd.METHOD, {"label": 3} | {name: np.float64(value) for name, value in POINT.items()})
+    assert given["sampler"] == "fixed"
+    assert "label" not in given
+    assert (type(given["num_sampled"]), given["num_sampled"]) == (int, 4)
+    assert (type(given["step_size"]), given["step_size"]) == (float, 0.1)
+
+
+def test_a_missing_argument_is_named():
+    with pytest.raises(InputError, match="the points of ppsgd have no column clip_norm"):
+        arguments(ppsgd.METHOD, {name: value for name, value in POINT.items() if name != "clip_norm"})
+
+
+def as_text(task, *, step_size: "Scalar", num_steps: "int" = 1):
+    """As with `from __future__ import annotations`, where every annotation is a string."""
+
+
+def nothing_traced(task, *, step_size: float):
+    """A method that forgot `Scalar`."""
+
+
+def test_which_arguments_are_traced_follows_from_the_annotations():
+    assert parameters(Method(as_text, None, 1))[1] == {"step_size"}
+    assert parameters(WALK)[1] == {"step_size", "noise_multiplier"}
+    with pytest.raises(InputError, match="no argument of nothing_traced is annotated Scalar"):
+        parameters(Method(nothing_traced, None, 1))
