@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -53,7 +54,7 @@ def _epsilons(reading: Release, counts: tuple[int, ...]) -> np.ndarray:
     return _known[accounted]
 
 
-def privacy_columns(readings: Mapping[str, Release], counts: np.ndarray) -> dict:
+def privacy_columns(readings: Mapping[str, Release], counts: np.ndarray) -> dict[str, Any]:
     """epsilon after each evaluation in every reading, [run, evaluation], and the words that belong to it.
 
     Here readings become columns, and here alone. The epsilon of "paper" is the column `epsilon`, that of every other
@@ -66,7 +67,7 @@ def privacy_columns(readings: Mapping[str, Release], counts: np.ndarray) -> dict
         counts: how many rounds had released something, [run, evaluation].
     """
     main = readings["paper"]
-    columns = {
+    columns: dict[str, Any] = {
         "privacy_unit": main.privacy_unit,
         "neighbors": main.neighbors,
         "accounted_as": main.sampler,

@@ -15,7 +15,7 @@ def atoms_of(event: dp.DpEvent, times: int = 1) -> Atoms:
     if isinstance(event, dp.SelfComposedDpEvent):
         return atoms_of(event.event, times * event.count)
     if isinstance(event, dp.ComposedDpEvent):
-        parts: Counter = Counter()
+        parts: Counter[Any] = Counter()
         for part in event.events:
             parts.update(atoms_of(part, times))
         return dict(parts)

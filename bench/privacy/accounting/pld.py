@@ -6,7 +6,7 @@ Laplace noise of scale 1 in each coordinate, on a sum that moves by at most e in
 coordinate that moves by e, for which delta(eps) = 1 - exp((eps - e) / 2), 0 <= eps <= e. Movements a >= b in two
 coordinates are dominated by a + b in one: the loss of the second coordinate is L_b <= b, so at eps >= 0 the pair
 has 1 - delta = E min(1, exp((eps - L_b - a) / 2)) >= exp((eps - a - b) / 2), and eps < 0 follows by symmetry;
-more coordinates by induction. (tests/privacy/test_pld.py compares the curves.)
+more coordinates by induction. (tests/privacy/accounting/test_pld.py compares the curves.)
 """
 
 import math

@@ -20,8 +20,13 @@ def preceded_by(release: Release, first: Release) -> Release:
     for field in ("privacy_unit", "neighbors", "protects_against"):
         own, other = getattr(release, field), getattr(first, field)
         require(field, other, own == other, f"what comes first must protect as what follows, {own}")
+
+    def event(rounds: int) -> dp.DpEvent:
+        parts = (first.event(1), release.event(rounds))  # a tuple: an event with a list in it has no hash
+        return dp.ComposedDpEvent(parts)  # pyright: ignore[reportArgumentType]
+
     return release._replace(
-        event=lambda rounds: dp.ComposedDpEvent((first.event(1), release.event(rounds))),
+        event=event,
         mechanism=f"once: {first.mechanism}; then {release.mechanism}",
         sound=release.sound and first.sound,
     )

@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import dp_accounting as dp
 
@@ -183,7 +184,7 @@ def gaussian_readings(
         max_participations: k, or rounds -> k.
     """
     require("num_sampled", num_sampled, 1 <= num_sampled <= num_clients, f"give 1 to {num_clients} clients")
-    statement: dict = {"delta": delta, "privacy_unit": privacy_unit, "protects_against": protects_against}
+    statement: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "protects_against": protects_against}
     rate = num_sampled / num_clients
     everybody = num_sampled == num_clients
     poisson, fixed = (everybody or sampler == name for name in ("poisson", "fixed"))
@@ -222,7 +223,7 @@ def gaussian(
     """
     require_name("sampling", sampling, SAMPLINGS)
     require_name("accountant", accountant, GAUSSIAN_ACCOUNTANTS)
-    statement: dict = {"delta": delta, "privacy_unit": privacy_unit, "protects_against": protects_against}
+    statement: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "protects_against": protects_against}
     if sampling == "none":
         require("sampling_rate", sampling_rate, sampling_rate == 1, "without sampling leave it out")
         return full_gaussian(noise_multiplier, accountant="gdp" if accountant == "pld" else "rdp", **statement)
