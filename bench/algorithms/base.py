@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jax import Array
 
 from bench.errors import InputError
-from bench.privacy.events import Release
+from bench.privacy.events import Release, checked
 
 Scalar = float | Array  # a hyper-parameter that a sweep may vary without compiling again
 
@@ -80,7 +80,8 @@ class Method(NamedTuple):
         """What `releases` says; one description alone is called "paper".
 
         Raises:
-            InputError: where it stops, or says something else than releases.
+            InputError: where it stops, says something else than releases, or names a unit of privacy, a neighbouring
+                relation or an accountant that nobody knows.
         """
         name = self.make.__name__
         try:
@@ -92,7 +93,7 @@ class Method(NamedTuple):
         said = {"paper": said} if isinstance(said, Release) else said
         if not (isinstance(said, dict) and said and all(isinstance(one, Release) for one in said.values())):
             raise InputError(f"`releases` of {name} gives {said!r}: give a Release, or a dictionary of them")
-        return said
+        return {key: checked(one) for key, one in said.items()}
 
 
 def check_noise_has_a_scale(noise_multiplier: float, clip_norm: float) -> None:

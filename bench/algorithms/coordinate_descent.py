@@ -191,7 +191,7 @@ def releases(
         noise_multiplier = noise_multiplier / num_updates
     first = start_noise_multiplier if start == "propagation" else None
     said = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
-    found = peers.claims(task, noise_multiplier=noise_multiplier, start_noise_multiplier=first, delta=delta, **said)
+    found = peers.readings(task, noise_multiplier=noise_multiplier, start_noise_multiplier=first, delta=delta, **said)
     if allocation == "equal":
         return found
     return {name: one._replace(event=lambda rounds, one=one: one.event(min(rounds, 1))) for name, one in found.items()}

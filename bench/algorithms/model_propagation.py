@@ -81,7 +81,7 @@ def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, *
         return peers.exposed(delta)
     said = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
     sigma = noise_multiplier
-    found = peers.claims(task, delta=delta, noise_multiplier=sigma, start_noise_multiplier=sigma, **said)
+    found = peers.readings(task, delta=delta, noise_multiplier=sigma, start_noise_multiplier=sigma, **said)
     return {name: one._replace(event=lambda rounds, one=one: one.event(0)) for name, one in found.items()}
 
 

@@ -16,7 +16,7 @@ from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import sampling
 from bench.kernels.personal import Batch
-from bench.privacy.events import gaussian_claims
+from bench.privacy.events import gaussian_readings
 
 SAMPLERS = ("all", "fixed", "poisson", "queue")
 
@@ -120,7 +120,7 @@ def _capacity(task: Task) -> int:
     return jax.tree.leaves(task.train)[0].shape[1]
 
 
-def claims(
+def readings(
     task: Task,
     *,
     noise_multiplier: float,
@@ -131,7 +131,7 @@ def claims(
     delta: float,
     protects_against: str,
 ) -> dict:
-    """What noisy sums of clipped user messages reveal, in the readings of `gaussian_claims`.
+    """What noisy sums of clipped user messages reveal, in the readings of `gaussian_readings`.
 
     "sampler" assumes a fresh uniform sample each round, which the queue is not: its rounds depend on each
     other, and only "worst_case" is sound for it. There a user takes part in at most as many rounds as it has
@@ -147,7 +147,7 @@ def claims(
     most = None
     if sampler == "queue":
         most = int(np.max(np.asarray(task.num_examples))) // batch_size * num_epochs
-    return gaussian_claims(
+    return gaussian_readings(
         noise_multiplier=noise_multiplier,
         num_clients=task.num_clients,
         num_sampled=num_sampled,
@@ -169,7 +169,7 @@ def noisy_sums(protects_against: str) -> Callable[..., dict]:
     """
 
     def releases(task: Task, *, delta: float, noise_multiplier: float, num_epochs: int = 1, **args) -> dict:
-        return claims(
+        return readings(
             task,
             noise_multiplier=noise_multiplier,
             num_epochs=num_epochs,

@@ -148,7 +148,7 @@ def neighbor_mean(graph: Graph, models: Array, i) -> Array:
     return total / row(graph.degrees, i)
 
 
-def claims(
+def readings(
     task: Task,
     *,
     noise_multiplier: float,

@@ -65,17 +65,18 @@ def setting(method: Method, *, family: str | None, rounds: int, delta: float, gi
             raise unknown_name(f"argument of {method.make.__name__}", name, keywords)
     if family is not None and family not in FAMILIES:
         raise unknown_name("family of tasks", family, FAMILIES)
-    refused = {}
+    refused: dict[str, list[str]] = {}  # reason -> families
     for name in [family] if family else FAMILIES:
         try:
             found = _on(name, method, keywords, rounds, delta, given)
             units = {release.privacy_unit for release in found.readings().values()}
             if family or units & set(FAMILIES[name].units):
                 return found
-            refused[name] = f"a canary is no {' and no '.join(sorted(units))}"
+            reason = f"a canary is no {' and no '.join(sorted(units))}"
         except InputError as error:
-            refused[name] = str(error).rstrip(".")
-    why = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+            reason = str(error).rstrip(".")
+        refused.setdefault(reason, []).append(name)
+    why = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in refused.items())
     raise InputError(f"{method.make.__name__} fits no audit task ({why}): give its arguments with --set, or --family")
 
 
@@ -205,8 +206,8 @@ def with_noise_for(one: Setting, epsilon: float, released: int) -> Setting:
         """The releases of a run as those of one round: some methods release before the first round alone."""
 
         def release(sigma: float) -> Release:
-            said = one.readings(**{one.method.noise: sigma})[name]
-            return said._replace(event=lambda _: said.event(released))
+            reading = one.readings(**{one.method.noise: sigma})[name]
+            return reading._replace(event=lambda _: reading.event(released))
 
         return release
 

@@ -51,9 +51,7 @@ def epsilon(
     usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
     require("--noise-multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
     rate = _checked(steps, delta, sampling_rate, sampling, accountant)
-    release = events.gaussian(
-        sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta, privacy_unit="unit"
-    )
+    release = events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
     value = accounting.epsilon(release, steps)
     meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value)}"
     _print("epsilon", value, f"{value:.6g}", meaning, release, steps, rate, as_json)
@@ -76,14 +74,7 @@ def noise(
     rate = _checked(steps, delta, sampling_rate, sampling, accountant)
 
     def release(sigma: float) -> Release:
-        return events.gaussian(
-            sigma,
-            sampling=sampling,
-            sampling_rate=rate,
-            accountant=accountant,
-            delta=delta,
-            privacy_unit="unit",
-        )
+        return events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
 
     sigma = accounting.noise_multiplier(epsilon, release, steps)
     digits = 5 - math.floor(math.log10(sigma))
@@ -97,8 +88,8 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     """The sampling rate to account with; raises InputError, naming the option, for what cannot be used."""
     if sampling not in events.SAMPLINGS:
         raise unknown_name("--sampling", sampling, events.SAMPLINGS)
-    if accountant not in events.ACCOUNTANTS:
-        raise unknown_name("--accountant", accountant, events.ACCOUNTANTS)
+    if accountant not in events.GAUSSIAN_ACCOUNTANTS:
+        raise unknown_name("--accountant", accountant, events.GAUSSIAN_ACCOUNTANTS)
     if (sampling, accountant) == ("fixed", "pld"):
         raise InputError("--accountant pld does not know --sampling fixed: take --accountant rdp.")
     most = MOST_STEPS[accountant]

@@ -71,12 +71,14 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 raise InputError(f"the points of {algorithm} have a column {label}, as the results have: rename it")
             if near := difflib.get_close_matches(label, keywords, 1, 0.88):
                 raise InputError(f"the points of {algorithm} have a column {label}: did you mean {near[0]}?")
-        for row in entry.points.to_dict("records"):
+        for number, row in enumerate(entry.points.to_dict("records")):
             name = row.pop("task", next(iter(sweep.tasks)))
             if name not in tasks:
                 raise unknown_name(f"task of sweep {sweep.name}", str(name), tasks)
             task, args = tasks[name], arguments(entry.method, row)
             entry.method.fits(task, **args)
+            if number == 0:  # a release that nobody can account for is refused before anything is run
+                entry.method.readings(task, delta=sweep.delta, **args)
             labels = {k: v for k, v in row.items() if k not in args and v == v}  # NaN: this point has no such label
             num_rounds = sweep.num_rounds if entry.num_rounds is None else entry.num_rounds
             num_rounds = num_rounds(task, args) if callable(num_rounds) else num_rounds

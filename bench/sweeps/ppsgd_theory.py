@@ -9,7 +9,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.data.problems.bounded import bounded
 from bench.privacy.accounting import noise_multiplier
-from bench.privacy.events import gaussian_claims
+from bench.privacy.events import gaussian_readings
 from bench.sweeps.ppsgd import PERSONALIZATION, once_for_local
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory import ppsgd as theory
@@ -27,7 +27,7 @@ def _noise(target: float, num_rounds: int) -> float:
         return 0.0
 
     def release(sigma):
-        claims = gaussian_claims(
+        readings = gaussian_readings(
             noise_multiplier=sigma,
             num_clients=NUM_CLIENTS,
             num_sampled=NUM_CLIENTS,
@@ -35,7 +35,7 @@ def _noise(target: float, num_rounds: int) -> float:
             max_participations=num_rounds,
             delta=DELTA,
         )
-        return claims["paper"]
+        return readings["paper"]
 
     return noise_multiplier(target, release, num_rounds)
 

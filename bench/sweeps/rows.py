@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -44,32 +45,38 @@ def provenance() -> dict[str, str]:
     }
 
 
-def _epsilons(claim: Release, counts: tuple[int, ...]) -> np.ndarray:
-    """`epsilons`, computed once for all claims that say the same: most points of a sweep differ in other things."""
-    said = (tuple(claim.event(count) for count in counts), claim.neighbors, claim.accountant, claim.delta)
-    if said not in _known:
-        _known[said] = epsilons(claim, counts)
-    return _known[said]
+def _epsilons(reading: Release, counts: tuple[int, ...]) -> np.ndarray:
+    """`epsilons`, computed once for all readings that agree: most points of a sweep differ in other things."""
+    events = tuple(reading.event(count) for count in counts)
+    accounted = (events, reading.neighbors, reading.accountant, reading.delta)
+    if accounted not in _known:
+        _known[accounted] = epsilons(reading, counts)
+    return _known[accounted]
 
 
-def privacy_columns(claims: Mapping[str, Release], counts: np.ndarray) -> dict:
-    """epsilon after each evaluation by every way of accounting, [run, evaluation], and the words that belong to it.
+def privacy_columns(readings: Mapping[str, Release], counts: np.ndarray) -> dict[str, Any]:
+    """epsilon after each evaluation in every reading, [run, evaluation], and the words that belong to it.
+
+    Here readings become columns, and here alone. The epsilon of "paper" is the column `epsilon`, that of every other
+    reading NAME is `epsilon_NAME`. The words are those of "paper", each in the column of its own name, but for one:
+    `Release.sampler` is the column `accounted_as`, since `sampler` is the argument of the methods, by which the
+    samples were drawn. protects_against, mechanism and sound are in no column.
 
     Args:
-        claims: of a method's `releases`.
+        readings: of a run, by name, as `Method.readings` gives them.
         counts: how many rounds had released something, [run, evaluation].
     """
-    main = claims["paper"]
-    columns = {
+    main = readings["paper"]
+    columns: dict[str, Any] = {
         "privacy_unit": main.privacy_unit,
         "neighbors": main.neighbors,
         "accounted_as": main.sampler,
         "accountant": main.accountant,
         "delta": main.delta,
     }
-    for name, claim in claims.items():
+    for name, reading in readings.items():
         column = "epsilon" if name == "paper" else f"epsilon_{name}"
-        columns[column] = np.stack([_epsilons(claim, tuple(row)) for row in counts.tolist()])
+        columns[column] = np.stack([_epsilons(reading, tuple(row)) for row in counts.tolist()])
     return columns
 
 

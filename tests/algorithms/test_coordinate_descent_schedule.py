@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tiny_coordinate_descent import NOISY, TICKS, counts, movers
-from tiny_peers import N, dense, logistic_peers, play, with_budget
+from tiny_peers import N, dense, logistic_peers, play, with_budget, with_peers
 
 from bench.algorithms import peers
 from bench.algorithms.coordinate_descent import METHOD

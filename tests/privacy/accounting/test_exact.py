@@ -1,17 +1,34 @@
-"""Composition of pure DP: the three bounds by hand, which one holds where, and that each covers the worst case."""
+"""Closed forms: composed Gaussians, and pure DP by its three bounds, which one holds where, and the worst case."""
 
 import math
 
+import dp_accounting as dp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bench.privacy.accounting import noise_multiplier, pure_composition
+from bench.privacy import events
+from bench.privacy.accounting import epsilon, noise_multiplier, pure_composition
 from bench.privacy.events import laplace
 
 DELTA = math.exp(-5)
+# (epsilons, delta, the three by a pocket calculator, the smallest)
+BY_HAND = [
+    ([1.0, 1.0], DELTA, (2.0, 5.5543, 5.3964), 0),
+    ([0.2] * 100, 1e-6, (20.0, 12.7669, 12.5064), 2),
+    ([0.01] * 100, 1e-3, (1.0, 0.3094, 0.3767), 1),
+]
+
+
+def make(sigma, q, delta, sampling="poisson", accountant="rdp"):
+    rate = 1.0 if sampling == "none" else q
+    return events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
+
+
+def spent(sigma, q, rounds, delta, sampling="poisson", accountant="rdp"):
+    return epsilon(make(sigma, q, delta, sampling, accountant), rounds)
 
 
 def terms(epsilons, delta):
@@ -36,12 +53,19 @@ def composed(epsilons, delta=DELTA):
     return pure_composition(epsilons, [1] * len(epsilons), delta)
 
 
-# (epsilons, delta, the three by a pocket calculator, the smallest)
-BY_HAND = [
-    ([1.0, 1.0], DELTA, (2.0, 5.5543, 5.3964), 0),
-    ([0.2] * 100, 1e-6, (20.0, 12.7669, 12.5064), 2),
-    ([0.01] * 100, 1e-3, (1.0, 0.3094, 0.3767), 1),
-]
+def exact_delta(eps, pure, rounds):
+    """Of randomised responses, the worst mechanisms of their pure epsilon: T answers, k of them for."""
+    k = np.arange(rounds + 1)
+    loss = (2 * k - rounds) * pure
+    return float(stats.binom.pmf(k, rounds, 1 / (1 + math.exp(-pure))) @ np.maximum(-np.expm1(eps - loss), 0))
+
+
+def test_composed_gaussians_in_closed_form_agree_with_a_pld():
+    for sigma, rounds in ((10, 50), (30, 200), (100, 300)):
+        numeric = dp.pld.PLDAccountant()
+        numeric.compose(dp.SelfComposedDpEvent(dp.GaussianDpEvent(sigma), rounds))
+        exact = spent(sigma, 1.0, rounds, 1e-4, "none", "pld")
+        assert exact == pytest.approx(numeric.get_epsilon(1e-4), rel=1e-3)
 
 
 @pytest.mark.parametrize(("epsilons", "delta", "by_hand", "place"), BY_HAND)
@@ -68,13 +92,6 @@ def test_large_epsilons_do_not_overflow():
     assert composed([5000.0, 3000.0]) == 8000.0
 
 
-def exact_delta(eps, pure, rounds):
-    """Of randomised responses, the worst mechanisms of their pure epsilon: T answers, k of them for."""
-    k = np.arange(rounds + 1)
-    loss = (2 * k - rounds) * pure
-    return float(stats.binom.pmf(k, rounds, 1 / (1 + math.exp(-pure))) @ np.maximum(-np.expm1(eps - loss), 0))
-
-
 @pytest.mark.parametrize(("pure", "rounds"), [(0.01, 100), (0.1, 100), (0.1, 1000), (1.0, 3), (1.0, 400)])
 def test_randomised_response_stays_within_the_bound_and_not_within_what_a_slip_reports(pure, rounds):
     value = composed([pure] * rounds)
@@ -98,3 +115,16 @@ def test_a_start_unlike_the_rounds_is_added_where_that_is_less():
     values = np.array(start + rounds * 8)
     mean, variance = values @ np.tanh(values / 2), values @ values
     assert apart < min(values.sum(), mean + math.sqrt(2 * variance * math.log(1 / DELTA)))
+
+
+@pytest.mark.parametrize(("target", "rounds"), [(1.0, 1), (0.5, 4), (1.0, 8), (20.0, 8)])
+def test_an_equal_split_gives_every_update_its_share(target, rounds):
+    sigma = noise_multiplier(target, lambda s: events.laplace(s, delta=DELTA), rounds)
+    assert sigma == pytest.approx(2 * rounds / target, rel=1e-3)
+    assert noise_multiplier(target, lambda s: events.laplace(s, delta=DELTA, accountant="pld"), rounds) < sigma
+
+
+def test_over_many_updates_advanced_composition_needs_less_noise_than_an_equal_share():
+    sigma = noise_multiplier(1.0, lambda s: events.laplace(s, delta=DELTA), 400)
+    assert sigma < 0.5 * 2 * 400 / 1.0
+    assert epsilon(events.laplace(sigma, delta=DELTA), 400) <= 1.0

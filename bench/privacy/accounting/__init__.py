@@ -1,0 +1,135 @@
+"""Events to epsilon, epsilon to noise: one run (a `Release`) can be accounted in several ways.
+
+`rdp`: Renyi DP, for sampled and unsampled releases. `pld`: privacy loss distributions, tighter. `exact`: the closed
+form "gdp" of composed Gaussians, and "composition" of pure DP. `published`: closed forms that a paper calibrates by.
+`atoms`: a composition as a count of its parts. The entry points are here; each accountant's own module says what its
+epsilon is and which releases it knows.
+
+Releases on disjoint units cost what the dearest of them costs, by any accountant.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+
+import dp_accounting as dp
+import numpy as np
+
+from bench.privacy.accounting.atoms import Atoms, atoms_of
+from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, pure_composition
+from bench.privacy.accounting.pld import PLD_LIMIT, pld_epsilon
+from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
+from bench.privacy.accounting.rdp import ORDERS, rdp_epsilon, rdp_floor
+from bench.privacy.events import ParallelDpEvent, Release, checked, require
+
+__all__ = [
+    "CONVERSIONS",
+    "ORDERS",
+    "PLD_LIMIT",
+    "epsilon",
+    "epsilons",
+    "noise_multiplier",
+    "pure_composition",
+    "rdp_floor",
+]
+
+CONVERSIONS = {
+    "rdp": "RDP at Opacus' orders, converted by Canonne, Kamath and Steinke 2020, Proposition 12",
+    "pld": "privacy loss distribution, an upper bound within about 0.2 %",
+    "gdp": "exact closed form of composed Gaussians, Balle and Wang 2018",
+    "composition": "composition of pure DP, Kairouz, Oh and Viswanath 2015, Theorem 3.5",
+    "zcdp_as_published": "zero-concentrated DP without its term rho, as in the programs of Gao et al.: too small",
+    "moments_as_published": "closed form of Gao et al. 2024, advanced composition of amplified Gaussians: too large",
+}
+CLOSED_FORMS: dict[str, Callable[[Atoms, float], float]] = {
+    "gdp": gdp_epsilon,
+    "composition": composition_epsilon,
+    "zcdp_as_published": zcdp_as_published,
+    "moments_as_published": moments_as_published,
+}
+
+
+def epsilon(release: Release, rounds: int) -> float:
+    """The epsilon that a release has spent after so many rounds, at its own delta.
+
+    Args:
+        release: what was released (`events`), which says unit, relation, sampler and accountant.
+        rounds: 0 or more.
+
+    Returns:
+        0 for nothing released; inf without noise; NaN ("not computed") where accountant is "pld" and the
+        RDP value of the Gaussians in the release exceeds PLD_LIMIT; else epsilon.
+
+    Raises:
+        InputError: for negative rounds, a word of the release that nobody knows, or an event that its accountant does
+            not know.
+    """
+    rounds = operator.index(rounds)
+    require("rounds", rounds, rounds >= 0, "give 0 or more")
+    event = checked(release).event(rounds)  # also for no rounds: a run may begin with a release
+    parts = event.events if isinstance(event, ParallelDpEvent) else (event,)
+    return max((_spent(atoms_of(part), release) for part in parts), key=lambda spent: (math.isnan(spent), spent))
+
+
+def _spent(atoms: Atoms, release: Release) -> float:
+    """Epsilon of releases that may all concern the same unit."""
+    if not atoms:
+        return 0.0
+    if any(isinstance(atom, dp.NonPrivateDpEvent) for atom in atoms):
+        return math.inf
+    if release.accountant in CLOSED_FORMS:
+        return CLOSED_FORMS[release.accountant](atoms, release.delta)
+    by_curve = rdp_epsilon if release.accountant == "rdp" else pld_epsilon
+    return by_curve(atoms, release.neighbors, release.delta)
+
+
+def epsilons(release: Release, rounds: Sequence[int]) -> np.ndarray:
+    """`epsilon` at each of many round counts; the cost of one round is computed once and reused.
+
+    Args:
+        release: what was released.
+        rounds: counts, in any order.
+
+    Returns:
+        Float64 array of the same length.
+
+    Raises:
+        InputError: as `epsilon`.
+    """
+    return np.array([epsilon(release, count) for count in rounds], dtype=np.float64)
+
+
+def noise_multiplier(target: float, release: Callable[[float], Release], rounds: int) -> float:
+    """The smallest noise multiplier that keeps a release within a target epsilon, by bisection.
+
+    The result keeps within the target; 0.9995 times the result does not, or (pld, hardly any noise) is not
+    computed.
+
+    Args:
+        target: epsilon, above 0 and finite; for accountant "pld" at most 100.
+        release: noise multiplier -> release; more noise must not cost more.
+        rounds: 1 or more.
+
+    Raises:
+        InputError: for a value outside its range, or a target that no noise attains.
+    """
+    require("epsilon", target, 0 < target < math.inf, "give a finite number above 0")
+    require("rounds", rounds, rounds >= 1, "give 1 or more")
+    if release(1.0).accountant == "pld":
+        require("epsilon", target, target <= PLD_LIMIT / 2, "pld is for at most 100; take accountant rdp")
+
+    def enough(sigma: float) -> bool:
+        return epsilon(release(sigma), rounds) <= target  # False for NaN
+
+    high = 1.0
+    while not enough(high):
+        high *= 2
+        require("epsilon", target, high < 2.0**40, "no noise attains it at this delta; take a larger one")
+    low = high / 2
+    while enough(low):
+        low, high = low / 2, low
+        require("epsilon", target, low > 2.0**-40, "it holds without noise; take a smaller one")
+    while high / low > 1.0005:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

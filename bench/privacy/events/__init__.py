@@ -1,0 +1,58 @@
+"""What a run released: inert descriptions that the accountants of `accounting` turn into an epsilon.
+
+One run can be described in several ways (another sampler, another neighbouring relation, another accountant), its
+readings. Each says what is protected, against whom and under which relation, so that a number never stands without
+its meaning.
+
+`release`: what a release is, and its known words. `gaussian_sums`, `laplace_sums`: noisy sums. `combined`: runs made
+of several releases. All names are imported from here.
+"""
+
+from bench.privacy.events.combined import ParallelDpEvent, in_parallel, nothing_released, preceded_by
+from bench.privacy.events.gaussian_sums import (
+    GAUSSIAN_ACCOUNTANTS,
+    SAMPLINGS,
+    bounded_participation_gaussian,
+    fixed_size_gaussian,
+    full_gaussian,
+    gaussian,
+    gaussian_readings,
+    poisson_gaussian,
+)
+from bench.privacy.events.laplace_sums import laplace
+from bench.privacy.events.release import (
+    ACCOUNTANTS,
+    ADD_OR_REMOVE,
+    EVERYBODY,
+    PRIVACY_UNITS,
+    REPLACE,
+    SENSITIVITY,
+    Release,
+    checked,
+    require,
+)
+
+__all__ = [
+    "ACCOUNTANTS",
+    "ADD_OR_REMOVE",
+    "EVERYBODY",
+    "GAUSSIAN_ACCOUNTANTS",
+    "PRIVACY_UNITS",
+    "REPLACE",
+    "SAMPLINGS",
+    "SENSITIVITY",
+    "ParallelDpEvent",
+    "Release",
+    "bounded_participation_gaussian",
+    "checked",
+    "fixed_size_gaussian",
+    "full_gaussian",
+    "gaussian",
+    "gaussian_readings",
+    "in_parallel",
+    "laplace",
+    "nothing_released",
+    "poisson_gaussian",
+    "preceded_by",
+    "require",
+]

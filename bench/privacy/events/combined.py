@@ -1,0 +1,93 @@
+"""Runs made of several releases: one before another, phases on units of their own, and a run that releases nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import dp_accounting as dp
+
+from bench.privacy.events.release import EVERYBODY, REPLACE, Release, check_numbers, checked, require
+
+
+def preceded_by(release: Release, first: Release) -> Release:
+    """One round of `first`, then the rounds of `release`: a run that starts from something private.
+
+    After 0 rounds the start has been released already, and costs what it costs. Delta and accountant are those
+    of `release`.
+
+    Raises:
+        InputError: where the two do not protect the same unit, under the same relation, against the same.
+    """
+    for field in ("privacy_unit", "neighbors", "protects_against"):
+        own, other = getattr(release, field), getattr(first, field)
+        require(field, other, own == other, f"what comes first must protect as what follows, {own}")
+
+    def event(rounds: int) -> dp.DpEvent:
+        parts = (first.event(1), release.event(rounds))  # a tuple: an event with a list in it has no hash
+        return dp.ComposedDpEvent(parts)  # pyright: ignore[reportArgumentType]
+
+    return release._replace(
+        event=event,
+        mechanism=f"once: {first.mechanism}; then {release.mechanism}",
+        sound=release.sound and first.sound,
+    )
+
+
+@dataclass(frozen=True)
+class ParallelDpEvent(dp.DpEvent):
+    """Releases on disjoint sets of units: each unit is in one part, so the whole costs what the dearest part does."""
+
+    events: tuple[dp.DpEvent, ...]
+
+
+def in_parallel(parts: Sequence[tuple[Release, int]]) -> Release:
+    """Phases one after the other, each on units of its own (McSherry 2009, parallel composition).
+
+    A later phase may depend on what an earlier one released: for a unit in the later phase, that is public.
+
+    Args:
+        parts: (release, rounds) of each phase, in order; all with the same relation, accountant, unit and delta.
+
+    Raises:
+        InputError: where two of them differ in one of these.
+    """
+    first, _ = parts[0]
+    for field in ("privacy_unit", "neighbors", "protects_against", "accountant", "delta"):
+        for other, _ in parts:
+            own, its = getattr(first, field), getattr(other, field)
+            require(field, its, own == its, f"phases must be accounted alike, the first has {own}")
+
+    def event(rounds: int) -> dp.DpEvent:
+        done, begin = [], 0
+        for release, length in parts:
+            done.append(release.event(min(max(rounds - begin, 0), length)))
+            begin += length
+        distinct = tuple(dict.fromkeys(done))
+        return distinct[0] if len(distinct) == 1 else ParallelDpEvent(distinct)
+
+    if len(parts) == 1:
+        return first._replace(event=event)
+    mechanisms = "; then ".join(dict.fromkeys(release.mechanism for release, _ in parts))
+    return first._replace(
+        event=event,
+        mechanism=f"{len(parts)} phases on disjoint {first.privacy_unit}s: {mechanisms}",
+        sound=all(release.sound for release, _ in parts),
+    )
+
+
+def nothing_released(
+    *, delta: float, privacy_unit: str = "user", protects_against: str = EVERYBODY, neighbors: str = REPLACE
+) -> Release:
+    """Nothing about the data leaves a unit (local learning): epsilon is 0 after any number of rounds."""
+    check_numbers(0.0, delta)
+    return checked(
+        Release(
+            event=lambda rounds: dp.NoOpDpEvent(),
+            privacy_unit=privacy_unit,
+            protects_against=protects_against,
+            neighbors=neighbors,
+            sampler="nothing released",
+            accountant="gdp",
+            delta=delta,
+            mechanism="nothing is released",
+        )
+    )

@@ -1,0 +1,238 @@
+"""Gaussian noise on a sum of clipped vectors: one release for each way of sampling, and the readings of such a run."""
+
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import dp_accounting as dp
+
+from bench.errors import InputError
+from bench.privacy.events.release import (
+    ADD_OR_REMOVE,
+    EVERYBODY,
+    REPLACE,
+    Release,
+    check_numbers,
+    checked,
+    repeated,
+    require,
+    require_name,
+    unsampled,
+)
+
+SAMPLINGS = ("poisson", "fixed", "none")
+GAUSSIAN_ACCOUNTANTS = ("rdp", "pld")  # of `gaussian`, where pld is exact if nothing is sampled
+
+
+def poisson_gaussian(
+    noise_multiplier: float,
+    *,
+    sampling_rate: float,
+    delta: float,
+    accountant: str = "rdp",
+    privacy_unit: str = "user",
+    protects_against: str = EVERYBODY,
+) -> Release:
+    """Gaussian on a Poisson-sampled sum: each unit takes part in a round with probability q, independently.
+
+    Protects one unit added or removed. `accountant` is "rdp" or "pld"."""
+    check_numbers(noise_multiplier, delta, sampling_rate)
+
+    def sampled(sigma: float) -> dp.DpEvent:
+        return dp.PoissonSampledDpEvent(sampling_rate, dp.GaussianDpEvent(sigma))
+
+    return checked(
+        Release(
+            event=repeated(noise_multiplier, ADD_OR_REMOVE, sampled),
+            privacy_unit=privacy_unit,
+            protects_against=protects_against,
+            neighbors=ADD_OR_REMOVE,
+            sampler="poisson",
+            accountant=accountant,
+            delta=delta,
+            mechanism=f"{_noise(noise_multiplier)}, Poisson sampling at rate {sampling_rate:g}",
+        )
+    )
+
+
+def fixed_size_gaussian(
+    noise_multiplier: float,
+    *,
+    sampling_rate: float,
+    delta: float,
+    privacy_unit: str = "user",
+    protects_against: str = EVERYBODY,
+) -> Release:
+    """Gaussian on a sum over a fixed number of units, drawn afresh each round, uniformly without replacement.
+
+    Protects one unit replaced by another: the number of units is public, the sum moves by 2 C, and so the
+    event holds sigma / 2. Only RDP is available (Wang, Balle, Kasiviswanathan 2019, Theorem 27).
+
+    Args:
+        sampling_rate: units in the sample / units in all, in (0, 1]; nothing else of the two enters.
+    """
+    check_numbers(noise_multiplier, delta, sampling_rate)
+    size = Fraction(repr(float(sampling_rate)))  # the event wants two integers; only their ratio counts
+
+    def sampled(sigma: float) -> dp.DpEvent:
+        return dp.SampledWithoutReplacementDpEvent(size.denominator, size.numerator, dp.GaussianDpEvent(sigma))
+
+    return checked(
+        Release(
+            event=repeated(noise_multiplier, REPLACE, sampled),
+            privacy_unit=privacy_unit,
+            protects_against=protects_against,
+            neighbors=REPLACE,
+            sampler="fixed size without replacement",
+            accountant="rdp",
+            delta=delta,
+            mechanism=f"{_noise(noise_multiplier)}, a fixed share {sampling_rate:g} without replacement",
+        )
+    )
+
+
+def full_gaussian(
+    noise_multiplier: float,
+    *,
+    delta: float,
+    neighbors: str = ADD_OR_REMOVE,
+    accountant: str = "gdp",
+    privacy_unit: str = "user",
+    protects_against: str = EVERYBODY,
+) -> Release:
+    """Gaussian on the sum over everybody: no sampling, no amplification.
+
+    Protects one unit, under either relation. `accountant` is "gdp" (exact) or "rdp"."""
+    return unsampled(
+        dp.GaussianDpEvent,
+        noise_multiplier,
+        mechanism=f"{_noise(noise_multiplier)}, everybody in every round",
+        delta=delta,
+        neighbors=neighbors,
+        accountant=accountant,
+        privacy_unit=privacy_unit,
+        protects_against=protects_against,
+    )
+
+
+def bounded_participation_gaussian(
+    noise_multiplier: float,
+    *,
+    max_participations: int | Callable[[int], int],
+    delta: float,
+    privacy_unit: str = "user",
+    protects_against: str = EVERYBODY,
+) -> Release:
+    """Gaussian sums in which each unit appears at most k times: sound whatever the (public) schedule.
+
+    No amplification is claimed: replacing one unit moves at most k of the sums, each by at most 2 C, and k
+    Gaussians with multiplier sigma / 2 are one with sigma / (2 sqrt(k)), accounted exactly.
+
+    Args:
+        max_participations: k, or rounds -> k; never counted as more than the number of rounds.
+            A negative k raises InputError when the event is asked for.
+    """
+    check_numbers(noise_multiplier, delta)
+    k_gaussians = repeated(noise_multiplier, REPLACE, dp.GaussianDpEvent)
+
+    def event(rounds: int) -> dp.DpEvent:
+        k = operator.index(max_participations(rounds) if callable(max_participations) else max_participations)
+        require("max_participations", k, k >= 0, "give an integer, 0 or more")
+        return k_gaussians(min(k, rounds))
+
+    return checked(
+        Release(
+            event=event,
+            privacy_unit=privacy_unit,
+            protects_against=protects_against,
+            neighbors=REPLACE,
+            sampler="any schedule",
+            accountant="gdp",
+            delta=delta,
+            mechanism=f"{_noise(noise_multiplier)}, each {privacy_unit} in a bounded number of rounds",
+        )
+    )
+
+
+def gaussian_readings(
+    *,
+    noise_multiplier: float,
+    num_clients: int,
+    num_sampled: int,
+    sampler: str,
+    delta: float,
+    max_participations: int | Callable[[int], int],
+    privacy_unit: str = "user",
+    protects_against: str = EVERYBODY,
+) -> dict[str, Release]:
+    """Four ways of accounting for one run that releases noisy sums over `num_sampled` of `num_clients` units a round.
+
+    Sound are worst_case and, of the others, what describes the sampler that was used.
+
+    paper: RDP, Poisson at rate Q / N, add-or-remove (what an Opacus accountant reports).
+    sampler: RDP, fixed size without replacement, replace-one: sound for uniform samples drawn afresh each
+        round. A schedule that deals out each unit's data until it is used up is not that; see worst_case.
+    tight: the mechanism of `paper` by PLD; if Q = N, exactly (composed Gaussians).
+    worst_case: no amplification, each unit in at most k rounds, replace-one, exact: sound for any public
+        schedule.
+
+    Args:
+        num_clients: N.
+        num_sampled: Q, from 1 to N.
+        sampler: how the units of a round were found: "poisson", "fixed", "all", or another word for a schedule.
+        max_participations: k, or rounds -> k.
+    """
+    require("num_sampled", num_sampled, 1 <= num_sampled <= num_clients, f"give 1 to {num_clients} clients")
+    statement: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "protects_against": protects_against}
+    rate = num_sampled / num_clients
+    everybody = num_sampled == num_clients
+    poisson, fixed = (everybody or sampler == name for name in ("poisson", "fixed"))
+    tight = (
+        full_gaussian(noise_multiplier, **statement)
+        if everybody
+        else poisson_gaussian(noise_multiplier, sampling_rate=rate, accountant="pld", **statement)
+    )
+    worst_case = bounded_participation_gaussian(noise_multiplier, max_participations=max_participations, **statement)
+    return {
+        "paper": poisson_gaussian(noise_multiplier, sampling_rate=rate, **statement)._replace(sound=poisson),
+        "sampler": fixed_size_gaussian(noise_multiplier, sampling_rate=rate, **statement)._replace(sound=fixed),
+        "tight": tight._replace(sound=poisson),
+        "worst_case": worst_case,
+    }
+
+
+def gaussian(
+    noise_multiplier: float,
+    *,
+    sampling: str,
+    sampling_rate: float = 1.0,
+    accountant: str = "rdp",
+    delta: float,
+    privacy_unit: str = "user",
+    protects_against: str = EVERYBODY,
+) -> Release:
+    """The Gaussian release of a sampling and an accountant given by name, as a table or a person names them.
+
+    poisson: add-or-remove, rdp or pld. fixed: replace-one, rdp. none: add-or-remove, rdp, or pld, which for
+    composed Gaussians is the exact closed form; `sampling_rate` must then be 1. InputError for another name
+    or pair.
+
+    Args:
+        sampling, accountant: of SAMPLINGS and GAUSSIAN_ACCOUNTANTS.
+    """
+    require_name("sampling", sampling, SAMPLINGS)
+    require_name("accountant", accountant, GAUSSIAN_ACCOUNTANTS)
+    statement: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "protects_against": protects_against}
+    if sampling == "none":
+        require("sampling_rate", sampling_rate, sampling_rate == 1, "without sampling leave it out")
+        return full_gaussian(noise_multiplier, accountant="gdp" if accountant == "pld" else "rdp", **statement)
+    if sampling == "poisson":
+        return poisson_gaussian(noise_multiplier, sampling_rate=sampling_rate, accountant=accountant, **statement)
+    if accountant == "pld":
+        raise InputError("accountant pld does not know fixed-size samples: take rdp, or sampling poisson.")
+    return fixed_size_gaussian(noise_multiplier, sampling_rate=sampling_rate, **statement)
+
+
+def _noise(noise_multiplier: float) -> str:
+    return f"Gaussian noise of standard deviation {noise_multiplier:g} C on a sum of vectors of norm <= C"

@@ -1,0 +1,144 @@
+"""What a release is: the words that describe one, which of them are known, and how its rounds become events.
+
+Throughout, a round releases  sum_i clip(v_i, C) + N(0, (sigma C)^2 I),  sigma = `noise_multiplier`. A method
+that releases the mean of Q terms adds noise of standard deviation sigma C / Q to the mean: the same sigma.
+Between neighbours the sum moves by C under "add-or-remove one", by 2 C under "replace one". The multipliers
+INSIDE an event are always relative to that movement, so "replace one" stores sigma / 2.
+Laplace sums are the same with the L1 norm and Laplace noise of scale sigma C in each coordinate.
+
+A noise calibrated to a bound L0 that the terms can exceed has the multiplier sigma L0 / L, L being the bound
+that they do obey; without any bound L is infinite, the multiplier 0 and epsilon inf.
+
+Arguments that the factories share, each raising InputError outside its range:
+    noise_multiplier: sigma, the standard deviation (Laplace: the scale) of the noise on the sum over C;
+        finite, 0 or more.
+    sampling_rate: share of the units in a round, in (0, 1].
+    delta: in (0, 1).
+    privacy_unit: of PRIVACY_UNITS.
+    protects_against: in words.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import dp_accounting as dp
+
+from bench.errors import InputError, unknown_name
+
+PRIVACY_UNITS = ("user", "record", "example", "point", "coordinate")  # one more word adds a unit of privacy
+ADD_OR_REMOVE = "add-or-remove one"
+REPLACE = "replace one"
+SENSITIVITY = {ADD_OR_REMOVE: 1.0, REPLACE: 2.0}  # movement of the sum, in units of C
+ACCOUNTANTS = ("rdp", "pld", "gdp", "composition", "zcdp_as_published", "moments_as_published")
+EVERYBODY = "everybody who sees the released sums"
+
+
+class Release(NamedTuple):
+    """What was released, to whom, and how it is accounted. Inert: `accounting.epsilon` reads it.
+
+    Attributes:
+        event: rounds -> everything released in that many rounds; multipliers as in the module's docstring.
+        privacy_unit: what one unit of privacy covers, of PRIVACY_UNITS.
+        protects_against: who learns little about one unit, in words.
+        neighbors: "add-or-remove one" or "replace one".
+        sampler: who took part in a round, in words: "poisson", "fixed size without replacement", "all", "any
+            schedule"; "nothing released" of a run that reveals nothing. No accountant reads it.
+        accountant: "rdp", "pld", "gdp" (the exact closed form of composed Gaussians), or "composition" (of
+            pure DP, Kairouz, Oh and Viswanath 2015), or one of the closed forms "as published" in `accounting`.
+        delta: the delta at which epsilon is wanted.
+        mechanism: what a round does, in words.
+        sound: whether this is proven for what the method does. False where it is kept because a paper or a program
+            counts so, such as independent samples for a schedule that deals out blocks.
+    """
+
+    event: Callable[[int], dp.DpEvent]
+    privacy_unit: str
+    protects_against: str
+    neighbors: str
+    sampler: str
+    accountant: str
+    delta: float
+    mechanism: str
+    sound: bool = True
+
+
+def require(name: str, value: float, fits: bool, remedy: str) -> None:
+    """Raises InputError ("name=value: remedy.") unless the value fits. NaN must fail the comparison given."""
+    if not fits:
+        raise InputError(f"{name}={value}: {remedy}.")
+
+
+def require_name(kind: str, name: str, names: Iterable[str]) -> None:
+    """Raises InputError with the nearest of the names, unless the name is one of them.
+
+    Args:
+        kind: what was named, in words.
+    """
+    names = tuple(names)
+    if name not in names:
+        raise unknown_name(kind, str(name), names)
+
+
+def checked(release: Release) -> Release:
+    """The release, if its unit of privacy, its neighbouring relation and its accountant are known words.
+
+    Raises:
+        InputError: naming the word that is not known, and the nearest one that is.
+    """
+    require_name("privacy unit", release.privacy_unit, PRIVACY_UNITS)
+    require_name("neighbouring relation", release.neighbors, SENSITIVITY)
+    require_name("accountant", release.accountant, ACCOUNTANTS)
+    return release
+
+
+def check_numbers(noise_multiplier: float, delta: float, sampling_rate: float = 1.0) -> None:
+    """Raises InputError for a number outside the range that the module's docstring gives."""
+    sigma = noise_multiplier
+    require("noise_multiplier", sigma, 0 <= sigma < math.inf, "give a finite number, 0 or more")
+    require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a share above 0 and at most 1")
+    require("delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
+
+
+def repeated(
+    noise_multiplier: float, neighbors: str, mechanism: Callable[[float], dp.DpEvent]
+) -> Callable[[int], dp.DpEvent]:
+    """rounds -> that many releases of one mechanism, given as multiplier (relative to the movement) -> event."""
+    require_name("neighbouring relation", neighbors, SENSITIVITY)
+    if noise_multiplier == 0:
+        one: dp.DpEvent = dp.NonPrivateDpEvent()
+    else:
+        one = mechanism(float(noise_multiplier) / SENSITIVITY[neighbors])
+    return lambda rounds: dp.SelfComposedDpEvent(one, rounds)
+
+
+def unsampled(
+    noise: Callable[[float], dp.DpEvent],
+    noise_multiplier: float,
+    *,
+    mechanism: str,
+    delta: float,
+    neighbors: str,
+    accountant: str,
+    privacy_unit: str,
+    protects_against: str,
+) -> Release:
+    """A noisy sum over all units in every round: what Gaussian and Laplace noise have in common.
+
+    Args:
+        noise: multiplier (relative to the movement) -> event of one round.
+        mechanism: what a round does, in words.
+    """
+    check_numbers(noise_multiplier, delta)
+    return checked(
+        Release(
+            event=repeated(noise_multiplier, neighbors, noise),
+            privacy_unit=privacy_unit,
+            protects_against=protects_against,
+            neighbors=neighbors,
+            sampler="all",
+            accountant=accountant,
+            delta=delta,
+            mechanism=mechanism,
+        )
+    )
