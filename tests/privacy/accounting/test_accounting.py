@@ -150,8 +150,8 @@ def test_a_release_that_the_accountant_does_not_know_is_refused(release):
 def test_every_accountant_that_a_release_may_name_is_explained_and_computes():
     assert set(events.ACCOUNTANTS) == set(accounting.CONVERSIONS)
     for accountant in events.ACCOUNTANTS:
-        make_one = events.laplace if accountant == "composition" else events.full_gaussian
-        assert 0 < epsilon(make_one(5.0, delta=1e-5, accountant=accountant), 3) < math.inf
+        factory = events.laplace if accountant == "composition" else events.full_gaussian
+        assert 0 < epsilon(factory(10.0, delta=1e-5, accountant=accountant), 3) < math.inf
 
 
 def test_negative_rounds_are_refused():
