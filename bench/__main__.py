@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bench.audit.commands import audit
-from bench.cli import exit_status
+from bench.cli import exit_status, print_version
 from bench.data.commands import app as data_app
 from bench.errors import InputError, unknown_name
 from bench.privacy.commands import epsilon, noise
@@ -25,6 +25,16 @@ app.add_typer(data_app, name="data", help="The data sets: what is here, where th
 app.command()(epsilon)
 app.command()(noise)
 app.command()(audit)
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What stands before a command."""
+
 
 DataDir = Annotated[Path | None, typer.Option(help="Folder with data files that you have already.")]
 Download = Annotated[bool, typer.Option("--download", help="Allow downloads from official addresses.")]

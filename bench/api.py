@@ -14,8 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.algorithms.base import Method
-from bench.analysis import style, tables
-from bench.comparison import Comparison, figure
+from bench.comparison import Comparison
 from bench.comparison import compare as compared
 from bench.data.problems.tasks import TASKS
 from bench.errors import InputError, unknown_name
@@ -96,20 +95,20 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
     Raises:
         InputError: where there is none.
     """
-    kind, _, of = name.partition("/")
-    if of:
-        path = Path(results) / kind / of / f"{COMPARISON}.csv"
+    kind, _, comparison = name.partition("/")
+    if comparison:
+        path = Path(results) / kind / comparison / f"{COMPARISON}.csv"
         if not path.is_file():
             raise InputError(f"no comparison in {path.parent}: first run `python -m bench compare`")
         return pd.read_csv(path)
     if name not in SWEEPS and "_on_" not in name:
         raise unknown_name("sweep", name, SWEEPS)
-    there = [one for one in SCALES if (Path(results) / one / name).is_dir()]
+    scales = [choice for choice in SCALES if (Path(results) / choice / name).is_dir()]
     if scale is not None and scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
-    if not there and scale is None:
+    if not scales and scale is None:
         raise InputError(f"no results of {name} in {results}: first run `python -m bench run {name}`")
-    return store.read(Path(results) / (scale or there[-1]) / name)
+    return store.read(Path(results) / (scale or scales[-1]) / name)
 
 
 def _notes(found: Comparison) -> list[str]:
@@ -143,6 +142,9 @@ def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.D
     Raises:
         InputError: for anything that cannot be used, before anything is run.
     """
+    from bench.analysis import style, tables  # here, since `load` and `run` need no matplotlib
+    from bench.comparison import figure
+
     use_compilation_cache()
     several = list(methods) if isinstance(methods, list | tuple) and not isinstance(methods, Method) else [methods]
     found = compared(several, **options)
@@ -151,7 +153,8 @@ def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.D
         found.runs, metric=chosen.metric, best=chosen.best, baselines=found.baselines, tried=found.tried
     )
     try:
-        style.save(figure.draw(table, chosen.says), table, found.folder, COMPARISON)
+        with style.applied():
+            style.save(figure.draw(table, chosen.says), table, found.folder, COMPARISON)
         tables.save(figure.printed(table), found.folder, COMPARISON)
         with open(found.folder / f"{COMPARISON}.md", "a") as file:
             file.writelines(f"\n{note}.\n" for note in _notes(found))

@@ -1,9 +1,9 @@
 """What the suite has: sweeps, algorithms, tasks, data sets and figures, each with a line about it."""
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
-import figures
 from bench.algorithms import ALGORITHMS
 from bench.comparison.problems import PROBLEMS, Problem
 from bench.data.fetch import retrieval
@@ -25,6 +25,11 @@ def _compared(problem: Problem) -> str:
     return f"one {problem.privacy_unit}, {problem.neighbors}; beside {', '.join(problem.baselines)}"
 
 
+def _sweep(names: Sequence[str]) -> str | Sequence[str] | None:
+    """The sweep of a figure, several where it has several, None where it needs no runs."""
+    return names if len(names) > 1 else next(iter(names), None)
+
+
 def _where(name: str) -> str:
     try:
         found = retrieval.find(name)
@@ -35,6 +40,8 @@ def _where(name: str) -> str:
 
 def catalog() -> dict[str, list[dict[str, Any]]]:
     """Kind -> entries; every entry has "name" and "what", and what else there is to say."""
+    from figures import FIGURES  # here, since bench is there without them
+
     sweeps = []
     for name, make in SWEEPS.items():
         by_scale = {scale: make(scale) for scale in SCALES}
@@ -53,7 +60,7 @@ def catalog() -> dict[str, list[dict[str, Any]]]:
             for name, data in DATASETS.items()
         ],
         "figures": [
-            {"name": name, "what": _line(module), "sweep": module.SWEEP} for name, module in figures.FIGURES.items()
+            {"name": name, "what": figure.summary, "sweep": _sweep(figure.sweeps)} for name, figure in FIGURES.items()
         ],
         "comparisons": [{"name": name, "what": _compared(make())} for name, make in PROBLEMS.items()],
     }

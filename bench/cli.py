@@ -1,10 +1,15 @@
 """From a command line to its exit status; every `python -m` of the suite ends here."""
 
+import importlib.metadata
 import sys
+import tomllib
+from pathlib import Path
 
 import typer
 
 from bench.errors import InputError
+
+PACKAGE = "private-federated-bench"
 
 
 def exit_status(app: typer.Typer) -> int:
@@ -26,3 +31,19 @@ def exit_status(app: typer.Typer) -> int:
     if code == 130:  # which is also how typer passes Ctrl-C on
         print("stopped; everything finished is kept, run the same command to go on", file=sys.stderr)
     return code
+
+
+def version() -> str:
+    """Of the package as it is installed, or of the folder that it runs from."""
+    try:
+        return importlib.metadata.version(PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        pyproject = Path(__file__).parent.parent / "pyproject.toml"
+        return tomllib.loads(pyproject.read_text())["project"]["version"] if pyproject.is_file() else "unknown"
+
+
+def print_version(wanted: bool) -> None:
+    """The callback of --version: print it and end."""
+    if wanted:
+        print(PACKAGE, version())
+        raise typer.Exit

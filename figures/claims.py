@@ -1,11 +1,12 @@
 """What the papers claim, and whether the results here bear it out.
 
 A claim is a function of the runs that gives a verdict and the numbers behind it. A claim that fails is shown as
-failing; one that the runs at hand cannot decide is "not testable at this scale".
+failing; one that the runs at hand cannot decide is "not testable at this scale"; and one whose check stopped is an
+"error", which is no verdict.
 """
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,30 +15,16 @@ import pandas as pd
 from bench.analysis.select import repetitions, span, where_from
 from bench.analysis.tables import markdown
 from bench.errors import InputError
-from figures.isrl import claims as isrl_claims
-from figures.p2p import claims as p2p_claims
-from figures.p2p import deviations
-from figures.pfl import claims as pfl_claims
-from figures.ppsgd import claims
-from figures.shared.verdicts import FAILS, HOLDS, UNTESTABLE, Claim, NotTestable, Verdict
+from figures import PAPERS
+from figures.shared.verdicts import ERROR, FAILS, HOLDS, UNTESTABLE, Claim, NotTestable, Verdict
 
-CLAIMS: dict[str, list[Claim]] = {
-    "ppsgd": claims.CLAIMS,
-    "isrl": isrl_claims.CLAIMS,
-    "p2p": p2p_claims.CLAIMS,
-    "pfl": pfl_claims.CLAIMS,
-}
-# sweep -> its runs, to how far they are from the published points; of the papers whose curves are there in numbers.
-DEVIATIONS: dict[str, Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame, list[str]]]] = {
-    "p2p": deviations.deviations
-}
 COLUMNS = ["paper", "where", "claim", "how", "verdict", "margin", "evidence", "source", "scale", "repetitions"]
 NOT_RUN = "not run yet"
 WIDTH = 100  # of the text
 
 
 def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
-    """The verdict on a claim; always one, whatever the runs are.
+    """The verdict on a claim; always one, whatever the runs are, but for an error of the check, which is ERROR.
 
     Where none of the runs that it is about are there, the evidence begins with "not run yet".
     """
@@ -49,11 +36,14 @@ def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
         return claim.check(runs)
     except (NotTestable, InputError) as why:
         return Verdict(UNTESTABLE, f"{NOT_RUN}; {why}" if claim.about(runs).empty else str(why))
-    except Exception as error:
-        text = " ".join(str(error).split())
-        return Verdict(
-            UNTESTABLE, f"the check itself stopped, which is a mistake in it: {type(error).__name__}: {text}"
-        )
+    except Exception as error:  # so that the other claims are judged; `stopped` names it afterwards
+        return Verdict(ERROR, f"the check stopped: {type(error).__name__}: {' '.join(str(error).split())}")
+
+
+def stopped(table: pd.DataFrame) -> list[str]:
+    """A line for each claim in a table of `judged` whose check stopped: which, and what stopped it."""
+    errors = table[table["verdict"] == ERROR]
+    return [f"{row.paper}, {row.claim!r} ({row.where}): {row.evidence}" for row in errors.itertuples()]
 
 
 def as_text(table: pd.DataFrame) -> str:
@@ -75,8 +65,8 @@ def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
     for row in table.itertuples():
         variant = f" ({row.variant})" if row.variant else ""
         at = f" at {row.x_name} {row.x:g}" if row.x_name else ""
-        said = f"{row.deviation:+.4f}{at}: {row.here:.4f}, published {row.published:.4f}"
-        text = f"- {row.figure}, {row.series}{variant}, {row.y_name}: {said} ({row.points} points)"
+        deviation = f"{row.deviation:+.4f}{at}: {row.here:.4f}, published {row.published:.4f}"
+        text = f"- {row.figure}, {row.series}{variant}, {row.y_name}: {deviation} ({row.points} points)"
         lines += textwrap.wrap(text, WIDTH, subsequent_indent="  ")
     for text in left_out:
         lines += textwrap.wrap(f"- {text}", WIDTH, subsequent_indent="  ")
@@ -91,14 +81,14 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     repetitions: of the points that it is about, "3", or "1 to 3" where they differ.
 
     Args:
-        paper: a key of CLAIMS.
+        paper: its short name.
         runs: sweep -> its runs; a sweep without results is left out.
     """
     rows = []
-    for claim in CLAIMS[paper]:
-        there = runs.get(claim.sweep)
-        outcome, evidence, margin = judge(claim, there)
-        about = None if there is None else claim.about(there)
+    for claim in PAPERS[paper].claims:
+        of_sweep = runs.get(claim.sweep)
+        outcome, evidence, margin = judge(claim, of_sweep)
+        about = None if of_sweep is None else claim.about(of_sweep)
         rows.append(
             {
                 "paper": paper,
@@ -109,11 +99,17 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
                 "margin": "" if margin is None else str(margin),
                 "evidence": evidence,
                 "source": "" if about is None else where_from(about)["source"],
-                "scale": "" if there is None else where_from(there)["scale"],
+                "scale": "" if of_sweep is None else where_from(of_sweep)["scale"],
                 "repetitions": "0" if about is None else span(repetitions(about)),
             }
         )
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
+    """How far the runs are from the published points, and the figures left out; empty where no curves are published."""
+    deviations = PAPERS[paper].deviations
+    return deviations(runs) if deviations else (pd.DataFrame(), [])
 
 
 def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
@@ -123,7 +119,7 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
     claims_<paper>_deviations.csv; a figure that the runs at hand cannot make is said to be left out.
 
     Args:
-        paper: a key of CLAIMS.
+        paper: its short name.
         runs: sweep -> its runs; a sweep without results is left out.
         folder: where the files go.
 
@@ -132,21 +128,21 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
     """
     table = judged(paper, runs)
     text = as_text(table)
-    apart, left_out = DEVIATIONS[paper](runs) if paper in DEVIATIONS else (pd.DataFrame(), [])
-    if len(apart) or left_out:
-        text += "\n\n" + deviations_as_text(apart, left_out)
+    deviations, left_out = deviations_of(paper, runs)
+    if len(deviations) or left_out:
+        text += "\n\n" + deviations_as_text(deviations, left_out)
     print(text)
     with writing(folder):
         table.to_csv(folder / f"claims_{paper}.csv", index=False)
-        if len(apart):
-            apart.to_csv(folder / f"claims_{paper}_deviations.csv", index=False, float_format="%.6g")
+        if len(deviations):
+            deviations.to_csv(folder / f"claims_{paper}_deviations.csv", index=False, float_format="%.6g")
         (folder / f"claims_{paper}.md").write_text(text + "\n")
     return table
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """How many claims of each paper hold, fail and are not testable."""
-    outcomes = [HOLDS, FAILS, UNTESTABLE]
+    """How many claims of each paper hold, fail and are not testable, and where there are any, how many stopped."""
+    outcomes = [HOLDS, FAILS, UNTESTABLE, *([ERROR] if (table["verdict"] == ERROR).any() else [])]
     counts = pd.crosstab(table["paper"], table["verdict"]).reindex(columns=outcomes, fill_value=0)
     counts = counts.loc[list(dict.fromkeys(table["paper"]))]
     return counts.rename_axis(columns=None).reset_index()

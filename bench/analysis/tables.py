@@ -8,11 +8,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+
+from bench.analysis import style
 
 LATEX = str.maketrans(
     {sign: "\\" + sign for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
@@ -96,7 +97,7 @@ def draw(cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, le
     lines = [_lines(row) for row in [cells.columns, *cells.to_numpy()]]
     heights = [0.27 + 0.16 * (number - 1) for number in lines]
     width, height, above = 0.075 * sum(longest) + 0.3 * len(longest), sum(heights), 0.35 + 0.25 * bool(legend)
-    figure, ax = plt.subplots(figsize=(max(width, 6.0), height + above))
+    figure, ax = style.subplots(figsize=(max(width, 6.0), height + above))
     inch = 1 / figure.get_figheight()
     ax.set_position((0, 0, 1, height * inch))
     ax.set(xlim=(0, 1), ylim=(0, 1))

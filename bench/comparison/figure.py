@@ -7,7 +7,6 @@ never share an axis.
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -106,7 +105,9 @@ def draw(table: pd.DataFrame, says: str):
     """A panel for each statement of privacy. `says`: how the methods were tuned, in words."""
     metric = table["metric"].iloc[0]
     panels = list(table.groupby(PANEL, sort=True))
-    figure, axes = plt.subplots(1, len(panels), figsize=(max(6.4 * len(panels), 7.0), 4.6), squeeze=False, sharey=True)
+    figure, axes = style.subplots(
+        1, len(panels), figsize=(max(6.4 * len(panels), 7.0), 4.6), squeeze=False, sharey=True
+    )
     known = looks(table)
     for ax, ((unit, relation), rows) in zip(axes[0], panels, strict=True):
         _panel(ax, rows, metric, known)

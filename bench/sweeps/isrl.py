@@ -237,3 +237,10 @@ def _setting(records: int, epsilon: float) -> theory.Setting:
         diameter=quadratic.DIAMETER,
         smoothness=quadratic.SMOOTHNESS,
     )
+
+
+SWEEPS = {
+    "isrl_odd_even": isrl_odd_even,
+    "isrl_nonsmooth": isrl_nonsmooth,
+    "isrl_rounds": isrl_rounds,
+}

@@ -284,3 +284,11 @@ def p2p_movielens(scale: str) -> Sweep:
     )
     smaller = {"num_updates": [1.0, 4.0], "mechanism": ["laplace"], "clip_norm": [10.0], "start_share": [0.0, 0.8]}
     return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
+
+
+SWEEPS = {
+    "p2p_convergence": p2p_convergence,
+    "p2p_private": p2p_private,
+    "p2p_dimensions": p2p_dimensions,
+    "p2p_movielens": p2p_movielens,
+}

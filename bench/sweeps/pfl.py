@@ -251,3 +251,15 @@ def pfl_alone(scale: str) -> Sweep:
         smoke="data == 'mnist' and algorithm == 'SN+Lin'",
         share=0.1,
     )
+
+
+SWEEPS = {
+    "pfl_splits": pfl_splits,
+    "pfl_clients": pfl_clients,
+    "pfl_epsilon": pfl_epsilon,
+    "pfl_averaging": pfl_averaging,
+    "pfl_normalisation": pfl_normalisation,
+    "pfl_one_client": pfl_one_client,
+    "pfl_small_epsilon": pfl_small_epsilon,
+    "pfl_alone": pfl_alone,
+}

@@ -9,10 +9,9 @@ from bench.algorithms import ALGORITHMS
 from bench.data.problems import digits, tags
 from bench.data.problems.synthetic import synthetic
 from bench.kernels.sampling import queue_rounds
+from bench.sweeps import ppsgd_theory
+from bench.sweeps.ppsgd_grid import PERSONALIZATION, once_for_local
 from bench.sweeps.spec import Entry, Sweep, grid, thin
-
-PERSONALIZATION = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf]
-
 
 EVAL_EVERY = 500  # of the experiments on real data
 EVAL_EVERY_TAGS = 27  # a fifth of the 135 rounds of Debian's packages
@@ -27,13 +26,6 @@ def _evaluated_rounds(task, args, every: int = EVAL_EVERY) -> int:
     """
     rounds = queue_rounds(task.num_examples // args["batch_size"], args["num_epochs"], args["num_sampled"])
     return max(rounds // every, 1) * every
-
-
-def once_for_local(points, clip_norm: float):
-    """Local learning (a = 0) releases nothing: neither noise nor clipping touch it, so it needs one of each."""
-    local = points["personalization"] == 0
-    kept = (points["noise_multiplier"] == 0) & (points["clip_norm"] == clip_norm)
-    return points[~local | kept].reset_index(drop=True)
 
 
 def with_learning_alone(sweep: Sweep, step_sizes: list[float], num_steps: int) -> Sweep:
@@ -268,3 +260,14 @@ def ppsgd_cnn(scale: str) -> Sweep:
         seeds=1,
     )
     return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
+
+
+SWEEPS = {
+    "ppsgd_synthetic": ppsgd_synthetic,
+    "ppsgd_digits": ppsgd_digits,
+    "ppsgd_tags": ppsgd_tags,
+    "ppsgd_tags_made_up": ppsgd_tags_made_up,
+    "ppsgd_cnn": ppsgd_cnn,
+    "ppsgd_theory": ppsgd_theory.ppsgd_theory,
+    "ppsgd_sampling": ppsgd_theory.ppsgd_sampling,
+}

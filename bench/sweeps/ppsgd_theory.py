@@ -10,7 +10,7 @@ from bench.algorithms import ALGORITHMS
 from bench.data.problems.bounded import bounded
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import gaussian_readings
-from bench.sweeps.ppsgd import PERSONALIZATION, once_for_local
+from bench.sweeps.ppsgd_grid import PERSONALIZATION, once_for_local
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory import ppsgd as theory
 

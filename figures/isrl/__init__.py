@@ -1,1 +1,24 @@
 """Gao et al. 2024: localized minibatch SGD without a trusted server."""
+
+from figures.isrl import claims, errors, nonsmooth, rounds, tables
+from figures.shared.paper import Paper
+
+PAPER = Paper(
+    name="isrl",
+    cited="Gao et al. 2024",
+    authors="Gao, Lowy, Zhou, Wright",
+    title="Private heterogeneous federated learning without a trusted server revisited",
+    venue="ICML 2024",
+    protects="one record of one silo",
+    against="the server and the other silos",
+    state="all algorithms, both figures, both tables",
+    figures={
+        "isrl_fig2": errors.FIGURE_2,
+        "isrl_fig3": errors.FIGURE_3,
+        "isrl_nonsmooth": nonsmooth.FIGURE,
+        "isrl_rounds": rounds.FIGURE,
+        "isrl_table1": tables.TABLE_1,
+        "isrl_table2": tables.TABLE_2,
+    },
+    claims=claims.CLAIMS,
+)

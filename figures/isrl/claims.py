@@ -21,8 +21,8 @@ from figures.isrl.common import (
     errors,
     tried,
 )
-from figures.isrl.fig2 import ANSWERING as RELIABLE
-from figures.isrl.fig3 import ANSWERING as UNRELIABLE
+from figures.isrl.errors import ALL as RELIABLE
+from figures.isrl.errors import SOME as UNRELIABLE
 from figures.shared.margins import BEYOND, OF_MEANS, PAIRED, measured, paired
 from figures.shared.verdicts import Claim, NotTestable, Verdict, repeated, verdict
 

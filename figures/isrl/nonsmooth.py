@@ -4,15 +4,14 @@ Subgradients (Algorithm 4) against convolution smoothing (Algorithm 6) and Morea
 method inside; all silos answer, exact calibration. To expect: by the theorems, the same risk up to logarithms.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.isrl import common
+from figures.shared.figure import Figure
 
-SWEEP = "isrl_nonsmooth"
 LOOKS = {
     "Subgradients": {"color": "#12355b", "marker": "o"},
     "Convolution": {"color": "#2a8a4a", "marker": "s"},
@@ -41,7 +40,7 @@ def _most(table: pd.DataFrame) -> str:
 
 def draw(table: pd.DataFrame):
     """Test error against exact epsilon."""
-    figure, ax = plt.subplots(figsize=(6.5, 4.4))
+    figure, ax = style.subplots(figsize=(6.5, 4.4))
     for name, look in LOOKS.items():
         line = table[(table["series"] == name) & (table["calibration"] == common.EXACT)]
         style.curve(ax, line, "target_epsilon", "test_error", **look)
@@ -76,3 +75,6 @@ def draw(table: pd.DataFrame):
         "other silos. The paper has no such experiment.",
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("isrl_nonsmooth",), table=table, draw=draw)

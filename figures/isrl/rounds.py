@@ -6,15 +6,14 @@ needs to reach it, and from which to which number of rounds that is open by chan
 localized accelerated method needs fewest.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.isrl import common
+from figures.shared.figure import Figure
 
-SWEEP = "isrl_rounds"
 ONE_PASS, LOCALIZED = "One-pass MB-SGD", "Localized accelerated"
 LOOKS = {
     ONE_PASS: {"color": "#12355b", "marker": "o"},
@@ -75,7 +74,7 @@ def _listed(table: pd.DataFrame) -> str:
 def draw(table: pd.DataFrame):
     """Rows epsilon, columns n."""
     sizes, budgets = sorted(table["num_records"].unique()), sorted(table["target_epsilon"].unique())
-    figure, axes = plt.subplots(
+    figure, axes = style.subplots(
         len(budgets), len(sizes), figsize=(11, 2.9 * len(budgets) + 0.9), sharex=True, squeeze=False
     )
     for row, epsilon in zip(axes, budgets, strict=True):
@@ -111,3 +110,6 @@ def draw(table: pd.DataFrame):
         "and the other silos. The paper has no such experiment.",
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("isrl_rounds",), table=table, draw=draw)

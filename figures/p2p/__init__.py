@@ -1,1 +1,29 @@
 """Bellet et al. 2018: private peer-to-peer coordinate descent."""
+
+from figures.p2p import allocation, calibration, claims, deviations, fig1, fig2c, fig3, fig4, private, published, table1
+from figures.shared.paper import Paper
+
+PAPER = Paper(
+    name="p2p",
+    cited="Bellet et al. 2018",
+    authors="Bellet, Guerraoui, Taziki, Tommasi",
+    title="Personalized and private peer-to-peer machine learning",
+    venue="AISTATS 2018",
+    protects="one data point of one agent",
+    against="all other agents",
+    state="complete",
+    figures={
+        "p2p_fig1": fig1.FIGURE,
+        "p2p_fig2a": private.FIGURE_2A,
+        "p2p_fig2b": private.FIGURE_2B,
+        "p2p_allocation": allocation.FIGURE,
+        "p2p_fig2c": fig2c.FIGURE,
+        "p2p_fig3": fig3.FIGURE,
+        "p2p_fig4": fig4.FIGURE,
+        "p2p_calibration": calibration.FIGURE,
+        "p2p_table1": table1.FIGURE,
+    },
+    claims=claims.CLAIMS,
+    deviations=deviations.deviations,
+    published=published.all_points,
+)

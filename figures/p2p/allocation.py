@@ -6,13 +6,12 @@ time, and for the same with the weights of Theorem 2 in the order of its recursi
 private warm start.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from bench.analysis import select, style
 from figures.p2p import common, drawing, private
+from figures.shared.figure import Figure
 
-SWEEP = "p2p_private"
 ALLOCATIONS = {
     "equal": "equal split",
     "published": "Proposition 2 as printed (noise grows)",
@@ -49,7 +48,7 @@ def apart(table: pd.DataFrame) -> str:
 
 def draw(table: pd.DataFrame):
     """Objective, and accuracy."""
-    figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.6))
+    figure, axes = style.subplots(1, 2, figsize=(11.5, 4.6))
     look = drawing.looks(style.present(table, "series", ALLOCATIONS.values()))
     for one, width in zip(look.values(), WIDTHS, strict=False):
         one |= {"linewidth": width, "markersize": width + 4}
@@ -77,3 +76,6 @@ def draw(table: pd.DataFrame):
         "by the sum of the epsilons alone.",
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("p2p_private",), table=table, draw=draw)

@@ -11,14 +11,13 @@ less than that; Gaussian noise is calibrated exactly, together with its warm sta
 
 from itertools import product
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from bench.analysis import style
 from figures.p2p import common, drawing, fig2c
 from figures.p2p.common import CLIPPED, EXACT, GAUSSIAN, LOCAL, NON_PRIVATE, ONCE, PUBLISHED
+from figures.shared.figure import Figure
 
-SWEEP = "p2p_dimensions"
 CALIBRATIONS = {
     PUBLISHED: "as published, Laplace noise for gradients of norm 1",
     CLIPPED: "clipped in L1, Laplace",
@@ -43,7 +42,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A column a budget; accuracy, and under it the true epsilon."""
     names = drawing.budgets(table)[::-1]
-    figure, axes = plt.subplots(
+    figure, axes = style.subplots(
         2, len(names), figsize=(11.5, 6.2), sharex=True, sharey="row", squeeze=False, height_ratios=[2.2, 1]
     )
     beside = {NON_PRIVATE: "", LOCAL: EXACT}
@@ -90,3 +89,6 @@ def draw(table: pd.DataFrame):
         "exactly, together with its warm start.",
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("p2p_dimensions",), table=table, draw=draw)

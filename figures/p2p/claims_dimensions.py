@@ -13,8 +13,9 @@ import pandas as pd
 from figures.p2p import calibration as p2p_calibration
 from figures.p2p import common, fig2c, fig3, fig4
 from figures.p2p.common import CLIPPED, GAUSSIAN, LOCAL, NON_PRIVATE
+from figures.p2p.published import published
 from figures.shared.margins import COMPUTED, MEAN, Margin, apart, measured
-from figures.shared.published import PUBLISHED, published
+from figures.shared.published import PUBLISHED
 from figures.shared.verdicts import HOLDS, NotTestable, Verdict, repeated, require, verdict
 
 ORDER = [NON_PRIVATE, "epsilon 1.05", "epsilon 0.55", "epsilon 0.15"]

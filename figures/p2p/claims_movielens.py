@@ -11,8 +11,8 @@ import pandas as pd
 from bench.analysis import select
 from figures.p2p import common, table1
 from figures.p2p.common import LOCAL, NON_PRIVATE
+from figures.p2p.published import published
 from figures.shared.margins import MEAN, Margin, apart, measured
-from figures.shared.published import published
 from figures.shared.verdicts import NotTestable, Verdict, repeated, require, verdict
 
 UNIT = "of RMSE"

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from figures.p2p import common, fig2a, fig2b, private
+from figures.p2p import common, private
 from figures.shared.margins import MEAN, Margin, apart, measured
 from figures.shared.published import PUBLISHED
 from figures.shared.verdicts import Verdict, repeated, require, verdict
 
 UNITS = {"objective": "of the objective", "test_accuracy": "of accuracy"}
-FIGURES = {"cold": fig2a, "warm": fig2b}
+FIGURES = {"cold": private.FIGURE_2A, "warm": private.FIGURE_2B}
 SIGN = {"objective": 1.0, "test_accuracy": -1.0}  # by which less is better
 TOLERANCE = {"objective": 0.1, "test_accuracy": 0.03}  # of the objective a share, of accuracy itself
 

@@ -12,7 +12,8 @@ import pandas as pd
 
 from bench.analysis import select
 from bench.errors import InputError
-from figures.shared.published import HERE, published
+from figures.p2p.published import published
+from figures.shared.published import HERE
 
 LOCAL, NON_PRIVATE = "local", "non-private"
 EXACT, DESCENT = "exact minimisers", "short descent"  # of the local objectives, where the paper names no solver

@@ -1,22 +1,22 @@
 """How far the runs here are from the points that Bellet et al. 2018 published, curve by curve."""
 
 from collections.abc import Mapping
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
 
 from bench.errors import InputError
-from figures.p2p import common, fig1, fig2a, fig2b, fig2c, fig3, fig4, private, table1
+from figures.p2p import common, fig1, fig2c, fig3, fig4, private, table1
+from figures.shared.figure import Figure
 from figures.shared.published import PUBLISHED
 
-FIGURES = {
-    "p2p_fig1": fig1,
-    "p2p_fig2a": fig2a,
-    "p2p_fig2b": fig2b,
-    "p2p_fig2c": fig2c,
-    "p2p_fig3": fig3,
-    "p2p_fig4": fig4,
+CURVES = {
+    "p2p_fig1": fig1.FIGURE,
+    "p2p_fig2a": private.FIGURE_2A,
+    "p2p_fig2b": private.FIGURE_2B,
+    "p2p_fig2c": fig2c.FIGURE,
+    "p2p_fig3": fig3.FIGURE,
+    "p2p_fig4": fig4.FIGURE,
 }
 CONTINUOUS = ("iterations", "vectors_sent")  # between evaluations of which a curve is a straight line
 BEYOND = 1.01  # times the last x of ours, as published ends are read off with an error
@@ -50,10 +50,10 @@ def largest(points: pd.DataFrame) -> pd.DataFrame:
     return farthest.join(counts, on=keys)
 
 
-def of_curves(figure: ModuleType, runs: pd.DataFrame) -> pd.DataFrame:
+def of_curves(figure: Figure, runs: pd.DataFrame) -> pd.DataFrame:
     """The largest deviations of a figure's curves, of those that are meant to be the published ones."""
     table = figure.table(runs)
-    return largest(compared(private.drawn(table) if figure in (fig2a, fig2b) else table))
+    return largest(compared(private.drawn(table) if figure in (private.FIGURE_2A, private.FIGURE_2B) else table))
 
 
 def of_table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -75,15 +75,15 @@ def deviations(runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str
         The table, and a sentence for each figure that the runs at hand cannot make.
     """
     frames, left_out = [], []
-    for name, figure in (FIGURES | {"p2p_table1": table1}).items():
+    for name, figure in (CURVES | {"p2p_table1": table1.FIGURE}).items():
+        (sweep,) = figure.sweeps
         try:
-            if figure.SWEEP not in runs:
-                raise InputError(f"no results of {figure.SWEEP}")
-            there = runs[figure.SWEEP]
-            found = of_table(there) if figure is table1 else of_curves(figure, there)
-            if found.empty:
-                raise InputError(f"these runs of {figure.SWEEP} have none of the published points")
-            frames.append(found.assign(figure=name))
+            if sweep not in runs:
+                raise InputError(f"no results of {sweep}")
+            farthest = of_table(runs[sweep]) if figure is table1.FIGURE else of_curves(figure, runs[sweep])
+            if farthest.empty:
+                raise InputError(f"these runs of {sweep} have none of the published points")
+            frames.append(farthest.assign(figure=name))
         except InputError as why:
             left_out.append(f"{name} is left out: {why}")
     return pd.concat(frames, ignore_index=True)[COLUMNS] if frames else pd.DataFrame(columns=COLUMNS), left_out

@@ -6,15 +6,14 @@ where the published curves start (dashed), and ADMM has the penalty that ends wi
 favour on the very runs that are shown. To expect: CD is ahead in all panels at every point after the start.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from bench.analysis import select, style
 from figures.p2p import common, drawing
 from figures.p2p.common import DESCENT, EXACT
+from figures.shared.figure import Figure
 
-SWEEP = "p2p_convergence"
 SERIES = ("CD", "ADMM")
 STARTS = {"local": EXACT, "descent": DESCENT}
 VARIANTS = {EXACT: {}, DESCENT: drawing.SECOND}
@@ -48,7 +47,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """Rows objective and accuracy, columns iterations and vectors sent."""
-    figure, axes = plt.subplots(2, 2, figsize=(11.5, 7.2), sharex="col", sharey="row")
+    figure, axes = style.subplots(2, 2, figsize=(11.5, 7.2), sharex="col", sharey="row")
     look = drawing.looks(SERIES)
     for row, y in zip(axes, METRICS, strict=True):
         for ax, x in zip(row, AXES, strict=True):
@@ -78,3 +77,6 @@ def draw(table: pd.DataFrame):
         "No privacy. " + common.published_note(table),
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("p2p_convergence",), table=table, draw=draw)

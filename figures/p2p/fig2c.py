@@ -5,14 +5,13 @@ names no solver for the local models: the exact minimisers of the local objectiv
 to which its numbers are closer. To expect: non-private > 1.05 > 0.55 > 0.15 > local at every number of features.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from bench.analysis import style
 from figures.p2p import common, drawing
 from figures.p2p.common import AS_PAPER, DESCENT, EXACT, LOCAL, NON_PRIVATE
+from figures.shared.figure import Figure
 
-SWEEP = "p2p_dimensions"
 AT_PAPER_MU = {"linestyle": ":", "linewidth": 1.2, "marker": "", "band": False}
 VARIANTS = {"": {}, AS_PAPER: AT_PAPER_MU, EXACT: {}, DESCENT: drawing.SECOND}
 CARRY = [*common.SETTINGS, "lipschitz", *common.EPSILONS]
@@ -32,7 +31,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """One panel."""
     table = drawing.within(table)
-    figure, ax = plt.subplots(figsize=(8.5, 5.2))
+    figure, ax = style.subplots(figsize=(8.5, 5.2))
     look = drawing.looks([NON_PRIVATE, *drawing.budgets(table)[::-1], LOCAL])
     drawing.draw(ax, table, look, VARIANTS)
     drawing.feature_axis(ax, table)
@@ -57,3 +56,6 @@ def draw(table: pd.DataFrame):
         common.published_note(table),
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("p2p_dimensions",), table=table, draw=draw)

@@ -4,14 +4,13 @@ Settings are those of Figure 2c. To expect: whatever its size an agent gains by 
 sets gain most. (In the paper's own data the largest with epsilon 0.15 do not.)
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from bench.analysis import style
 from figures.p2p import common, drawing, fig2c
 from figures.p2p.common import DESCENT, EXACT, LOCAL, NON_PRIVATE
+from figures.shared.figure import Figure
 
-SWEEP = "p2p_dimensions"
 NUM_FEATURES = 100
 METRIC = "test_accuracy_m"  # and the lower edge of the group
 
@@ -39,7 +38,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """One panel, a place on the axis for each group of agents."""
-    figure, ax = plt.subplots(figsize=(8.5, 5.2))
+    figure, ax = style.subplots(figsize=(8.5, 5.2))
     ours = common.here(table)
     edges = sorted(ours["x"].unique())
     look = drawing.looks([NON_PRIVATE, *drawing.budgets(table)[::-1], LOCAL])
@@ -64,3 +63,6 @@ def draw(table: pd.DataFrame):
         common.published_note(table),
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("p2p_dimensions",), table=table, draw=draw)

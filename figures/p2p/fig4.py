@@ -4,14 +4,13 @@ To expect: all far below the local models of inputs as they are, little above ch
 The epsilon protects one coordinate of one input: a whole input costs p times that, and labels are not protected.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from bench.analysis import style
 from figures.p2p import common, drawing
 from figures.p2p.common import DESCENT, EXACT, LOCAL
+from figures.shared.figure import Figure
 
-SWEEP = "p2p_dimensions"
 VARIANTS = {"perturbed": {}, EXACT: {}, DESCENT: drawing.SECOND}
 
 
@@ -35,7 +34,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """One panel."""
     table = drawing.within(table)
-    figure, ax = plt.subplots(figsize=(8.5, 5.2))
+    figure, ax = style.subplots(figsize=(8.5, 5.2))
     look = drawing.looks([*drawing.budgets(table)[::-1], LOCAL])
     drawing.draw(ax, table, look, VARIANTS)
     drawing.feature_axis(ax, table)
@@ -57,3 +56,6 @@ def draw(table: pd.DataFrame):
         common.published_note(table),
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("p2p_dimensions",), table=table, draw=draw)

@@ -16,9 +16,10 @@ from bench.analysis import select, style, tables
 from bench.errors import InputError
 from figures.p2p import common
 from figures.p2p.common import LOCAL, NON_PRIVATE
-from figures.shared.published import HERE, published
+from figures.p2p.published import published
+from figures.shared.figure import Figure
+from figures.shared.published import HERE
 
-SWEEP = "p2p_movielens"
 USER_MEAN = "user mean"
 CLIP_NORM = 10.0  # of the paper
 OVER = ["num_updates", "clip_norm", "mu", "start_share", "start_step_size"]
@@ -125,3 +126,6 @@ def draw(table: pd.DataFrame):
         bands="brackets",
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("p2p_movielens",), table=table, draw=draw, printed=printed)

@@ -7,7 +7,6 @@ others, by most where epsilon is small.
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -15,8 +14,9 @@ from matplotlib.lines import Line2D
 from bench.analysis import style
 from bench.errors import InputError
 from figures.pfl import common, curves
+from figures.shared.figure import Figure
 
-SWEEP = ("pfl_epsilon", "pfl_alone")
+SWEEPS = ("pfl_epsilon", "pfl_alone")
 SHOWN = {"num_epochs": 1, "num_clients": 10}
 ALONE = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
 
@@ -38,15 +38,15 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InputError: where there is no run with one local epoch and ten clients.
     """
-    together = runs[runs["sweep"] == SWEEP[0]]
+    together = runs[runs["sweep"] == SWEEPS[0]]
     rows = _shown(common.final(together)) if len(together) else together
     if rows.empty:
         said = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
-        raise InputError(f"no run of {SWEEP[0]} with {said}: run the whole sweep, no --where")
+        raise InputError(f"no run of {SWEEPS[0]} with {said}: run the whole sweep, no --where")
     cells = _shown(common.published_tables(*common.TABLES[:3]))
     cells = cells[cells["dataset"].isin(rows["dataset"])]
     found = common.averaged(rows).merge(cells, on=common.CELL, how="outer").assign(alone=False)
-    own = common.finished(runs[(runs["sweep"] == SWEEP[1]) & runs["dataset"].isin(rows["dataset"])])
+    own = common.finished(runs[(runs["sweep"] == SWEEPS[1]) & runs["dataset"].isin(rows["dataset"])])
     parts = [found, common.averaged(own).assign(alone=True)] if len(own) else [found]
     return pd.concat(parts, ignore_index=True).assign(**common.facts(pd.concat([rows, own])))
 
@@ -55,7 +55,7 @@ def draw(table: pd.DataFrame):
     """A panel for each data set; without privacy at the right end."""
     names, own = style.present(table, "dataset", common.DATASETS), table[table["alone"]]
     table = table[~table["alone"]]
-    figure, axes = plt.subplots(1, len(names), figsize=(3.6 * len(names) + 0.7, 4.2), squeeze=False)
+    figure, axes = style.subplots(1, len(names), figsize=(3.6 * len(names) + 0.7, 4.2), squeeze=False)
     budgets = sorted(table.loc[table["repetitions"] > 0, "target_epsilon"].unique())
     finite = [epsilon for epsilon in budgets if np.isfinite(epsilon)]
     end = 2 * table["target_epsilon"].replace(np.inf, np.nan).max()
@@ -95,3 +95,6 @@ def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:
         if missing := [model for model in common.MODELS if model not in there]:
             lacking.append(f"{', '.join(missing)} on {name}")
     return f"Not run: {'; '.join(lacking)}." if lacking else ""
+
+
+FIGURE = Figure(about=__doc__, sweeps=SWEEPS, table=table, draw=draw)

@@ -5,13 +5,13 @@ network with ReLU learn their own data while their average, had it been taken, p
 the clients have left in directions of their own.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from bench.errors import InputError
 from figures.pfl import common
+from figures.shared.figure import Figure
 
 SWEEP = "pfl_averaging"
 LINES = {"train_accuracy": "clients, each on its own batches", "test_accuracy": "their average, on the test set"}
@@ -38,7 +38,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A panel for each model."""
     names = style.present(table, "algorithm", common.MODELS)
-    figure, axes = plt.subplots(1, len(names), figsize=(2.9 * len(names) + 0.7, 3.6), squeeze=False, sharey=True)
+    figure, axes = style.subplots(1, len(names), figsize=(2.9 * len(names) + 0.7, 3.6), squeeze=False, sharey=True)
     for ax, name in zip(axes[0], names, strict=True):
         for (epochs, line), rows in table[table["algorithm"] == name].groupby(["num_epochs", "line"]):
             look = {"color": COLORS[int(epochs)], "linestyle": "--" if line == "train_accuracy" else "-"}
@@ -66,3 +66,6 @@ def draw(table: pd.DataFrame):
 
 def _epochs(count: int) -> str:
     return "epoch" if count == 1 else f"{count} epochs (at the end)"
+
+
+FIGURE = Figure(about=__doc__, sweeps=(SWEEP,), table=table, draw=draw)

@@ -3,13 +3,11 @@
 To expect: accuracy grows with k from 10 on, and one client, which has all data, is above.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from bench.analysis import style
 from figures.pfl import common, curves, tables
-
-SWEEP = "pfl_clients"
+from figures.shared.figure import Figure
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -20,7 +18,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A panel for each data set."""
     names = style.present(table, "dataset", common.DATASETS)
-    figure, axes = plt.subplots(1, len(names), figsize=(11.5, 4.2))
+    figure, axes = style.subplots(1, len(names), figsize=(11.5, 4.2))
     for ax, name in zip(axes, names, strict=True):
         rows = table[table["dataset"] == name]
         curves.panel(ax, rows, "num_clients")
@@ -35,3 +33,6 @@ def draw(table: pd.DataFrame):
         "One client has all data; k clients have max(N / k, N / 10) of the N examples each.",
         curves.gaps(table),
     )
+
+
+FIGURE = Figure(about=__doc__, sweeps=("pfl_clients",), table=table, draw=draw)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from bench.analysis import select
 from bench.errors import InputError
-from figures.shared.published import published_cells
+from figures.pfl.published import published_cells
 
 TABLES = ("pfl_table2", "pfl_table3", "pfl_table4", "pfl_table5")
 DATASETS = ("MNIST", "Fashion-MNIST", "CIFAR-10")

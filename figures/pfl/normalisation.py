@@ -4,13 +4,11 @@ The authors' program normalises MNIST by its own mean and deviation, and so does
 as the program has them for Fashion-MNIST, come closer to the published accuracies, if these curves lie on the grey.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from bench.analysis import style
 from figures.pfl import common, curves, tables
-
-SWEEP = "pfl_normalisation"
+from figures.shared.figure import Figure
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -22,7 +20,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A panel for each epsilon."""
     epsilons = sorted(table["target_epsilon"].unique(), reverse=True)
-    figure, axes = plt.subplots(1, len(epsilons), figsize=(11.5, 4.2), sharey=True)
+    figure, axes = style.subplots(1, len(epsilons), figsize=(11.5, 4.2), sharey=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
         curves.panel(ax, table[table["target_epsilon"] == epsilon], "num_epochs")
         curves.ticks(ax, sorted(table["num_epochs"].unique()), "local epochs of a round $E$")
@@ -36,3 +34,6 @@ def draw(table: pd.DataFrame):
         "Everywhere else the pixels have mean 0 and deviation 1 over the data set, as in the authors' program.",
         curves.gaps(table),
     )
+
+
+FIGURE = Figure(about=__doc__, sweeps=("pfl_normalisation",), table=table, draw=draw)

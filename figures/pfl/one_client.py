@@ -5,13 +5,11 @@ others, and so takes ten times the steps an epoch, each with the same noise rela
 maximum at larger batches, and the published accuracy, in grey, between.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from bench.analysis import style
 from figures.pfl import common, curves
-
-SWEEP = "pfl_one_client"
+from figures.shared.figure import Figure
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -25,7 +23,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A panel for each data set."""
     names = style.present(table, "dataset", common.DATASETS)
-    figure, axes = plt.subplots(1, len(names), figsize=(4.6 * len(names) + 0.9, 4.2), squeeze=False)
+    figure, axes = style.subplots(1, len(names), figsize=(4.6 * len(names) + 0.9, 4.2), squeeze=False)
     for ax, name in zip(axes[0], names, strict=True):
         rows = table[table["dataset"] == name]
         curves.panel(ax, rows, "batch_size")
@@ -39,3 +37,6 @@ def draw(table: pd.DataFrame):
         "One client with all data, by batch size (Bhaskar et al. 2025, Table 5, $k$ = 1)",
         "The published cell, a level line, is said to have the settings of the others, with batches of 64.",
     )
+
+
+FIGURE = Figure(about=__doc__, sweeps=("pfl_one_client",), table=table, draw=draw)

@@ -5,7 +5,6 @@ example loses in all; an example that several clients drew loses more. To expect
 clients several times the nominal epsilon for the example that most clients have.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -13,6 +12,7 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from bench.errors import InputError
 from figures.pfl import common, curves
+from figures.shared.figure import Figure
 
 SWEEP = "pfl_clients"
 LOOKS = {
@@ -45,7 +45,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A panel for each data set."""
     names = style.present(table, "dataset", common.DATASETS)
-    figure, axes = plt.subplots(1, len(names), figsize=(3.6 * len(names) + 0.7, 4.0), squeeze=False)
+    figure, axes = style.subplots(1, len(names), figsize=(3.6 * len(names) + 0.7, 4.0), squeeze=False)
     for ax, name in zip(axes[0], names, strict=True):
         rows = table[table["dataset"] == name]
         for accounted, look in LOOKS.items():
@@ -72,3 +72,6 @@ def draw(table: pd.DataFrame):
         "have an example are composed; examples that no client drew lose nothing and are not in the average.",
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=(SWEEP,), table=table, draw=draw)

@@ -4,14 +4,13 @@ SN+CNN at the noise of epsilon 1.2, 1.5 and 2, and at 1.2 with batches of 128. A
 the published one, in grey, at every split.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import style
 from figures.pfl import common, curves
+from figures.shared.figure import Figure
 
-SWEEP = "pfl_small_epsilon"
 AS_PUBLISHED = 1.2
 LOOKS = {
     (1.2, 64): {"color": "#12355b", "marker": "o"},
@@ -34,7 +33,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A panel for each data set."""
     names = style.present(table, "dataset", common.DATASETS)
-    figure, axes = plt.subplots(1, len(names), figsize=(4.6 * len(names) + 0.9, 4.2), squeeze=False, sharey=True)
+    figure, axes = style.subplots(1, len(names), figsize=(4.6 * len(names) + 0.9, 4.2), squeeze=False, sharey=True)
     for ax, name in zip(axes[0], names, strict=True):
         rows = table[table["dataset"] == name]
         known = rows.drop_duplicates("num_epochs").sort_values("num_epochs")
@@ -56,3 +55,6 @@ def draw(table: pd.DataFrame):
     )
     style.footer(figure, table, common.privacy_note(table), common.training_note(table))
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("pfl_small_epsilon",), table=table, draw=draw)

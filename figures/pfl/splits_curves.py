@@ -3,13 +3,11 @@
 To expect: flat for SN+Lin; for the other models falling with E, with privacy by tens of points.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from bench.analysis import style
 from figures.pfl import common, curves, tables
-
-SWEEP = "pfl_splits"
+from figures.shared.figure import Figure
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -21,7 +19,9 @@ def draw(table: pd.DataFrame):
     """Rows data sets, columns epsilons."""
     names = style.present(table, "dataset", common.DATASETS)
     columns = table.groupby("dataset")["target_epsilon"].nunique().max()
-    figure, axes = plt.subplots(len(names), columns, figsize=(11.5, 2.9 * len(names) + 0.9), sharex=True, sharey="row")
+    figure, axes = style.subplots(
+        len(names), columns, figsize=(11.5, 2.9 * len(names) + 0.9), sharex=True, sharey="row"
+    )
     for row, name in zip(axes, names, strict=True):
         rows = table[table["dataset"] == name]
         for ax, epsilon in zip(row, sorted(rows["target_epsilon"].unique(), reverse=True), strict=True):
@@ -33,3 +33,6 @@ def draw(table: pd.DataFrame):
         curves.ticks(ax, sorted(table["num_epochs"].unique()), "local epochs of a round $E$")
     title = "Accuracy by split of 20 epochs (Bhaskar et al. 2025, Tables 2 to 4)"
     return curves.finish(figure, table, title, curves.gaps(table))
+
+
+FIGURE = Figure(about=__doc__, sweeps=("pfl_splits",), table=table, draw=draw)

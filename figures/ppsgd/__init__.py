@@ -1,1 +1,27 @@
 """Bietti et al. 2022: personalised private SGD."""
+
+from figures.ppsgd import claims, fig1a, fig1d, fig2, fig2_digits, rounds, sampling, theory
+from figures.shared.paper import Paper
+
+PAPER = Paper(
+    name="ppsgd",
+    cited="Bietti et al. 2022",
+    authors="Bietti, Wei, Dudík, Langford, Wu",
+    title="Personalization improves privacy–accuracy tradeoffs in federated learning",
+    venue="ICML 2022",
+    protects="all data of one user",
+    against="all other users together (joint DP, billboard model)",
+    state="complete",
+    figures={
+        "ppsgd_fig1a": fig1a.FIGURE,
+        "ppsgd_fig1b": rounds.FIGURE_1B,
+        "ppsgd_fig1b_made_up": rounds.FIGURE_1B_MADE_UP,
+        "ppsgd_fig1c": rounds.FIGURE_1C,
+        "ppsgd_fig1d": fig1d.FIGURE,
+        "ppsgd_fig2": fig2.FIGURE,
+        "ppsgd_fig2_digits": fig2_digits.FIGURE,
+        "ppsgd_theory": theory.FIGURE,
+        "ppsgd_sampling": sampling.FIGURE,
+    },
+    claims=claims.CLAIMS,
+)

@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from figures.ppsgd import common
+from figures.ppsgd import common, drawing
+from figures.shared.figure import Figure
 
-SWEEP = "ppsgd_synthetic"
 PANELS = (0.0, 1.0, 10.0)
 CURVES = (0.0, 0.3, 1.0, 3.0, float("inf"))
 TUNINGS = {"risk": "excess_risk", "validation": "validation_loss"}  # the paper's way first
@@ -41,11 +41,11 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """Rows delta_std, columns sigma, under them epsilon; solid as the paper tuned, dotted on held-out data."""
     deltas, tunings = sorted(table["delta_std"].unique()), style.present(table, "tuned_on", TUNINGS)
-    figure, axes = style.with_epsilon(len(deltas), len(PANELS), height=2.8)
+    figure, axes = drawing.with_epsilon(len(deltas), len(PANELS), height=2.8)
     for row, delta in zip(axes, deltas, strict=False):
         for ax, sigma in zip(row, PANELS, strict=True):
             panel = table[(table["delta_std"] == delta) & (table["noise_multiplier"] == sigma)]
-            style.curves(ax, panel, "rounds", "excess_risk", CURVES, tunings)
+            drawing.curves(ax, panel, "rounds", "excess_risk", CURVES, tunings)
             ax.set_yscale("log")
             with style.same_limits(ax):
                 for floor in panel["global_floor"].unique()[:1]:
@@ -55,15 +55,15 @@ def draw(table: pd.DataFrame):
         )
     for column, sigma in enumerate(PANELS):
         panel = table[table["noise_multiplier"] == sigma]
-        style.noise_title(axes[0, column], panel, sigma)
-        style.epsilon(axes[-1, column], panel)
-    axes[-1, 0].set_ylabel(r"$\varepsilon$", color=style.EPSILON_COLOR)
+        drawing.noise_title(axes[0, column], panel, sigma)
+        drawing.epsilon(axes[-1, column], panel)
+    axes[-1, 0].set_ylabel(r"$\varepsilon$", color=drawing.EPSILON_COLOR)
     style.plain_log_ticks(axes[-1, 0].yaxis)
     style.head(
         figure,
         "Personalised private SGD, synthetic stream (Bietti et al. 2022, Fig. 1a)",
-        [*style.personalization_handles(CURVES), Line2D([], [], label="floor of global learning", **FLOOR)],
-        [*style.tuning_handles(tunings, TUNING_TITLES), *style.epsilon_handles()],
+        [*drawing.personalization_handles(CURVES), Line2D([], [], label="floor of global learning", **FLOOR)],
+        [*drawing.tuning_handles(tunings, TUNING_TITLES), *drawing.epsilon_handles()],
     )
     style.footer(
         figure,
@@ -75,3 +75,6 @@ def draw(table: pd.DataFrame):
         "paper's curves are not published.",
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("ppsgd_synthetic",), table=table, draw=draw, tunings=TUNINGS)

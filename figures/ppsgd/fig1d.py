@@ -8,14 +8,12 @@ where privacy is weak, small alpha where it is strong.
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from bench.analysis import style
-from figures.ppsgd import common, digits, rounds
+from figures.ppsgd import common, digits, drawing, rounds
+from figures.shared.figure import Figure
 
-SWEEP = "ppsgd_cnn"
 PANELS = (0.0, 1.0, 3.0)
 CURVES = (0.0, 0.1, 1.0, 10.0, float("inf"))
 NUM_SAMPLED = 10
-TUNINGS = digits.TUNINGS
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -26,13 +24,13 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def label(a: float) -> str:
     """The program's a, and in brackets the ratio of the steps that it makes."""
     if a in (common.LOCAL, common.GLOBAL):
-        return style.personalization_label(a)
+        return drawing.personalization_label(a)
     return rf"$a = {a:g}$ ($\alpha Q = {a / NUM_SAMPLED:g}$)"
 
 
 def handles() -> list[Line2D]:
     """Legend entries in both readings."""
-    return [Line2D([], [], label=label(a), **style.PERSONALIZATION[a]) for a in CURVES]
+    return [Line2D([], [], label=label(a), **drawing.PERSONALIZATION[a]) for a in CURVES]
 
 
 def draw(table: pd.DataFrame):
@@ -50,3 +48,6 @@ def draw(table: pd.DataFrame):
             "ratio of the steps, in brackets, is a / 10. The paper's legend may be either.",
         ],
     )
+
+
+FIGURE = Figure(about=__doc__, sweeps=("ppsgd_cnn",), table=table, draw=draw, tunings=digits.TUNINGS)

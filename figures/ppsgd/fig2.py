@@ -5,25 +5,24 @@ personalisation reaches at an epsilon or less. To expect, in all three: small al
 and somewhere in between personalisation beats both local and global learning.
 """
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from bench.analysis import select, style
 from bench.errors import InputError
-from figures.ppsgd import common
+from figures.ppsgd import common, drawing
 from figures.ppsgd import digits as digits
 from figures.ppsgd import fig2_digits as one
+from figures.shared.figure import Figure
 
-SWEEP = ("ppsgd_tags", "ppsgd_digits", "ppsgd_cnn")
+SWEEPS = ("ppsgd_tags", "ppsgd_digits", "ppsgd_cnn")
 TITLES = ("tag prediction, linear", "digits by client, linear", r"digits by client, CNN (legend: $a = 10\,\alpha Q$)")
-TUNINGS = digits.TUNINGS
 ROWS = {"test": "step size by test accuracy", "validation": "step size by held-out accuracy"}
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """The numbers of `ppsgd_fig2_digits` for each sweep that is there."""
     tables = []
-    for sweep in SWEEP:
+    for sweep in SWEEPS:
         mine = runs[runs["sweep"] == sweep]
         if len(mine):
             tables.append(one.table(mine).assign(sweep=sweep, num_epochs=mine["num_epochs"].max()))
@@ -32,10 +31,10 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """Columns are the data, rows the ways of tuning; the strip at a panel's left has the values without noise."""
-    tunings = style.present(table, "tuned_on", TUNINGS)
+    tunings = style.present(table, "tuned_on", digits.TUNINGS)
     if not tunings:
         raise InputError("nothing to draw: run the whole sweep, no --where")
-    figure, axes = plt.subplots(
+    figure, axes = style.subplots(
         len(tunings),
         9,
         figsize=(16.5, 3.9 * len(tunings) + 1.2),
@@ -45,14 +44,14 @@ def draw(table: pd.DataFrame):
     for row, tuning in zip(axes, tunings, strict=True):
         for ax in row[2::3]:
             ax.remove()
-        for sweep, title, silent, ax in zip(SWEEP, TITLES, row[::3], row[1::3], strict=True):
+        for sweep, title, silent, ax in zip(SWEEPS, TITLES, row[::3], row[1::3], strict=True):
             rows = table[(table["sweep"] == sweep) & (table["tuned_on"] == tuning)]
             one.panel(silent, ax, rows)
             ax.set_title(title)
             if len(rows):
                 _same_heights(silent, ax, rows)
         row[0].set_ylabel(f"final test accuracy\n{ROWS[tuning]}")
-    handles = style.personalization_handles(style.present(table, "personalization", one.CURVES))
+    handles = drawing.personalization_handles(style.present(table, "personalization", one.CURVES))
     style.head(figure, "Accuracy against privacy (Bietti et al. 2022, Fig. 2)", handles, one.further_handles(table))
     tasks = [common.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")]
     counts = table.groupby("sweep", sort=False)["repetitions"].max().map("{:g}".format)
@@ -85,3 +84,6 @@ def _same_heights(silent, ax, rows: pd.DataFrame) -> None:
         axis.set_ylim(bottom - margin, top + margin)
         style.percent(axis.yaxis)
     ax.tick_params(labelleft=False)
+
+
+FIGURE = Figure(about=__doc__, sweeps=SWEEPS, table=table, draw=draw, tunings=digits.TUNINGS)

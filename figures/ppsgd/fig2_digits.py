@@ -6,18 +6,16 @@ rounds that draw them. To expect: small alpha > 0 is the best at small epsilon, 
 somewhere in between personalisation beats both local and global learning.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from figures.ppsgd import common
+from figures.ppsgd import common, drawing
 from figures.ppsgd import digits as digits
+from figures.shared.figure import Figure
 
-SWEEP = "ppsgd_digits"
 CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, float("inf"))
-TUNINGS = digits.TUNINGS
 AXIS = (1e3, 1e-1)  # inverted, as in the paper
 ALONE = {"color": "#5b5b5b", "linestyle": (0, (4, 2)), "linewidth": 1.6}
 SAME_EPSILON = 0.01  # closer values are one point of the black curve, as in the authors' plot
@@ -34,11 +32,11 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         by=["personalization", "noise_multiplier"],
         value="test_accuracy",
         best="max",
-        tunings=TUNINGS,
+        tunings=digits.TUNINGS,
         carry=common.EPSILONS,
     ).assign(curve="alpha")
-    best = [best_so_far(lines[lines["tuned_on"] == label]) for label in TUNINGS]
-    alone = common.alone(runs, TUNINGS).assign(curve="alone")
+    best = [best_so_far(lines[lines["tuned_on"] == label]) for label in digits.TUNINGS]
+    alone = common.alone(runs, digits.TUNINGS).assign(curve="alone")
     parts = [part for part in (lines, *best, alone) if len(part)]
     return pd.concat(parts, ignore_index=True).assign(**select.where_from(runs))
 
@@ -59,14 +57,14 @@ def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """One panel per way of tuning; the strip at its left has the values without noise."""
-    tunings = style.present(table, "tuned_on", TUNINGS)
+    tunings = style.present(table, "tuned_on", digits.TUNINGS)
     figure, axes = _axes(len(tunings))
     for (silent, ax), label in zip(axes, tunings, strict=True):
         panel(silent, ax, table[table["tuned_on"] == label])
         ax.set_title(digits.TUNING_TITLES[label])
     axes[0][0].set_ylabel("final test accuracy, examples of all users")
     style.percent(axes[0][0].yaxis)
-    handles = style.personalization_handles(style.present(table, "personalization", CURVES))
+    handles = drawing.personalization_handles(style.present(table, "personalization", CURVES))
     style.head(
         figure,
         "Accuracy against privacy, digits by client, linear (Bietti et al. 2022, Fig. 2)",
@@ -109,7 +107,7 @@ def alone_note(table: pd.DataFrame) -> str:
 def _axes(count: int):
     """Pairs of a strip and a panel, with a gap between the pairs."""
     widths = [1, 11, 0.2] * count
-    figure, axes = plt.subplots(
+    figure, axes = style.subplots(
         1, 3 * count, figsize=(6.2 * count, 4.8), sharey=True, squeeze=False, width_ratios=widths
     )
     for ax in axes[0, 2::3]:
@@ -131,7 +129,7 @@ def panel(silent, ax, panel: pd.DataFrame) -> None:
     best = panel[panel["curve"] == "best so far"].sort_values("epsilon")
     ax.step(best["epsilon"], best["test_accuracy"], color="black", linewidth=2.5, where="post", zorder=1.9)
     for a in style.present(panel, "personalization", CURVES):
-        line, look = panel[panel["personalization"] == a], style.PERSONALIZATION[a]
+        line, look = panel[panel["personalization"] == a], drawing.PERSONALIZATION[a]
         if a == common.LOCAL:
             _level((silent, ax), line, color=look["color"])
             continue
@@ -148,3 +146,6 @@ def panel(silent, ax, panel: pd.DataFrame) -> None:
     silent.set_xlim(-1, 1)
     silent.set_xticks([0], [r"$\infty$"])
     silent.set_xlabel("no noise")
+
+
+FIGURE = Figure(about=__doc__, sweeps=("ppsgd_digits",), table=table, draw=draw, tunings=digits.TUNINGS)

@@ -1,4 +1,4 @@
-"""What Figures 1b, 1c and 1d of Bietti et al. 2022 share: test accuracy against rounds at three noise levels."""
+"""Figures 1b and 1c of Bietti et al. 2022, and what 1d has of them: accuracy against rounds at three noise levels."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from figures.ppsgd import common
+from figures.ppsgd import common, drawing
 from figures.ppsgd import digits as digits
+from figures.shared.figure import Figure
 
 
 def table(runs: pd.DataFrame, panels: Sequence[float], curves: Sequence[float]) -> pd.DataFrame:
@@ -42,23 +43,23 @@ def draw(
         handles: legend entries of the curves, where they are not the usual ones.
         notes: under it, after what the data stand in for, and before what all of these figures say.
     """
-    handles = handles or style.personalization_handles(curves)
+    handles = handles or drawing.personalization_handles(curves)
     tunings = style.present(table, "tuned_on", digits.TUNINGS)
-    figure, axes = style.with_epsilon(1, len(panels), height=3.8)
+    figure, axes = drawing.with_epsilon(1, len(panels), height=3.8)
     for ax, low, sigma in zip(*axes, panels, strict=True):
         panel = table[table["noise_multiplier"] == sigma]
-        style.curves(ax, panel, "rounds", "test_accuracy", curves, tunings)
-        style.noise_title(ax, panel, sigma)
-        style.epsilon(low, panel)
+        drawing.curves(ax, panel, "rounds", "test_accuracy", curves, tunings)
+        drawing.noise_title(ax, panel, sigma)
+        drawing.epsilon(low, panel)
     axes[0, 0].set_ylabel(ylabel)
     style.percent(axes[0, 0].yaxis)
-    axes[-1, 0].set_ylabel(r"$\varepsilon$", color=style.EPSILON_COLOR)
+    axes[-1, 0].set_ylabel(r"$\varepsilon$", color=drawing.EPSILON_COLOR)
     style.plain_log_ticks(axes[-1, 0].yaxis)
     style.head(
         figure,
         title,
         handles,
-        [*style.tuning_handles(tunings, digits.TUNING_TITLES), *style.epsilon_handles()],
+        [*drawing.tuning_handles(tunings, digits.TUNING_TITLES), *drawing.epsilon_handles()],
     )
     style.footer(
         figure,
@@ -69,3 +70,57 @@ def draw(
         digits.EPSILON_NOTE,
     )
     return figure
+
+
+def figure_of(
+    about: str, *, sweep: str, panels: Sequence[float], curves: Sequence[float], title: str, ylabel: str
+) -> Figure:
+    """The figure of a sweep; the arguments are those of `draw`."""
+    return Figure(
+        about=about,
+        sweeps=(sweep,),
+        table=lambda runs: table(runs, panels, curves),
+        draw=lambda numbers: draw(numbers, panels, curves, title=title, ylabel=ylabel),
+        tunings=digits.TUNINGS,
+    )
+
+
+FIGURE_1B = figure_of(
+    """\
+Bietti et al. 2022, Figure 1b: top-1 accuracy of tag prediction against rounds, three noise levels.
+
+The panels' noise levels are not in the paper: sigma 0, 0.5 and 2 are shown. To expect: without noise an intermediate
+alpha is the best; with noise large alpha degrades, and small alpha is the best of those that share.
+""",
+    sweep="ppsgd_tags",
+    panels=(0.0, 0.5, 2.0),
+    curves=(0.0, 0.1, 1.0, 10.0, 100.0, float("inf")),
+    title="Personalised private SGD, tag prediction, linear (Bietti et al. 2022, Fig. 1b)",
+    ylabel="top-1 accuracy, test documents of all users",
+)
+FIGURE_1B_MADE_UP = figure_of(
+    """\
+Bietti et al. 2022, Figure 1b, on generated documents of the paper's numbers of users, documents, words and tags.
+
+Shows what the paper's sizes do to the curves of `ppsgd_fig1b`, which has real but fewer documents.
+""",
+    sweep="ppsgd_tags_made_up",
+    panels=(0.0, 0.2, 1.0),
+    curves=(0.0, 1.0, 10.0, float("inf")),
+    title="Personalised private SGD, generated documents (after Bietti et al. 2022, Fig. 1b)",
+    ylabel="top-1 accuracy, test documents of all users",
+)
+FIGURE_1C = figure_of(
+    """\
+Bietti et al. 2022, Figure 1c: test accuracy on digits by client against rounds, linear models, three noise levels.
+
+The panels' noise levels are not in the paper: sigma 0, 1 and 5 are shown (epsilon infinite, about 9 and about 1).
+To expect: local learning is poor; without noise global is better; with much noise small alpha > 0 is the best
+of those that share.
+""",
+    sweep="ppsgd_digits",
+    panels=(0.0, 1.0, 5.0),
+    curves=(0.0, 0.1, 1.0, 10.0, float("inf")),
+    title="Personalised private SGD, digits by client, linear (Bietti et al. 2022, Fig. 1c)",
+    ylabel="test accuracy, examples of all users",
+)

@@ -4,15 +4,14 @@ The paper has no such experiment. To expect: Algorithm 2 is made for the risk we
 average over users; at one epsilon Algorithm 2 pays more noise, since one user's sum can be long.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from bench.errors import InputError
+from figures.shared.figure import Figure
 
-SWEEP = "ppsgd_sampling"
 RISKS = {"excess_risk": "average over users", "weighted_risk": "weighted by the users' numbers of examples"}
 LOOKS = {
     "Algorithm 1": {"color": "#8c8c8c", "marker": "x"},
@@ -62,7 +61,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """A panel for each risk against epsilon, and one with epsilon against the noise."""
-    figure, axes = plt.subplots(1, 3, figsize=(14, 4.6))
+    figure, axes = style.subplots(1, 3, figsize=(14, 4.6))
     there = style.present(table, "algorithm", LOOKS)
     for ax, (risk, words) in zip(axes, RISKS.items(), strict=False):
         rows = table[table["risk"] == risk]
@@ -103,3 +102,6 @@ def draw(table: pd.DataFrame):
         "lowest risk of it, and spends nothing.",
     )
     return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("ppsgd_sampling",), table=table, draw=draw)

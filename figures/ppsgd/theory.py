@@ -5,16 +5,15 @@ iterate. To expect: the bound above every point, its second term smallest at alp
 large alpha before it.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from bench.analysis import select, style
-from figures.ppsgd import common
+from figures.ppsgd import common, drawing
+from figures.shared.figure import Figure
 
-SWEEP = "ppsgd_theory"
 CURVES = (0.0, 0.3, 1.0, 10.0, float("inf"))
 BOUND = {"linestyle": "--", "linewidth": 1.0, "marker": ""}
 BEST = {
@@ -50,7 +49,7 @@ def best(table: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """Columns are the budgets. Above: risk solid, bound dashed. Below: which alpha is the best, by either."""
     targets = sorted(table["target_epsilon"].unique())
-    figure, axes = plt.subplots(
+    figure, axes = style.subplots(
         2, len(targets), figsize=(11.5, 6.4), sharex=True, sharey="row", squeeze=False, height_ratios=[3, 1.4]
     )
     order = sorted(table["personalization"].unique())
@@ -59,8 +58,8 @@ def draw(table: pd.DataFrame):
         rows, chosen = table[table["target_epsilon"] == target], choices[choices["target_epsilon"] == target]
         for a in style.present(rows, "personalization", CURVES):
             line = rows[rows["personalization"] == a]
-            style.curve(ax, line, "samples", "excess_risk", **style.PERSONALIZATION[a])
-            style.curve(ax, line, "samples", "bound", band=False, **(style.PERSONALIZATION[a] | BOUND))
+            style.curve(ax, line, "samples", "excess_risk", **drawing.PERSONALIZATION[a])
+            style.curve(ax, line, "samples", "bound", band=False, **(drawing.PERSONALIZATION[a] | BOUND))
         for name, look in BEST.items():
             low.plot(chosen["samples"], [order.index(a) for a in chosen[name]], **look)
         for one in (ax, low):
@@ -73,7 +72,7 @@ def draw(table: pd.DataFrame):
         low.yaxis.set_minor_locator(NullLocator())
     axes[0, 0].set_ylabel("excess risk of the average iterate")
     axes[1, 0].set_ylabel(r"best $\alpha N$")
-    curves = style.personalization_handles(CURVES)
+    curves = drawing.personalization_handles(CURVES)
     for handle in curves:
         handle.set_label(handle.get_label().replace("Q", "N"))
     style.head(
@@ -104,3 +103,6 @@ def _threshold(ax, chosen: pd.DataFrame) -> None:
     after = chosen.loc[chosen["local_is_better"] == 1, "samples"]
     if len(before) and len(after):
         ax.axvline(np.sqrt(before.max() * after.min()), **THRESHOLD)
+
+
+FIGURE = Figure(about=__doc__, sweeps=("ppsgd_theory",), table=table, draw=draw)

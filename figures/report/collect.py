@@ -3,37 +3,20 @@
 import io
 import sys
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 
 import pandas as pd
 
 from bench.analysis import style
 from bench.errors import InputError
-from figures.claims import CLAIMS, DEVIATIONS, judged
+from figures import PAPERS
+from figures.claims import deviations_of, judged
 from figures.report.facts import Facts, facts_of
 from figures.shared.drawn import digest, recorded
-from figures.shared.runs import command, runs_of, sweeps_of, without_runs
+from figures.shared.figure import Figure
+from figures.shared.runs import command, runs_of
 
-PAPERS = {  # short name -> as the figures cite it, and in full
-    "ppsgd": (
-        "Bietti et al. 2022",
-        "Bietti, Wei, Dudík, Langford, Wu: Personalization improves privacy–accuracy tradeoffs in federated learning, "
-        "ICML 2022",
-    ),
-    "isrl": (
-        "Gao et al. 2024",
-        "Gao, Lowy, Zhou, Wright: Private heterogeneous federated learning without a trusted server revisited, ICML "
-        "2024",
-    ),
-    "p2p": (
-        "Bellet et al. 2018",
-        "Bellet, Guerraoui, Taziki, Tommasi: Personalized and private peer-to-peer machine learning, AISTATS 2018",
-    ),
-    "pfl": ("Bhaskar et al. 2025", "Bhaskar, Srivastava, Vummintala, Manwani, Gujar: arXiv 2501.14453, 2025"),
-}
 SIDE_BY_SIDE = [  # what of a table with published numbers is shown line by line
     *("dataset", "target_epsilon", "num_epochs", "num_clients", "algorithm", "series", "variant"),
     *("test_accuracy", "test_rmse", "low", "high", "published", "difference", "repetitions"),
@@ -41,10 +24,10 @@ SIDE_BY_SIDE = [  # what of a table with published numbers is shown line by line
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A figure or table.
+class Exhibit:
+    """A figure or table on the page.
 
-    name: in FIGURES. title, caption: of its module.
+    name: in FIGURES. title, caption: of the figure.
     run, draw: the commands that make its runs (empty where it needs none) and draw it.
     facts: of its runs; None where it needs none.
     picture: a PNG file's content; None where it could not be made, and `missing` says why.
@@ -66,13 +49,13 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Paper:
+class Section:
     """A paper's figures, in its order, and how far its published curves are from those here, where that is known."""
 
     name: str
     cited: str
-    title: str
-    figures: list[Shown]
+    citation: str
+    exhibits: list[Exhibit]
     deviations: pd.DataFrame
 
 
@@ -90,12 +73,12 @@ class Report:
     """Everything on the page. claims: as of `figures.claims.judged`."""
 
     claims: pd.DataFrame
-    papers: list[Paper]
+    papers: list[Section]
     comparisons: list[Compared] = field(default_factory=list)
 
     @property
     def facts(self) -> list[Facts]:
-        return [shown.facts for paper in self.papers for shown in paper.figures if shown.facts]
+        return [exhibit.facts for paper in self.papers for exhibit in paper.exhibits if exhibit.facts]
 
 
 class Sweeps:
@@ -110,12 +93,13 @@ class Sweeps:
         self.results, self.scale = results, scale
         self._read: dict[str, tuple[pd.DataFrame, Path] | None] = {}
 
-    def of(self, sweep: str | tuple[str, ...]) -> tuple[pd.DataFrame, Path] | None:
+    def of(self, *sweeps: str) -> tuple[pd.DataFrame | None, Path] | None:
         """As `runs_of`."""
-        if not isinstance(sweep, str):
-            return runs_of(self.results, self.scale, sweep)
+        if len(sweeps) != 1:
+            return runs_of(self.results, self.scale, sweeps)
+        (sweep,) = sweeps
         if sweep not in self._read:
-            self._read[sweep] = runs_of(self.results, self.scale, sweep)
+            self._read[sweep] = runs_of(self.results, self.scale, sweeps)
         return self._read[sweep]
 
 
@@ -125,43 +109,37 @@ def collect(results: Path, scale: str | None) -> Report:
     Raises:
         InputError: where there are no results at all.
     """
-    from figures import FIGURES
-
     sweeps = Sweeps(results, scale)
-    named = {claim.sweep for claims in CLAIMS.values() for claim in claims}
+    named = {claim.sweep for paper in PAPERS.values() for claim in paper.claims}
     if not any(sweeps.of(sweep) for sweep in sorted(named)):
-        raise InputError(f"no results in {results}: first run `{command(results, scale, 'all')}`, or choose --results")
-    tables, papers = [], []
-    for paper in CLAIMS:
-        found = {claim.sweep: sweeps.of(claim.sweep) for claim in CLAIMS[paper]}
-        runs = {sweep: pair[0] for sweep, pair in found.items() if pair}
-        tables.append(judged(paper, runs))
-        own = [name for name in FIGURES if name.startswith(f"{paper}_")]
-        shown = [show(name, FIGURES[name], sweeps) for name in own]
-        papers.append(Paper(paper, *PAPERS[paper], shown, _deviations(paper, runs)))
-    return Report(pd.concat(tables, ignore_index=True), papers, compared(results / "compare"))
+        raise InputError(
+            f"no results in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
+        )
+    tables, sections = [], []
+    for name, paper in PAPERS.items():
+        pairs = {claim.sweep: sweeps.of(claim.sweep) for claim in paper.claims}
+        runs = {sweep: pair[0] for sweep, pair in pairs.items() if pair}
+        tables.append(judged(name, runs))
+        exhibits = [exhibit(*item, sweeps) for item in paper.figures.items()]
+        sections.append(Section(name, paper.cited, paper.citation, exhibits, deviations_of(name, runs)[0]))
+    return Report(pd.concat(tables, ignore_index=True), sections, compared(results / "compare"))
 
 
-def _deviations(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    return DEVIATIONS[paper](runs)[0] if paper in DEVIATIONS else pd.DataFrame()
-
-
-def show(name: str, figure: ModuleType, sweeps: Sweeps) -> Shown:
+def exhibit(name: str, figure: Figure, sweeps: Sweeps) -> Exhibit:
     """A figure as it lies beside the results; drawn anew where it is missing, or of other runs."""
     results, scale = sweeps.results, sweeps.scale
-    title, _, rest = (figure.__doc__ or name).strip().partition("\n")
-    found = sweeps.of(figure.SWEEP) if figure.SWEEP else without_runs(results, scale)
-    there = (found or without_runs(results, scale))[1].name
-    run = command(results, there, figure.SWEEP) if figure.SWEEP else ""
-    bare = Shown(name, title, " ".join(rest.split()), run, _draws(name, results, there))
-    if found is None:
-        return _with(bare, missing=f"no results of {' '.join(sweeps_of(figure))}: run `{run}`")
-    runs, folder = found
-    facts = facts_of(runs) if figure.SWEEP else None
+    pair = sweeps.of(*figure.sweeps)
+    folder = pair[1] if pair else runs_of(results, scale, ())[1]
+    run = command(results, folder.name, figure.sweeps) if figure.sweeps else ""
+    undrawn = Exhibit(name, figure.title, figure.caption, run, _draws(name, results, folder.name))
+    if pair is None:
+        return replace(undrawn, missing=f"no results of {' '.join(figure.sweeps)}: run `{run}`")
+    runs = pair[0]
+    facts = facts_of(runs) if figure.sweeps else None
     drawn = folder / "figures" / f"{name}.png"
     current = _current(drawn, folder, figure)
     try:
-        table = figure.table(runs) if hasattr(figure, "printed") or not current else None
+        table = figure.table(runs) if figure.printed or not current else None
         if current:
             picture, numbers = drawn.read_bytes(), drawn.with_suffix(".csv").read_text()
         else:
@@ -170,32 +148,29 @@ def show(name: str, figure: ModuleType, sweeps: Sweeps) -> Shown:
             )
             picture, numbers = _drawn(name, figure, table)
     except InputError as error:
-        return _with(bare, facts=facts, missing=f"{error} (`{run}`)")
-    printed = figure.printed(table) if hasattr(figure, "printed") else None
-    return _with(bare, facts=facts, picture=picture, numbers=numbers, printed=printed, beside=_beside(table, printed))
-
-
-def _with(shown: Shown, **values) -> Shown:
-    return Shown(**(vars(shown) | values))
+        return replace(undrawn, facts=facts, missing=f"{error} (`{run}`)")
+    printed = figure.printed(table) if figure.printed else None
+    beside = _beside(table, printed)
+    return replace(undrawn, facts=facts, picture=picture, numbers=numbers, printed=printed, beside=beside)
 
 
 def _draws(name: str, results: Path, scale: str | None) -> str:
     """The command that draws a figure, with the options that are not its defaults."""
     options = {"--scale": (scale, None), "--results": (results, Path("results"))}
-    said = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
-    return f"python -m figures {name}{''.join(said)}"
+    written = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
+    return f"python -m figures {name}{''.join(written)}"
 
 
-def _current(drawn: Path, folder: Path, figure: ModuleType) -> bool:
+def _current(drawn: Path, folder: Path, figure: Figure) -> bool:
     """Whether the picture and its numbers are there and were drawn from these runs."""
-    there = drawn.is_file() and drawn.with_suffix(".csv").is_file()
-    return there and recorded(drawn.parent).get(drawn.stem) == digest(folder, figure)
+    complete = drawn.is_file() and drawn.with_suffix(".csv").is_file()
+    return complete and recorded(drawn.parent).get(drawn.stem) == digest(folder, figure)
 
 
-def _drawn(name: str, figure: ModuleType, table: pd.DataFrame) -> tuple[bytes, str]:
+def _drawn(name: str, figure: Figure, table: pd.DataFrame) -> tuple[bytes, str]:
     """The picture and its numbers, drawn where nothing of them stays."""
     with tempfile.TemporaryDirectory() as folder:
-        style.save(figure.draw(table), table, Path(folder), name)
+        style.save(figure.picture(table), table, Path(folder), name)
         return (Path(folder) / f"{name}.png").read_bytes(), (Path(folder) / f"{name}.csv").read_text()
 
 
@@ -208,15 +183,15 @@ def _beside(table: pd.DataFrame | None, printed: pd.DataFrame | None) -> pd.Data
 
 def compared(folder: Path) -> list[Compared]:
     """The comparisons in a folder, by name."""
-    found = []
+    comparisons = []
     for path in sorted(folder.glob("*/comparison.csv")):
         try:
-            tables = {one.stem: pd.read_csv(io.StringIO(one.read_text())) for one in (path, *_others(path))}
+            tables = {file.stem: pd.read_csv(io.StringIO(file.read_text())) for file in (path, *_others(path))}
         except (OSError, ValueError) as error:
             raise InputError(f"{path.parent} cannot be read ({error}): make the comparison again") from None
         picture = path.with_suffix(".png")
-        found.append(Compared(path.parent.name, picture.read_bytes() if picture.is_file() else None, tables))
-    return found
+        comparisons.append(Compared(path.parent.name, picture.read_bytes() if picture.is_file() else None, tables))
+    return comparisons
 
 
 def _others(path: Path) -> list[Path]:

@@ -9,14 +9,14 @@ import pandas as pd
 from bench.analysis.select import span
 from figures.claims import summary
 from figures.report import html
-from figures.report.collect import Compared, Paper, Report, Shown
+from figures.report.collect import Compared, Exhibit, Report, Section
 from figures.report.facts import Facts, duration
 from figures.report.html import element
 from figures.report.pictures import small
-from figures.shared.verdicts import FAILS, HOLDS, UNTESTABLE
+from figures.shared.verdicts import ERROR, FAILS, HOLDS, UNTESTABLE
 
 TITLE = "Private federated learning, benchmarked"
-LOOKS = {HOLDS: "verdict holds", FAILS: "verdict fails", UNTESTABLE: "verdict open"}
+LOOKS = {HOLDS: "verdict holds", FAILS: "verdict fails", UNTESTABLE: "verdict open", ERROR: "verdict error"}
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 NOTE = (
     "A margin is by how much the comparison that decides is met (+) or missed (-), with half of its 95 % interval "
@@ -50,12 +50,12 @@ def page(report: Report) -> str:
 def _header(report: Report) -> str:
     scales = sorted({scale for facts in report.facts for scale in facts.scales})
     newest = max((facts.newest for facts in report.facts), default="")
-    drawn = sum(shown.picture is not None for paper in report.papers for shown in paper.figures)
-    whole = sum(len(paper.figures) for paper in report.papers)
+    drawn = sum(exhibit.picture is not None for paper in report.papers for exhibit in paper.exhibits)
+    whole = sum(len(paper.exhibits) for paper in report.papers)
     links = [("claims", "Claims"), *((f"paper-{paper.name}", paper.cited) for paper in report.papers)]
     links += [("comparisons", "Comparisons")] if report.comparisons else []
     items = "".join(f'<li><a href="#{escape(to)}">{escape(words)}</a></li>' for to, words in links)
-    said = {
+    terms = {
         "Scale": escape(", ".join(scales)),
         "Newest run": escape(newest),
         "Figures and tables": f"{drawn} of {whole}, the others are listed as not run",
@@ -64,7 +64,7 @@ def _header(report: Report) -> str:
         "header",
         '<a class="skip" href="#main">To the content</a>',
         f"<h1>{TITLE}</h1>",
-        html.facts(said),
+        html.facts(terms),
         element("nav", f"<ul>{items}</ul>", aria_label="Sections"),
     )
 
@@ -97,7 +97,8 @@ def _claims(report: Report) -> str:
         id="claims-table",
         class_="claims",
     )
-    filters = [_select("Paper", "paper", cited), _select("Verdict", "verdict", {outcome: outcome for outcome in LOOKS})]
+    outcomes = {outcome: outcome for outcome in LOOKS if outcome != ERROR or (claims["verdict"] == ERROR).any()}
+    filters = [_select("Paper", "paper", cited), _select("Verdict", "verdict", outcomes)]
     left = element("span", id="claims-left", role="status")
     return element(
         "section",
@@ -118,7 +119,7 @@ def _claim(row) -> html.Html:
 
 
 def _select(words: str, column: str, values: Mapping[str, str]) -> str:
-    options = [element("option", escape(said), value=value) for value, said in values.items()]
+    options = [element("option", escape(label), value=value) for value, label in values.items()]
     chosen = element("select", '<option value="">all</option>', *options, data_filters=column)
     return element("label", f"{escape(words)} ", chosen)
 
@@ -126,9 +127,9 @@ def _select(words: str, column: str, values: Mapping[str, str]) -> str:
 # ---- Figures ----
 
 
-def _paper(paper: Paper) -> str:
-    missing = [shown for shown in paper.figures if shown.picture is None]
-    parts = [_figure(shown) for shown in paper.figures if shown.picture is not None]
+def _paper(paper: Section) -> str:
+    missing = [exhibit for exhibit in paper.exhibits if exhibit.picture is None]
+    parts = [_figure(exhibit) for exhibit in paper.exhibits if exhibit.picture is not None]
     if len(paper.deviations):
         table = html.table(paper.deviations, "Largest deviation from the published points, curve by curve")
         name = f"claims_{paper.name}_deviations.csv"
@@ -140,34 +141,36 @@ def _paper(paper: Paper) -> str:
     return element(
         "section",
         f"<h2>{escape(paper.cited)}</h2>",
-        element("p", escape(paper.title)),
+        element("p", escape(paper.citation)),
         *parts,
         id=f"paper-{paper.name}",
     )
 
 
-def _not_run(shown: Shown) -> str:
-    return element("li", element("strong", escape(shown.title)), f" {html.prose(shown.missing)}", id=shown.name)
+def _not_run(exhibit: Exhibit) -> str:
+    return element("li", element("strong", escape(exhibit.title)), f" {html.prose(exhibit.missing)}", id=exhibit.name)
 
 
-def _figure(shown: Shown) -> str:
-    content, width, height = small(shown.picture)
-    picture = html.image(content, width, height, f"{shown.title} The numbers are in {shown.name}.csv, linked below.")
-    zoom = element("button", picture, class_="zoom", type="button", aria_label=f"Enlarge {shown.name}")
+def _figure(exhibit: Exhibit) -> str:
+    content, width, height = small(exhibit.picture)
+    picture = html.image(
+        content, width, height, f"{exhibit.title} The numbers are in {exhibit.name}.csv, linked below."
+    )
+    zoom = element("button", picture, class_="zoom", type="button", aria_label=f"Enlarge {exhibit.name}")
     tables = []
-    if shown.printed is not None:
-        tables.append(_folded("As a table", html.table(shown.printed, shown.title, class_="printed")))
-    if shown.beside is not None:
-        words = f"{shown.title} Here and published, line by line."
-        tables.append(_folded("Here and published, line by line", html.table(shown.beside, words)))
-    said = {
-        "Its runs": f"<code>{escape(shown.run)}</code>" if shown.run else "formulas, no runs",
-        "Drawn by": f"<code>{escape(shown.draw)}</code>",
-        "Numbers": html.download(shown.numbers, f"{shown.name}.csv"),
+    if exhibit.printed is not None:
+        tables.append(_folded("As a table", html.table(exhibit.printed, exhibit.title, class_="printed")))
+    if exhibit.beside is not None:
+        words = f"{exhibit.title} Here and published, line by line."
+        tables.append(_folded("Here and published, line by line", html.table(exhibit.beside, words)))
+    sources = {
+        "Its runs": f"<code>{escape(exhibit.run)}</code>" if exhibit.run else "formulas, no runs",
+        "Drawn by": f"<code>{escape(exhibit.draw)}</code>",
+        "Numbers": html.download(exhibit.numbers, f"{exhibit.name}.csv"),
     }
-    caption = element("p", html.prose(shown.caption)) if shown.caption else ""
-    provenance = html.facts((_provenance(shown.facts) if shown.facts else {}) | said)
-    return element("article", element("h3", escape(shown.title)), zoom, caption, *tables, provenance, id=shown.name)
+    caption = element("p", html.prose(exhibit.caption)) if exhibit.caption else ""
+    provenance = html.facts((_provenance(exhibit.facts) if exhibit.facts else {}) | sources)
+    return element("article", element("h3", escape(exhibit.title)), zoom, caption, *tables, provenance, id=exhibit.name)
 
 
 def _folded(words: str, *inner: str) -> str:
@@ -175,7 +178,7 @@ def _folded(words: str, *inner: str) -> str:
 
 
 def _provenance(facts: Facts) -> dict[str, str]:
-    said = {
+    terms = {
         "Data": ", ".join(facts.sources),
         "Scale": ", ".join(facts.scales),
         "Repetitions of a point": span(facts.repetitions),
@@ -184,7 +187,7 @@ def _provenance(facts: Facts) -> dict[str, str]:
         "Device": ", ".join(facts.devices),
         "Newest run": facts.newest,
     }
-    return {term: escape(words) for term, words in said.items()}
+    return {term: escape(words) for term, words in terms.items()}
 
 
 # ---- Comparisons ----

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+import pandas as pd
+
 from bench.analysis.files import write_whole
 from bench.errors import InputError
 from figures.report.collect import collect
 from figures.report.page import page
 
 
-def write(results: Path, scale: str | None, out: Path | None) -> Path:
+def write(results: Path, scale: str | None, out: Path | None) -> tuple[Path, pd.DataFrame]:
     """Make the page of the results.
 
     Args:
@@ -17,7 +19,7 @@ def write(results: Path, scale: str | None, out: Path | None) -> Path:
         out: the file; None is report/index.html in the folder of results.
 
     Returns:
-        Where it is.
+        Where it is, and the verdicts on it, as of `figures.claims.judged`.
 
     Raises:
         InputError: where there are no results, or it cannot be written.
@@ -25,9 +27,10 @@ def write(results: Path, scale: str | None, out: Path | None) -> Path:
     out = out or results / "report" / "index.html"
     if out.is_dir():
         raise InputError(f"cannot write {out}: it is a folder; name a file with --out")
-    text = page(collect(results, scale))
+    report = collect(results, scale)
+    text = page(report)
     try:
         write_whole(out, text)
     except OSError as error:
         raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose --out") from None
-    return out
+    return out, report.claims

@@ -6,25 +6,24 @@ The times of files tell nothing of that in a copy of the results, where they are
 import hashlib
 import json
 from pathlib import Path
-from types import ModuleType
 
 from bench.analysis.files import write_whole
 from bench.sweeps import store
-from figures.shared.runs import sweeps_of
+from figures.shared.figure import Figure
 
 RECORD = "drawn.json"
 
 
-def digest(folder: Path, figure: ModuleType, tune: str = "both") -> str:
+def digest(folder: Path, figure: Figure, tune: str = "both") -> str:
     """Of the files of the runs that a figure shows, their names and contents; alike in every copy of them.
 
     Args:
         folder: of the scale.
-        figure: its module.
+        figure: whose runs.
         tune: which of its ways of tuning are drawn, of a figure that has several.
     """
-    whole = hashlib.blake2b(tune.encode() if hasattr(figure, "TUNINGS") else b"", digest_size=16)
-    for sweep in sweeps_of(figure):
+    whole = hashlib.blake2b(tune.encode() if figure.tunings else b"", digest_size=16)
+    for sweep in figure.sweeps:
         for path in store.parts_in(folder / sweep):
             content = hashlib.blake2b(path.read_bytes()).hexdigest()
             whole.update(f"{sweep}/{path.name} {content}\n".encode())

@@ -45,9 +45,9 @@ class Margin(NamedTuple):
         else:
             interval = f" ± {self.half:.2g}" if np.isfinite(self.half) else ""
             size = f"{self.value:+.3g}{interval} {self.unit}"
-        said = {True: ", beyond chance", False: ", within chance", None: ""}[self.clear]
+        chance = {True: ", beyond chance", False: ", within chance", None: ""}[self.clear]
         tightest = f"tightest of {self.among}; " if self.among > 1 else ""
-        return f"{size}{said} ({tightest}{self.basis})"
+        return f"{size}{chance} ({tightest}{self.basis})"
 
 
 def measured(value: float, unit: str, basis: str, half: float = np.nan) -> Margin:
@@ -77,10 +77,10 @@ def apart(difference: float, first_half: float, second_half: float, unit: str) -
 
 def tightest(margins: Iterable[Margin]) -> Margin | None:
     """The comparison that decides: the most clearly missed or, where all are met, the one least clear of chance."""
-    margins = [one for one in margins if not np.isnan(one.value)]
+    margins = [margin for margin in margins if not np.isnan(margin.value)]
     if not margins:
         return None
-    return min(margins, key=_clearance)._replace(among=sum(one.among for one in margins))
+    return min(margins, key=_clearance)._replace(among=sum(margin.among for margin in margins))
 
 
 def _clearance(margin: Margin) -> tuple[bool, float]:

@@ -1,7 +1,7 @@
 """Where the runs of a sweep are, at which scale, and the command that makes them."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 
 import pandas as pd
 
@@ -11,39 +11,29 @@ from bench.sweeps import store
 SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest that is there
 
 
-def sweeps_of(figure: ModuleType) -> list[str]:
-    """The sweeps whose runs a figure shows."""
-    return [figure.SWEEP] if isinstance(figure.SWEEP, str) else list(figure.SWEEP or [])
+def runs_of(results: Path, scale: str | None, sweeps: Sequence[str]) -> tuple[pd.DataFrame | None, Path] | None:
+    """The runs of sweeps at the scale, or at the largest scale that is there, and the folder of that scale.
 
-
-def runs_of(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> tuple[pd.DataFrame, Path] | None:
-    """A sweep's runs at the scale, or at the largest scale that is there, and the folder of that scale.
-
-    Of several sweeps those that are there, in one table.
+    Of several sweeps those that are there, in one table; None where none is. Without a sweep, as for a table of
+    formulas, there are no runs to be missing: None and the folder of the scale.
     """
-    sweeps = [sweep] if isinstance(sweep, str) else sweep
-    for folder in [results / name for name in ([scale] if scale else SCALES)]:
-        there = [folder / name for name in sweeps if store.parts_in(folder / name)]
-        if there:
-            return pd.concat([store.read(path) for path in there], ignore_index=True), folder
+    folders = [results / name for name in ([scale] if scale else SCALES)]
+    if not sweeps:
+        return None, next((folder for folder in folders if folder.is_dir()), folders[0])
+    for folder in folders:
+        paths = [folder / name for name in sweeps if store.parts_in(folder / name)]
+        if paths:
+            return pd.concat([store.read(path) for path in paths], ignore_index=True), folder
     return None
 
 
-def without_runs(results: Path, scale: str | None) -> tuple[None, Path]:
-    """What `runs_of` gives for a table of formulas: no runs, and the folder of the scale."""
-    names = [scale] if scale else SCALES
-    return None, next((results / name for name in names if (results / name).is_dir()), results / names[0])
+def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> InputError:
+    """The error where none of the sweeps has results: says how to make some."""
+    return InputError(f"no results of {' '.join(sweeps)} in {results}: first run `{command(results, scale, sweeps)}`")
 
 
-def no_results(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> InputError:
-    """The error where a sweep has none: says how to make some."""
-    words = sweep if isinstance(sweep, str) else " ".join(sweep)
-    return InputError(f"no results of {words} in {results}: first run `{command(results, scale, sweep)}`")
-
-
-def command(results: Path, scale: str | None, sweep: str | tuple[str, ...]) -> str:
-    """What makes a sweep's results at the scale, with the options that are not its defaults."""
-    sweep = sweep if isinstance(sweep, str) else " ".join(sweep)
+def command(results: Path, scale: str | None, sweeps: Sequence[str]) -> str:
+    """What makes the sweeps' results at the scale, with the options that are not its defaults."""
     options = {"--scale": (scale or "smoke", "smoke"), "--out": (results, Path("results"))}
-    said = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
-    return f"python -m bench run {sweep}{''.join(said)}"
+    written = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
+    return f"python -m bench run {' '.join(sweeps)}{''.join(written)}"

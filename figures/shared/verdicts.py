@@ -10,6 +10,7 @@ from bench.analysis.select import half_width
 from figures.shared.margins import Margin, tightest
 
 HOLDS, FAILS, UNTESTABLE = "holds", "fails", "not testable at this scale"
+ERROR = "error"  # the check itself stopped, which is a mistake in it and says nothing of the claim
 
 
 class Verdict(NamedTuple):
@@ -55,8 +56,8 @@ def verdict(outcome: bool, evidence: str, margins: Iterable[Margin] = ()) -> Ver
 
 def require(values, needed, name: str, where: str = "") -> None:
     """Raise NotTestable where one of the numbers needed is not among the values."""
-    there = np.unique(np.asarray(values, float))
-    missing = [value for value in needed if not np.isclose(there, value).any()]
+    present = np.unique(np.asarray(values, float))
+    missing = [value for value in needed if not np.isclose(present, value).any()]
     if missing:
         raise NotTestable(f"no runs with {name} = {', '.join(f'{value:g}' for value in missing)}{where}")
 
@@ -75,8 +76,8 @@ def spread(values: pd.Series, form: str = ".3g", never: str = "inf") -> str:
         form: of a number.
         never: word for an infinite value.
     """
-    said = [format(value, form) if np.isfinite(value) else never for value in (values.min(), values.max())]
+    low, high = (format(value, form) if np.isfinite(value) else never for value in (values.min(), values.max()))
     if not np.isfinite(values).all():
-        return f"{said[0]} to {said[1]}"
+        return f"{low} to {high}"
     mean, half = values.mean(), half_width(values.std(ddof=1), len(values))
-    return f"{mean:{form}} [{mean - half:{form}}, {mean + half:{form}}] ({said[0]} to {said[1]})"
+    return f"{mean:{form}} [{mean - half:{form}}, {mean + half:{form}}] ({low} to {high})"

@@ -1,187 +1,16 @@
-"""Every claim on made-up runs of which it holds, of which it fails, and which cannot decide it."""
+"""Claims of any paper: what is judged, printed and written, and a check that stops."""
 
-import math
-
-import numpy as np
 import pandas as pd
-import pytest
-from made_up_runs import accuracy, at, changed, digit_runs, judge, synthetic_runs
+from few import keep
+from made_up_runs import digit_runs, synthetic_runs, write
 
-from figures import claims
+from figures import PAPERS, claims
 from figures.ppsgd.claims import CLAIMS as ALL_CLAIMS
-from figures.shared.verdicts import FAILS, HOLDS, UNTESTABLE, Claim, NotTestable
+from figures.shared.verdicts import ERROR, FAILS, HOLDS, UNTESTABLE, Claim, NotTestable
 
-INF = math.inf
 SYNTHETIC, DIGITS = synthetic_runs(), digit_runs()
-CLAIMS = ALL_CLAIMS[:9]  # of the first two experiments; the others are in a module of their own
-EARLY, FLOOR, PUBLISHED, CROSSING, ORDER, SILENT, BETWEEN, PRIVATE, GAIN = CLAIMS
-
-
-def diverged(rows):
-    return np.nan
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.check.__name__ + " " + claim.text[:30])
-def test_a_claim_holds_where_the_runs_bear_it_out(claim):
-    found = judge(claim, SYNTHETIC if claim.sweep == "ppsgd_synthetic" else DIGITS)
-    assert found.outcome == HOLDS, found
-
-
-QUIET, LOUD = at(noise_multiplier=0.0), at(noise_multiplier=10.0)
-FAILING = {
-    "two neighbours in the wrong order": (EARLY, changed(SYNTHETIC, at(personalization=1.0), excess_risk=0.5)),
-    "in one of the two spreads": (EARLY, changed(SYNTHETIC, at(personalization=1.0, delta_std=0.01), excess_risk=0.5)),
-    "at one round": (EARLY, changed(SYNTHETIC, at(personalization=INF, rounds=30), excess_risk=9)),
-    "global diverges": (EARLY, changed(SYNTHETIC, at(personalization=INF, seed=1), excess_risk=diverged)),
-    "two neighbours diverge": (
-        EARLY,
-        changed(SYNTHETIC, lambda r: (r.personalization < 1) & (r.seed == 1), excess_risk=diverged),
-    ),
-    "global goes on": (FLOOR, changed(SYNTHETIC, at(personalization=INF), excess_risk=0.5)),
-    "global stays above": (FLOOR, changed(SYNTHETIC, at(personalization=INF), excess_risk=1.2)),
-    "one other stays above": (
-        FLOOR,
-        changed(SYNTHETIC, at(personalization=3.0), excess_risk=lambda r: r.excess_risk + 6e-6),
-    ),
-    "one other in one repetition": (
-        FLOOR,
-        changed(SYNTHETIC, at(personalization=3.0, seed=2), excess_risk=lambda r: r.excess_risk + 6e-6),
-    ),
-    "all others stay above": (
-        PUBLISHED,
-        changed(SYNTHETIC, lambda r: r.personalization < INF, excess_risk=lambda r: r.excess_risk + 3e-7),
-    ),
-    "too early": (CROSSING, changed(SYNTHETIC, at(personalization=0.0), excess_risk=0.05)),
-    "always": (CROSSING, changed(SYNTHETIC, at(personalization=0.0), excess_risk=1e-6)),
-    "never": (CROSSING, changed(SYNTHETIC, at(personalization=0.0), excess_risk=lambda r: 10.0)),
-    "not in one repetition": (CROSSING, changed(SYNTHETIC, at(personalization=0.0, seed=1), excess_risk=50)),
-    "behind again at the end": (CROSSING, changed(SYNTHETIC, at(personalization=0.0, rounds=990), excess_risk=1e9)),
-    "local diverges": (CROSSING, changed(SYNTHETIC, at(personalization=0.0, seed=0), excess_risk=diverged)),
-    "later with more noise": (
-        ORDER,
-        changed(SYNTHETIC, lambda r: (r.noise_multiplier == 30) & (r.personalization > 0), excess_risk=0.02),
-    ),
-    "never in the middle": (
-        ORDER,
-        changed(SYNTHETIC, lambda r: LOUD(r) & (r.personalization > 0), excess_risk=lambda r: 1e-12),
-    ),
-    "local is better": (SILENT, changed(DIGITS, at(personalization=0.0), test_accuracy=2.9)),
-    "within the intervals": (
-        SILENT,
-        digit_runs(lambda a, s, seed: accuracy(a, s, seed) if a else 0.8 + 0.04 * seed),
-    ),
-    "global diverged": (SILENT, changed(DIGITS, at(personalization=INF, seed=0), test_accuracy=diverged)),
-    "global is as good": (BETWEEN, changed(DIGITS, at(personalization=INF), test_accuracy=1.06)),
-    "local is as good": (BETWEEN, changed(DIGITS, at(personalization=0.0), test_accuracy=3.0)),
-    "large a is best": (PRIVATE, changed(DIGITS, at(personalization=10.0), test_accuracy=1.7)),
-    "small a diverged": (PRIVATE, changed(DIGITS, at(personalization=0.1), test_accuracy=diverged)),
-    "local is best": (GAIN, changed(DIGITS, at(personalization=0.0), test_accuracy=3.2)),
-    "global is best": (GAIN, changed(DIGITS, at(personalization=INF), test_accuracy=lambda r: 0.99)),
-    "no more than the intervals": (
-        GAIN,
-        digit_runs(lambda a, s, seed: accuracy(a, s, seed) + (0.15 * (seed - 1) if 0 < a < INF else 0)),
-    ),
-    "all but global diverged": (
-        GAIN,
-        changed(DIGITS, lambda r: r.personalization.between(0.1, 100), test_accuracy=diverged),
-    ),
-    "only where there is no noise": (
-        GAIN,
-        digit_runs(lambda a, s, seed: 0.9 if a == 10 and s == 0 else 0.3 + 0.001 * seed),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", FAILING)
-def test_a_claim_fails_where_the_runs_speak_against_it(name):
-    claim, runs = FAILING[name]
-    found = judge(claim, runs)
-    assert found.outcome == FAILS, found
-
-
-def test_every_claim_can_fail():
-    assert {claim.text for claim, _ in FAILING.values()} == {claim.text for claim in CLAIMS}
-
-
 SHORT = SYNTHETIC[SYNTHETIC["rounds"] <= 200]
-OPEN = {
-    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "decides nothing"),
-    "one repetition": (CLAIMS, lambda r: r[r["seed"] == 0], "two are needed"),
-    "no global": (CLAIMS, lambda r: r[r["personalization"] < INF], "no runs with a = inf"),
-    "no local": (CLAIMS, lambda r: r[r["personalization"] > 0], "no runs with a = 0"),
-    "another clipping norm": (CLAIMS, lambda r: r.assign(clip_norm=1.0), "clip_norm = 10"),
-    "another method": (CLAIMS, lambda r: r.assign(algorithm="other"), "no run of PPSGD"),
-    "no results": (CLAIMS, lambda r: None, "no results of ppsgd_"),
-    "a curve missing": (CLAIMS[:5], lambda r: r[r["personalization"] != 1.0], "no runs with a = 1"),
-    "a curve missing at one noise": (
-        [CROSSING, ORDER],
-        lambda r: r[(r["personalization"] != 3) | (r["noise_multiplier"] != 10)],
-        "no runs with a = 3 at sigma = 10",
-    ),
-    "too few rounds": ([FLOOR, PUBLISHED, CROSSING], lambda r: r[r["rounds"] <= 200], "the runs end after 200 rounds"),
-    "no early evaluation": ([EARLY], lambda r: r[r["rounds"] % 100 == 0], "no evaluation in rounds 20 to 50"),
-    "no such noise": ([CROSSING], lambda r: r[r["noise_multiplier"] != 10], "at sigma = 10"),
-    "two noise levels": ([ORDER], lambda r: r[r["noise_multiplier"] < 30], "needs three noise levels"),
-    "never passed": (
-        [ORDER],
-        lambda r: changed(r, at(personalization=0.0), excess_risk=lambda rows: 10.0),
-        "fewer than two different moments",
-    ),
-    "other spreads": ([FLOOR, PUBLISHED], lambda r: r.assign(delta_std=0.5), "no runs with delta_std"),
-    "no floor": ([FLOOR], lambda r: r.assign(global_floor=np.nan), "the floor of global learning is not"),
-    "noise everywhere": (
-        [SILENT, BETWEEN],
-        lambda r: r[(r["noise_multiplier"] > 0) | (r["personalization"] == 0)],
-        "sigma = 0",
-    ),
-    "no noise": ([PRIVATE], lambda r: r[r["noise_multiplier"] == 0], "no runs with noise"),
-    "no noise either": ([GAIN], lambda r: r[r["noise_multiplier"] == 0], "no noise level has"),
-    "epsilon far from 1": (
-        [PRIVATE],
-        lambda r: r[r["noise_multiplier"].isin([0, 0.5])],
-        "the nearest epsilon to 1 is 10",
-    ),
-    "one a > 0": ([PRIVATE], lambda r: r[r["personalization"].isin([0, INF])], "two values of a > 0 are needed"),
-    "nothing in between": ([BETWEEN, GAIN], lambda r: r[r["personalization"].isin([0, INF])], "a in between"),
-    "no last round": ([SILENT, BETWEEN, PRIVATE, GAIN], lambda r: r[r["rounds"] < 1000], "at the last round"),
-    "several runs of a repetition": (
-        [CROSSING],
-        lambda r: pd.concat([r, r.assign(point="again", excess_risk=r["excess_risk"] * 2)]),
-        "several runs of one repetition",
-    ),
-}
-
-
-@pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in OPEN for claim in OPEN[name][0]])
-def test_a_claim_that_the_runs_cannot_decide_is_not_testable(name, claim):
-    _, change, said = OPEN[name]
-    found = judge(claim, change(SYNTHETIC if claim.sweep == "ppsgd_synthetic" else DIGITS))
-    assert found.outcome == UNTESTABLE, found
-    assert said in found.evidence
-
-
-def test_a_claim_that_needs_few_rounds_holds_on_few():
-    assert judge(EARLY, SHORT).outcome == HOLDS
-
-
-def test_a_claim_never_raises():
-    """Random parts of the runs, with random values lost; and tables that are no runs at all."""
-    rng = np.random.default_rng(5)
-    for claim in CLAIMS:
-        whole = SHORT if claim.sweep == "ppsgd_synthetic" else DIGITS
-        for share in rng.uniform(0, 1, 6):
-            part = whole[rng.uniform(size=len(whole)) < share].copy()
-            metric = "excess_risk" if "excess_risk" in part else "test_accuracy"
-            part.loc[rng.uniform(size=len(part)) < 0.3, metric] = rng.choice([np.nan, INF, -INF])
-            judge(claim, part)
-        judge(claim, whole[whole["rounds"] < 0])
-        for broken in (whole.drop(columns="personalization"), whole.drop(columns=metric)):
-            found = claims.judge(claim, broken)
-            assert found.outcome == UNTESTABLE
-            assert "a mistake in it: " in found.evidence
-
-
-# What is printed and written.
+CLAIMS = ALL_CLAIMS[:9]
 
 
 def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
@@ -206,7 +35,7 @@ def test_the_facts_are_those_of_the_runs_that_a_claim_is_about(monkeypatch):
 
     claim = Claim("text", "where", "ppsgd_digits", check, "how")
     named = claim._replace(about=lambda runs: runs[runs["source"] == "the first"])
-    monkeypatch.setitem(claims.CLAIMS, "ppsgd", [claim, named])
+    keep(monkeypatch, [], [PAPERS["ppsgd"]._replace(claims=[claim, named])])
     first = DIGITS[DIGITS["noise_multiplier"] == 0].assign(source="the first")
     rows = first[(first["personalization"] == 0) | (first["seed"] < 2)]
     found = claims.judged("ppsgd", {"ppsgd_digits": pd.concat([rows, DIGITS[DIGITS["noise_multiplier"] > 0]])})
@@ -225,15 +54,36 @@ def test_the_facts_are_those_of_the_runs_that_a_claim_is_about(monkeypatch):
     assert found[["source", "scale", "repetitions"]].drop_duplicates().to_numpy().tolist() == [["", "", "0"]]
 
 
-def test_a_mistake_in_a_check_does_not_hide(tmp_path):
-    def check(runs):
-        raise KeyError("a\nb")
+def stops(runs):
+    raise KeyError("a\nb")
 
-    found = claims.judge(Claim("text", "where", "sweep", check, "how"), DIGITS)
-    assert found.outcome == UNTESTABLE
-    assert found.evidence == "the check itself stopped, which is a mistake in it: KeyError: 'a\\nb'"
+
+def test_a_check_that_stops_is_an_error_and_no_verdict():
+    judged = claims.judge(Claim("text", "where", "sweep", stops, "how"), DIGITS)
+    assert judged == (ERROR, "the check stopped: KeyError: 'a\\nb'", None)
 
     def cannot(runs):
         raise NotTestable("too little")
 
     assert claims.judge(Claim("text", "where", "sweep", cannot, "how"), DIGITS) == (UNTESTABLE, "too little", None)
+
+
+def test_a_check_that_stops_is_named_the_others_are_written_and_the_status_is_1(command, tmp_path, monkeypatch):
+    write(DIGITS, tmp_path, "laptop")
+    good = CLAIMS[5]
+    broken = Claim("a broken claim", "section 7", "ppsgd_digits", stops, "how")
+    keep(monkeypatch, [], [PAPERS["ppsgd"]._replace(figures={}, claims=[broken, good])])
+    status, out, err = command("claims", "--results", tmp_path)
+    named = "error: ppsgd, 'a broken claim' (section 7): the check stopped: KeyError: 'a\\nb'"
+    assert (status, err) == (1, [named])
+    assert "- **error**: a broken claim (section 7)" in out
+    written = pd.read_csv(tmp_path / "laptop" / "figures" / "claims_ppsgd.csv")
+    assert list(written["verdict"]) == [ERROR, HOLDS]
+    assert claims.summary(written).to_dict("records") == [
+        {"paper": "ppsgd", HOLDS: 1, FAILS: 0, UNTESTABLE: 0, ERROR: 1}
+    ]
+    status, out, err = command("report", "--results", tmp_path)
+    assert (status, err) == (1, [named])
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert '<td class="verdict error">error</td>' in page
+    assert '<option value="error">error</option>' in page

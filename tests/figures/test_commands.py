@@ -4,16 +4,16 @@ import os
 import subprocess
 import sys
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from few import keep
 from made_up_runs import digit_runs, synthetic_runs, write
 
 from bench.analysis import style
-from figures import FIGURES
-from figures import __main__ as command
-from figures.claims import CLAIMS as CLAIMS_OF
+from figures import FIGURES, PAPERS
 from figures.ppsgd.claims import CLAIMS
+from figures.shared.figure import Figure
+from figures.shared.runs import no_results, runs_of
 
 SOME = ["ppsgd_fig1a", "ppsgd_fig1c", "ppsgd_fig2_digits"]
 ALL = sorted(FIGURES)
@@ -28,9 +28,7 @@ def made_up():
 @pytest.fixture(autouse=True)
 def one_paper(monkeypatch):
     """Some figures and the claims of one paper are enough to test the command."""
-    for known, kept in ((FIGURES, SOME), (CLAIMS_OF, ["ppsgd"])):
-        for name in [name for name in known if name not in kept]:
-            monkeypatch.delitem(known, name)
+    keep(monkeypatch, SOME, [PAPERS["ppsgd"]])
 
 
 @pytest.fixture
@@ -42,17 +40,9 @@ def results(tmp_path, made_up):
 
 
 @pytest.fixture
-def figures(monkeypatch, capsys, results):
-    """Runs a command line in this process on the results: status, lines of output, lines of error."""
-
-    def call(*words, at=results):
-        capsys.readouterr()
-        monkeypatch.setattr(sys, "argv", ["figures", "--results", str(at), *map(str, words)])
-        status = command.run()
-        out, err = capsys.readouterr()
-        return status, out.splitlines(), err.splitlines()
-
-    return call
+def figures(command, results):
+    """Runs a command line on the results: status, lines of output, lines of error."""
+    return lambda *words, at=results: command("--results", at, *words)
 
 
 @pytest.fixture
@@ -64,19 +54,17 @@ def drawn(monkeypatch):
         there[name] = folder, table
         return [folder / f"{name}.png"]
 
-    for figure in FIGURES.values():
-        monkeypatch.setattr(figure, "draw", lambda table: None)
+    monkeypatch.setattr(Figure, "picture", lambda figure, table: None)
     monkeypatch.setattr(style, "save", save)
     return there
 
 
 def test_all_figures_are_drawn_beside_the_results(figures, results):
-    with plt.rc_context({"savefig.dpi": 40}):
-        status, out, err = figures()
+    status, out, err = figures()
     assert (status, err) == (0, [])
-    assert out == [str(results / "smoke" / "figures" / f"{name}.png") for name in FIGURES]
+    assert out == [str(results / "smoke" / "figures" / f"{name}.png") for name in SOME]
     files = {path.name for path in (results / "smoke" / "figures").iterdir()}
-    assert files == {f"{name}.{kind}" for name in FIGURES for kind in ("png", "pdf", "csv")} | {"drawn.json"}
+    assert files == {f"{name}.{kind}" for name in SOME for kind in ("png", "pdf", "csv")} | {"drawn.json"}
     assert len(pd.read_csv(results / "smoke" / "figures" / "ppsgd_fig1c.csv")) > 10
 
 
@@ -86,8 +74,7 @@ def test_only_the_figures_named_are_drawn(figures, drawn):
 
 
 def test_out_and_its_parents_are_made(figures, results, tmp_path):
-    with plt.rc_context({"savefig.dpi": 40}):
-        status, out, _ = figures("ppsgd_fig2_digits", "--out", tmp_path / "a" / "b")
+    status, out, _ = figures("ppsgd_fig2_digits", "--out", tmp_path / "a" / "b")
     assert (status, out) == (0, [str(tmp_path / "a" / "b" / "ppsgd_fig2_digits.png")])
     assert not (results / "smoke" / "figures").exists()
 
@@ -136,11 +123,12 @@ def test_claims_of_all_papers_or_one(figures, results, tmp_path):
 
 
 def test_claims_of_several_papers_are_in_one_table_as_well(figures, results, monkeypatch):
-    monkeypatch.setitem(CLAIMS_OF, "another", CLAIMS[5:7])
-    monkeypatch.setitem(CLAIMS_OF, "unrun", [claim._replace(sweep="never") for claim in CLAIMS[:1]])
+    paper, never = PAPERS["ppsgd"], [claim._replace(sweep="never") for claim in CLAIMS[:1]]
+    others = [paper._replace(name="another", claims=CLAIMS[5:7]), paper._replace(name="unrun", claims=never)]
+    keep(monkeypatch, SOME, [paper, *others])
     status, out, err = figures("claims")
     assert status == 0
-    assert err == ["the claims of unrun are left out: " + str(command.no_results(results, None, "never"))]
+    assert err == ["the claims of unrun are left out: " + str(no_results(results, None, ["never"]))]
     assert out[-3].startswith(f"ppsgd: holds 0, fails 0, not testable at this scale {len(CLAIMS)}")
     assert out[-1].startswith("unrun: holds 0, fails 0, not testable at this scale 1")
     table = pd.read_csv(results / "smoke" / "figures" / "claims.csv")
@@ -195,7 +183,7 @@ def test_no_results_says_how_to_make_some(figures, tmp_path, words):
     status, out, err = figures(*words, at=tmp_path / "nowhere")
     assert (status, out) == (2, [])
     assert "python -m bench run" in err[-1]
-    assert len(err) == (1 if words and words[0] in ("claims", "ppsgd_fig1c") else 1 + len(FIGURES))
+    assert len(err) == (1 if words and words[0] in ("claims", "ppsgd_fig1c") else 1 + len(SOME))
 
 
 @pytest.mark.parametrize("words", [["ppsgd_fig1c"], ["claims", "ppsgd"]])
@@ -213,7 +201,6 @@ def test_an_out_that_cannot_be_written_is_one_line(figures, tmp_path, words, pla
     assert (status, len(err)) == (2, 1)
     assert err[0].startswith(f"error: cannot write {tmp_path / 'taken'}")
     assert err[0].endswith("; choose --out")
-    assert plt.get_fignums() == []
 
 
 def test_runs_of_other_settings_only_are_one_line(figures, results, made_up):
@@ -236,8 +223,8 @@ def test_the_command_as_a_person_runs_it(results, tmp_path):
 def test_a_figure_of_several_sweeps_takes_those_that_are_there(monkeypatch, results):
     """In one table, told apart by the column `sweep`; none of them there is an error that names them all."""
     names = ("ppsgd_synthetic", "ppsgd_tags", "ppsgd_digits")
-    runs, folder = command.runs_of(results, None, names)
+    runs, folder = runs_of(results, None, names)
     assert folder == results / "smoke"
     assert set(runs["sweep"]) == {"ppsgd_synthetic", "ppsgd_digits"}
-    assert command.runs_of(results, "paper", names) is None
-    assert f"no results of {' '.join(names)} in" in str(command.no_results(results, "paper", names))
+    assert runs_of(results, "paper", names) is None
+    assert f"no results of {' '.join(names)} in" in str(no_results(results, "paper", names))

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from figures.shared.published import published
+from figures.p2p.published import published
 
 REPETITIONS = 3
 FEATURES = (2, 5, 10, 25, 50, 75, 100)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from figures.pfl.common import CELL, DATASETS, MODELS, TABLES
-from figures.shared.published import published_cells
+from figures.pfl.published import published_cells
 
 REPETITIONS = 3
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.sweeps import store
 from figures import claims
-from figures.shared.verdicts import HOLDS, UNTESTABLE, Claim, Verdict
+from figures.shared.verdicts import ERROR, HOLDS, UNTESTABLE, Claim, Verdict
 
 SYNTHETIC_CURVES = (0.0, 0.3, 1.0, 3.0, math.inf)
 DIGIT_CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, math.inf)
@@ -164,7 +164,7 @@ def write(runs: pd.DataFrame, results, scale: str = "smoke"):
 def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
     """The verdict, which must not come from a mistake in the check, and whose margin must say the same."""
     found = claims.judge(claim, runs)
-    assert "mistake" not in found.evidence, found
+    assert found.outcome != ERROR, found
     assert found.outcome == UNTESTABLE or found.margin is not None, found
     if found.margin is not None and found.margin.value != 0:
         assert (found.margin.value > 0) == (found.outcome == HOLDS), found

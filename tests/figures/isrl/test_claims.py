@@ -17,6 +17,7 @@ from made_up_silos import (
 )
 
 from figures import claims
+from figures.isrl import errors
 from figures.isrl.claims import CLAIMS
 from figures.shared.verdicts import FAILS, HOLDS, UNTESTABLE
 
@@ -142,9 +143,7 @@ def test_the_evidence_counts_the_points_that_differ_by_more_than_chance():
 
 def test_settings_are_chosen_by_training_loss_in_each_trial():
     """Made-up runs at the other step size have a lower test error and a higher loss."""
-    from figures.isrl import fig2
-
-    table = fig2.table(RUNS["isrl_odd_even"])
+    table = errors.FIGURE_2.table(RUNS["isrl_odd_even"])
     row = table[(table["series"] == LOCALIZED) & (table["calibration"] == "exact") & (table["target_epsilon"] == 3.0)]
     assert row["chosen_step_size"].item() == "1 1 1"
     np.testing.assert_allclose(row["test_error"], np.mean([error(LOCALIZED, 25, 3.0, t, 5) for t in range(3)]))

@@ -1,6 +1,5 @@
 """The figures of Gao et al. draw made-up runs, and their tables hold what the pictures show."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,9 +8,10 @@ from made_up_silos import MULTI_PASS, nonsmooth_runs, odd_even_runs, risk, round
 from bench.analysis import style
 from bench.errors import InputError
 from figures import FIGURES
-from figures.__main__ import without_runs
-from figures.isrl import errors, fig2, nonsmooth, table1, table2
+from figures.isrl import errors, nonsmooth
 from figures.isrl import rounds as isrl_rounds
+from figures.isrl.tables import TABLE_1, TABLE_2
+from figures.shared.runs import runs_of
 
 RUNS = {"isrl_odd_even": odd_even_runs(), "isrl_nonsmooth": nonsmooth_runs(), "isrl_rounds": rounds_runs()}
 NAMES = [name for name in FIGURES if name.startswith("isrl_")]
@@ -19,27 +19,25 @@ NAMES = [name for name in FIGURES if name.startswith("isrl_")]
 
 def table_of(name):
     figure = FIGURES[name]
-    return figure.table(RUNS[figure.SWEEP] if figure.SWEEP else None)
+    return figure.table(RUNS[figure.sweeps[0]] if figure.sweeps else None)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_is_drawn_from_its_table_alone(name, tmp_path):
     table = table_of(name)
-    paths = style.save(FIGURES[name].draw(pd.DataFrame(table)), table, tmp_path, name)
+    paths = style.save(FIGURES[name].picture(pd.DataFrame(table)), table, tmp_path, name)
     assert all(path.stat().st_size > 500 for path in paths)
-    assert not plt.get_fignums()
 
 
 def test_curves_are_where_the_table_says():
     table = table_of("isrl_fig2")
-    figure = fig2.draw(table)
+    figure = errors.FIGURE_2.picture(table)
     row = table[(table["series"] == MULTI_PASS) & (table["calibration"] == "exact")].sort_values("target_epsilon")
     lines = [line for line in figure.axes[1].lines if len(line.get_xdata()) == len(row)]
     assert any(np.allclose(line.get_ydata(), row["test_error"]) for line in lines)
     words = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
     assert words[0] == "0.75\n(0.6)"  # what the nominal epsilon costs
     assert [tick.get_text() for tick in figure.axes[1].get_xticklabels()] == ["0.75", "3", "18", "no\nnoise"]
-    plt.close(figure)
 
 
 def test_curves_that_are_not_there_are_not_described():
@@ -47,23 +45,21 @@ def test_curves_that_are_not_there_are_not_described():
     for part in (runs[runs["phase_rounds"] != 35], runs[runs["algorithm"] == MULTI_PASS]):
         figure = errors.draw(errors.table(part, 25), "title")
         assert not any("with 35 rounds" in text.get_text() for text in figure.texts)
-        plt.close(figure)
 
 
 def test_an_empty_panel_says_so():
     runs = RUNS["isrl_odd_even"]
     figure = errors.draw(errors.table(runs[runs["calibration"] != "exact"], 25), "title")
     assert [text.get_text() for text in figure.axes[1].texts] == ["no runs"]
-    plt.close(figure)
 
 
 def test_parts_of_the_runs_can_be_drawn():
     runs = RUNS["isrl_rounds"].query("algorithm == 'Accelerated'").drop(columns="theorem_lambda")
-    plt.close(isrl_rounds.draw(isrl_rounds.table(runs)))
+    isrl_rounds.FIGURE.picture(isrl_rounds.table(runs))
     for silent in (True, False):
         runs = RUNS["isrl_nonsmooth"]
         table = nonsmooth.table(runs[(runs["calibration"] == "no noise") == silent])
-        plt.close(nonsmooth.draw(table))
+        nonsmooth.FIGURE.picture(table)
 
 
 def test_rounds_to_the_target_are_the_fewest_that_reach_it():
@@ -85,13 +81,13 @@ def test_runs_of_another_setting_are_refused():
 
 
 def test_tables_of_formulas_need_no_runs(tmp_path):
-    assert table1.SWEEP is None
-    for figure, rows in ((table1, 3), (table2, 5)):
-        cells = figure.printed(figure.table())
+    assert TABLE_1.sweeps == TABLE_2.sweeps == ()
+    for figure, rows in ((TABLE_1, 3), (TABLE_2, 5)):
+        cells = figure.printed(figure.table(None))
         assert len(cells) == rows
         assert "?" in cells.to_numpy()
         assert not cells.isna().any(axis=None)
-    assert without_runs(tmp_path, None) == (None, tmp_path / "paper")
+    assert runs_of(tmp_path, None, ()) == (None, tmp_path / "paper")
     (tmp_path / "laptop").mkdir()
-    assert without_runs(tmp_path, None) == (None, tmp_path / "laptop")
-    assert without_runs(tmp_path, "smoke") == (None, tmp_path / "smoke")
+    assert runs_of(tmp_path, None, ()) == (None, tmp_path / "laptop")
+    assert runs_of(tmp_path, "smoke", ()) == (None, tmp_path / "smoke")

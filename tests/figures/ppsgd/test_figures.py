@@ -2,11 +2,11 @@
 
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from made_up_runs import accuracy, digit_runs, judge, with_learning_alone
+from reading import words
 
 from bench.analysis import style
 from bench.errors import InputError
@@ -19,13 +19,6 @@ INF = math.inf
 TAGS = {claim.text.split(": ")[1]: claim for claim in CLAIMS if claim.sweep == "ppsgd_tags"}
 CNN = {claim.text: claim for claim in CLAIMS if claim.sweep == "ppsgd_cnn"}
 BOUND, CHANGES = (claim for claim in CLAIMS if claim.sweep == "ppsgd_theory")
-
-
-@pytest.fixture(autouse=True)
-def small_pictures(monkeypatch):
-    monkeypatch.setattr(plt.Figure, "tight_layout", lambda *_, **__: None)
-    yield
-    plt.close("all")
 
 
 def tag_runs(value=accuracy, **how) -> pd.DataFrame:
@@ -101,16 +94,10 @@ RUNS = {
 }
 
 
-def words(figure) -> str:
-    texts = [text.get_text() for ax in figure.axes for text in (ax.title, ax.xaxis.label, ax.yaxis.label, *ax.texts)]
-    legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    return "\n".join([*texts, *legends, *(text.get_text() for text in figure.texts)])
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path):
     table = FIGURES[name].table(RUNS[name])
-    picture = FIGURES[name].draw(table)
+    picture = FIGURES[name].picture(table)
     text = words(picture)
     for said in ("Bietti et al. 2022", "Scale: laptop", RUNS[name]["source"].iloc[0]):
         assert said in text
@@ -124,15 +111,15 @@ def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path):
 
 
 def test_data_that_stand_in_are_named():
-    assert "312 maintainers" in words(FIGURES["ppsgd_fig1b"].draw(FIGURES["ppsgd_fig1b"].table(RUNS["ppsgd_fig1b"])))
-    text = words(fig2.draw(fig2.table(RUNS["ppsgd_fig2"])))
+    assert "312 maintainers" in words(FIGURES["ppsgd_fig1b"].picture(FIGURES["ppsgd_fig1b"].table(RUNS["ppsgd_fig1b"])))
+    text = words(fig2.FIGURE.picture(fig2.table(RUNS["ppsgd_fig2"])))
     assert "312 maintainers" in text
     assert "836 real writers" in text
     assert "with runs: 1, 20, 2;" in text
 
 
 def test_the_networks_legend_has_both_readings():
-    text = words(fig1d.draw(fig1d.table(RUNS["ppsgd_fig1d"])))
+    text = words(fig1d.FIGURE.picture(fig1d.table(RUNS["ppsgd_fig1d"])))
     assert r"$a = 10$ ($\alpha Q = 1$)" in text
     assert r"$a = 0.1$ ($\alpha Q = 0.01$)" in text
     table = fig1d.table(RUNS["ppsgd_fig1d"])
@@ -146,7 +133,7 @@ def test_each_column_of_figure_2_is_the_figure_of_its_own_runs_and_may_be_missin
     of_digits = whole[whole["sweep"] == "ppsgd_digits"].reset_index(drop=True)
     columns = ["personalization", "test_accuracy", "low", "high", "epsilon", "tuned_on", "curve"]
     pd.testing.assert_frame_equal(of_digits[columns], alone[columns])
-    partial = fig2.draw(fig2.table(digit_runs().assign(num_epochs=20)))
+    partial = fig2.FIGURE.picture(fig2.table(digit_runs().assign(num_epochs=20)))
     assert words(partial).count("no runs") == 4
     partial.canvas.draw()
 
@@ -157,8 +144,8 @@ def test_theory_chooses_the_best_alpha_and_counts_what_was_clipped():
     assert (
         best["measured"].loc[3.0].to_dict() == {10: INF, 100: 0.0, 1000: 0.0} or best["measured"].loc[(3.0, 100)] == 0
     )
-    assert "no gradient was clipped" in words(theory.draw(table))
-    assert "up to 0.25 of the gradients" in words(theory.draw(theory.table(theory_runs(clipped=0.25))))
+    assert "no gradient was clipped" in words(theory.FIGURE.picture(table))
+    assert "up to 0.25 of the gradients" in words(theory.FIGURE.picture(theory.table(theory_runs(clipped=0.25))))
 
 
 def test_sampling_tunes_each_risk_by_itself_and_takes_the_epsilon_of_the_sampling():
@@ -233,11 +220,11 @@ def test_users_who_learn_alone_for_longer_are_a_level_line_of_figure_2():
     alone = beside[beside["curve"] == "alone"]
     assert alone["test_accuracy"].tolist() == pytest.approx([0.77, 0.77])
     assert alone["num_rounds"].tolist() == [200, 200]
-    drawn = fig2_digits.draw(beside)
+    drawn = fig2_digits.FIGURE.picture(beside)
     heights = [line.get_ydata()[0] for ax in drawn.axes for line in ax.lines if line.get_linestyle() == "--"]
     assert heights == pytest.approx([0.77] * 4)  # a strip and a panel for each way of tuning
     assert "takes 200 steps" in " ".join(" ".join(text.get_text().split()) for text in drawn.texts)
-    assert "takes" not in " ".join(text.get_text() for text in fig2_digits.draw(plain).texts)
+    assert "takes" not in " ".join(text.get_text() for text in fig2_digits.FIGURE.picture(plain).texts)
 
 
 def test_learning_alone_is_beaten_only_where_an_interval_at_a_small_epsilon_is_above_it():

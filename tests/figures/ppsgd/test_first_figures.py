@@ -2,18 +2,22 @@
 
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from made_up_runs import FLOORS, accuracy, digit_runs, risk, synthetic_runs
+from reading import words
 from scipy import stats
 
 from bench.analysis import style
 from bench.errors import InputError
 from figures import FIGURES
 from figures.__main__ import one_tuning
-from figures.ppsgd import common, fig1a, fig1c, fig2_digits
+from figures.ppsgd import common, digits
+from figures.ppsgd import fig1a as synthetic
+from figures.ppsgd.fig1a import FIGURE as fig1a
+from figures.ppsgd.fig2_digits import FIGURE as fig2_digits
+from figures.ppsgd.rounds import FIGURE_1C as fig1c
 
 INF = math.inf
 SHOWN = ["ppsgd_fig1a", "ppsgd_fig1c", "ppsgd_fig2_digits"]  # the others are in modules of their own
@@ -22,29 +26,9 @@ ROUNDS = (0, 20, 50, 200, 1000)
 
 def few_runs(name: str, **how) -> pd.DataFrame:
     """Made-up runs of a figure's sweep, few enough to draw quickly."""
-    if FIGURES[name].SWEEP == "ppsgd_synthetic":
+    if FIGURES[name].sweeps == ("ppsgd_synthetic",):
         return synthetic_runs(**({"rounds": ROUNDS, "sigmas": (0.0, 1.0, 10.0), "deltas": (0.1,)} | how))
     return digit_runs(**how)
-
-
-@pytest.fixture(autouse=True)
-def small_pictures():
-    with plt.rc_context({"savefig.dpi": 40}):
-        yield
-    plt.close("all")
-
-
-@pytest.fixture
-def no_layout(monkeypatch):
-    """For tests that read what is written: laying it out is most of the time."""
-    monkeypatch.setattr(plt.Figure, "tight_layout", lambda *_, **__: None)
-
-
-def words(figure) -> str:
-    """Everything that is written on a figure."""
-    texts = [text.get_text() for ax in figure.axes for text in (ax.title, ax.xaxis.label, ax.yaxis.label, *ax.texts)]
-    legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    return "\n".join([*texts, *legends, *(text.get_text() for text in figure.texts)])
 
 
 # The numbers.
@@ -158,15 +142,14 @@ def test_fig2_reads_the_last_round_only():
 def test_one_way_of_tuning(name, no_layout):
     figure = FIGURES[name]
     table = figure.table(few_runs(name))
-    halves = [one_tuning(table, figure.TUNINGS, tune) for tune in ("paper", "validation")]
-    assert [list(half["tuned_on"].unique()) for half in halves] == [[label] for label in figure.TUNINGS]
+    halves = [one_tuning(table, figure, tune) for tune in ("paper", "validation")]
+    assert [list(half["tuned_on"].unique()) for half in halves] == [[label] for label in figure.tunings]
     assert sum(map(len, halves)) == len(table)
     for half, other in (halves, halves[::-1]):
-        text = words(figure.draw(half))
-        titles = {label: title for label, title in getattr(figure, "TUNING_TITLES", {}).items()}
-        if titles:
-            assert titles[half["tuned_on"].iloc[0]] in text
-            assert titles[other["tuned_on"].iloc[0]] not in text
+        text = words(figure.picture(half))
+        titles = synthetic.TUNING_TITLES if name == "ppsgd_fig1a" else digits.TUNING_TITLES
+        assert titles[half["tuned_on"].iloc[0]] in text
+        assert titles[other["tuned_on"].iloc[0]] not in text
 
 
 # The pictures.
@@ -180,7 +163,7 @@ def drawn_values(figure) -> np.ndarray:
 def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
     figure, runs = FIGURES[name], few_runs(name)
     table = figure.table(runs)
-    picture = figure.draw(table)
+    picture = figure.picture(table)
     numbers = table.select_dtypes("number").to_numpy().ravel()
     values = drawn_values(picture)
     assert len(values) > 50
@@ -205,7 +188,7 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
 def test_data_that_stand_in_for_the_papers_are_named(task, said, no_layout):
     table = fig1c.table(digit_runs(task=task))
     assert ("stand in" in common.stand_in(table)) == bool(said)
-    assert said in words(fig1c.draw(table))
+    assert said in words(fig1c.picture(table))
 
 
 def without(name: str, what: str) -> pd.DataFrame:
@@ -244,7 +227,7 @@ ABSENT = [
 def test_what_is_absent_is_not_drawn(name, what, request):
     if what not in ("all but local", "all that is finite"):  # whose axes are empty
         request.getfixturevalue("no_layout")
-    picture = FIGURES[name].draw(FIGURES[name].table(without(name, what)))
+    picture = FIGURES[name].picture(FIGURES[name].table(without(name, what)))
     picture.canvas.draw()
     text = words(picture)
     if what == "repetitions":
@@ -255,12 +238,12 @@ def test_what_is_absent_is_not_drawn(name, what, request):
 
 def test_a_panel_without_runs_says_so(no_layout):
     for figure, runs in ((fig1a, few_runs("ppsgd_fig1a")), (fig1c, digit_runs())):
-        assert "no runs" not in words(figure.draw(figure.table(runs)))
+        assert "no runs" not in words(figure.picture(figure.table(runs)))
         without_local = runs[(runs["personalization"] > 0) & (runs["noise_multiplier"] != 1.0)]
-        assert words(figure.draw(figure.table(without_local))).count("no runs") == 2  # and no epsilon
+        assert words(figure.picture(figure.table(without_local))).count("no runs") == 2  # and no epsilon
     diverged = digit_runs().assign(test_accuracy=np.nan)
-    assert words(fig1c.draw(fig1c.table(diverged))).count("all runs diverged") == 3
-    assert words(fig2_digits.draw(fig2_digits.table(diverged))).count("all runs diverged") == 2
+    assert words(fig1c.picture(fig1c.table(diverged))).count("all runs diverged") == 3
+    assert words(fig2_digits.picture(fig2_digits.table(diverged))).count("all runs diverged") == 2
 
 
 @pytest.mark.parametrize("name", ["ppsgd_fig1a", "ppsgd_fig1c"])
@@ -276,7 +259,7 @@ def test_no_run_of_what_is_shown_is_said(name):
 def test_files_are_the_same_every_time_and_the_csv_is_the_table(name, tmp_path):
     figure = FIGURES[name]
     table = figure.table(few_runs(name))
-    files = [style.save(figure.draw(table), table, tmp_path / place, name) for place in ("a", "b")]
+    files = [style.save(figure.picture(table), table, tmp_path / place, name) for place in ("a", "b")]
     assert [path.suffix for path in files[0]] == [".png", ".pdf", ".csv"]
     for one, other in zip(*files, strict=True):
         assert one.stat().st_size > 1000
@@ -284,4 +267,3 @@ def test_files_are_the_same_every_time_and_the_csv_is_the_table(name, tmp_path):
     assert b"Date" not in files[0][1].read_bytes()
     again = pd.read_csv(files[0][2])
     pd.testing.assert_frame_equal(again, table, rtol=1e-5, check_dtype=False)
-    assert plt.get_fignums() == []

@@ -8,7 +8,8 @@ import pytest
 from made_up_silos import nonsmooth_runs, odd_even_runs, rounds_runs
 from scipy import stats
 
-from figures.claims import CLAIMS, COLUMNS, join, judged, summary
+from figures import PAPERS
+from figures.claims import COLUMNS, join, judged, summary
 from figures.shared.margins import APART, COUNTED, ONE, PAIRED, Margin, apart, measured, paired, tightest
 from figures.shared.verdicts import UNTESTABLE, verdict
 
@@ -84,26 +85,26 @@ def test_claims_with_runs_say_where_their_data_are_from_and_their_margin():
 
 
 def test_every_claim_says_how_in_one_line():
-    for found in CLAIMS.values():
-        for claim in found:
+    for paper in PAPERS.values():
+        for claim in paper.claims:
             assert claim.how.strip() == claim.how
             assert "\n" not in claim.how
             assert len(claim.how) > 20, claim
 
 
 def test_the_joint_table_has_every_claim_and_no_empty_cell_but_those_without_runs(tmp_path, capsys):
-    tables = [judged(paper, {}) for paper in CLAIMS]
+    tables = [judged(paper, {}) for paper in PAPERS]
     table = join(tables, tmp_path)
     assert list(table) == COLUMNS
-    assert list(table["claim"]) == [claim.text for found in CLAIMS.values() for claim in found]
+    assert list(table["claim"]) == [claim.text for paper in PAPERS.values() for claim in paper.claims]
     assert set(table["verdict"]) == {UNTESTABLE}
     assert (table[["paper", "where", "claim", "how", "verdict", "evidence"]] != "").all(axis=None)
     counts = summary(table)
-    assert list(counts["paper"]) == list(CLAIMS)
+    assert list(counts["paper"]) == list(PAPERS)
     assert counts.drop(columns="paper").to_numpy().sum() == len(table)
     lines = capsys.readouterr().out.splitlines()
-    for paper, found in CLAIMS.items():
-        assert f"{paper}: holds 0, fails 0, {UNTESTABLE} {len(found)}" in lines
+    for paper in PAPERS.values():
+        assert f"{paper.name}: holds 0, fails 0, {UNTESTABLE} {len(paper.claims)}" in lines
     written = pd.read_csv(tmp_path / "claims.csv", keep_default_na=False, dtype={"repetitions": str})
     pd.testing.assert_frame_equal(written, table, check_dtype=False)
     rows = (tmp_path / "claims.md").read_text().splitlines()

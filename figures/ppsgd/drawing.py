@@ -1,0 +1,109 @@
+"""The look of the figures of Bietti et al. 2022: a colour and a marker for each personalisation, epsilon in green."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from bench.analysis import style
+
+# Local learning grey, global dark blue, in between from light to dark; each with a marker of its own, for print in
+# grey and for eyes that do not tell red from green.
+PERSONALIZATION: dict[float, dict] = {
+    0.0: {"color": "#8c8c8c", "marker": "x"},
+    0.1: {"color": "#e6a532", "marker": "o"},
+    0.3: {"color": "#e07b39", "marker": "s"},
+    1.0: {"color": "#c8443c", "marker": "^"},
+    3.0: {"color": "#a02c6b", "marker": "D"},
+    10.0: {"color": "#7a3b9a", "marker": "v"},
+    30.0: {"color": "#5a4fb0", "marker": "P"},
+    100.0: {"color": "#3c78b4", "marker": "<"},
+    math.inf: {"color": "#12355b", "marker": ">"},
+}
+EPSILON_COLOR = "#2a8a4a"
+SECOND = {"linestyle": ":", "linewidth": 1.1, "marker": ""}  # of a second way of tuning, where two share a panel
+
+
+def personalization_label(a: float) -> str:
+    """The paper's legend: alpha Q."""
+    if a == 0:
+        return r"$\alpha Q = 0$ (local)"
+    if math.isinf(a):
+        return r"$\alpha Q = \infty$ (global)"
+    return rf"$\alpha Q = {a:g}$"
+
+
+def personalization_handles(curves: Iterable[float]) -> list[Line2D]:
+    """Legend entries of the curves."""
+    return [Line2D([], [], label=personalization_label(a), **PERSONALIZATION[a]) for a in curves]
+
+
+def curves(ax: Axes, table: pd.DataFrame, x: str, y: str, order: Sequence[float], tunings: Sequence[str]) -> None:
+    """A line for each personalisation; the first way of tuning solid with markers and band, the second dotted."""
+    for number, a in enumerate(order):
+        look = PERSONALIZATION[a] | {"markevery": (0.02 * number, 0.15)}
+        for place, tuning in enumerate(tunings):
+            line = table[(table["personalization"] == a) & (table["tuned_on"] == tuning)]
+            style.curve(ax, line, x, y, band=place == 0, **(look | SECOND if place else look))
+    if not ax.lines:
+        style.nothing(ax, table)
+
+
+def tuning_handles(tunings: Sequence[str], titles: dict[str, str]) -> list[Line2D]:
+    """Legend entries that tell ways of tuning apart, where two share a panel."""
+    looks = [{}, SECOND]
+    return [
+        Line2D([], [], **({"color": "#444444"} | look), label=titles[t])
+        for t, look in zip(tunings, looks, strict=False)
+    ]
+
+
+def with_epsilon(rows: int, columns: int, height: float) -> tuple[Figure, np.ndarray]:
+    """Rows of panels and, under them, a low row for epsilon; [rows + 1, columns] axes that share rounds."""
+    figure, axes = style.subplots(
+        rows + 1,
+        columns,
+        figsize=(11.5, height * rows + 1.9),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        height_ratios=[*[height] * rows, 1.1],
+    )
+    axes[0, 0].xaxis.set_major_locator(MaxNLocator(5))
+    return figure, axes
+
+
+def epsilon(ax: Axes, panel: pd.DataFrame) -> None:
+    """epsilon so far: as the paper accounts (dashed), and where one user is replaced, unamplified (dotted)."""
+    spent = panel[panel["personalization"] > 0].drop_duplicates("rounds").sort_values("rounds")
+    words = "no runs" if spent.empty else r"$\varepsilon = \infty$"
+    spent = spent[np.isfinite(spent["epsilon"]) & (spent["epsilon"] > 0)]
+    ax.set_xlabel("communication rounds")
+    ax.set_yscale("log")
+    ax.tick_params(axis="y", colors=EPSILON_COLOR)
+    if spent.empty:
+        ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", color=EPSILON_COLOR)
+        return
+    ax.plot(spent["rounds"], spent["epsilon"], "--", color=EPSILON_COLOR)
+    ax.plot(spent["rounds"], spent["epsilon_worst_case"], ":", color=EPSILON_COLOR)
+
+
+def noise_title(ax: Axes, panel: pd.DataFrame, sigma: float) -> None:
+    """The noise of a panel and the epsilon that it ends with."""
+    spent = panel[panel["personalization"] > 0].sort_values("rounds")["epsilon"]
+    final = "" if spent.empty else f", final $\\varepsilon$ = {float(f'{spent.iloc[-1]:.2g}'):g}"
+    ax.set_title(rf"$\sigma$ = {sigma:g}{final}".replace("inf", r"$\infty$"))
+
+
+def epsilon_handles() -> list[Line2D]:
+    """Legend entries of the row of epsilon."""
+    looks = (
+        ("--", r"$\varepsilon$ as the paper accounts"),
+        (":", r"$\varepsilon$, one user replaced, no amplification"),
+    )
+    return [Line2D([], [], color=EPSILON_COLOR, linestyle=dashes, label=label) for dashes, label in looks]

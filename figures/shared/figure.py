@@ -1,0 +1,50 @@
+"""The type of a figure or table."""
+
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import matplotlib.figure
+import pandas as pd
+
+from bench.analysis import style
+
+
+class Figure(NamedTuple):
+    """A figure or table: which runs it shows, the numbers made of them, and the picture of the numbers.
+
+    about: what it shows and what to expect, as a docstring; the first line is its title.
+    sweeps: whose runs it shows; none for a table of formulas.
+    table: runs -> the numbers; None in place of the runs where it shows none. Raises InputError where the runs at
+        hand cannot make it.
+    draw: the numbers -> the picture, within the suite's style (`picture` sees to that).
+    printed: the numbers -> the cells of a table as a reader sees it; None for a figure.
+    tunings: the two ways of tuning that it shows -> the metric of each, the paper's way first; None where there is one.
+    """
+
+    about: str
+    sweeps: tuple[str, ...]
+    table: Callable[[pd.DataFrame], pd.DataFrame]
+    draw: Callable[[pd.DataFrame], matplotlib.figure.Figure]
+    printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    tunings: Mapping[str, str] | None = None
+
+    @property
+    def title(self) -> str:
+        """The first line of what it is about."""
+        return self.about.strip().partition("\n")[0]
+
+    @property
+    def caption(self) -> str:
+        """What is said below the title, as one line."""
+        return " ".join(self.about.strip().partition("\n")[2].split())
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of what it is about, as one line."""
+        return " ".join(textwrap.dedent(self.about).strip().split("\n\n")[0].split())
+
+    def picture(self, table: pd.DataFrame) -> matplotlib.figure.Figure:
+        """The numbers drawn in the suite's style; nothing of the caller's matplotlib changes it, or is changed."""
+        with style.applied():
+            return self.draw(table)

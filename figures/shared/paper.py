@@ -1,0 +1,43 @@
+"""The type of a paper: everything that the suite says about one."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import pandas as pd
+
+from figures.shared.figure import Figure
+from figures.shared.verdicts import Claim
+
+
+class Paper(NamedTuple):
+    """A paper whose experiments are run here.
+
+    name: its short name, in bench.papers.PAPERS.
+    cited: as figures and captions cite it, "Bietti et al. 2022".
+    authors, title, venue: for the full citation; family names, separated by commas.
+    protects, against: what is private, and from whom.
+    state: how much of it is reproduced, in one line and without counts.
+    figures: name that people type -> figure, in the paper's order.
+    claims: what the paper claims, and what is tested beyond it.
+    deviations: sweep -> its runs, to the largest deviation of every curve from the published points, and a sentence
+        for each figure that the runs cannot make; None where no curves are published in numbers.
+    published: the numbers that it published, as the file published.csv beside it has them; None without any.
+    """
+
+    name: str
+    cited: str
+    authors: str
+    title: str
+    venue: str
+    protects: str
+    against: str
+    state: str
+    figures: Mapping[str, Figure]
+    claims: list[Claim]
+    deviations: Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame, list[str]]] | None = None
+    published: Callable[[], pd.DataFrame] | None = None
+
+    @property
+    def citation(self) -> str:
+        """Authors, title and venue in one line."""
+        return f"{self.authors}: {self.title}, {self.venue}"

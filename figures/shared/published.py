@@ -1,0 +1,36 @@
+"""Numbers that a paper published, to stand behind ours: the file published.csv in its folder.
+
+The column "figure" says of which figure or table a row is, by the name that it has here; the others are the paper's own
+affair. How they were obtained is said in the module published.py beside it.
+"""
+
+import io
+from importlib.resources import files
+
+import pandas as pd
+
+from bench.errors import unknown_name
+
+HERE, PUBLISHED = "here", "published"  # where a number is from, column "origin"
+
+
+def numbers(package: str) -> pd.DataFrame:
+    """All that a paper published in numbers. `package`: the paper's, "figures.p2p"."""
+    return pd.read_csv(io.StringIO((files(package) / "published.csv").read_text()))
+
+
+def of_figure(package: str, figure: str) -> pd.DataFrame:
+    """The published numbers of one figure or table.
+
+    Args:
+        package: the paper's, "figures.p2p".
+        figure: as it is called here, "p2p_fig1".
+
+    Raises:
+        InputError: where nothing of that figure is published in numbers.
+    """
+    published = numbers(package)
+    chosen = published[published["figure"] == figure]
+    if chosen.empty:
+        raise unknown_name("figure with published numbers", figure, published["figure"].unique())
+    return chosen.drop(columns="figure").reset_index(drop=True)

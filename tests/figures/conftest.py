@@ -1,0 +1,35 @@
+"""What the tests of figures share: pictures that are made quickly, and the command line in this process."""
+
+import sys
+
+import pytest
+from matplotlib.figure import Figure
+
+from bench.analysis import style
+
+
+@pytest.fixture(autouse=True)
+def small_pictures(monkeypatch):
+    """Pictures of few pixels."""
+    monkeypatch.setitem(style.STYLE, "savefig.dpi", 40)
+
+
+@pytest.fixture
+def no_layout(monkeypatch):
+    """For tests that read what is written: laying it out is most of the time."""
+    monkeypatch.setattr(Figure, "tight_layout", lambda *_, **__: None)
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Runs `python -m figures` with these words in this process: status, lines of output, lines of error."""
+    from figures.__main__ import run
+
+    def call(*words):
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["figures", *map(str, words)])
+        status = run()
+        out, err = capsys.readouterr()
+        return status, out.splitlines(), err.splitlines()
+
+    return call

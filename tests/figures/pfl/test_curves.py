@@ -1,0 +1,184 @@
+"""Curves of Bhaskar et al.: ours and the published, and what every picture says."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_pfl import MAKE
+from made_up_runs import at, changed
+from reading import text_of
+
+from bench.errors import InputError
+from figures import FIGURES
+from figures.pfl import splits_curves
+
+NAMES = [name for name in FIGURES if name.startswith("pfl_")]
+RUNS = {name: make() for name, make in MAKE.items()}
+SPLITS, CLIENTS, EPSILON, NORMALISATION, AVERAGING, ONE_CLIENT, SMALL_EPSILON, ALONE = (RUNS[name] for name in MAKE)
+INF = math.inf
+
+
+@pytest.fixture(autouse=True)
+def quick(no_layout):
+    """Laying out is most of the time."""
+
+
+def cell_of(table, **values):
+    """The one row with these values."""
+    (found,) = table[at(**values)(table)].itertuples()
+    return found
+
+
+FIRST = {"target_epsilon": 2.93, "num_epochs": 1, "algorithm": "SN+Lin"}
+
+
+# One seed, a model missing, a run that diverged, one epsilon.
+THIN = SPLITS[
+    (SPLITS["seed"] == 0) & (SPLITS["algorithm"] != "CNN+TS") & (SPLITS["target_epsilon"] == 2.93)
+    | (SPLITS["dataset"] != "MNIST")
+]
+THIN = changed(THIN, at(num_epochs=20, algorithm="SN+CNN", dataset="MNIST"), test_accuracy=lambda r: np.nan)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_picture_says_what_it_is(name):
+    figure = FIGURES[name]
+    table = figure.table(pd.concat(RUNS[sweep] for sweep in figure.sweeps))
+    text = text_of(figure.picture(table))
+    for said in ("Data: made up (task ", "Scale: laptop", "3 repetitions"):
+        assert said in text
+    if name == "pfl_averaging":
+        assert "No private run is there" in text
+        return
+    for said in (
+        "one example of one client, against the server (add-or-remove one; Poisson sampling)",
+        "delta = 1e-05 by privacy loss distributions",
+        "How many examples a client has is public",
+    ):
+        assert said in text
+    if name != "pfl_overlap":
+        assert "on the test set after the last round; nothing is tuned" in text
+        assert "step size 0.3, momentum 0.5, clipping norm 1, batches of 64" in text
+        assert "Only" not in text
+    assert "no runs" not in text
+
+
+def heights(ax) -> list[float]:
+    return [value for line in ax.lines for value in np.asarray(line.get_ydata(), float)]
+
+
+def test_curves_show_ours_and_the_published_and_break_where_nothing_was_run():
+    table = splits_curves.table(THIN)
+    picture = splits_curves.FIGURE.picture(table)
+    text = text_of(picture)
+    assert "Lines break where a cell was not run, or diverged" in text
+    assert text.count("no runs") == 2  # MNIST without privacy and at the smaller epsilon
+    panel = picture.axes[1]
+    grey, ours = (
+        [line for line in panel.lines if (line.get_color() == "#b4b4b4") == behind] for behind in (True, False)
+    )
+    assert (len(grey), len(ours)) == (4, 3)  # CNN+TS is published alone
+    np.testing.assert_allclose(grey[2].get_ydata()[[0, -1]], [0.9752, 0.9685])
+    np.testing.assert_allclose(ours[1].get_ydata()[[0, -1]], [0.9742, 0.9675])
+    assert np.isnan(ours[2].get_ydata()[-1])
+    assert "Lines break" not in text_of(splits_curves.FIGURE.picture(splits_curves.table(SPLITS)))
+
+
+def test_another_normalisation_is_held_against_table_2():
+    figure = FIGURES["pfl_normalisation"]
+    table = figure.table(NORMALISATION)
+    assert set(table["algorithm"]) == {"CNN+RL", "CNN+TS"}
+    assert len(table) == 2 * 3 * 6
+    np.testing.assert_allclose(table["difference"], 0, atol=1e-12)
+    assert "pixels in [-1, 1]" in text_of(figure.picture(table))
+
+
+def test_one_client_is_held_against_its_published_cell_at_every_batch_size():
+    figure = FIGURES["pfl_one_client"]
+    table = figure.table(ONE_CLIENT)
+    assert table.groupby("dataset")["published"].nunique().to_dict() == {"Fashion-MNIST": 1, "MNIST": 1}
+    best = table.loc[table.groupby("dataset")["test_accuracy"].idxmax()]
+    assert set(best["batch_size"]) == {512}
+    np.testing.assert_allclose(best["test_accuracy"], best["published"], atol=1e-12)
+    assert [ax.get_xlabel() for ax in figure.picture(table).axes] == ["expected batch size $L$"] * 2
+
+
+def test_less_noise_and_larger_batches_are_held_against_the_column_at_epsilon_1_2():
+    figure = FIGURES["pfl_small_epsilon"]
+    table = figure.table(SMALL_EPSILON)
+    assert len(table) == 16  # 2 data sets, 2 splits, 4 settings
+    met = table[np.isclose(table["test_accuracy"], table["published"])]
+    assert met[["target_epsilon", "batch_size"]].drop_duplicates().values.tolist() == [[1.5, 64]]
+    assert len(met) == 4
+    drawn = figure.picture(table)
+    assert [len(ax.lines) for ax in drawn.axes] == [5, 5]
+
+
+def test_clients_and_their_average_are_told_apart():
+    figure = FIGURES["pfl_averaging"]
+    table = figure.table(AVERAGING)
+    last = cell_of(table, algorithm="CNN+RL", num_epochs=20, rounds=20, line="test_accuracy")
+    clients = cell_of(table, algorithm="CNN+RL", num_epochs=20, rounds=20, line="train_accuracy")
+    assert (last.accuracy, clients.accuracy) == (pytest.approx(0.1), pytest.approx(0.9))
+    assert table["rounds"].min() == 1  # before it the clients have seen no batch
+    lines = figure.picture(table).axes[0].lines
+    assert sorted(line.get_linestyle() for line in lines) == ["-", "-", "--", "--"]
+    with pytest.raises(InputError, match="run the whole sweep"):
+        figure.table(AVERAGING.assign(sampler="poisson"))
+
+
+def test_accuracy_by_epsilon_has_the_published_epsilons_as_points():
+    figure = FIGURES["pfl_accuracy_epsilon"]
+    table = figure.table(EPSILON)
+    assert table["published"].notna().sum() == 36  # 3 data sets, 3 epsilons, 4 models
+    assert (table["repetitions"] > 0).sum() == 3 * 6 * 4
+    both = table[table["published"].notna() & (table["repetitions"] > 0)]
+    assert set(both["target_epsilon"]) == {INF}
+    picture = figure.picture(table)
+    assert [tick.get_text() for tick in picture.axes[0].get_xticklabels()] == ["0.5", "1", "2", "4", "8", "FedAvg"]
+    drawn = heights(picture.axes[0])
+    assert {0.9752, 0.9642, 0.9899} <= set(drawn)
+    assert np.isclose(drawn, 0.9 - 0.1 / 0.5**0.5).any()
+    alone = figure.table(EPSILON[(EPSILON["dataset"] == "MNIST") & (EPSILON["seed"] == 0)])
+    picture = figure.picture(alone[np.isfinite(alone["target_epsilon"])])
+    assert len(picture.axes) == 1
+    assert "1 repetition, no intervals" in text_of(picture)
+    with pytest.raises(InputError, match="no run of pfl_epsilon with num_epochs = 1, num_clients = 10"):
+        figure.table(EPSILON.assign(num_epochs=2))
+
+
+def test_what_a_client_reaches_alone_is_a_level_line_beside_accuracy_by_epsilon():
+    figure = FIGURES["pfl_accuracy_epsilon"]
+    plain, table = figure.table(EPSILON), figure.table(pd.concat([EPSILON, ALONE]))
+    own = table[table["alone"]]
+    assert len(own) == 12  # 3 data sets, 4 models
+    assert cell_of(own, dataset="MNIST", algorithm="SN+Lin").test_accuracy == pytest.approx(0.8)
+    assert set(own["num_clients"]) == {1}
+    drawn = figure.picture(table)
+    levels = [line.get_ydata()[0] for line in drawn.axes[0].lines if line.get_linestyle() == "--"]
+    assert sorted(levels) == pytest.approx([0.7, 0.7, 0.7, 0.8])
+    assert "one client alone, no noise" in text_of(drawn)
+    assert "Only 10 %" not in text_of(drawn)  # of those who train together
+    assert "alone" not in text_of(figure.picture(plain))
+    assert "Not run" not in text_of(drawn)
+    fewer = EPSILON[(EPSILON["dataset"] != "CIFAR-10") | (EPSILON["algorithm"] == "SN+Lin")]
+    assert "Not run: CNN+RL, CNN+TS, SN+CNN on CIFAR-10." in text_of(figure.picture(figure.table(fewer)))
+    with pytest.raises(InputError, match="no run of pfl_epsilon"):
+        figure.table(ALONE)
+
+
+def test_overlap_shows_what_a_draw_costs_once_a_trial():
+    figure = FIGURES["pfl_overlap"]
+    table = figure.table(CLIENTS)
+    ten = {"dataset": "MNIST", "num_clients": 10}
+    worst = cell_of(table, accounted="epsilon_worst", **ten)
+    assert worst.mean == pytest.approx(2.1 * 2.93)  # 2, 2.1 and 2.2 times in three draws
+    assert worst.largest == pytest.approx(2.2 * 2.93)
+    assert worst.repetitions == 3  # and not 12, for four models
+    assert cell_of(table, accounted="epsilon_average", **ten).mean == pytest.approx(1.1 * 2.93)
+    one = table[table["num_clients"] == 1]
+    np.testing.assert_allclose(one["mean"], one["target_epsilon"])
+    assert {2.93, 7.53} <= set(np.round(np.concatenate([heights(ax) for ax in figure.picture(table).axes]), 6))
+    with pytest.raises(InputError, match="no private run of pfl_clients"):
+        figure.table(CLIENTS.assign(target_epsilon=INF, sampler="in_order"))

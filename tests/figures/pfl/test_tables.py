@@ -1,0 +1,236 @@
+"""Tables of Bhaskar et al.: numbers from runs with known answers, thin cases, and pictures of those."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_pfl import MAKE, clients_runs, epsilon_runs, paper, splits_runs
+from made_up_runs import at, changed
+from matplotlib.colors import to_hex
+from reading import text_of
+from scipy import stats
+
+from bench.analysis import style, tables
+from bench.errors import InputError
+from figures import FIGURES
+from figures.pfl import common
+from figures.pfl import tables as pfl_tables
+from figures.pfl.common import CELL
+from figures.pfl.published import published_cells
+from figures.pfl.tables import TABLE_2, TABLE_5
+
+NAMES = [name for name in FIGURES if name.startswith("pfl_")]
+RUNS = {name: make() for name, make in MAKE.items()}
+SPLITS, CLIENTS, EPSILON, NORMALISATION, AVERAGING, ONE_CLIENT, SMALL_EPSILON, ALONE = (RUNS[name] for name in MAKE)
+INF = math.inf
+
+
+@pytest.fixture(autouse=True)
+def quick(no_layout):
+    """Laying out is most of the time."""
+
+
+def cell_of(table, **values):
+    """The one row with these values."""
+    (found,) = table[at(**values)(table)].itertuples()
+    return found
+
+
+FIRST = {"target_epsilon": 2.93, "num_epochs": 1, "algorithm": "SN+Lin"}
+
+
+# Published numbers.
+
+
+def test_all_published_cells_are_there_and_are_accuracies():
+    counts = [len(published_cells(name)) for name in common.TABLES]
+    assert counts == [72, 72, 72, 60]
+    for name in common.TABLES:
+        cells = published_cells(name)
+        assert not cells.duplicated(CELL).any()
+        assert cells["test_accuracy"].between(0.09, 0.991).all()
+        assert (cells["total_epochs"] % cells["num_epochs"] == 0).all()
+    assert paper("pfl_table2")["MNIST", INF, 20, 10, 20, "CNN+RL"] == 0.0974
+    assert paper("pfl_table4")["CIFAR-10", 3.0, 10, 10, 20, "SN+Lin"] == 0.5182
+    assert paper("pfl_table5")["CIFAR-10", 7.53, 1, 10, 20, "SN+CNN"] == 0.524
+    with pytest.raises(InputError, match="pfl_table9"):
+        published_cells("pfl_table9")
+
+
+def test_the_one_cell_that_the_paper_prints_in_two_ways_is_found():
+    (row,) = common.contradictions().itertuples()
+    assert (row.dataset, row.target_epsilon, row.algorithm) == ("MNIST", 2.93, "CNN+RL")
+    assert (row.pfl_table2, row.pfl_table5) == (0.9386, 0.9306)
+
+
+# Numbers.
+
+
+def test_a_cell_is_the_mean_over_seeds_with_its_interval_beside_the_published_value():
+    runs = changed(SPLITS, at(seed=2, **FIRST, rounds=20, dataset="MNIST"), test_accuracy=lambda r: 0.99)
+    found = cell_of(TABLE_2.table(runs), **FIRST)
+    values = np.array([0.9742, 0.9752, 0.99])
+    assert found.test_accuracy == pytest.approx(values.mean())
+    assert (found.low, found.high) == pytest.approx(
+        stats.t.interval(0.95, 2, loc=values.mean(), scale=stats.sem(values))
+    )
+    assert (found.repetitions, found.diverged, found.communication_rounds) == (3, 0, 20)
+    assert found.published == 0.9752
+    assert found.difference == pytest.approx(values.mean() - 0.9752)
+    assert (found.epsilon, found.epsilon_worst) == pytest.approx((2.93, 2.1 * 2.93))
+
+
+@pytest.mark.parametrize(
+    ("difference", "repetitions", "word"),
+    [
+        (0.0, 3, "within 1 point of the published"),
+        (0.9852 - 0.9752, 1, "within 1 point of the published"),
+        (-0.01004, 1, "within 1 point of the published"),
+        (-0.0101, 1, "1 to 2 points below"),
+        (0.0199, 1, "1 to 2 points above"),
+        (0.7220 - 0.7420, 1, "1 to 2 points below"),
+        (0.0201, 3, "more than 2 points above"),
+        (-0.5, 3, "more than 2 points below"),
+        (np.nan, 3, "diverged"),
+        (np.nan, np.nan, "not run"),
+    ],
+)
+def test_agreement_in_text_of(difference, repetitions, word):
+    assert pfl_tables.agreement(difference, repetitions) == word
+    assert word in pfl_tables.AGREEMENT
+
+
+def test_what_differs_from_the_paper_is_not_read():
+    """Only the authors' sampler, overlapping clients, their four models, and the last round."""
+    runs = SPLITS
+    better = runs.assign(test_accuracy=1.0)
+    others = [
+        better.assign(algorithm="Papernot"),
+        better[np.isinf(better["target_epsilon"])].assign(sampler="poisson"),
+        better[np.isfinite(better["target_epsilon"])].assign(sampler="in_order"),
+        better.assign(task=better["task"] + "_disjoint"),
+        better.assign(rounds=10),
+    ]
+    pd.testing.assert_frame_equal(TABLE_2.table(pd.concat([runs, *others])), TABLE_2.table(runs))
+    for other in others:
+        with pytest.raises(InputError, match=r"no run of pfl_splits as in the paper has come to its last round"):
+            TABLE_2.table(other)
+
+
+def test_runs_of_one_cell_that_differ_in_what_is_not_shown_are_refused():
+    with pytest.raises(InputError, match="several runs of one seed at dataset = MNIST, target_epsilon = inf"):
+        TABLE_2.table(pd.concat([SPLITS, SPLITS.assign(step_size=0.1, point="other")]))
+
+
+def test_runs_of_another_table_make_none():
+    with pytest.raises(InputError, match="no run of pfl_splits is in a cell of pfl_table2: run the whole sweep"):
+        TABLE_2.table(SPLITS[SPLITS["dataset"] == "CIFAR-10"])
+
+
+# Thin runs: one seed, a model missing, a run that diverged, one epsilon.
+
+THIN = SPLITS[
+    (SPLITS["seed"] == 0) & (SPLITS["algorithm"] != "CNN+TS") & (SPLITS["target_epsilon"] == 2.93)
+    | (SPLITS["dataset"] != "MNIST")
+]
+THIN = changed(THIN, at(num_epochs=20, algorithm="SN+CNN", dataset="MNIST"), test_accuracy=lambda r: np.nan)
+
+
+def test_a_table_of_thin_runs_says_what_was_not_run_and_how_many_seeds_there_are():
+    table = TABLE_2.table(THIN)
+    assert table["agreement"].value_counts().to_dict() == {
+        "not run": 54,
+        "within 1 point of the published": 17,
+        "diverged": 1,
+    }
+    cells = TABLE_2.printed(table).set_index("E, R")
+    head = "$\\varepsilon$ = 2.93\n"
+    assert cells.loc["1, 20", head + "SN+Lin"] == "97.42\n97.52, -0.10\n1 seed"
+    assert cells.loc["1, 20", head + "CNN+TS"] == "not run\n93.56"
+    assert cells.loc["20, 1", head + "SN+CNN"] == "diverged\n36.22\n1 of 1 seed"
+    assert cells.loc["10, 2", "FedAvg\nCNN+RL"] == "not run\n96.55"
+
+
+def test_one_that_diverged_is_not_averaged_away():
+    runs = changed(SPLITS, at(**FIRST, dataset="MNIST", seed=1), test_accuracy=lambda r: np.nan)
+    found = cell_of(TABLE_2.table(runs), **FIRST)
+    assert (found.agreement, found.repetitions, found.diverged) == ("diverged", 3, 1)
+    assert pfl_tables.cell(found) == "diverged\n97.52\n1 of 3 seeds"
+
+
+def test_full_cells_have_an_interval():
+    cells = TABLE_5.printed(TABLE_5.table(CLIENTS))
+    assert list(cells["k"]) == ["1", "10", "25", "50", "100"]
+    assert cells.shape == (5, 13)
+    half = 100 * stats.t.ppf(0.975, 2) * 0.001 / math.sqrt(3)
+    said = cells["Fashion-MNIST\n$\\varepsilon$ = 2.7\nSN+Lin"][1]
+    assert said == f"86.01 ± {half:.2f}\n86.01, +0.00\n3 seeds"
+
+
+def test_markdown_and_latex_of_cells_with_lines():
+    cells = TABLE_2.printed(TABLE_2.table(THIN))
+    lines = tables.markdown(cells).splitlines()
+    assert len(lines) == 8
+    assert {line.count("|") for line in lines} == {14}
+    assert "97.42<br>97.52, -0.10<br>1 seed" in lines[2]
+    text = tables.latex(cells)
+    body = [line for line in text.splitlines() if " & " in line]
+    assert len(body) == 7
+    assert all(line.count(" & ") == 12 and line.endswith(r" \\") for line in body)
+    assert r"\shortstack[r]{97.42 \\ 97.52, -0.10 \\ 1 seed}" in body[1]
+    assert r"\shortstack[r]{$\varepsilon$ = 2.93 \\ SN+Lin}" in body[0]
+    assert text.count("{") == text.count("}")
+    assert all(sign.isascii() or sign == "±" for sign in text)
+
+
+# Pictures.
+
+
+def test_a_picture_of_a_table_is_coloured_by_agreement():
+    table = TABLE_2.table(THIN)
+    picture = TABLE_2.picture(table)
+    (drawn,) = picture.axes[0].tables
+    shown = {
+        cell.get_text().get_text(): cell
+        for (row, column), cell in drawn.get_celld().items()
+        if row and column and cell.get_text().get_text()
+    }
+    looks = pfl_tables.AGREEMENT
+    for text, word in (
+        ("97.42\n97.52, -0.10\n1 seed", "within 1 point of the published"),
+        ("not run\n93.56", "not run"),
+        ("diverged\n36.22\n1 of 1 seed", "diverged"),
+    ):
+        assert to_hex(shown[text].get_facecolor()) == looks[word]["facecolor"]
+        assert shown[text].get_hatch() == looks[word].get("hatch")
+    legend = [text.get_text() for text in picture.legends[0].get_texts()]
+    assert legend == list(looks)
+    text = text_of(picture)
+    assert "CNN+RL on MNIST at epsilon 2.93, E = 1, k = 10 is 93.86 in Table 2 and 93.06 in Table 5" in text
+
+
+def test_a_part_of_the_data_is_said():
+    table = TABLE_5.table(CLIENTS.assign(data_share=0.05))
+    assert "Only 5 % of the data of each client are used" in text_of(TABLE_5.picture(table))
+
+
+def test_without_private_runs_no_privacy_is_claimed():
+    text = text_of(TABLE_2.picture(TABLE_2.table(SPLITS[np.isinf(SPLITS["target_epsilon"])])))
+    assert "No private run is there" in text
+    assert "Poisson" not in text
+
+
+def test_files_are_the_same_every_time(tmp_path):
+    table = TABLE_2.table(THIN)
+    files = [style.save(TABLE_2.picture(table), table, tmp_path / place, "t") for place in ("a", "b")]
+    for one, other in zip(*files, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    again = pd.read_csv(files[0][2])
+    pd.testing.assert_frame_equal(again, table, rtol=1e-5, check_dtype=False)
+
+
+@pytest.mark.parametrize("make", [splits_runs, clients_runs, epsilon_runs])
+def test_made_up_runs_are_shaped_like_results(make):
+    runs = make(repetitions=1)
+    assert not runs.duplicated(["point", "trial", "seed", "rounds"]).any()
