@@ -1,7 +1,6 @@
 """The command line: python -m bench --help."""
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 from bench.audit.commands import audit
 from bench.cli import exit_status, print_version
 from bench.data.commands import app as data_app
+from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.privacy.commands import epsilon, noise
 
@@ -51,8 +51,8 @@ def list_everything(
     """
     from bench.catalog import catalog, tables
 
-    _data_options(data_dir, False)
-    print(json.dumps(catalog(), indent=2) if as_json else tables(catalog()))
+    entries = catalog(DataFiles(data_dir))
+    print(json.dumps(entries, indent=2) if as_json else tables(entries))
 
 
 @app.command()
@@ -78,13 +78,13 @@ def run(
 
     if chunk is not None and not 1 <= chunk <= 10**9:
         raise InputError(f"--chunk is {chunk}: it must be at least 1 and at most {10**9:,}")
-    _data_options(data_dir, download)
+    data_files = DataFiles(data_dir, download)
     use_compilation_cache()
     chosen = list(SWEEPS) if names == ["all"] else names
     # Names and conditions of all of them are checked before the first one runs.
     todo = [chosen_sweep(name, scale, where=where, seeds=seeds, task=task) for name in chosen]
     for whole, sweep in todo:
-        run_sweep(sweep, whole=whole, scale=scale, out=out, fresh=fresh, most=chunk)
+        run_sweep(sweep, whole=whole, scale=scale, out=out, data_files=data_files, fresh=fresh, most=chunk)
 
 
 @app.command()
@@ -119,7 +119,6 @@ def compare(
     from bench.api import compare as compared
     from bench.comparison.search import value, values
 
-    _data_options(data_dir, download)
     table = compared(
         methods or [],
         task=task,
@@ -136,6 +135,8 @@ def compare(
         name=name,
         out=out,
         fresh=fresh,
+        data_dir=data_dir,
+        download=download,
     )
     folder = Path(table.attrs["folder"])
     print((folder / f"{COMPARISON}.md").read_text())
@@ -160,6 +161,8 @@ def _pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
 @app.command()
 def perf(
     names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; default all.")] = None,
+    data_dir: DataDir = None,
+    download: Download = False,
 ) -> None:
     """Speed and memory against plain NumPy loops, and the share of a measured matrix-product peak.
 
@@ -170,17 +173,7 @@ def perf(
     for name in names or []:
         if name not in BENCHMARKS:
             raise unknown_name("benchmark", name, BENCHMARKS)
-    report(names or list(BENCHMARKS))
-
-
-def _data_options(data_dir: Path | None, download: bool) -> None:
-    """Pass the options on where every reader of data looks for them."""
-    if data_dir is not None:
-        if not data_dir.is_dir():
-            raise InputError(f"--data-dir {data_dir} is not a folder: give the one that holds the files")
-        os.environ["BENCH_DATA"] = str(data_dir)
-    if download:
-        os.environ["BENCH_DOWNLOAD"] = "1"
+    report(names or list(BENCHMARKS), DataFiles(data_dir, download))
 
 
 def main() -> int:

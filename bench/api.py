@@ -16,6 +16,7 @@ import pandas as pd
 from bench.algorithms.base import Method
 from bench.comparison import Comparison
 from bench.comparison import compare as compared
+from bench.data.files import DataFiles
 from bench.data.problems.tasks import TASKS
 from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, SWEEPS, store
@@ -35,6 +36,8 @@ def run(
     out: str | os.PathLike = "results",
     fresh: bool = False,
     chunk: int | None = None,
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
 ) -> pd.DataFrame:
     """Run what is missing of a sweep, and return all its rows.
 
@@ -47,16 +50,19 @@ def run(
         out: results folder.
         fresh: first set all the sweep's results aside.
         chunk: points at once at most; never changes a result.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether the authors' addresses may be asked for data that nothing else has.
 
     Returns:
         One row per run and evaluation.
 
     Raises:
-        InputError: for an unknown name or a value out of its range, before anything is run.
+        InputError: for an unknown name, a value out of its range or a folder that is not there, before anything is run.
     """
+    data_files = DataFiles(data_dir, download)
     whole, sweep = chosen_sweep(name, scale, where=where, seeds=seeds, task=task)
     use_compilation_cache()
-    run_sweep(sweep, whole=whole, scale=scale, out=out, fresh=fresh, most=chunk)
+    run_sweep(sweep, whole=whole, scale=scale, out=out, data_files=data_files, fresh=fresh, most=chunk)
     return store.read(Path(out) / scale / sweep.name)
 
 
@@ -133,7 +139,7 @@ def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.D
     Args:
         methods: one or several of: a built-in name, FILE.py:NAME, a Method, a factory.
         options: of `bench.comparison.compare`: task, epsilons, seeds, tuned, fixed, trials, rounds, baselines,
-            neighbors, delta, units, name, out, fresh.
+            neighbors, delta, units, name, out, fresh, data_dir, download.
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best

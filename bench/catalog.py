@@ -8,6 +8,7 @@ from bench.algorithms import ALGORITHMS
 from bench.comparison.problems import PROBLEMS, Problem
 from bench.data.fetch import retrieval
 from bench.data.fetch.sources import DATASETS
+from bench.data.files import DataFiles
 from bench.data.problems.tasks import TASKS
 from bench.errors import InputError
 from bench.sweeps import SCALES, SWEEPS
@@ -30,18 +31,23 @@ def _sweep(names: Sequence[str]) -> str | Sequence[str] | None:
     return names if len(names) > 1 else next(iter(names), None)
 
 
-def _where(name: str) -> str:
+def _where(name: str, data_files: DataFiles) -> str:
     try:
-        found = retrieval.find(name)
+        copy = retrieval.find(name, data_files)
     except InputError as error:
         return f"not usable: {error}"
-    return found.source if found else "not here"
+    return copy.source if copy else "not here"
 
 
-def catalog() -> dict[str, list[dict[str, Any]]]:
-    """Kind -> entries; every entry has "name" and "what", and what else there is to say."""
+def catalog(data_files: DataFiles | None = None) -> dict[str, list[dict[str, Any]]]:
+    """Kind -> entries; every entry has "name" and "what", and what else there is to say.
+
+    Args:
+        data_files: where data sets are looked for beside the cache; default DataFiles().
+    """
     from figures import FIGURES  # here, since bench is there without them
 
+    data_files = data_files or DataFiles()
     sweeps = []
     for name, make in SWEEPS.items():
         by_scale = {scale: make(scale) for scale in SCALES}
@@ -56,7 +62,7 @@ def catalog() -> dict[str, list[dict[str, Any]]]:
         "algorithms": [{"name": name, "what": _line(method.make)} for name, method in ALGORITHMS.items()],
         "tasks": [{"name": name, "what": _line(make)} for name, make in TASKS.items()],
         "data": [
-            {"name": name, "what": data.what, "where": _where(name), "licence": data.licence}
+            {"name": name, "what": data.what, "where": _where(name, data_files), "licence": data.licence}
             for name, data in DATASETS.items()
         ],
         "figures": [

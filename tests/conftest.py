@@ -8,8 +8,7 @@ import tempfile
 _FOLDER = tempfile.TemporaryDirectory(prefix="bench-tests-")
 os.environ["BENCH_CACHE"] = _FOLDER.name
 os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
-for name in ("BENCH_DATA", "BENCH_DOWNLOAD"):
-    os.environ.pop(name, None)
+os.environ.pop("BENCH_DATA", None)
 
 import jax  # noqa: E402
 import pytest  # noqa: E402

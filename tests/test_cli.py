@@ -49,10 +49,10 @@ WRONG = [
     (["run", "tiny", "--where", "step_sise < 1"], "did you mean step_size?"),
     (["run", "tiny", "--where", "step_size > 9"], "selects none of the points of tiny: widen the condition"),
     (["run", "tiny", "--where", "__import__('os').abort()"], "is no comparison of a column"),
-    (["run", "tiny", "--data-dir", "/nowhere"], "--data-dir /nowhere is not a folder"),
+    (["run", "tiny", "--data-dir", "/nowhere"], "/nowhere: No such file or directory: give --data-dir"),
     (["run", "tiny", "--sede", "1"], "No such option: --sede"),
     (["run", "tiny", "--two\nlines", "1"], "No such option: --two"),
-    (["run", "tiny", "--data-dir", "two\nlines"], "--data-dir two lines is not a folder"),
+    (["run", "tiny", "--data-dir", "two\nlines"], "two lines: No such file or directory: give --data-dir"),
     (["epsilon", "--steps", "10"], "Missing option"),
     (["epsilon", "--noise-multiplier", "x", "--steps", "1", "--delta", "0.1"], "--noise-multiplier"),
 ]

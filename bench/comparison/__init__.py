@@ -19,6 +19,7 @@ from bench.comparison import stages
 from bench.comparison.candidates import Candidate, NotComparable, Statement, blind, filled, reading
 from bench.comparison.problems import Problem, problem
 from bench.comparison.search import settings
+from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.outside import load_method
@@ -107,6 +108,8 @@ def compare(
     name: str | None = None,
     out: str | Path = "results",
     fresh: bool = False,
+    data_dir: str | Path | None = None,
+    download: bool = False,
 ) -> Comparison:
     """Tune and test methods beside the baselines of a task. Interrupted, it goes on where it was.
 
@@ -125,12 +128,15 @@ def compare(
         units: also take methods that make another statement; the figures draw those in panels of their own.
         name: of the folder in out/compare; default the task and the methods.
         fresh: set earlier runs of that name aside.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether the authors' addresses may be asked for data that nothing else has.
 
     Raises:
         InputError: for anything that cannot be used, before anything is run.
         NotComparable: (an InputError) for a method that makes another statement of privacy.
     """
-    chosen = problem(task)
+    data_files, chosen = DataFiles(data_dir, download), problem(task)
+    chosen = chosen._replace(test=with_files(chosen.test, data_files), tuning=with_files(chosen.tuning, data_files))
     relation = neighbors or chosen.neighbors
     epsilons, tuned = _numbers("epsilons", epsilons), _lists(tuned or {})
     _check(chosen, relation, epsilons, seeds, trials, rounds, delta)

@@ -9,10 +9,11 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from bench.data.fetch import cache, own
-from bench.data.fetch.dataset import Found
+from bench.data.dataset import LocalCopy
+from bench.data.fetch import cache, user_files
 from bench.data.fetch.retrieval import find, get
 from bench.data.fetch.sources import DATASETS
+from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 
 app = typer.Typer(no_args_is_help=True, help="List, get and verify the data sets. Example: python -m bench data list")
@@ -34,8 +35,8 @@ def list_(
 
     Example: python -m bench data list --data-dir ~/files
     """
-    own.root(data_dir)
-    rows = [_row(name, data_dir) for name in DATASETS]
+    data_files = DataFiles(data_dir)
+    rows = [_row(name, data_files) for name in DATASETS]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -58,19 +59,19 @@ def get_(
 
     Example: python -m bench data get mnist movielens_100k
     """
-    own.root(data_dir)
+    data_files = DataFiles(data_dir, download)
     failed = []
     for each in dict.fromkeys(known for name in names or [None] for known in _names(name)):
         try:
-            if not names and not _obtainable(each, download) and not find(each, data_dir):
+            if not names and not _obtainable(each, download) and not find(each, data_files):
                 typer.echo(f"{each}: not here: {_how(each)}")
                 continue
             with Console(stderr=True).status(each) as status:
-                found = get(each, data_dir=data_dir, download=download, report=status.update)
+                copy = get(each, data_files, report=status.update)
         except InputError as error:
             failed.append(str(error))
             continue
-        typer.echo(f"{each}: {_places(found)} ({found.source}; terms: {DATASETS[each].licence})")
+        typer.echo(f"{each}: {_places(copy)} ({copy.source}; terms: {DATASETS[each].licence})")
     if failed:
         raise InputError(" ".join(failed))
 
@@ -81,7 +82,7 @@ def verify(name: Name = None, data_dir: DataDir = None) -> None:
 
     Example: python -m bench data verify mnist
     """
-    own.root(data_dir)
+    data_files = DataFiles(data_dir)
     failed = []
     for each in _names(name):
         failed += [
@@ -90,14 +91,15 @@ def verify(name: Name = None, data_dir: DataDir = None) -> None:
             for path in cache.wrong(each)
         ]
         try:
-            here = [found for found in (own.search(each, data_dir)[0], cache.load(each)) if found]
+            users, _ = user_files.search(each, data_files.data_dir)
         except InputError as error:
             failed.append(str(error))
             continue
-        for found in here:
-            kind = "sha256, nothing to compare it with," if DATASETS[each].own else "md5 as published,"
-            typer.echo(f"{each}: {_places(found)} ({found.source}): {kind} {found.checksum}")
-        if name and not here and not failed:
+        copies = [copy for copy in (users, cache.load(each)) if copy]
+        for copy in copies:
+            kind = "sha256, nothing to compare it with," if DATASETS[each].user_files else "md5 as published,"
+            typer.echo(f"{each}: {_places(copy)} ({copy.source}): {kind} {copy.checksum}")
+        if name and not copies and not failed:
             raise InputError(f"{each}: not here: {_how(each)}.")
     if failed:
         raise InputError(" ".join(failed))
@@ -109,26 +111,26 @@ def _names(name: str | None) -> list[str]:
     return [name] if name else list(DATASETS)
 
 
-def _row(name: str, data_dir: Path | None) -> dict:
+def _row(name: str, data_files: DataFiles) -> dict:
     dataset = DATASETS[name]
     try:
-        found, fault = find(name, data_dir), None
+        copy, fault = find(name, data_files), None
     except InputError as error:  # a wrong file of the user's: the other sets are listed all the same
-        found, fault = None, str(error)
+        copy, fault = None, str(error)
     return {
         "name": name,
         "what": dataset.what,
-        "found": _places(found) if found else None,
-        "source": found.source if found else None,
-        "checksum": found.checksum if found else None,
+        "found": _places(copy) if copy else None,
+        "source": copy.source if copy else None,
+        "checksum": copy.checksum if copy else None,
         "how": fault or _how(name),
         "licence": dataset.licence,
         "citation": dataset.citation,
     }
 
 
-def _places(found: Found) -> str:
-    return ", ".join(sorted({str(path.parent) for path in found.files.values()}))
+def _places(copy: LocalCopy) -> str:
+    return ", ".join(sorted({str(path.parent) for path in copy.files.values()}))
 
 
 def _obtainable(name: str, download: bool) -> bool:
@@ -137,8 +139,8 @@ def _obtainable(name: str, download: bool) -> bool:
 
 
 def _how(name: str) -> str:
-    if DATASETS[name].own:
-        files = " or ".join(" and ".join(files) for files in DATASETS[name].own)
+    if DATASETS[name].user_files:
+        files = " or ".join(" and ".join(files) for files in DATASETS[name].user_files)
         return f"put {files} in a folder and pass --data-dir"
     option = "" if _obtainable(name, download=False) else " --download"
     return f"get it with `python -m bench data get {name}{option}`"

@@ -10,10 +10,11 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from bench.data.files import DataFiles, with_files
 from bench.perf import grids, isrl, p2p, pfl, ppsgd
 from bench.perf.measure import Measurement, peak_flops
 
-BENCHMARKS: dict[str, Callable[[], list[Measurement]]] = {
+BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
     "ppsgd_digits": ppsgd.ppsgd_digits,
     "ppsgd_tags": ppsgd.ppsgd_tags,
@@ -28,12 +29,17 @@ BENCHMARKS: dict[str, Callable[[], list[Measurement]]] = {
 }
 
 
-def report(names: list[str]) -> None:
-    """Run the benchmarks and print their lines."""
+def report(names: list[str], data_files: DataFiles | None = None) -> None:
+    """Run the benchmarks and print their lines.
+
+    Args:
+        names: of BENCHMARKS.
+        data_files: where the data of those may come from that read any; default DataFiles().
+    """
     table = Table("what", "value", "unit", "wanted", "remarks")
     lines = [Measurement("matrix product, 2,000 x 2,000 float32", peak_flops() / 1e9, "GFLOP/s")]
     for name in names:
-        lines += BENCHMARKS[name]()
+        lines += with_files(BENCHMARKS[name], data_files)()
     resident = psutil.Process().memory_info().rss
     lines.append(Measurement("resident memory at the end", resident / 1e9, "GB"))
     for line in lines:

@@ -4,16 +4,17 @@ import time
 
 import numpy as np
 
+from bench.data.files import DataFiles
 from bench.perf.measure import Measurement, against_loop, time_grid
 from bench.reference import isrl as reference
 from bench.sweeps import SWEEPS
 from bench.sweeps.points import resolve
 
 
-def isrl_odd_even() -> list[Measurement]:
+def isrl_odd_even(data_files: DataFiles | None = None) -> list[Measurement]:
     """Localized MB-SGD on MNIST odd/even, two phases of ten rounds, all points of the grid that share a program."""
     sweep = SWEEPS["isrl_odd_even"]("paper")
-    tasks = {name: make(0) for name, make in sweep.tasks.items()}
+    tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
     ((name, task),) = tasks.items()
     wanted = {"num_phases": 2, "phase_rounds": 10, "num_sampled": task.num_clients}
     points = [p for p in resolve(sweep, tasks)[name] if wanted.items() <= p.args.items()]

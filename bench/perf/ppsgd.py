@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.perf.measure import Measurement, against_loop, time_grid, time_rounds
 from bench.reference import ppsgd as reference
@@ -15,7 +16,7 @@ from bench.sweeps.points import resolve
 def ppsgd_synthetic() -> list[Measurement]:
     """The published synthetic grid at C = 10: 1,000 users, 100 features, everybody in every round."""
     sweep = SWEEPS["ppsgd_synthetic"]("paper")
-    tasks = {name: make(0) for name, make in sweep.tasks.items()}
+    tasks = {name: sweep.task(name, 0) for name in sweep.tasks}
     name = next(iter(tasks))
     points = [p for p in resolve(sweep, tasks)[name] if p.args["clip_norm"] == 10]
     task, args = tasks[name], points[-1].args
@@ -30,10 +31,10 @@ def ppsgd_synthetic() -> list[Measurement]:
     return against_loop("ppsgd_synthetic", timed, time_rounds(loop, 20), flops, 50)
 
 
-def ppsgd_digits() -> list[Measurement]:
+def ppsgd_digits(data_files: DataFiles | None = None) -> list[Measurement]:
     """The published digit grid at C = 10 on the digits that are here, ten users in a round."""
     sweep = SWEEPS["ppsgd_digits"]("paper")
-    tasks = {name: make(0) for name, make in sweep.tasks.items()}
+    tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
     (name, task), *_ = tasks.items()
     points = [p for p in resolve(sweep, tasks)[name] if p.args["clip_norm"] == 10]
     args = points[-1].args
@@ -56,8 +57,8 @@ def ppsgd_tags() -> list[Measurement]:
     Forty points of it, for a chunk of the whole grid takes minutes from one evaluation to the next.
     """
     sweep = SWEEPS["ppsgd_tags_made_up"]("paper")
-    (name, make), *_ = sweep.tasks.items()
-    task = make(0)
+    name, *_ = sweep.tasks
+    task = sweep.task(name, 0)
     points = [
         p for p in resolve(sweep, {name: task})[name] if p.args["clip_norm"] == 0.01 and p.args["personalization"]
     ]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dpsgd_fedavg import local_release
-from bench.data.problems.images import TITLES, client_size, images
+from bench.data.problems.images import PICTURES, client_size, images
 from bench.privacy.accounting import noise_multiplier
 from bench.sweeps.spec import Entry, Sweep, grid
 from bench.sweeps.where import condition
@@ -59,7 +59,7 @@ def _with_noise(points: pd.DataFrame, share: float) -> pd.DataFrame:
     keys = zip(points["target_epsilon"], sizes, batches, strict=True)
     points = points.assign(
         task=points["data"] + "_" + points["model"] + "_" + points["num_clients"].astype(str),
-        dataset=points["data"].map(TITLES),
+        dataset=points["data"].map({name: data.title for name, data in PICTURES.items()}),
         data_share=share,
         noise_multiplier=[_noise(*key) for key in keys],
         **{name: [PRIVATE[name] if p else SILENT[name] for p in private] for name in PRIVATE},

@@ -11,6 +11,7 @@ import psutil
 from jax.sharding import Mesh
 
 from bench.data.fetch import cache
+from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import engine
@@ -129,6 +130,7 @@ def run_sweep(
     scale: str,
     out: str | os.PathLike,
     whole: Sweep | None = None,
+    data_files: DataFiles | None = None,
     fresh: bool = False,
     most: int | None = None,
     budget: float | None = None,
@@ -142,6 +144,7 @@ def run_sweep(
         out: the results folder; parts go to out/scale/sweep.
         whole: the sweep of which `sweep` is a selection; results of points that are not even in this are
             stale and set aside. Default: `sweep` itself.
+        data_files: the user's own files, and whether data may be downloaded; default DataFiles().
         fresh: set everything aside first.
         most: points in a chunk at most; default as many as fit. Never changes a result.
         budget: bytes that a compiled program may need; default from the memory at hand.
@@ -150,12 +153,12 @@ def run_sweep(
     Raises:
         InputError: for a value out of range, or a store that cannot be used.
     """
-    whole = whole or sweep
+    whole, data_files = whole or sweep, data_files or DataFiles()
     seeds_of: dict[int, list[int]] = {}
     for trial, seed in sweep.repetitions():
         seeds_of.setdefault(trial, []).append(seed)
     first_trial = next(iter(seeds_of))
-    tasks = {name: make(first_trial) for name, make in whole.tasks.items()}
+    tasks = {name: whole.task(name, first_trial, data_files) for name in whole.tasks}
     points = resolve(sweep, tasks)
     valid = {p.id for group in resolve(whole, tasks).values() for p in group}
     folder = Path(out) / scale / sweep.name
@@ -183,7 +186,7 @@ def run_sweep(
             for (trial, name), seeds in todo.items():
                 if not any(seeds.values()):
                     continue
-                task = tasks[name] if trial == first_trial else sweep.tasks[name](trial)
+                task = tasks[name] if trial == first_trial else sweep.task(name, trial, data_files)
 
                 def finished(part, runs, metrics, timing, task=task):
                     store.write(rows_of(sweep, scale, task, part, runs, metrics, timing))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms.base import Method, Scalar
+from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.sweeps.where import condition
@@ -37,7 +38,8 @@ class Sweep(NamedTuple):
 
     name: of the sweep, and of its folder in the results.
     reproduces: what of which paper, in a few words.
-    tasks: by the name in the points' column "task"; trial -> a fresh split or draw, always the same shapes.
+    tasks: by the name in the points' column "task"; trial -> a fresh split or draw, always the same shapes. One that
+        reads data files takes them as `data_files`, None by default.
     entries: by the name the legend will use.
     num_rounds: communication rounds; a number, or (task, arguments) -> number where the data decide.
     eval_every: rounds between evaluations; None evaluates before the first round and after the last.
@@ -62,6 +64,10 @@ class Sweep(NamedTuple):
     notes: str = ""
     task_labels: tuple[str, ...] = ()
     pairs: tuple[tuple[int, int], ...] | None = None
+
+    def task(self, name: str, trial: int, data_files: DataFiles | None = None) -> Task:
+        """One of the tasks, of data that may come from these files; the default as for DataFiles()."""
+        return with_files(self.tasks[name], data_files)(trial)
 
     def repetitions(self, entry: Entry | None = None) -> list[tuple[int, int]]:
         """All pairs (trial, seed), of an entry or of the sweep."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.data.fetch.decode import cifar_binary, idx_bytes
+from bench.data.decode import cifar_binary, idx_bytes
 from bench.data.fetch.sources import CIFAR, DATASETS, IDX
 
 

@@ -13,7 +13,6 @@ from tiny_peers import logistic_peers
 from bench import __main__ as command
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.coordinate_descent import METHOD
-from bench.data.problems import movielens as module
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.privacy.accounting import epsilon
@@ -40,11 +39,7 @@ def ratings(tmp_path_factory):
         files = stand_in(patched, "movielens_100k", {"u.data": lines})
         patched.setenv("BENCH_CACHE", str(folder / "cache"))
         patched.setenv("BENCH_DATA", str(write(folder / "mine", files)))
-        module._ratings.cache_clear()
-        module._prepared.cache_clear()
         yield
-        module._ratings.cache_clear()
-        module._prepared.cache_clear()
 
 
 @cache

@@ -6,7 +6,8 @@ the archives that the machine is set up for.
 
 from pathlib import Path
 
-from bench.data.fetch.dataset import AptIndex, Contents, Report, Unavailable
+from bench.data.dataset import AptIndex, Report, Unavailable
+from bench.data.decode import Contents
 from bench.data.fetch.packages import APT, CONNECT, program, watch
 
 # After the settings for packages: long descriptions in English, and the index of sources although only binaries are

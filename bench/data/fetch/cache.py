@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bench.data.fetch.dataset import Contents, Found, Unavailable
-from bench.data.fetch.decode import plain
+from bench.data.dataset import LocalCopy, Unavailable
+from bench.data.decode import Contents, plain
 from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
 
@@ -55,7 +55,7 @@ def checksum(sums: Mapping[str, str]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()[:12]
 
 
-def load(name: str) -> Found | None:
+def load(name: str) -> LocalCopy | None:
     """The data set as cached; None unless every file is there with the right md5."""
     files = {file: folder(name) / file for file in DATASETS[name].files}
     present = files and all(path.is_file() for path in files.values())
@@ -65,7 +65,7 @@ def load(name: str) -> Found | None:
         source = json.loads((folder(name) / RECORD).read_text())["source"]
     except (OSError, ValueError, KeyError):
         source = "cache"  # put there by hand, or by a process that ended before it wrote the record
-    return Found(name, files, source, checksum(DATASETS[name].files))
+    return LocalCopy(name, files, source, checksum(DATASETS[name].files))
 
 
 def wrong(name: str) -> list[Path]:
@@ -83,7 +83,7 @@ def set_aside(path: Path) -> Path:
     return path.rename(path.with_name(f"{path.name}.corrupt"))
 
 
-def store(name: str, contents: Contents, source: str) -> Found:
+def store(name: str, contents: Contents, source: str) -> LocalCopy:
     """Fills the cache: each file is checked, written under another name, then moved into place.
 
     Args:
@@ -99,10 +99,10 @@ def store(name: str, contents: Contents, source: str) -> Found:
             raise Unavailable(f"its {file} has md5 {got}, not {DATASETS[name].files[file]}")
         _write(folder(name) / file, data)
     _write(folder(name) / RECORD, json.dumps({"source": source}).encode())
-    found = load(name)
-    if found is None:
+    copy = load(name)
+    if copy is None:
         raise InputError(f"{folder(name)}: what was just written there reads otherwise: check the disk.")
-    return found
+    return copy
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from bench.data.fetch.dataset import Address, Contents, Report, Unavailable
-from bench.data.fetch.decode import plain
+from bench.data.dataset import Address, Report, Unavailable
+from bench.data.decode import Contents, plain
 from bench.data.fetch.packages import CONNECT, STALLED, unpack
 
 

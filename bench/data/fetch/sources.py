@@ -3,8 +3,8 @@
 Nothing here is taken on trust: whatever the source, the bytes that come out must have the md5 in the table.
 """
 
-from bench.data.fetch.dataset import Address, AptIndex, DataSet, Package
-from bench.data.fetch.decode import cifar_from_png, without_header
+from bench.data.dataset import Address, AptIndex, DataSet, Package, Prepared
+from bench.data.decode import cifar_from_png, cifar_of_rows, idx_of_rows, movielens_of_rows, without_header
 from bench.data.read import debian
 
 IDX = (
@@ -65,7 +65,7 @@ DATASETS: dict[str, DataSet] = {
             Address("mirror ossci", _gzipped("https://ossci-datasets.s3.amazonaws.com/mnist", IDX)),
             Address("mirror cvdf", _gzipped("https://storage.googleapis.com/cvdf-datasets/mnist", IDX)),
         ),
-        prepared="mnist",
+        prepared=Prepared("mnist", idx_of_rows),
     ),
     "fashion_mnist": DataSet(
         what="60,000 + 10,000 pieces of clothing, 28 x 28",
@@ -88,7 +88,7 @@ DATASETS: dict[str, DataSet] = {
             ),
         ),
         addresses=(Address("official", _gzipped("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com", IDX)),),
-        prepared="fashion_mnist",
+        prepared=Prepared("fashion_mnist", idx_of_rows),
     ),
     "cifar10": DataSet(
         what="50,000 + 10,000 photographs of 10 classes, 32 x 32 in colour",
@@ -131,7 +131,7 @@ DATASETS: dict[str, DataSet] = {
                 },
             ),
         ),
-        prepared="cifar10",
+        prepared=Prepared("cifar10", cifar_of_rows),
     ),
     "movielens_100k": DataSet(
         what="100,000 ratings of 1,682 films by 943 people",
@@ -161,7 +161,7 @@ DATASETS: dict[str, DataSet] = {
                 {"u.data": ("https://files.grouplens.org/datasets/movielens/ml-100k.zip", "ml-100k/u.data")},
             ),
         ),
-        prepared="movielens/100k-ratings",
+        prepared=Prepared("movielens/100k-ratings", movielens_of_rows),
     ),
     "qmnist_writers": DataSet(
         what="who wrote each digit of MNIST: 539 + 297 writers",
@@ -196,14 +196,14 @@ DATASETS: dict[str, DataSet] = {
         files={},
         licence="CC BY-SA 3.0",
         citation="Stack Overflow data as TensorFlow Federated distributes it, 2019",
-        own=(("stackoverflow.sqlite", "stackoverflow.word_count", "stackoverflow.tag_count"),),
+        user_files=(("stackoverflow.sqlite", "stackoverflow.word_count", "stackoverflow.tag_count"),),
     ),
     "federated_emnist": DataSet(
         what="digits of 3,383 writers, 341,873 + 40,832 images, 28 x 28",
         files={},
         licence="NIST SD 19, public; clients as in LEAF and TensorFlow Federated",
         citation="Caldas et al., LEAF: A Benchmark for Federated Settings, arXiv:1812.01097, 2018",
-        own=(
+        user_files=(
             ("fed_emnist_digitsonly_train.h5", "fed_emnist_digitsonly_test.h5"),
             ("emnist_all.sqlite",),
         ),

@@ -45,9 +45,11 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
         raise InputError(f"{path}: targets are {targets.dtype}: give classes, whole numbers from 0")
     if not np.issubdtype(inputs.dtype, np.number) or not np.isfinite(inputs).all():
         raise InputError(f"{path}: inputs must be finite numbers")
-    found = np.unique(targets)
-    if len(found) < 2 or found[-1] != len(found) - 1:
-        raise InputError(f"{path}: {len(found)} classes up to {found[-1]}: number at least two, from 0 without a gap")
+    classes = np.unique(targets)
+    if len(classes) < 2 or classes[-1] != len(classes) - 1:
+        raise InputError(
+            f"{path}: {len(classes)} classes up to {classes[-1]}: number at least two, from 0 without a gap"
+        )
     digest = hashlib.blake2b(b"".join(np.ascontiguousarray(a).tobytes() for a in (inputs, targets, clients)))
     return inputs.astype(np.float32), targets.astype(np.int64), clients, digest.hexdigest()[:12]
 

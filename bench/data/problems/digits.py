@@ -17,8 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
-from bench.data.fetch.dataset import Found
+from bench.data.files import DataFiles
 from bench.data.partition import by_label, by_style, hold_out, pack
 from bench.data.read import emnist, formats
 from bench.data.task import Task
@@ -36,7 +37,8 @@ class Digits(NamedTuple):
     test: list
 
 
-def _checksum(*parts: str) -> str:
+def joint_checksum(*parts: str) -> str:
+    """The checksum of a task that is made of several things, from theirs or from words that say what they are."""
     return hashlib.blake2b("/".join(parts).encode(), digest_size=8).hexdigest()
 
 
@@ -61,16 +63,16 @@ def style(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @cache
-def _mnist() -> tuple[np.ndarray, np.ndarray, Found]:
-    found = retrieval.get("mnist")
-    arrays = formats.mnist(found)
+def mnist(data_files: DataFiles) -> tuple[np.ndarray, np.ndarray, LocalCopy]:
+    """MNIST's training and then its test images, uint8 [70000, 28, 28], their classes [70000], and the files."""
+    copy = retrieval.get("mnist", data_files)
+    arrays = formats.mnist(copy)
     images = np.concatenate([arrays["train_images"], arrays["test_images"]])
-    return images, np.concatenate([arrays["train_labels"], arrays["test_labels"]]), found
+    return images, np.concatenate([arrays["train_labels"], arrays["test_labels"]]), copy
 
 
-def _deal(groups: list[np.ndarray], trial: int, test_fraction: float) -> Digits:
-    """MNIST images by client, each client's shuffled by the trial and split into training and test."""
-    images, labels, _ = _mnist()
+def _deal(images: np.ndarray, labels: np.ndarray, groups: list[np.ndarray], trial: int, test_fraction: float) -> Digits:
+    """Images by client, each client's shuffled by the trial and split into training and test."""
     pixels = 1 - images.reshape(len(images), -1).astype(np.float32) / 255
     rng = np.random.default_rng([trial, 0xD161])
     train, test = [], []
@@ -187,7 +189,14 @@ def cnn_accuracy(params, task: Task) -> dict:
     return out
 
 
-def mnist_by_writer(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1, model: str = "linear") -> Task:
+def mnist_by_writer(
+    trial: int,
+    *,
+    batch_size: int = 10,
+    test_fraction: float = 0.1,
+    model: str = "linear",
+    data_files: DataFiles | None = None,
+) -> Task:
     """MNIST's 70,000 images by the 836 people who wrote them, about 84 each.
 
     Args:
@@ -195,38 +204,54 @@ def mnist_by_writer(trial: int, *, batch_size: int = 10, test_fraction: float = 
         batch_size: see `digit_task`.
         test_fraction: share of each writer's images for the test.
         model: "linear" or "cnn".
+        data_files: where the data may come from; default DataFiles().
     """
-    train, test = formats.qmnist_writers(found := retrieval.get("qmnist_writers"))
-    _, _, mnist = _mnist()
-    digits = _deal(by_label(np.concatenate([train, test])), trial, test_fraction)
+    data_files = data_files or DataFiles()
+    writers = retrieval.get("qmnist_writers", data_files)
+    groups = by_label(np.concatenate(formats.qmnist_writers(writers)))
+    images, labels, pictures = mnist(data_files)
     return digit_task(
-        digits,
+        _deal(images, labels, groups, trial, test_fraction),
         name="mnist_by_writer",
-        source=f"MNIST ({mnist.source}) by writer, ids of QMNIST ({found.source})",
-        checksum=_checksum(mnist.checksum, found.checksum),
+        source=f"MNIST ({pictures.source}) by writer, ids of QMNIST ({writers.source})",
+        checksum=joint_checksum(pictures.checksum, writers.checksum),
         batch_size=batch_size,
         model=model,
     )
 
 
-def mnist_by_style(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1, model: str = "linear") -> Task:
+def mnist_by_style(
+    trial: int,
+    *,
+    batch_size: int = 10,
+    test_fraction: float = 0.1,
+    model: str = "linear",
+    data_files: DataFiles | None = None,
+) -> Task:
     """MNIST dealt to 1,000 pseudo-writers, 40 slants by 25 stroke widths, about 70 images each.
 
     Arguments as for `mnist_by_writer`.
     """
-    images, labels, mnist = _mnist()
+    images, labels, pictures = mnist(data_files or DataFiles())
     groups = by_label(by_style(*style(images), labels, (40, 25)))
     return digit_task(
-        _deal(groups, trial, test_fraction),
+        _deal(images, labels, groups, trial, test_fraction),
         name="mnist_by_style",
-        source=f"MNIST ({mnist.source}) by slant and stroke width, no real writers",
-        checksum=_checksum(mnist.checksum, "style 40 x 25"),
+        source=f"MNIST ({pictures.source}) by slant and stroke width, no real writers",
+        checksum=joint_checksum(pictures.checksum, "style 40 x 25"),
         batch_size=batch_size,
         model=model,
     )
 
 
-def emnist_digits(trial: int, *, batch_size: int = 10, num_clients: int = 1000, model: str = "linear") -> Task:
+def emnist_digits(
+    trial: int,
+    *,
+    batch_size: int = 10,
+    num_clients: int = 1000,
+    model: str = "linear",
+    data_files: DataFiles | None = None,
+) -> Task:
     """The first 1,000 writers of federated EMNIST digits, in the file's order and with its own split.
 
     The split is fixed, so trials differ only in their randomness.
@@ -236,29 +261,32 @@ def emnist_digits(trial: int, *, batch_size: int = 10, num_clients: int = 1000, 
         batch_size: see `digit_task`.
         num_clients: how many of the file's clients.
         model: "linear" or "cnn".
+        data_files: where the data may come from; default DataFiles().
     """
     del trial
-    found = retrieval.get("federated_emnist")
-    clients = emnist.federated_emnist(found)[:num_clients]
+    copy = retrieval.get("federated_emnist", data_files)
+    clients = emnist.federated_emnist(copy)[:num_clients]
     flat = [(x.reshape(len(x), -1), y, tx.reshape(len(tx), -1), ty) for _, x, y, tx, ty in clients]
     digits = Digits([(x, y) for x, y, _, _ in flat], [(tx, ty) for _, _, tx, ty in flat])
     return digit_task(
         digits,
         name="emnist_digits",
-        source=f"federated EMNIST ({found.source})",
-        checksum=found.checksum,
+        source=f"federated EMNIST ({copy.source})",
+        checksum=copy.checksum,
         batch_size=batch_size,
         model=model,
     )
 
 
-def best_available(trial: int, *, batch_size: int = 10, model: str = "linear") -> Task:
+def best_available(
+    trial: int, *, batch_size: int = 10, model: str = "linear", data_files: DataFiles | None = None
+) -> Task:
     """The truest digits that this machine has: federated EMNIST, else MNIST by writer, else by style.
 
     Which one it is stands in every row and on every figure.
     """
-    if retrieval.find("federated_emnist"):
-        return emnist_digits(trial, batch_size=batch_size, model=model)
-    if retrieval.find("qmnist_writers"):
-        return mnist_by_writer(trial, batch_size=batch_size, model=model)
-    return mnist_by_style(trial, batch_size=batch_size, model=model)
+    if retrieval.find("federated_emnist", data_files):
+        make = emnist_digits
+    else:
+        make = mnist_by_writer if retrieval.find("qmnist_writers", data_files) else mnist_by_style
+    return make(trial, batch_size=batch_size, model=model, data_files=data_files)

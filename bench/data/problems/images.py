@@ -9,7 +9,9 @@ Source: Bhaskar et al. 2025, as in its program.
 
 import hashlib
 import math
+from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import jax
@@ -18,22 +20,37 @@ import numpy as np
 from jax import Array
 
 from bench.data import partition, scattering
+from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
-from bench.data.fetch.dataset import Found
+from bench.data.files import DataFiles
 from bench.data.read import formats
 from bench.data.task import Network, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels.per_example import cross_entropy, in_turn
 from bench.models.networks import network
 
-READERS = {"mnist": formats.mnist, "fashion_mnist": formats.mnist, "cifar10": formats.cifar10}
-SIZES = {"mnist": 60_000, "fashion_mnist": 60_000, "cifar10": 50_000}  # training pictures
-TITLES = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "cifar10": "CIFAR-10"}
-# Mean and standard deviation of each colour that pixels in [0, 1] are brought to 0 and 1 with, as published.
-NORMALISATION: dict[str, tuple[list[float], list[float]]] = {
-    "mnist": ([0.1307], [0.3081]),
-    "fashion_mnist": ([0.5], [0.5]),
-    "cifar10": ([0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010]),
+
+class Pictures(NamedTuple):
+    """A data set of pictures of ten classes, whose name in `DATASETS` is its key in PICTURES.
+
+    title: as figures and results write it.
+    read: the copy on this machine -> train_images uint8 [image, height, width] or [..., colour], train_labels, and the
+        same of the test.
+    num_train: training pictures.
+    normalisation: mean and standard deviation of each colour that pixels in [0, 1] are brought to 0 and 1 with, as
+        published.
+    """
+
+    title: str
+    read: Callable[[LocalCopy], dict[str, np.ndarray]]
+    num_train: int
+    normalisation: tuple[list[float], list[float]]
+
+
+PICTURES = {
+    "mnist": Pictures("MNIST", formats.mnist, 60_000, ([0.1307], [0.3081])),
+    "fashion_mnist": Pictures("Fashion-MNIST", formats.mnist, 60_000, ([0.5], [0.5])),
+    "cifar10": Pictures("CIFAR-10", formats.cifar10, 50_000, ([0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010])),
 }
 SHARE = 10  # a client has at least one picture in so many
 PARTS = ("test", "validation")
@@ -54,6 +71,7 @@ def images(
     share: float = 1.0,
     normalisation: str = "",
     part: str = "test",
+    data_files: DataFiles | None = None,
 ) -> Task:
     """Classification of pictures by a network that the clients train together.
 
@@ -69,6 +87,7 @@ def images(
         normalisation: of which data set mean and deviation the pixels are normalised with; default its own.
         part: "test"; or "validation", where clients draw from all but the last 10,000 of the training pictures and are
             tested on those, to tune on.
+        data_files: where the data may come from; default DataFiles().
 
     Raises:
         InputError: no such data set or model; a normalisation of pictures with other colours, or of features; fewer
@@ -79,7 +98,7 @@ def images(
     if not 0 < share <= 1:
         raise InputError(f"share = {share}: above 0 and at most 1.")
     constants = _constants(dataset, features, normalisation or dataset)
-    found, (inputs, labels, *test) = _examples(dataset, features, constants)
+    copy, (inputs, labels, *test) = _examples(dataset, features, constants, data_files or DataFiles())
     if part not in PARTS:
         raise unknown_name("part", part, PARTS)
     if part == "validation":
@@ -106,14 +125,14 @@ def images(
         + (f"_as_{normalisation}" if normalisation not in ("", dataset) else "")
         + (f"_share_{share:g}" if share < 1 else "")
         + ("" if part == "test" else f"_{part}"),
-        source=f"{TITLES[dataset]} ({found.source})",
-        checksum=hashlib.blake2b(f"{found.checksum}/{recipe}".encode(), digest_size=8).hexdigest(),
+        source=f"{PICTURES[dataset].title} ({copy.source})",
+        checksum=hashlib.blake2b(f"{copy.checksum}/{recipe}".encode(), digest_size=8).hexdigest(),
     )
 
 
 def client_size(dataset: str, num_clients: int, *, share: float = 1.0) -> int:
     """Pictures of a client by the published draw: that share of max(N / k, N / 10)."""
-    return _client_size(SIZES[dataset], num_clients, share)
+    return _client_size(PICTURES[dataset].num_train, num_clients, share)
 
 
 def _client_size(size: int, num_clients: int, share: float) -> int:
@@ -169,32 +188,33 @@ def accuracy(params, task: Task) -> dict:
 
 def _constants(dataset: str, features: str, normalisation: str) -> tuple[list[float], list[float]]:
     """Mean and deviation of each colour."""
-    if normalisation not in NORMALISATION:
-        raise unknown_name("normalisation", normalisation, NORMALISATION)
-    fits = len(NORMALISATION[normalisation][0]) == len(NORMALISATION[dataset][0])
+    if normalisation not in PICTURES:
+        raise unknown_name("normalisation", normalisation, PICTURES)
+    constants = PICTURES[normalisation].normalisation
+    fits = len(constants[0]) == len(PICTURES[dataset].normalisation[0])
     if normalisation != dataset and not (fits and features == "pixels"):
         raise InputError(f"normalisation = {normalisation} does not fit {features} of {dataset}: leave it out.")
-    return NORMALISATION[normalisation]
+    return constants
 
 
-def _examples(dataset: str, features: str, constants) -> tuple[Found, list[Array]]:
-    """Training inputs and labels, test inputs and labels, and where they came from."""
-    found = _found(dataset)
-    keys = [(dataset, found.checksum, features, repr(constants), part) for part in range(4)]
+def _examples(dataset: str, features: str, constants, data_files: DataFiles) -> tuple[LocalCopy, list[Array]]:
+    """The files, and made of them training inputs and labels, test inputs and labels."""
+    copy = _copy(dataset, data_files)
+    keys = [(dataset, copy.checksum, features, repr(constants), part) for part in range(4)]
     arrays = [_in_use.get(key) for key in keys]
     if any(array is None for array in arrays):
-        arrays = _load(dataset, features, found, constants)
+        arrays = _load(dataset, features, copy, constants)
         _in_use.update(zip(keys, arrays, strict=True))
-    return found, arrays
+    return copy, arrays
 
 
 @cache
-def _found(dataset: str) -> Found:
-    return retrieval.get(dataset)
+def _copy(dataset: str, data_files: DataFiles) -> LocalCopy:
+    return retrieval.get(dataset, data_files)
 
 
-def _load(dataset: str, features: str, found: Found, constants) -> list[Array]:
-    raw = READERS[dataset](found)
+def _load(dataset: str, features: str, copy: LocalCopy, constants) -> list[Array]:
+    raw = PICTURES[dataset].read(copy)
     for split in ("train", "test"):
         right, kind = raw[f"{split}_labels"], raw[f"{split}_images"]
         if len(right) != len(kind) or not len(right) or right.max() >= 10:
@@ -202,7 +222,7 @@ def _load(dataset: str, features: str, found: Found, constants) -> list[Array]:
     if features == "scattering":
         pictures = np.concatenate([raw["train_images"], raw["test_images"]])
         # On a CPU device_put takes the mapped file as it is: processes share it, and it needs no memory of its own.
-        whole = scattering.features(dataset, pictures, found.checksum)
+        whole = scattering.features(dataset, pictures, copy.checksum)
         count = len(raw["train_labels"])
         inputs = [jax.device_put(whole[:count]), jax.device_put(whole[count:])]
     else:

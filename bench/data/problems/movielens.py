@@ -16,8 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import sparse
 
+from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
-from bench.data.fetch.dataset import Found
+from bench.data.files import DataFiles
 from bench.data.graphs import from_weights, nearest_neighbors
 from bench.data.partition import by_label, hold_out
 from bench.data.problems.peers import mean_of_real, objective, scores
@@ -86,15 +87,15 @@ def checked(table: np.ndarray, path: Path) -> Ratings:
 
 
 @cache
-def _ratings() -> tuple[Ratings, Found]:
-    found = retrieval.get("movielens_100k")
-    return checked(formats.movielens(found), found.files["u.data"]), found
+def _ratings(data_files: DataFiles) -> tuple[Ratings, LocalCopy]:
+    copy = retrieval.get("movielens_100k", data_files)
+    return checked(formats.movielens(copy), copy.files["u.data"]), copy
 
 
 def split(ratings: Ratings, trial: int, *, part: str = "test", test_fraction: float = 0.2) -> Fold:
     """Each user's ratings at random in training and test; for validation, each training set in two once more."""
     rng = np.random.default_rng([trial, 0x30F1E5])
-    halves = [hold_out(mine, test_fraction, rng) for mine in by_label(ratings.user)]
+    halves = [hold_out(rows, test_fraction, rng) for rows in by_label(ratings.user)]
     if part == "validation":
         halves = [hold_out(train, test_fraction, rng) for train, _ in halves]
     train, test = (ratings.at(np.concatenate(half)) for half in zip(*halves, strict=True))
@@ -150,9 +151,11 @@ def factors(
 
 
 @cache
-def _prepared(trial: int, part: str, test_fraction: float, num_neighbors: int, similarity: str, **als):
+def _prepared(
+    data_files: DataFiles, trial: int, part: str, test_fraction: float, num_neighbors: int, similarity: str, **als
+):
     """What takes seconds on the host: the fold, the films' features, the weights of the graph."""
-    ratings, _ = _ratings()
+    ratings, _ = _ratings(data_files)
     shape = int(ratings.user.max()) + 1, int(ratings.film.max()) + 1
     fold = split(ratings, trial, part=part, test_fraction=test_fraction)
     _, features = factors(fold.train, shape, seed=trial, **als)
@@ -173,6 +176,7 @@ def movielens(
     num_neighbors: int = 10,
     similarity: str = "centred",
     test_fraction: float = 0.2,
+    data_files: DataFiles | None = None,
 ) -> Task:
     """Rating prediction for the 943 users of MovieLens-100K, 20 to 737 ratings each.
 
@@ -189,6 +193,7 @@ def movielens(
         num_neighbors: each user is joined with that many nearest by cosine of their training ratings.
         similarity: whether that is of "centred" or of "raw" ratings.
         test_fraction: share of a user's ratings held out, at least one rating.
+        data_files: where the data may come from; default DataFiles().
 
     Raises:
         InputError: a value out of its range, a damaged u.data, or no u.data.
@@ -203,16 +208,17 @@ def movielens(
     for kind, value, known in (("part", part, PARTS), ("similarity", similarity, SLOTS)):
         if value not in known:
             raise unknown_name(kind, value, known)
-    ratings, found = _ratings()
+    data_files = data_files or DataFiles()
+    ratings, copy = _ratings(data_files)
     als = {"rank": rank, "ridge": ridge, "weighted": weighted, "sweeps": sweeps}
-    fold, features, weights = _prepared(trial, part, test_fraction, num_neighbors, similarity, **als)
+    fold, features, weights = _prepared(data_files, trial, part, test_fraction, num_neighbors, similarity, **als)
 
     largest = np.bincount(ratings.user).max()
     held = max(1, round(test_fraction * largest))
     inputs, targets, sizes = _by_user(fold.train, features, largest - held)
     gram = inputs.transpose(0, 2, 1) @ inputs
     regularization = 1 / sizes
-    recipe = (found.checksum, *als.values(), num_neighbors, similarity, test_fraction)
+    recipe = (copy.checksum, *als.values(), num_neighbors, similarity, test_fraction)
     return Task(
         init_params=jnp.zeros(rank),
         num_examples=jnp.asarray(sizes),
@@ -228,7 +234,7 @@ def movielens(
         linear=Linear(squared),
         metrics=rmse,
         name="movielens",
-        source=f"MovieLens-100K ({found.source})",
+        source=f"MovieLens-100K ({copy.source})",
         checksum=recipe_checksum(recipe),
     )
 

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bench.data.files import DataFiles
 from bench.data.problems import digits
 from bench.data.task import Linear, Task
 from bench.errors import InputError, unknown_name
@@ -34,9 +35,10 @@ PAIRS = [(even, odd) for even in range(0, 10, 2) for odd in range(1, 10, 2)]
 
 
 @cache
-def _features() -> tuple[np.ndarray, np.ndarray, str, str]:
-    """Features of the first images of each digit, [digit, image, feature], and lengths of all training images."""
-    images, labels, found = digits._mnist()
+def _features(data_files: DataFiles) -> tuple[np.ndarray, np.ndarray, str, str]:
+    """Features of the first images of each digit, [digit, image, feature], lengths of all training images [image],
+    and source and checksum of MNIST."""
+    images, labels, pictures = digits.mnist(data_files)
     images, labels = images[:60_000], labels[:60_000]
     flat = images.reshape(len(images), -1).astype(np.float32) / 255
     flat = flat - flat.mean(0)
@@ -44,10 +46,17 @@ def _features() -> tuple[np.ndarray, np.ndarray, str, str]:
     features = flat @ directions[:, ::-1][:, :NUM_FEATURES]
     count = np.bincount(labels, minlength=10).min() // PART
     first = np.stack([features[labels == digit][:count] for digit in range(10)])
-    return first, np.linalg.norm(features, axis=1), found.source, found.checksum
+    return first, np.linalg.norm(features, axis=1), pictures.source, pictures.checksum
 
 
-def odd_even(trial: int, *, bound: str = "all images", split_first: bool = False, part: str = "test") -> Task:
+def odd_even(
+    trial: int,
+    *,
+    bound: str = "all images",
+    split_first: bool = False,
+    part: str = "test",
+    data_files: DataFiles | None = None,
+) -> Task:
     """Logistic regression: is the digit even (1) or odd (-1)? 25 silos, 1,238 training records each.
 
     Args:
@@ -58,16 +67,21 @@ def odd_even(trial: int, *, bound: str = "all images", split_first: bool = False
             any silo; not in the paper.
         part: "test"; or, with split_first, "validation": the same made of the images alone that "test" trains on, to
             tune on.
+        data_files: where the data may come from; default DataFiles().
 
     Raises:
         InputError: another part, or validation without split_first.
     """
-    return _task(trial, bound, "odd_even", linear.logistic, linear.logistic_loss, split_first, part)
+    features = _features(data_files or DataFiles())
+    return _task(features, trial, bound, "odd_even", linear.logistic, linear.logistic_loss, split_first, part)
 
 
-def odd_even_hinge(trial: int, *, bound: str = "all images", split_first: bool = False) -> Task:
+def odd_even_hinge(
+    trial: int, *, bound: str = "all images", split_first: bool = False, data_files: DataFiles | None = None
+) -> Task:
     """The same silos and question under the hinge loss, which is not smooth. Arguments as for `odd_even`."""
-    return _task(trial, bound, "odd_even_hinge", linear.hinge, linear.hinge_loss, split_first)
+    features = _features(data_files or DataFiles())
+    return _task(features, trial, bound, "odd_even_hinge", linear.hinge, linear.hinge_loss, split_first)
 
 
 def draws(trial: int, count: int, *, split_first: bool = False, part: str = "test") -> np.ndarray:
@@ -84,21 +98,21 @@ def draws(trial: int, count: int, *, split_first: bool = False, part: str = "tes
     orders = [rng.permutation(count) for _ in range(10)]
     if part == "validation":
         orders = [order[: int(TRAIN * count)] for order in orders]
-    here = len(orders[0])
-    own, train, rows = int(TRAIN * here), int(TRAIN * 2 * here), []
+    num_images = len(orders[0])
+    num_own, train, rows = int(TRAIN * num_images), int(TRAIN * 2 * num_images), []
     for even, odd in PAIRS:
         pool = np.stack([orders[even], count + orders[odd]])
-        parts = ((pool[:, :own], train), (pool[:, own:], 2 * here - train))
+        parts = ((pool[:, :num_own], train), (pool[:, num_own:], 2 * num_images - train))
         rows.append(np.concatenate([rng.choice(images.ravel(), size) for images, size in parts]))
     return np.stack(rows)
 
 
-def _task(trial: int, bound: str, name: str, link, loss, split_first: bool, part: str = "test") -> Task:
+def _task(features, trial: int, bound: str, name: str, link, loss, split_first: bool, part: str = "test") -> Task:
     if part not in PARTS:
         raise unknown_name("part", part, PARTS)
     if part == "validation" and not split_first:
         raise InputError("part 'validation' of odd_even needs split_first: without it images are on both sides")
-    first, lengths, source, checksum = _features()
+    first, lengths, source, checksum = features
     pools = [(np.concatenate([first[even], first[odd]])) for even, odd in PAIRS]
     count = first.shape[1]
     answers = np.concatenate([np.ones(count), -np.ones(count)])
@@ -128,7 +142,7 @@ def _task(trial: int, bound: str, name: str, link, loss, split_first: bool, part
         metrics=loss_and_error,
         name=name,
         source=f"MNIST ({source})",
-        checksum=digits._checksum(checksum, f"odd even {NUM_FEATURES}", bound, *drawing),
+        checksum=digits.joint_checksum(checksum, f"odd even {NUM_FEATURES}", bound, *drawing),
     )
 
 

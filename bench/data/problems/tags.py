@@ -15,7 +15,9 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
+from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
+from bench.data.files import DataFiles
 from bench.data.partition import by_label
 from bench.data.problems.bag_of_words import Bags, bags, most_frequent, tag_task
 from bench.data.read import debian, stackoverflow
@@ -30,10 +32,12 @@ MEAN_REMAINDER = 6  # room for a client's validation documents, on average; the 
 
 
 @cache
-def _debian(num_words: int, num_tags: int, min_documents: int, max_words: int):
+def _debian(
+    data_files: DataFiles, num_words: int, num_tags: int, min_documents: int, max_words: int
+) -> tuple[Bags, np.ndarray, np.ndarray, LocalCopy]:
     """Bags of all packages of persons with enough of them; person and source of each; the data set."""
-    found = retrieval.get("debian_packages")
-    packages = debian.documents(found)
+    copy = retrieval.get("debian_packages", data_files)
+    packages = debian.documents(copy)
     persons = np.unique([p.person for p in packages], return_inverse=True)[1]
     kept = [p for p, count in zip(packages, np.bincount(persons)[persons], strict=True) if count >= min_documents]
     tokens = [WORD.findall(p.text.lower())[:max_words] for p in kept]
@@ -42,7 +46,7 @@ def _debian(num_words: int, num_tags: int, min_documents: int, max_words: int):
     person, source = (
         np.unique([getattr(p, name) for p in kept], return_inverse=True)[1] for name in ("person", "source")
     )
-    return documents, person, source, found
+    return documents, person, source, copy
 
 
 def debian_tags(
@@ -55,6 +59,7 @@ def debian_tags(
     max_documents: int = 200,
     max_words: int = 128,
     test_fraction: float = 0.2,
+    data_files: DataFiles | None = None,
 ) -> Task:
     """Debian's package descriptions by maintainer: 312 people with 20 to 200 packages each, 59 on average.
 
@@ -69,8 +74,9 @@ def debian_tags(
         max_documents: of a person; of people with more, so many are drawn at random.
         max_words: of a description; what follows is cut off.
         test_fraction: share of a person's packages for the test, at most.
+        data_files: where the data may come from; default DataFiles().
     """
-    documents, person, source, found = _debian(num_words, num_tags, min_documents, max_words)
+    documents, person, source, copy = _debian(data_files or DataFiles(), num_words, num_tags, min_documents, max_words)
     rng = np.random.default_rng([trial, 0xDEB])
     clients, room = [], 0
     for members in by_label(person):
@@ -84,8 +90,8 @@ def debian_tags(
     return tag_task(
         clients,
         name="debian_tags",
-        source=f"Debian packages by maintainer ({found.source})",
-        checksum=recipe_checksum((found.checksum, *recipe)),
+        source=f"Debian packages by maintainer ({copy.source})",
+        checksum=recipe_checksum((copy.checksum, *recipe)),
         batch_size=batch_size,
         capacity=(entries, max_documents, room, MEAN_REMAINDER * len(clients)),
     )
@@ -99,7 +105,14 @@ def _by_source(members: np.ndarray, source: np.ndarray, limit: int, rng) -> tupl
     return rng.permutation(np.concatenate(train)), np.concatenate([members[:0], *test])
 
 
-def stackoverflow_tags(trial: int, *, batch_size: int = 10, num_clients: int = 500, max_documents: int = 500) -> Task:
+def stackoverflow_tags(
+    trial: int,
+    *,
+    batch_size: int = 10,
+    num_clients: int = 500,
+    max_documents: int = 500,
+    data_files: DataFiles | None = None,
+) -> Task:
     """The first 500 users of federated Stack Overflow's test clients, in the file's order and with its own split.
 
     The split is fixed, so trials differ only in their randomness.
@@ -109,22 +122,23 @@ def stackoverflow_tags(trial: int, *, batch_size: int = 10, num_clients: int = 5
         batch_size: see `tag_task`.
         num_clients: how many of the file's test clients.
         max_documents: of a user's training documents, the first so many are kept.
+        data_files: where the data may come from; default DataFiles().
     """
     del trial
-    found = retrieval.get("federated_stackoverflow")
-    words, labels = stackoverflow.vocabulary(found, NUM_WORDS, NUM_TAGS)
+    copy = retrieval.get("federated_stackoverflow", data_files)
+    words, labels = stackoverflow.vocabulary(copy, NUM_WORDS, NUM_TAGS)
     rng = np.random.default_rng(0x50)
     clients = []
-    for train, test in stackoverflow.clients(found, num_clients, max_documents):
-        mine = [bags([d.tokens for d in half], [d.tags for d in half], words, labels) for half in (train, test)]
-        clients.append((mine[0].at(rng.permutation(len(train))), mine[1]))
+    for train, test in stackoverflow.clients(copy, num_clients, max_documents):
+        halves = [bags([d.tokens for d in half], [d.tags for d in half], words, labels) for half in (train, test)]
+        clients.append((halves[0].at(rng.permutation(len(train))), halves[1]))
     entries = max(int(np.diff(half.words.indptr).max(initial=1)) for client in clients for half in client)
     longest = max(len(train) for train, _ in clients)
     return tag_task(
         clients,
         name="stackoverflow_tags",
-        source=f"federated Stack Overflow ({found.source})",
-        checksum=found.checksum,
+        source=f"federated Stack Overflow ({copy.source})",
+        checksum=copy.checksum,
         batch_size=batch_size,
         capacity=(entries, longest, sum(len(test) for _, test in clients), batch_size * len(clients)),
     )
@@ -201,16 +215,16 @@ def _counted(words: np.ndarray, tags: np.ndarray, num_words: int, num_tags: int)
     return Bags(matrix, multi_hot)
 
 
-def best_available(trial: int, *, batch_size: int = 10) -> Task:
+def best_available(trial: int, *, batch_size: int = 10, data_files: DataFiles | None = None) -> Task:
     """The truest tags that this machine has or can get: federated Stack Overflow, else Debian's packages, else
     generated documents in about the number of Debian's.
 
     Which one it is stands in every row and on every figure.
     """
-    if retrieval.find("federated_stackoverflow"):
-        return stackoverflow_tags(trial, batch_size=batch_size)
+    if retrieval.find("federated_stackoverflow", data_files):
+        return stackoverflow_tags(trial, batch_size=batch_size, data_files=data_files)
     try:
-        return debian_tags(trial, batch_size=batch_size)
+        return debian_tags(trial, batch_size=batch_size, data_files=data_files)
     except InputError as why:
         log.warning("%s Going on with generated documents.", why)
         return made_up_tags(trial, batch_size=batch_size, num_clients=300, num_documents=(20, 80))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.data.fetch.dataset import Found
+from bench.data.dataset import LocalCopy
 from bench.errors import InputError
 
 PERSON = re.compile(r"([^,<]*)<([^>]*)>")
@@ -59,13 +59,13 @@ def distil(name: str, packages: bytes, translation: bytes, sources: bytes) -> by
     return "".join(f"{lines[package]}\n" for package in sorted(lines)).encode()
 
 
-def documents(found: Found) -> list[Package]:
+def documents(copy: LocalCopy) -> list[Package]:
     """The packages of the canonical file, in its order.
 
     Raises:
         InputError: the file cannot be read.
     """
-    (path,) = found.files.values()
+    (path,) = copy.files.values()
     try:
         return [Package(*fields[:-1], tuple(fields[-1])) for fields in map(json.loads, _lines(path))]
     except (OSError, ValueError, TypeError) as error:
@@ -93,8 +93,8 @@ def _lines(path: Path) -> list[str]:
 
 def _person(people: str) -> str:
     """The first address that is a person's; empty where all are teams'."""
-    found = PERSON.findall(people.replace("\n", " "))
-    return next((address.strip().lower() for name, address in found if not TEAM.search(f"{name} {address}")), "")
+    addresses = PERSON.findall(people.replace("\n", " "))
+    return next((address.strip().lower() for name, address in addresses if not TEAM.search(f"{name} {address}")), "")
 
 
 def _tags(field: str) -> list[str]:

@@ -12,17 +12,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from bench.data.fetch.dataset import Found
+from bench.data.dataset import LocalCopy
 from bench.errors import InputError
 
 Client = tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-def federated_emnist(found: Found) -> list[Client]:
+def federated_emnist(copy: LocalCopy) -> list[Client]:
     """The digits of federated EMNIST, client by client, clients in the order of their ids as in TFF.
 
     Args:
-        found: the two HDF5 files, or the one SQLite file; an lzma-compressed one is unpacked into a
+        copy: the two HDF5 files, or the one SQLite file; an lzma-compressed one is unpacked into a
             temporary folder each time (some 4 GB), so decompress it where it is used often.
 
     Returns:
@@ -34,7 +34,7 @@ def federated_emnist(found: Found) -> list[Client]:
 
     Source: Caldas et al., LEAF: A Benchmark for Federated Settings, 2018, as TFF distributes it.
     """
-    paths = list(found.files.values())
+    paths = list(copy.files.values())
     read = _hdf5_splits if len(paths) == 2 else _sqlite_splits
     try:
         train, test = read(*paths)

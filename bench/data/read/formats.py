@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.data.fetch.dataset import Found
-from bench.data.fetch.decode import plain
+from bench.data.dataset import LocalCopy
+from bench.data.decode import plain
 from bench.errors import InputError
 
 IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -38,28 +38,28 @@ def load_idx(path: Path) -> np.ndarray:
     return np.frombuffer(data, dtype, offset=start).reshape(shape).astype(dtype.newbyteorder("="))
 
 
-def mnist(found: Found) -> dict[str, np.ndarray]:
+def mnist(copy: LocalCopy) -> dict[str, np.ndarray]:
     """MNIST or Fashion-MNIST, which share one form, in the original order.
 
     Args:
-        found: the four idx files.
+        copy: the four idx files.
 
     Returns:
         train_images uint8 [60000, 28, 28] (0 is the background), train_labels uint8 [60000],
         test_images uint8 [10000, 28, 28], test_labels uint8 [10000].
     """
     return {
-        f"{split}_{part}s": load_idx(found.files[f"{prefix}-{part}s-idx{ndim}-ubyte"])
+        f"{split}_{part}s": load_idx(copy.files[f"{prefix}-{part}s-idx{ndim}-ubyte"])
         for split, prefix in (("train", "train"), ("test", "t10k"))
         for part, ndim in (("image", 3), ("label", 1))
     }
 
 
-def cifar10(found: Found) -> dict[str, np.ndarray]:
+def cifar10(copy: LocalCopy) -> dict[str, np.ndarray]:
     """CIFAR-10 in the order of its binary version: batches 1 to 5, then the test batch.
 
     Args:
-        found: the six files of the binary version.
+        copy: the six files of the binary version.
 
     Returns:
         train_images uint8 [50000, 32, 32, 3] (row, column, colour), train_labels uint8 [50000],
@@ -71,18 +71,18 @@ def cifar10(found: Found) -> dict[str, np.ndarray]:
     names = [f"data_batch_{batch}.bin" for batch in range(1, 6)]
     arrays = {}
     for split, files in (("train", names), ("test", ["test_batch.bin"])):
-        rows = np.concatenate([_cifar_rows(found.files[name]) for name in files])
+        rows = np.concatenate([_cifar_rows(copy.files[name]) for name in files])
         planes = rows[:, 1:].reshape(-1, 3, 32, 32)
         arrays[f"{split}_images"] = np.ascontiguousarray(planes.transpose(0, 2, 3, 1))
         arrays[f"{split}_labels"] = rows[:, 0].copy()
     return arrays
 
 
-def movielens(found: Found) -> np.ndarray:
+def movielens(copy: LocalCopy) -> np.ndarray:
     """The ratings of MovieLens-100K, in the file's order.
 
     Args:
-        found: the file u.data.
+        copy: the file u.data.
 
     Returns:
         int64 [100000, 4]: user (from 1), film (from 1), rating (1 to 5), seconds since 1970.
@@ -90,25 +90,25 @@ def movielens(found: Found) -> np.ndarray:
     Raises:
         InputError: the file cannot be read, or is not four columns of integers.
     """
-    path = found.files["u.data"]
+    path = copy.files["u.data"]
     try:
         return np.loadtxt(io.BytesIO(_content(path)), dtype=np.int64, delimiter="\t", ndmin=2).reshape(-1, 4)
     except ValueError:
         raise InputError(f"{path}: not four tab-separated columns of integers: replace it.") from None
 
 
-def qmnist_writers(found: Found) -> tuple[np.ndarray, np.ndarray]:
+def qmnist_writers(copy: LocalCopy) -> tuple[np.ndarray, np.ndarray]:
     """Who wrote each digit of MNIST: NIST's writer numbers, in the order of MNIST.
 
     Args:
-        found: the two QMNIST label files.
+        copy: the two QMNIST label files.
 
     Returns:
         int32 [60000] for the training images, int32 [10000] for the test images.
 
     Source: Yadav and Bottou, Cold Case: the Lost MNIST Digits, NeurIPS 2019.
     """
-    train, test = (load_idx(found.files[f"qmnist-{split}-labels-idx2-int"]) for split in ("train", "test"))
+    train, test = (load_idx(copy.files[f"qmnist-{split}-labels-idx2-int"]) for split in ("train", "test"))
     return train[:, WRITER_COLUMN].copy(), test[:QMNIST_TEST, WRITER_COLUMN].copy()
 
 

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.data.fetch.dataset import Found
+from bench.data.dataset import LocalCopy
 from bench.data.read.emnist import parse_example
 from bench.errors import InputError
 
@@ -22,26 +22,26 @@ class Post(NamedTuple):
     tags: list[str]
 
 
-def vocabulary(found: Found, num_words: int, num_tags: int) -> tuple[list[str], list[str]]:
+def vocabulary(copy: LocalCopy, num_words: int, num_tags: int) -> tuple[list[str], list[str]]:
     """The most frequent words and tags of the whole data set, from the counts that come with it."""
-    words, tags = (_counts(found.files[f"stackoverflow.{kind}_count"]) for kind in ("word", "tag"))
+    words, tags = (_counts(copy.files[f"stackoverflow.{kind}_count"]) for kind in ("word", "tag"))
     return [*sorted(words, key=words.__getitem__, reverse=True)][:num_words], [
         *sorted(tags, key=tags.__getitem__, reverse=True)
     ][:num_tags]
 
 
-def clients(found: Found, num_clients: int, max_documents: int) -> list[tuple[list[Post], list[Post]]]:
+def clients(copy: LocalCopy, num_clients: int, max_documents: int) -> list[tuple[list[Post], list[Post]]]:
     """Training and test posts of the first users by id among those in the test split.
 
     Args:
-        found: with the database.
+        copy: with the database.
         num_clients: how many.
         max_documents: of a user's training posts, the first so many.
 
     Raises:
         InputError: the file cannot be read or is of another form.
     """
-    path = found.files["stackoverflow.sqlite"]
+    path = copy.files["stackoverflow.sqlite"]
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             ids = database.execute(

@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
+from bench.data.dataset import AptIndex, DataSet
 from bench.data.fetch import retrieval
-from bench.data.fetch.dataset import AptIndex, DataSet
 from bench.data.fetch.sources import DATASETS
+from bench.data.files import DataFiles
 from bench.errors import InputError
 
 APT = """#!{python}
@@ -85,4 +86,4 @@ def test_the_users_own_copy_is_taken_first(apt, tmp_path):
     apt(update="sys.exit(1)")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "x.txt").write_bytes(b"one two")
-    assert retrieval.get("x", data_dir=tmp_path / "mine").source == "user files"
+    assert retrieval.get("x", DataFiles(tmp_path / "mine")).source == "user files"

@@ -15,9 +15,11 @@ import zipfile
 import pytest
 from tiny_data import photographs, pictures, stand_in, write
 
-from bench.data.fetch import decode, packages, retrieval
-from bench.data.fetch.dataset import Address, Package
+from bench.data import decode
+from bench.data.dataset import Address, Package
+from bench.data.fetch import packages, retrieval
 from bench.data.fetch.sources import DATASETS, IDX
+from bench.data.files import DataFiles
 from bench.errors import InputError
 
 AS_SHIPPED = packages.SILENT
@@ -72,9 +74,9 @@ def client(monkeypatch, tmp_path):
     return make
 
 
-def refusal(name="mnist", **options) -> str:
+def refusal(name="mnist", data_files=None) -> str:
     with pytest.raises(InputError) as error:
-        retrieval.get(name, **options)
+        retrieval.get(name, data_files)
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -270,12 +272,12 @@ def test_addresses_are_asked_only_with_download_and_archives_fetched_once(monkey
     stand_in(monkeypatch, "mnist", files, addresses=addresses)
     refusal()
     assert asked == []
-    found = retrieval.get("mnist", download=True)
+    found = retrieval.get("mnist", DataFiles(download=True))
     assert found.source == "official"
     assert asked == [f"/{IDX[0]}.gz", "/all.tar.gz"]
     (folder / "all.tar.gz").write_bytes(b"not an archive")
     found.files[IDX[0]].unlink()
-    said = refusal(download=True)
+    said = refusal(data_files=DataFiles(download=True))
     for words in ("gone: the answer is 404", "nobody: no network", "official: all.tar.gz cannot be unpacked"):
         assert words in said
     assert said.endswith("pass --data-dir.")
@@ -291,6 +293,6 @@ def test_single_files_from_an_address_may_be_gzipped(monkeypatch, site):
         files,
         addresses=(Address("mirror", {name: (f"{url}/{name}.gz", "") for name in IDX}),),
     )
-    found = retrieval.get("mnist", download=True)
+    found = retrieval.get("mnist", DataFiles(download=True))
     assert found.source == "mirror"
     assert {name: path.read_bytes() for name, path in found.files.items()} == files

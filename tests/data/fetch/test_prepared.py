@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from tiny_data import photographs, pictures, stand_in
 
+from bench.data import decode
+from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
-from bench.data.fetch.dataset import Found
 from bench.data.read import formats
 from bench.errors import InputError
 
@@ -47,7 +48,7 @@ def arrays(read, files: dict[str, bytes], folder) -> dict[str, np.ndarray]:
     folder.mkdir()
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    return read(Found("it", {name: folder / name for name in files}, "", ""))
+    return read(LocalCopy("it", {name: folder / name for name in files}, "", ""))
 
 
 def examples(of: dict[str, np.ndarray], split: str) -> list[dict]:
@@ -65,9 +66,7 @@ def examples(of: dict[str, np.ndarray], split: str) -> list[dict]:
 )
 def test_the_canonical_bytes_are_rebuilt(monkeypatch, tmp_path, name, files, read, shape):
     tfds = pytest.importorskip("tensorflow_datasets")
-    from bench.data.fetch import prepared
-
-    monkeypatch.setattr(prepared, "BATCH", 10)
+    monkeypatch.setattr(decode, "CIFAR_BATCH", 10)
     of = arrays(read, files, tmp_path / "raw")
     spec = {"image": tfds.features.Tensor(shape=shape, dtype=np.uint8), "label": np.int64}
     prepare(name, tmp_path / "tfds", {split: examples(of, split) for split in ("train", "test")}, spec)

@@ -15,6 +15,7 @@ from tiny_data import pictures, stand_in, write
 
 from bench.data.fetch import cache, retrieval
 from bench.data.fetch.sources import DATASETS, IDX
+from bench.data.files import DataFiles
 from bench.errors import InputError
 
 
@@ -44,7 +45,7 @@ def one_line(error) -> str:
 
 def test_every_source_in_the_table_yields_every_file_and_is_pinned():
     for dataset in DATASETS.values():
-        assert bool(dataset.files) != bool(dataset.own)
+        assert bool(dataset.files) != bool(dataset.user_files)
         assert all(re.fullmatch("[0-9a-f]{32}", md5) for md5 in dataset.files.values())
         for package in dataset.packages:
             assert package.members.keys() == dataset.files.keys()
@@ -60,7 +61,7 @@ def test_every_source_in_the_table_yields_every_file_and_is_pinned():
 @pytest.mark.parametrize("where", [".", "mnist", "a/b/MNIST/raw"])
 def test_files_the_user_has_are_taken_gzipped_or_not_and_nested(mnist, tmp_path, packed, where):
     write(tmp_path / "data" / where, mnist, packed)
-    found = retrieval.get("mnist", data_dir=tmp_path / "data")
+    found = retrieval.get("mnist", DataFiles(tmp_path / "data"))
     assert content(found) == mnist
     assert found.source == "user files"
     # From then on the cache has them, and still says where they came from.
@@ -70,14 +71,14 @@ def test_files_the_user_has_are_taken_gzipped_or_not_and_nested(mnist, tmp_path,
 
 def test_find_leaves_the_users_files_where_they_are(mnist, tmp_path):
     write(tmp_path / "data", mnist, packed=True)
-    found = retrieval.find("mnist", tmp_path / "data")
+    found = retrieval.find("mnist", DataFiles(tmp_path / "data"))
     assert {path.parent for path in found.files.values()} == {tmp_path / "data"}
     assert not (tmp_path / "cache").exists()
 
 
 def test_names_with_a_dot_before_idx_are_the_same_files(mnist, tmp_path):
     write(tmp_path / "data", {name.replace("-idx", ".idx"): data for name, data in mnist.items()})
-    assert content(retrieval.get("mnist", data_dir=tmp_path / "data")) == mnist
+    assert content(retrieval.get("mnist", DataFiles(tmp_path / "data"))) == mnist
 
 
 def test_mnist_and_fashion_mnist_are_never_mistaken_for_each_other(mnist, fashion, tmp_path, monkeypatch):
@@ -93,31 +94,31 @@ def test_mnist_and_fashion_mnist_are_never_mistaken_for_each_other(mnist, fashio
 def test_only_the_other_set_is_there(mnist, fashion, tmp_path):
     data = write(tmp_path / "data", fashion)
     with pytest.raises(InputError) as error:
-        retrieval.get("mnist", data_dir=data)
+        retrieval.get("mnist", DataFiles(data))
     assert f"not in {data} (no {IDX[0]}" in one_line(error)
 
 
 def test_a_damaged_copy_of_the_other_set_does_not_stand_in_the_way(mnist, fashion, tmp_path):
     data = write(tmp_path / "data" / "FashionMNIST" / "raw", dict.fromkeys(fashion, b"damaged")).parents[1]
     write(data, mnist)
-    assert content(retrieval.get("mnist", data_dir=data)) == mnist
+    assert content(retrieval.get("mnist", DataFiles(data))) == mnist
     with pytest.raises(InputError, match="FashionMNIST/raw/train-images-idx3-ubyte: md5 "):
-        retrieval.get("fashion_mnist", data_dir=data)
+        retrieval.get("fashion_mnist", DataFiles(data))
 
 
 @pytest.mark.parametrize("cached", [False, True])
 def test_a_wrong_file_is_named_even_where_the_cache_has_the_right_one(mnist, tmp_path, cached):
     if cached:
-        retrieval.get("mnist", data_dir=write(tmp_path / "good", mnist))
+        retrieval.get("mnist", DataFiles(write(tmp_path / "good", mnist)))
     data = write(tmp_path / "data", mnist | {IDX[2]: mnist[IDX[2]] + b"x"})
     with pytest.raises(InputError) as error:
-        retrieval.get("mnist", data_dir=data)
+        retrieval.get("mnist", DataFiles(data))
     md5 = hashlib.md5(mnist[IDX[2]] + b"x").hexdigest()
     assert one_line(error).startswith(f"{data / IDX[2]}: md5 {md5}, not ")
     assert "replace it" in one_line(error)
     # A right copy elsewhere in the folder settles it.
     write(data / "again", {IDX[2]: mnist[IDX[2]]}, packed=True)
-    assert content(retrieval.get("mnist", data_dir=data)) == mnist
+    assert content(retrieval.get("mnist", DataFiles(data))) == mnist
 
 
 def test_a_cut_gz_file_is_named(mnist, tmp_path):
@@ -125,21 +126,21 @@ def test_a_cut_gz_file_is_named(mnist, tmp_path):
     path = data / f"{IDX[0]}.gz"
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match=re.escape(f"{path}: a damaged .gz")):
-        retrieval.get("mnist", data_dir=data)
+        retrieval.get("mnist", DataFiles(data))
 
 
 def test_a_damaged_cached_file_is_set_aside_named_and_replaced(mnist, tmp_path, caplog):
     data = write(tmp_path / "data", mnist)
-    path = retrieval.get("mnist", data_dir=data).files[IDX[1]]
+    path = retrieval.get("mnist", DataFiles(data)).files[IDX[1]]
     path.write_bytes(b"damaged")
     assert retrieval.find("mnist") is None
-    assert content(retrieval.get("mnist", data_dir=data)) == mnist
+    assert content(retrieval.get("mnist", DataFiles(data))) == mnist
     assert path.with_name(f"{IDX[1]}.corrupt").read_bytes() == b"damaged"
     assert str(path) in caplog.text
 
 
 def test_a_damaged_cached_file_is_named_where_nothing_can_replace_it(mnist, tmp_path):
-    path = retrieval.get("mnist", data_dir=write(tmp_path / "data", mnist)).files[IDX[1]]
+    path = retrieval.get("mnist", DataFiles(write(tmp_path / "data", mnist))).files[IDX[1]]
     path.write_bytes(b"damaged")
     with pytest.raises(InputError) as error:
         retrieval.get("mnist")
@@ -152,6 +153,7 @@ from pathlib import Path
 import pytest
 from tiny_data import pictures, stand_in
 from bench.data.fetch import retrieval
+from bench.data.files import DataFiles
 
 def replace(source, target, replace=os.replace):
     if Path(target).name == sys.argv[2]:
@@ -160,7 +162,7 @@ def replace(source, target, replace=os.replace):
 
 stand_in(pytest.MonkeyPatch(), "mnist", pictures(seed=1))
 os.replace = replace
-retrieval.get("mnist", data_dir=sys.argv[1])
+retrieval.get("mnist", DataFiles(sys.argv[1]))
 """
 
 
@@ -174,7 +176,7 @@ def test_a_crash_between_writing_and_moving_leaves_no_half_file(mnist, tmp_path,
     assert IDX[2] not in there
     assert any(name.startswith(cache.PART) for name in there)
     assert retrieval.find("mnist") is None
-    assert content(retrieval.get("mnist", data_dir=data)) == mnist
+    assert content(retrieval.get("mnist", DataFiles(data))) == mnist
     assert not [path for path in folder.iterdir() if path.name.startswith(cache.PART)]
 
 
@@ -187,7 +189,7 @@ def test_many_at_once_fill_the_cache_once(mnist, tmp_path, monkeypatch):
         return store(*args)
 
     monkeypatch.setattr(cache, "store", slow)
-    threads = [threading.Thread(target=retrieval.get, args=("mnist",), kwargs={"data_dir": data}) for _ in range(8)]
+    threads = [threading.Thread(target=retrieval.get, args=("mnist", DataFiles(data))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -197,24 +199,24 @@ def test_many_at_once_fill_the_cache_once(mnist, tmp_path, monkeypatch):
 
 
 def test_the_cache_remembers_the_source_and_works_without_the_record(mnist, tmp_path):
-    retrieval.get("mnist", data_dir=write(tmp_path / "data", mnist))
+    retrieval.get("mnist", DataFiles(write(tmp_path / "data", mnist)))
     record = cache.folder("mnist") / cache.RECORD
     record.write_text(json.dumps({"source": "apt something"}))
     assert retrieval.get("mnist").source == "apt something"
     # The user's own files are what a result is credited to where they are given, cached or not.
-    assert retrieval.get("mnist", data_dir=tmp_path / "data").source == "user files"
+    assert retrieval.get("mnist", DataFiles(tmp_path / "data")).source == "user files"
     record.unlink()
     assert retrieval.get("mnist").source == "cache"
 
 
 def test_folders_that_cannot_be_used_are_named(mnist, tmp_path, monkeypatch):
     with pytest.raises(InputError, match=re.escape(f"{tmp_path / 'none'}: No such file or directory")):
-        retrieval.get("mnist", data_dir=tmp_path / "none")
+        retrieval.get("mnist", DataFiles(tmp_path / "none"))
     data = write(tmp_path / "data", mnist)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(InputError, match="Not a directory: set BENCH_CACHE to a folder"):
-        retrieval.get("mnist", data_dir=data)
+        retrieval.get("mnist", DataFiles(data))
 
 
 def test_a_full_disk_is_one_line(mnist, tmp_path, monkeypatch):
@@ -225,7 +227,7 @@ def test_a_full_disk_is_one_line(mnist, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(InputError) as error:
-        retrieval.get("mnist", data_dir=data)
+        retrieval.get("mnist", DataFiles(data))
     assert "No space left on device: set BENCH_CACHE" in one_line(error)
     assert {path.name for path in cache.folder("mnist").iterdir()} == {".lock"}
 
@@ -236,18 +238,18 @@ def test_an_unknown_name_and_a_set_that_only_the_user_can_bring():
     with pytest.raises(
         InputError, match=r"federated_emnist: not in --data-dir: put fed_emnist_digitsonly_train\.h5 and"
     ):
-        retrieval.get("federated_emnist", download=True)
+        retrieval.get("federated_emnist", DataFiles(download=True))
 
 
 def test_federated_emnist_is_read_in_place_with_its_own_checksum(tmp_path):
-    names = DATASETS["federated_emnist"].own[0]
+    names = DATASETS["federated_emnist"].user_files[0]
     write(tmp_path / "data", {names[0]: b"one"})
-    assert retrieval.find("federated_emnist", tmp_path / "data") is None  # half of it is not it
+    assert retrieval.find("federated_emnist", DataFiles(tmp_path / "data")) is None  # half of it is not it
     write(tmp_path / "data" / "test", {names[1]: b"two"})
-    found = retrieval.get("federated_emnist", data_dir=tmp_path / "data")
+    found = retrieval.get("federated_emnist", DataFiles(tmp_path / "data"))
     assert content(found) == {names[0]: b"one", names[1]: b"two"}
     write(tmp_path / "data", {names[0]: b"One"})
-    assert retrieval.get("federated_emnist", data_dir=tmp_path / "data").checksum != found.checksum
+    assert retrieval.get("federated_emnist", DataFiles(tmp_path / "data")).checksum != found.checksum
     write(tmp_path / "data" / "copy", {names[0]: b"one"})
     with pytest.raises(InputError, match="keep one, no checksum tells them apart"):
-        retrieval.get("federated_emnist", data_dir=tmp_path / "data")
+        retrieval.get("federated_emnist", DataFiles(tmp_path / "data"))

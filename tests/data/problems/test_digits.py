@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bench.data.fetch.dataset import Found
+from bench.data.dataset import LocalCopy
 from bench.data.problems import digits
 from bench.errors import InputError
 from bench.models.additive import Additive
@@ -34,7 +34,7 @@ def fake_mnist(count=300):
     rng = np.random.default_rng(1)
     images = rng.integers(0, 256, (count, 28, 28)).astype(np.uint8)
     images[:, 0, 0], images[:, 0, 1] = 0, 255
-    return images, np.arange(count) % 10, Found("mnist", {}, "a fake", "mnist-sum")
+    return images, np.arange(count) % 10, LocalCopy("mnist", {}, "a fake", "mnist-sum")
 
 
 # ---- The task ----
@@ -138,7 +138,7 @@ def test_style_does_not_depend_on_where_the_digit_stands():
 
 
 def test_mnist_by_style_deals_a_thousand_clients_the_same_share_of_every_class(monkeypatch):
-    monkeypatch.setattr(digits, "_mnist", lambda: fake_mnist(20_000))
+    monkeypatch.setattr(digits, "mnist", lambda data_files: fake_mnist(20_000))
     task = digits.mnist_by_style(0, batch_size=3)
     assert task.num_clients == 1000
     counts = np.zeros((1000, 10), int)
@@ -161,9 +161,10 @@ def by_writer(monkeypatch):
     """Thirty pictures by three people, 101 in both parts of MNIST."""
     images, labels, found = fake_mnist(30)
     writers = np.array([103] * 5 + [101] * 7 + [102] * 8, np.int32), np.array([101] * 6 + [103] * 4, np.int32)
-    monkeypatch.setattr(digits, "_mnist", lambda: (images, labels, found))
-    monkeypatch.setattr(digits.retrieval, "get", lambda name: Found(name, {}, "another fake", "ids-sum"))
-    monkeypatch.setattr(digits.formats, "qmnist_writers", lambda found: writers)
+    monkeypatch.setattr(digits, "mnist", lambda data_files: (images, labels, found))
+    ids = LocalCopy("qmnist_writers", {}, "another fake", "ids-sum")
+    monkeypatch.setattr(digits.retrieval, "get", lambda name, data_files: ids)
+    monkeypatch.setattr(digits.formats, "qmnist_writers", lambda copy: writers)
     return images, labels, np.concatenate(writers)
 
 
@@ -253,7 +254,7 @@ def test_without_the_files_emnist_digits_says_which_ones_to_bring(tmp_path, monk
 
 def test_the_truest_digits_at_hand_are_taken_and_named(by_writer, monkeypatch):
     here = {"federated_emnist", "qmnist_writers"}
-    monkeypatch.setattr(digits.retrieval, "find", lambda name: name in here)
+    monkeypatch.setattr(digits.retrieval, "find", lambda name, data_files: name in here)
     monkeypatch.setattr(digits, "emnist_digits", lambda trial, **_: "emnist_digits")
     assert digits.best_available(0) == "emnist_digits"
     here.remove("federated_emnist")

@@ -12,15 +12,15 @@ import pytest
 from tiny_data import photographs, pictures, stand_in, write
 
 from bench.data import scattering
-from bench.data.fetch.dataset import Found
-from bench.data.fetch.decode import idx_bytes
+from bench.data.dataset import LocalCopy
+from bench.data.decode import idx_bytes
 from bench.data.problems import images
 from bench.data.problems.tasks import TASKS
 from bench.data.read import formats
 from bench.errors import InputError
 from bench.models.networks import NETWORKS
 
-SIZES = dict(images.SIZES)  # the real ones
+PUBLISHED = dict(images.PICTURES)  # of the real size
 FILES = {"mnist": pictures(1), "fashion_mnist": pictures(2), "cifar10": photographs(3)}
 
 
@@ -32,10 +32,11 @@ def folder(tmp_path_factory):
         patch.setenv("BENCH_CACHE", str(here))
         for name, files in FILES.items():
             write(here / name, stand_in(patch, name, files))
-            patch.setitem(images.SIZES, name, 15 if name == "cifar10" else 20)
-        images._found.cache_clear()
+            size = 15 if name == "cifar10" else 20
+            patch.setitem(images.PICTURES, name, PUBLISHED[name]._replace(num_train=size))
+        images._copy.cache_clear()
         yield here
-    images._found.cache_clear()
+    images._copy.cache_clear()
 
 
 pytestmark = pytest.mark.usefixtures("quick_compilation", "folder")
@@ -43,13 +44,13 @@ pytestmark = pytest.mark.usefixtures("quick_compilation", "folder")
 
 def raw(dataset):
     here = Path(os.environ["BENCH_CACHE"]) / dataset
-    return images.READERS[dataset](Found(dataset, {name: here / name for name in FILES[dataset]}, "", ""))
+    return images.PICTURES[dataset].read(LocalCopy(dataset, {name: here / name for name in FILES[dataset]}, "", ""))
 
 
 def test_the_pool_is_the_training_pictures_and_the_test_pictures_only_measure():
     for dataset, sizes, shape in (("mnist", (20, 5), (28, 28, 1)), ("cifar10", (15, 3), (32, 32, 3))):
         task, arrays = images.images(0, dataset=dataset, model="cnn_relu"), raw(dataset)
-        mean, deviation = images.NORMALISATION[dataset]
+        mean, deviation = images.PICTURES[dataset].normalisation
         for (inputs, labels), split, size in zip(
             (task.network.pool, task.evaluation["test"]), ("train", "test"), sizes, strict=True
         ):
@@ -64,11 +65,11 @@ def test_normalised_pixels_of_each_data_set():
     black_and_white = np.array([[[0, 255]]], np.uint8)
     for dataset, wanted in (("mnist", [-0.1307 / 0.3081, 0.8693 / 0.3081]), ("fashion_mnist", [-1, 1])):
         np.testing.assert_allclose(
-            images._pixels(black_and_white, images.NORMALISATION[dataset]).ravel(), wanted, rtol=1e-6
+            images._pixels(black_and_white, images.PICTURES[dataset].normalisation).ravel(), wanted, rtol=1e-6
         )
     red = np.array([[[[255, 0, 0]]]], np.uint8)
     wanted = [0.5086 / 0.2023, -0.4822 / 0.1994, -0.4465 / 0.2010]
-    np.testing.assert_allclose(images._pixels(red, images.NORMALISATION["cifar10"]).ravel(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(images._pixels(red, images.PICTURES["cifar10"].normalisation).ravel(), wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("dataset", "model"), [("mnist", "scatter_linear"), ("cifar10", "scatter_cnn")])
@@ -106,7 +107,7 @@ def test_a_share_of_a_client_s_pictures(disjoint, size):
 
 
 def test_sizes_of_the_published_clients_are_known_without_the_data(monkeypatch):
-    monkeypatch.setattr(images, "SIZES", SIZES)
+    monkeypatch.setattr(images, "PICTURES", PUBLISHED)
     for dataset, size in (("mnist", 60_000), ("fashion_mnist", 60_000), ("cifar10", 50_000)):
         assert images.client_size(dataset, 1) == size
         assert images.client_size(dataset, 3) == size // 3
@@ -245,10 +246,10 @@ def test_labels_that_do_not_belong_to_the_pictures_are_refused(tmp_path, wrong):
     labels = np.arange(19) if wrong == "too few" else np.arange(20)
     files["train-labels-idx1-ubyte"] = idx_bytes(labels % (10 if wrong == "too few" else 11))
     write(tmp_path, files)
-    found = Found("mnist", {name: tmp_path / name for name in files}, "", "")
+    found = LocalCopy("mnist", {name: tmp_path / name for name in files}, "", "")
     assert formats.mnist(found)["train_labels"].shape == labels.shape
     with pytest.raises(InputError, match="mnist: its train pictures and labels do not go together"):
-        images._load("mnist", "pixels", found, images.NORMALISATION["mnist"])
+        images._load("mnist", "pixels", found, images.PICTURES["mnist"].normalisation)
 
 
 def test_the_pictures_to_tune_on_are_held_out_of_the_training_pictures(monkeypatch):

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bench.data.fetch.dataset import Found
+from bench.data.dataset import LocalCopy
+from bench.data.files import DataFiles
 from bench.data.problems import digits, odd_even
 from bench.data.problems.quadratic import LIPSCHITZ, half_square, quadratic
 from bench.data.problems.tasks import TASKS
@@ -19,8 +20,8 @@ def pictures(monkeypatch):
     labels = rng.permutation(np.repeat(np.arange(10), [70, 80, 75, 77, 70, 60, 66, 72, 63, 67]))
     images = (rng.integers(0, 40, (700, 28, 28)) + 20 * labels[:, None, None]).astype(np.uint8)
     odd_even._features.cache_clear()
-    found = Found("mnist", {}, "made up", "0123")
-    monkeypatch.setattr(digits, "_mnist", lambda: (images, labels, found))
+    found = LocalCopy("mnist", {}, "made up", "0123")
+    monkeypatch.setattr(digits, "mnist", lambda data_files: (images, labels, found))
     yield images, labels
     odd_even._features.cache_clear()
 
@@ -30,7 +31,7 @@ def test_silos_hold_one_even_and_one_odd_digit(pictures):
     count = 60 // 7  # of the rarest digit
     assert task.train[0].shape == (25, int(0.8 * 2 * count), 50)
     assert task.evaluation["test"][0].shape == (25, 2 * count - int(0.8 * 2 * count), 50)
-    first, lengths, _, _ = odd_even._features()
+    first, lengths, _, _ = odd_even._features(DataFiles())
     assert first.shape == (10, count, 50)
     scale = lengths.max()
     for silo, (even, odd) in enumerate(odd_even.PAIRS):
@@ -45,7 +46,7 @@ def test_features_are_centred_projections_on_the_leading_directions(pictures):
     flat = images.reshape(700, -1).astype(np.float64) / 255
     centred = flat - flat.mean(0)
     _, strengths, directions = np.linalg.svd(centred, full_matrices=False)
-    ours, lengths, _, _ = odd_even._features()
+    ours, lengths, _, _ = odd_even._features(DataFiles())
     theirs = centred @ directions[:50].T
     np.testing.assert_allclose(np.linalg.norm(theirs, axis=1), lengths, rtol=1e-3)
     digit = theirs[labels == 3][: ours.shape[1]]
@@ -54,7 +55,7 @@ def test_features_are_centred_projections_on_the_leading_directions(pictures):
 
 def test_the_loss_is_1_lipschitz_over_all_images_and_the_script_bound_is_none(pictures):
     task, script = odd_even.odd_even(0), odd_even.odd_even(0, bound="one silo")
-    _, lengths, _, _ = odd_even._features()
+    _, lengths, _, _ = odd_even._features(DataFiles())
     assert task.linear.lipschitz[1] == 1.0
     assert np.linalg.norm(task.train[0], axis=-1).max() <= 1 + 1e-6
     ratio = np.asarray(script.train[0]) / np.asarray(task.train[0])

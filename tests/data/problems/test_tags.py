@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tiny_tags import documents, tiny
 
+from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
-from bench.data.fetch.dataset import Found
 from bench.data.problems import bag_of_words, tags
 from bench.data.read import debian, stackoverflow
 from bench.errors import InputError
@@ -156,7 +156,7 @@ def packages(monkeypatch, tmp_path):
     ]
     path = tmp_path / "debian_packages.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.setattr(retrieval, "get", lambda name, **_: Found(name, {path.name: path}, "a file", "c"))
+    monkeypatch.setattr(retrieval, "get", lambda name, data_files: LocalCopy(name, {path.name: path}, "a file", "c"))
     tags._debian.cache_clear()
     yield rows
     tags._debian.cache_clear()
@@ -184,7 +184,7 @@ def test_debian_splits_share_all_shapes(packages):
 
 
 def test_without_debian_the_documents_are_generated_and_said_to_be(monkeypatch, caplog):
-    def nothing(name, **_):
+    def nothing(name, data_files):
         raise InputError("debian_packages: not here: get it.")
 
     tags._debian.cache_clear()
@@ -239,7 +239,7 @@ def stack(tmp_path):
     (tmp_path / "stackoverflow.word_count").write_text("to 9\ndo 8\nhow 10\nrare 1\n")
     (tmp_path / "stackoverflow.tag_count").write_text(json.dumps({"c": 5, "python": 7, "java": 1}))
     files = ("stackoverflow.sqlite", "stackoverflow.word_count", "stackoverflow.tag_count")
-    return Found("federated_stackoverflow", {name: tmp_path / name for name in files}, "user files", "s")
+    return LocalCopy("federated_stackoverflow", {name: tmp_path / name for name in files}, "user files", "s")
 
 
 def test_stack_overflow_is_read_in_the_papers_order(stack, monkeypatch):
@@ -247,7 +247,7 @@ def test_stack_overflow_is_read_in_the_papers_order(stack, monkeypatch):
     (train, test), _ = stackoverflow.clients(stack, 2, 8)
     assert (len(train), len(test)) == (8, 3)  # c1, the first in the test split, its first 8 of 9
     assert train[1] == stackoverflow.Post(["how", "1", "to", "do"], ["python", "c"])
-    monkeypatch.setattr(retrieval, "get", lambda name, **_: stack)
+    monkeypatch.setattr(retrieval, "get", lambda name, data_files: stack)
     task = tags.stackoverflow_tags(0, batch_size=4, num_clients=2, max_documents=8)
     assert list(task.num_examples) == [8, 4]
     assert float(task.evaluation["validation"].count) == 3

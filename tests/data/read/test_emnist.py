@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from bench.data.fetch.dataset import Found
+from bench.data.dataset import LocalCopy
 from bench.data.read import emnist
 from bench.errors import InputError
 
@@ -16,7 +16,7 @@ TRAIN, TEST = "fed_emnist_digitsonly_train.h5", "fed_emnist_digitsonly_test.h5"
 
 
 def found(*paths):
-    return Found("federated_emnist", {path.name: path for path in paths}, "user files", "")
+    return LocalCopy("federated_emnist", {path.name: path for path in paths}, "user files", "")
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tiny_data import photographs, pictures, write
 
-from bench.data.fetch.dataset import Found
+from bench.data.dataset import LocalCopy
 from bench.data.read import formats
 from bench.errors import InputError
 
 
 def found(folder):
     files = {path.name.removesuffix(".gz"): path for path in folder.iterdir()}
-    return Found("it", files, "user files", "")
+    return LocalCopy("it", files, "user files", "")
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
-"""What is said of a data set: its files, its terms, its sources, and where it was found."""
+"""The description of a data set: its files, its terms and its sources; and of a copy of it on this machine."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.data.fetch.decode import plain
+from bench.data.decode import Contents, Rows, plain
 
 Report = Callable[[str], None]  # is told in words what happens
-Contents = Iterator[tuple[str, bytes]]  # canonical file names with their bytes
 
 
 class Unavailable(Exception):
@@ -19,8 +18,8 @@ class Unreachable(Unavailable):
 
 
 @dataclass(frozen=True)
-class Found:
-    """A data set that is here.
+class LocalCopy:
+    """A data set on this machine.
 
     Args:
         name: its name in DATASETS.
@@ -96,6 +95,19 @@ class Address:
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """A data set as tensorflow_datasets prepares it.
+
+    Args:
+        name: what it is called there.
+        rebuild: (split -> its rows in the original order) -> the canonical files.
+    """
+
+    name: str
+    rebuild: Callable[[Callable[[str], Rows]], Contents]
+
+
+@dataclass(frozen=True)
 class DataSet:
     """One data set.
 
@@ -107,8 +119,8 @@ class DataSet:
         packages: where to get it, in order.
         indexes: the same, of what is made of a release's index.
         addresses: where else to get it, in order.
-        prepared: its name in tensorflow_datasets.
-        own: sets of file names of which the user must bring one; no checksum of them is known.
+        prepared: how tensorflow_datasets has it.
+        user_files: sets of file names of which the user must bring one; no checksum of them is known.
     """
 
     what: str
@@ -118,5 +130,5 @@ class DataSet:
     packages: tuple[Package, ...] = ()
     indexes: tuple[AptIndex, ...] = ()
     addresses: tuple[Address, ...] = ()
-    prepared: str = ""
-    own: tuple[tuple[str, ...], ...] = ()
+    prepared: Prepared | None = None
+    user_files: tuple[tuple[str, ...], ...] = ()

@@ -1,12 +1,12 @@
-"""The files a user already has: found by name, told apart by checksum."""
+"""The files that a user already has: searched by name, told apart by checksum."""
 
 import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.data.dataset import LocalCopy
 from bench.data.fetch import cache
-from bench.data.fetch.dataset import Found
 from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
 
@@ -14,24 +14,7 @@ SOURCE = "user files"
 DEPTH = 4  # folders below the given one
 
 
-def root(data_dir: str | Path | None = None) -> Path | None:
-    """The folder with the user's files: the one given, or the one that BENCH_DATA names, if any.
-
-    Raises:
-        InputError: there is no such folder, or it cannot be read.
-    """
-    where = data_dir or os.environ.get("BENCH_DATA")
-    if not where:
-        return None
-    where = Path(where).expanduser()
-    try:
-        os.listdir(where)
-    except OSError as error:
-        raise InputError(f"{where}: {error.strerror}: give --data-dir (BENCH_DATA) another folder.") from None
-    return where
-
-
-def search(name: str, data_dir: str | Path | None = None) -> tuple[Found | None, str]:
+def search(name: str, folder: Path | None) -> tuple[LocalCopy | None, str]:
     """The data set among the user's files, as they lie there, gzipped or not; or else why not.
 
     MNIST and Fashion-MNIST have the same file names: the md5 decides. Files of another known data set, and
@@ -39,37 +22,36 @@ def search(name: str, data_dir: str | Path | None = None) -> tuple[Found | None,
 
     Args:
         name: the data set.
-        data_dir: the folder to search, four levels deep; as for root.
+        folder: the one to search, four levels deep; None for none.
 
     Returns:
-        what was found, or None; and in words what was searched, for an error.
+        the data set, or None; and then, for an error, where it is not, in words.
 
     Raises:
-        InputError: there is no such folder or it cannot be read; a file has the right name and the wrong
-            content, and there is no better one; files of a set without known checksums are there twice.
+        InputError: a file has the right name and the wrong content, and there is no better one; files of a set
+            without known checksums are there twice.
     """
-    where = root(data_dir)
-    if where is None:
+    if folder is None:
         return None, "--data-dir"
     candidates: dict[str, list[Path]] = {}
-    packed = (".lzma", ".xz") if DATASETS[name].own else (".gz",)
-    wanted = {*DATASETS[name].files, *(file for files in DATASETS[name].own for file in files)}
-    for path in _walk(where):
+    packed = (".lzma", ".xz") if DATASETS[name].user_files else (".gz",)
+    wanted = {*DATASETS[name].files, *(file for files in DATASETS[name].user_files for file in files)}
+    for path in _walk(folder):
         if (file := _canonical(path.name, packed)) in wanted:
             candidates.setdefault(file, []).append(path)
-    pick = _pick_unchecked if DATASETS[name].own else _pick
-    files, missing = pick(name, candidates, where)
+    pick = _pick_unchecked if DATASETS[name].user_files else _pick
+    files, missing = pick(name, candidates, folder)
     if missing:
-        return None, f"{where} (no {', '.join(missing)}{' of that set' if candidates else ''})"
+        return None, f"{folder} (no {', '.join(missing)}{' of that set' if candidates else ''})"
     sums = dict(DATASETS[name].files) or {file: _sha256(path) for file, path in files.items()}
-    return Found(name, files, SOURCE, cache.checksum(sums)), ""
+    return LocalCopy(name, files, SOURCE, cache.checksum(sums)), ""
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    for folder, below, files in os.walk(root, followlinks=True):
-        depth = len(Path(folder).relative_to(root).parts)
+    for here, below, files in os.walk(root, followlinks=True):
+        depth = len(Path(here).relative_to(root).parts)
         below[:] = sorted(name for name in below if depth < DEPTH and not name.startswith("."))
-        yield from (Path(folder) / file for file in sorted(files))
+        yield from (Path(here) / file for file in sorted(files))
 
 
 def _canonical(file: str, packed: tuple[str, ...]) -> str:
@@ -106,14 +88,14 @@ def _of_another(name: str, file: str, path: Path, md5: str, root: Path) -> bool:
 
 def _pick_unchecked(name: str, candidates: dict[str, list[Path]], root: Path) -> tuple[dict[str, Path], list[str]]:
     """The first alternative that is there whole: without checksums there must be only one copy of it."""
-    for files in DATASETS[name].own:
+    for files in DATASETS[name].user_files:
         if all(file in candidates for file in files):
             for file in files:
                 if len(candidates[file]) > 1:
                     both = " and ".join(str(path) for path in candidates[file][:2])
                     raise InputError(f"{name}: {both}: keep one, no checksum tells them apart.")
             return {file: candidates[file][0] for file in files}, []
-    return {}, [" or ".join(" and ".join(files) for files in DATASETS[name].own)]
+    return {}, [" or ".join(" and ".join(files) for files in DATASETS[name].user_files)]
 
 
 def _sha256(path: Path) -> str:

@@ -1,0 +1,205 @@
+"""The user's files and the leave to download: handed down as an argument, and in force for the one call."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from tiny_data import stand_in, write
+from tiny_ratings import SMALL, lines, made_up
+from tiny_sweeps import walks
+
+from bench import __main__ as command
+from bench import catalog, run
+from bench.comparison import compare
+from bench.comparison.problems import PROBLEMS
+from bench.data.fetch import retrieval
+from bench.data.files import DataFiles, with_files
+from bench.data.problems import digits
+from bench.data.problems.movielens import movielens
+from bench.data.problems.tasks import TASKS
+from bench.errors import InputError
+from bench.sweeps import SWEEPS, store
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
+def emnist(folder: Path, num_clients: int) -> Path:
+    """So many clients of federated EMNIST with ten training and four test images each."""
+    folder.mkdir()
+    rng = np.random.default_rng(num_clients)
+    for split, count in (("train", 10), ("test", 4)):
+        with h5py.File(folder / f"fed_emnist_digitsonly_{split}.h5", "w") as file:
+            for client in range(num_clients):
+                file[f"examples/f{client:04}/pixels"] = rng.random((count, 28, 28), np.float32)
+                file[f"examples/f{client:04}/label"] = rng.integers(0, 10, count).astype(np.int32)
+    return folder
+
+
+@pytest.fixture
+def folders(tmp_path):
+    return emnist(tmp_path / "three", 3), emnist(tmp_path / "four", 4)
+
+
+@pytest.fixture
+def environment():
+    """Fails a test that leaves another environment than it began with."""
+
+    def variables():
+        return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+
+    before = variables()
+    yield
+    assert variables() == before
+
+
+@pytest.fixture
+def sweep(monkeypatch):
+    """A sweep of random walks, "tiny", on the truest digits at hand."""
+    monkeypatch.setitem(
+        SWEEPS, "tiny", lambda scale: walks(tasks={"digits": digits.best_available}, num_rounds=2, eval_every=2)
+    )
+
+
+# ---- The options ----
+
+
+def test_without_a_folder_it_is_the_one_that_bench_data_names_at_that_moment(tmp_path, monkeypatch):
+    assert DataFiles().data_dir is None
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path))
+    assert DataFiles().data_dir == tmp_path
+    assert DataFiles(download=True) == DataFiles(tmp_path, download=True)
+    (tmp_path / "other").mkdir()
+    assert DataFiles(tmp_path / "other").data_dir == tmp_path / "other"
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path / "other"))
+    assert DataFiles().data_dir == tmp_path / "other"
+
+
+def test_a_folder_is_the_same_however_it_is_written_and_wherever_the_process_goes(tmp_path, monkeypatch):
+    (tmp_path / "files").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    here = {DataFiles(tmp_path / "files"), DataFiles("~/files"), DataFiles("files"), DataFiles(str(tmp_path / "files"))}
+    assert len(here) == 1
+    monkeypatch.chdir(tmp_path / "files")
+    assert here == {DataFiles(tmp_path / "files")}
+
+
+def test_a_folder_that_is_none_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    for folder, reason in ((tmp_path / "none", "No such file or directory"), (tmp_path / "file", "Not a directory")):
+        line = f"{folder}: {reason}: give --data-dir (BENCH_DATA) another folder."
+        with pytest.raises(InputError) as error:
+            DataFiles(folder)
+        assert str(error.value) == line
+        monkeypatch.setenv("BENCH_DATA", str(folder))
+        with pytest.raises(InputError) as error:
+            DataFiles()
+        assert str(error.value) == line
+
+
+def test_makers_that_read_files_get_them_and_others_stay_as_they_are(tmp_path):
+    data_files = DataFiles(tmp_path)
+
+    def make(trial, *, size=1, data_files=None):
+        return trial, size, data_files
+
+    assert with_files(make, data_files)(7) == (7, 1, data_files)
+    assert with_files(partial(make, size=2), data_files)(7) == (7, 2, data_files)
+    other = DataFiles(tmp_path, download=True)
+    assert with_files(partial(make, data_files=other), data_files)(7) == (7, 1, other)
+    assert with_files(TASKS["made_up_tags"], data_files) is TASKS["made_up_tags"]
+
+
+def test_every_task_that_reads_files_takes_them(monkeypatch, tmp_path):
+    """Where nothing can be had, a task either is made without files or has asked for them with what it was given."""
+    seen = []
+
+    class Asked(Exception):
+        pass
+
+    def asked(name, data_files, **_):
+        seen.append(data_files)
+        raise Asked
+
+    monkeypatch.setattr(retrieval, "get", asked)
+    monkeypatch.setattr(retrieval, "find", asked)
+    data_files = DataFiles(tmp_path)
+    makers = {**TASKS, "digits": digits.best_available, "validation": partial(movielens, part="validation")}
+    for name, make in makers.items():
+        reads = with_files(make, data_files) is not make
+        if name == "validation" or reads:
+            with pytest.raises(Asked):
+                with_files(make, data_files)(0)
+            assert seen.pop() is data_files
+    assert {name for name, make in makers.items() if with_files(make, data_files) is make} == {
+        name for name in makers if name.startswith(("synthetic", "bounded", "made_up", "quadratic", "linear_p2p"))
+    }
+
+
+# ---- From Python and from the command line ----
+
+
+def test_each_run_reads_the_folder_that_it_is_given(folders, sweep, tmp_path, environment):
+    rows = [run("tiny", data_dir=folder, out=tmp_path / f"out{i}") for i, folder in enumerate(folders)]
+    checksums = [set(of_run["checksum"]) for of_run in rows]
+    wanted = [{retrieval.get("federated_emnist", DataFiles(folder)).checksum} for folder in folders]
+    assert checksums == wanted
+    assert checksums[0] != checksums[1]
+    assert set(rows[0]["task"]) == {"emnist_digits"}
+
+
+def test_each_command_reads_the_folder_that_it_is_given(folders, sweep, tmp_path, monkeypatch, capsys, environment):
+    for i, folder in enumerate(folders):
+        words = ["run", "tiny", "--data-dir", str(folder), "--out", str(tmp_path / f"out{i}"), "--download"]
+        monkeypatch.setattr("sys.argv", ["bench", *words])
+        assert command.main() == 0
+        assert str(tmp_path / f"out{i}") in capsys.readouterr().err
+    checksums = [set(store.read(tmp_path / f"out{i}" / "smoke" / "tiny")["checksum"]) for i in range(2)]
+    assert checksums == [{retrieval.get("federated_emnist", DataFiles(folder)).checksum} for folder in folders]
+    monkeypatch.setattr(catalog, "SWEEPS", {"tiny": SWEEPS["tiny"]})  # the others take long to count
+    for words, place in ((["--data-dir", str(folders[0])], "user files"), ([], "not here")):
+        monkeypatch.setattr("sys.argv", ["bench", "list", *words])
+        assert command.main() == 0
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  federated_emnist ")]
+        assert line.endswith(f"[{place}]")
+
+
+def test_a_comparison_reads_the_folder_that_it_is_given(folders, tmp_path, monkeypatch, environment):
+    made = []
+
+    def best_available(trial, *, data_files=None):
+        made.append(data_files)
+        return digits.emnist_digits(trial, data_files=data_files)
+
+    problem = PROBLEMS["digits"]()._replace(test=best_available, tuning=best_available)
+    monkeypatch.setitem(PROBLEMS, "digits", lambda: problem)
+    options = {"task": "digits", "baselines": ["Local learning"], "seeds": 1, "trials": 1, "rounds": 1}
+    for i, folder in enumerate(folders):
+        found = compare([], epsilons=[1.0], data_dir=folder, out=tmp_path / f"out{i}", **options)
+        checksum = retrieval.get("federated_emnist", DataFiles(folder)).checksum
+        assert set(found.runs["checksum"]) == {checksum}
+        assert set(made) == {DataFiles(folder)}
+        made.clear()
+
+
+def test_prepared_ratings_are_of_the_folder_that_is_given(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    checksums = []
+    for seed in (0, 1):
+        files = stand_in(monkeypatch, "movielens_100k", {"u.data": lines(made_up(seed))})
+        folder = write(tmp_path / str(seed), files)
+        checksums.append(movielens(0, **SMALL, data_files=DataFiles(folder)).checksum)
+    assert checksums[0] != checksums[1]
+
+
+def test_a_folder_that_is_not_there_is_refused_before_anything_is_run(sweep, tmp_path):
+    for call in (
+        lambda: run("tiny", data_dir=tmp_path / "none", out=tmp_path / "out"),
+        lambda: compare([], task="digits", data_dir=tmp_path / "none", out=tmp_path / "out"),
+    ):
+        with pytest.raises(InputError, match="none: No such file or directory: give --data-dir"):
+            call()
+    assert not (tmp_path / "out").exists()
