@@ -5,7 +5,8 @@ from typing import Any
 
 import figures
 from bench.algorithms import ALGORITHMS
-from bench.comparison.problems import PROBLEMS, Problem
+from bench.comparison import Problem
+from bench.comparison.problems import PROBLEMS
 from bench.data.fetch import retrieval
 from bench.data.fetch.sources import DATASETS
 from bench.data.problems.tasks import TASKS
@@ -22,7 +23,7 @@ def _line(thing) -> str:
 
 def _compared(problem: Problem) -> str:
     """What a task to compare methods on protects, and its baselines."""
-    return f"one {problem.privacy_unit}, {problem.neighbors}; beside {', '.join(problem.baselines)}"
+    return f"one {problem.privacy_unit}, {problem.neighbors}; beside {', '.join(problem.baselines or ())}"
 
 
 def _where(name: str) -> str:

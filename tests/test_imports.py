@@ -49,6 +49,7 @@ MAY_IMPORT = {
         "bench.sweeps",
         "bench.algorithms",
         "bench.data",
+        "bench.models",
         "bench.privacy",
         "bench.errors",
     ],

@@ -36,6 +36,7 @@ from bench.errors import InputError, unknown_name
 ADD_OR_REMOVE = "add-or-remove one"
 REPLACE = "replace one"
 SENSITIVITY = {ADD_OR_REMOVE: 1.0, REPLACE: 2.0}  # movement of the sum, in units of C
+PRIVACY_UNITS = ("user", "record", "example", "point")
 SAMPLINGS = ("poisson", "fixed", "none")
 ACCOUNTANTS = ("rdp", "pld")
 EVERYBODY = "everybody who sees the released sums"
