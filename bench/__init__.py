@@ -1,7 +1,7 @@
 """A JAX benchmark suite for private federated learning.
 
 `from bench import compare, load, run` do from Python what `python -m bench` does; `Algorithm`, `Method`, `Scalar` and
-`State` are what a method is made of.
+`State` are what a method is made of, and `Problem` says what methods are compared on.
 """
 
 import importlib
@@ -9,8 +9,9 @@ import importlib
 _HOME = {
     **dict.fromkeys(("compare", "load", "run"), "bench.api"),
     **dict.fromkeys(("Algorithm", "Method", "Scalar", "State"), "bench.algorithms.base"),
+    "Problem": "bench.comparison.problem",
 }
-__all__ = ["Algorithm", "Method", "Scalar", "State", "compare", "load", "run"]
+__all__ = ["Algorithm", "Method", "Problem", "Scalar", "State", "compare", "load", "run"]
 
 
 def __getattr__(name: str):

@@ -99,7 +99,10 @@ def compare(
         list[str] | None, typer.Option(help="NAME=log:LOW:HIGH:COUNT, lin:..., or NAME=A,B,C; METHOD:NAME=... of one.")
     ] = None,
     fix: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE; may be repeated.")] = None,
-    trials: Annotated[int, typer.Option(help="Settings that each method is tuned over at most.")] = 8,
+    num_settings: Annotated[
+        int, typer.Option("--settings", help="Combinations of values that each method is tuned over at most.")
+    ] = 8,
+    trials: Annotated[int | None, typer.Option(hidden=True)] = None,
     rounds: Annotated[int | None, typer.Option(help="Communication rounds; default the task's.")] = None,
     baselines: Annotated[str | None, typer.Option(help="Names separated by commas, or none; default all.")] = None,
     neighbors: Annotated[str | None, typer.Option(help='"add-or-remove one" or "replace one".')] = None,
@@ -115,18 +118,20 @@ def compare(
 
     Example: python -m bench compare examples/ditto.py --task digits --epsilons 1,4 --seeds 3
     """
-    from bench.api import COMPARISON
-    from bench.api import compare as compared
+    from bench import api
     from bench.comparison.search import value, values
+    from bench.comparison.stages import FILES
 
-    table = compared(
+    if trials is not None:
+        raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
+    table = api.compare(
         methods or [],
         task=task,
         epsilons=values(epsilons),
         seeds=seeds,
         tuned={key: values(text) for key, text in _pairs("--tune", tune)},
         fixed={key: value(text) for key, text in _pairs("--set", fix)},
-        trials=trials,
+        num_settings=num_settings,
         rounds=rounds,
         baselines=None if baselines is None else _baselines(baselines),
         neighbors=neighbors,
@@ -139,8 +144,8 @@ def compare(
         download=download,
     )
     folder = Path(table.attrs["folder"])
-    print((folder / f"{COMPARISON}.md").read_text())
-    print(folder / f"{COMPARISON}.png")
+    print((folder / f"{FILES}.md").read_text())
+    print(folder / f"{FILES}.png")
 
 
 def _baselines(text: str) -> list[str]:

@@ -8,22 +8,24 @@ table = compare(["my_method.py:my_method"], task="digits", epsilons=[1, 4], seed
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from bench import comparison
 from bench.algorithms.base import Method
-from bench.comparison import Comparison
-from bench.comparison import compare as compared
+from bench.comparison import Problem, make_request
+from bench.comparison.request import EPSILONS, NUM_SETTINGS
+from bench.comparison.stages import FILES
 from bench.data.files import DataFiles
 from bench.data.problems.tasks import TASKS
+from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, SWEEPS, store
 from bench.sweeps.run import run_sweep, use_compilation_cache
 from bench.sweeps.spec import on_task, select
-
-COMPARISON = "comparison"
 
 
 def run(
@@ -101,9 +103,9 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
     Raises:
         InputError: where there is none.
     """
-    kind, _, comparison = name.partition("/")
-    if comparison:
-        path = Path(results) / kind / comparison / f"{COMPARISON}.csv"
+    kind, _, of = name.partition("/")
+    if of:
+        path = Path(results) / kind / of / f"{FILES}.csv"
         if not path.is_file():
             raise InputError(f"no comparison in {path.parent}: first run `python -m bench compare`")
         return pd.read_csv(path)
@@ -117,29 +119,47 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
     return store.read(Path(results) / (scale or scales[-1]) / name)
 
 
-def _notes(found: Comparison) -> list[str]:
-    """What a reader of the table must know of these runs."""
-    again = [
-        f"{label} is the method behind {', '.join(names)}, with its own defaults: --set changes them"
-        for label, names in found.again.items()
-    ]
-    bare = [f"{label} promises nothing with these arguments: run without noise alone" for label in found.bare]
-    own = [label for label, one in found.plan.candidates.items() if one.outside and label not in found.bare]
-    word = [f"Epsilon of {', '.join(own)} as declared: `python -m bench audit` asks whether it is true"] if own else []
-    lost = [
-        f"{label} diverged with all that was tried: give more --trials, or --tune smaller" for label in found.diverged
-    ]
-    edges = [f"A better value may lie beyond: {text}" for text in found.edges]
-    return [*again, *bare, *word, *lost, *edges]
-
-
-def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.DataFrame:
+def compare(
+    methods: str | Method | Callable | Sequence[str | Method | Callable] = (),
+    *,
+    task: str | Problem | Task | Callable[[int], Task] = "digits",
+    epsilons: float | Sequence[float] = EPSILONS,
+    seeds: int = 5,
+    tuned: Mapping[str, Any] | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    num_settings: int = NUM_SETTINGS,
+    rounds: int | None = None,
+    baselines: Sequence[str] | None = None,
+    neighbors: str | None = None,
+    delta: float | None = None,
+    units: bool = False,
+    name: str | None = None,
+    out: str | os.PathLike = "results",
+    fresh: bool = False,
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> pd.DataFrame:
     """Compare methods with the baselines of a task on equal terms; write Parquet, table and picture.
 
     Args:
-        methods: one or several of: a built-in name, FILE.py:NAME, a Method, a factory.
-        options: of `bench.comparison.compare`: task, epsilons, seeds, tuned, fixed, trials, rounds, baselines,
-            neighbors, delta, units, name, out, fresh, data_dir, download.
+        methods: one or several of: a built-in name, FILE.py:NAME, a Method, a factory; none compares the baselines.
+        task: a name, a FILE.npz of clients, a `bench.Problem`; or a Task, or a function trial -> Task, whose metrics
+            are one test_X and one validation_X.
+        epsilons: finite ones; the same without noise is added.
+        seeds: splits of the data, each with randomness of its own.
+        tuned: argument -> values that every method that has it is tuned over; "METHOD:ARGUMENT" is of one method.
+        fixed: argument -> value, for every method that has it.
+        num_settings: settings that each method is tuned over at most.
+        rounds: communication rounds of methods that bring none of their own; default the task's.
+        baselines: names in the legend; default all of the task, an empty list for none.
+        neighbors: neighbouring relation; default the task's.
+        delta: of (epsilon, delta)-DP; default the task's.
+        units: also take methods that make another statement of privacy; the figure draws those in panels of their own.
+        name: of the folder in out/compare; default the task and the methods.
+        out: results folder.
+        fresh: set earlier runs of that name aside.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether the authors' addresses may be asked for data that nothing else has.
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
@@ -148,24 +168,27 @@ def compare(methods: str | Method | Callable | Sequence = (), **options) -> pd.D
     Raises:
         InputError: for anything that cannot be used, before anything is run.
     """
-    from bench.analysis import style, tables  # here, since `load` and `run` need no matplotlib
-    from bench.comparison import figure
+    from bench.comparison import figure  # matplotlib is for drawing only
 
-    use_compilation_cache()
-    several = list(methods) if isinstance(methods, list | tuple) and not isinstance(methods, Method) else [methods]
-    found = compared(several, **options)
-    chosen = found.plan.problem
-    table = figure.table(
-        found.runs, metric=chosen.metric, best=chosen.best, baselines=found.baselines, tried=found.tried
+    request = make_request(
+        methods,
+        task=task,
+        epsilons=epsilons,
+        seeds=seeds,
+        tuned=tuned,
+        fixed=fixed,
+        num_settings=num_settings,
+        rounds=rounds,
+        baselines=baselines,
+        neighbors=neighbors,
+        delta=delta,
+        units=units,
+        name=name,
+        out=out,
+        fresh=fresh,
+        data_files=DataFiles(data_dir, download),
     )
-    try:
-        with style.applied():
-            style.save(figure.draw(table, chosen.says), table, found.folder, COMPARISON)
-        tables.save(figure.printed(table), found.folder, COMPARISON)
-        with open(found.folder / f"{COMPARISON}.md", "a") as file:
-            file.writelines(f"\n{note}.\n" for note in _notes(found))
-        found.tuning.to_csv(found.folder / "tuning.csv", index=False, float_format="%.6g")
-    except OSError as error:
-        raise InputError(f"cannot write {error.filename or found.folder}: {error.strerror}; choose --out") from None
-    table.attrs["folder"] = str(found.folder)
+    use_compilation_cache()
+    table = figure.write(comparison.compare(request))
+    table.attrs["folder"] = str(request.folder)
     return table

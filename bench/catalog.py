@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.algorithms import ALGORITHMS
-from bench.comparison.problems import PROBLEMS, Problem
+from bench.comparison import Problem
+from bench.comparison.problems import PROBLEMS
 from bench.data.fetch import retrieval
 from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
@@ -23,7 +24,7 @@ def _line(thing) -> str:
 
 def _compared(problem: Problem) -> str:
     """What a task to compare methods on protects, and its baselines."""
-    return f"one {problem.privacy_unit}, {problem.neighbors}; beside {', '.join(problem.baselines)}"
+    return f"one {problem.privacy_unit}, {problem.neighbors}; beside {', '.join(problem.baselines or ())}"
 
 
 def _sweep(names: Sequence[str]) -> str | Sequence[str] | None:

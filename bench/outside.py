@@ -38,7 +38,7 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
         raise InputError(f"{target!r} is no method: give a name, FILE.py:NAME, a Method, or a factory")
     if not isinstance(target, str):
         method = _method(target, {}, "the method")
-        return method.make.__name__, method._replace(version=_digest(_parts(method.make, set())))
+        return method.make.__name__, method._replace(version=_digest(code_of(method.make)))
     file, colon, name = target.partition(":")
     if not file.endswith(".py"):
         if target not in ALGORITHMS:
@@ -53,12 +53,12 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
     methods = {key: value for key, value in vars(module).items() if isinstance(value, Method)}
     if not colon:
         if len(set(map(id, methods.values()))) != 1:
-            there = f"has the methods {', '.join(methods)}" if methods else "has no Method"
-            raise InputError(f"{file} {there}: say which, {file}:NAME")
+            contents = f"has the methods {', '.join(methods)}" if methods else "has no Method"
+            raise InputError(f"{file} {contents}: say which, {file}:NAME")
         method = next(iter(methods.values()))
     elif not hasattr(module, name):
-        own = [key for key, value in vars(module).items() if _own(value, module)]
-        raise unknown_name(f"method in {file}", name, {*methods, *own})
+        functions = [key for key, value in vars(module).items() if _is_defined_in(module, value)]
+        raise unknown_name(f"method in {file}", name, {*methods, *functions})
     else:
         method = _method(getattr(module, name), methods, target)
     return method.make.__name__, method._replace(version=_digest([path.read_bytes(), *_beside(path)]))
@@ -70,46 +70,52 @@ def _digest(parts: list[bytes]) -> int:
 
 def _beside(path: Path) -> list[bytes]:
     """The modules that lie beside a file, or below, and have been imported."""
-    home, found = path.parent.resolve(), {}
+    home, contents = path.parent.resolve(), {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        ours = name.partition(".")[0] in ("bench", "figures") or name.startswith(PREFIX)
-        if file and not ours and "site-packages" not in file and Path(file).resolve().is_relative_to(home):
-            found[name] = Path(file).read_bytes()
-    return [found[name] for name in sorted(found)]
+        of_suite = name.partition(".")[0] in ("bench", "figures") or name.startswith(PREFIX)
+        if file and not of_suite and "site-packages" not in file and Path(file).resolve().is_relative_to(home):
+            contents[name] = Path(file).read_bytes()
+    return [contents[name] for name in sorted(contents)]
 
 
-def _parts(function: Callable, seen: set) -> list[bytes]:
-    """What a function does: its code, the plain values and the functions that it finds around it, and so on."""
+def code_of(function: Callable, seen: set | None = None) -> list[bytes]:
+    """What a function does: its code, the plain values and the functions that it finds around it, and so on.
+
+    Args:
+        function: a plain one, written in Python.
+        seen: functions that are not looked at again.
+    """
+    seen = set() if seen is None else seen
     if function in seen:
         return []
     seen.add(function)
     codes, used = [function.__code__], set()
     for code in codes:
         used |= set(code.co_names)
-        codes += [one for one in code.co_consts if inspect.iscode(one)]
+        codes += [constant for constant in code.co_consts if inspect.iscode(constant)]
     parts = [code.co_code + repr([c for c in code.co_consts if not inspect.iscode(c)]).encode() for code in codes]
-    around = {name: function.__globals__[name] for name in sorted(used & set(function.__globals__))}
-    for name, value in {**around, **inspect.getclosurevars(function).nonlocals}.items():
+    globals_used = {name: function.__globals__[name] for name in sorted(used & set(function.__globals__))}
+    for name, value in {**globals_used, **inspect.getclosurevars(function).nonlocals}.items():
         if inspect.isfunction(value) and "site-packages" not in value.__code__.co_filename:
-            parts += _parts(value, seen)
+            parts += code_of(value, seen)
         elif isinstance(value, bool | int | float | str | tuple | list | dict | None):
             parts.append(f"{name} = {value!r}".encode())
     return parts
 
 
-def _own(value, module: ModuleType) -> bool:
+def _is_defined_in(module: ModuleType, value) -> bool:
     return inspect.isfunction(value) and value.__module__ == module.__name__
 
 
-def _method(found, methods: dict[str, Method], target: str) -> Method:
-    """The Method that a name in a file stands for."""
-    if isinstance(found, Method):
-        return found
-    if not inspect.isfunction(found):
-        raise InputError(f"{target} is a {type(found).__name__}: name a Method, or the factory of one")
-    declared = [method for method in methods.values() if method.make is found]
-    return declared[0] if declared else Method(found, undeclared, version=0)
+def _method(value, methods: dict[str, Method], target: str) -> Method:
+    """The Method that a value in a file stands for: itself, or the Method that is made by this factory."""
+    if isinstance(value, Method):
+        return value
+    if not inspect.isfunction(value):
+        raise InputError(f"{target} is a {type(value).__name__}: name a Method, or the factory of one")
+    declared = [method for method in methods.values() if method.make is value]
+    return declared[0] if declared else Method(value, undeclared, version=0)
 
 
 def _imported(path: Path) -> ModuleType:

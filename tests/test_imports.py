@@ -63,6 +63,7 @@ MAY_IMPORT = {
         "bench.sweeps",
         "bench.algorithms",
         "bench.data",
+        "bench.models",
         "bench.privacy",
         "bench.errors",
     ],

@@ -12,6 +12,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style, tables
+from bench.comparison.result import Comparison
+from bench.comparison.stages import FILES
+from bench.errors import InputError
 
 COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6a532", "#a02c6b", "#5a4fb0", "#5b5b5b"]
 MARKERS = "osD^v<>PX*"
@@ -21,16 +24,16 @@ PANEL = ["privacy_unit_compared", "neighbors_compared"]
 
 
 def table(
-    runs: pd.DataFrame, *, metric: str, best: str, baselines: Sequence[str], tried: Mapping[str, int]
+    runs: pd.DataFrame, *, metric: str, best: str, baselines: Sequence[str], num_settings: Mapping[str, int]
 ) -> pd.DataFrame:
     """One row per method and epsilon.
 
     Args:
-        runs: one row per method, epsilon and split, as `bench.comparison` returns them.
+        runs: one row per method, epsilon and split, as of `bench.comparison.Comparison`.
         metric: the column that is tested.
         best: "max" or "min".
         baselines: names of the methods that a difference is taken to.
-        tried: how many settings of each method were tried.
+        num_settings: how many settings of each method were tried.
 
     Returns:
         algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
@@ -47,7 +50,7 @@ def table(
     for _, group in out.groupby(by[:-1], sort=True):
         pieces.append(_with_gains(group, rows, metric, best, baselines))
     out = pd.concat(pieces, ignore_index=True)
-    out["settings_tried"] = out["algorithm"].map(tried)
+    out["settings_tried"] = out["algorithm"].map(num_settings)
     out["reveals_nothing"] = out["algorithm"].isin(runs.loc[runs["target_epsilon"] == 0, "algorithm"])
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
     facts = select.where_from(rows)
@@ -67,12 +70,12 @@ def _at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
 
 def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str, baselines) -> pd.DataFrame:
     """The methods at one epsilon, with their paired differences to the baseline of the best mean."""
-    here = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
+    at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
     candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
     if candidates.empty:
         return group.assign(best_baseline="", gain=np.nan, gain_low=np.nan, gain_high=np.nan)
     reference = candidates.sort_values("rank").iloc[0]["algorithm"]
-    scores = here.pivot(index="trial", columns="algorithm", values=metric).astype(float)
+    scores = at_epsilon.pivot(index="trial", columns="algorithm", values=metric).astype(float)
     gains = SIGN[best] * scores.sub(scores[reference], axis=0)
     gains = gains.replace([np.inf, -np.inf], np.nan)
     mean = gains.mean().where(gains.notna().all())
@@ -97,50 +100,50 @@ def looks(table: pd.DataFrame) -> dict[str, dict]:
 
 def titles(table: pd.DataFrame) -> dict[str, str]:
     """What each method is called where a reader sees it."""
-    bare = set(table.loc[table["not_private"], "algorithm"])
-    return {name: f"{name} (not private)" if name in bare else name for name in table["algorithm"].unique()}
+    not_private = set(table.loc[table["not_private"], "algorithm"])
+    return {name: f"{name} (not private)" if name in not_private else name for name in table["algorithm"].unique()}
 
 
-def draw(table: pd.DataFrame, says: str):
-    """A panel for each statement of privacy. `says`: how the methods were tuned, in words."""
+def draw(table: pd.DataFrame, held_out: str):
+    """A panel for each statement of privacy. `held_out`: how the tuning data are held out, in words."""
     metric = table["metric"].iloc[0]
     panels = list(table.groupby(PANEL, sort=True))
     figure, axes = style.subplots(
         1, len(panels), figsize=(max(6.4 * len(panels), 7.0), 4.6), squeeze=False, sharey=True
     )
-    known = looks(table)
+    look_of = looks(table)
     for ax, ((unit, relation), rows) in zip(axes[0], panels, strict=True):
-        _panel(ax, rows, metric, known)
+        _panel(ax, rows, metric, look_of)
         ax.set_title(f"one {unit}, {relation}")
     axes[0, 0].set_ylabel(metric.replace("_", " "))
     if metric.endswith(("accuracy", "error")):
         style.percent(axes[0, 0].yaxis)
-    called = titles(table)
+    title_of = titles(table)
     level = set(table.loc[table["reveals_nothing"], "algorithm"])
     handles = [
-        Line2D([], [], label=called[name], **(look | {"linestyle": "--", "marker": ""} if name in level else look))
-        for name, look in known.items()
+        Line2D([], [], label=title_of[name], **(look | {"linestyle": "--", "marker": ""} if name in level else look))
+        for name, look in look_of.items()
     ]
     rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
     style.head(figure, f"Methods on {table['task'].iloc[0]}", *rows)
-    tried = sorted(set(table["settings_tried"]))
-    counts = f"{tried[0]}" if len(tried) == 1 else f"{tried[0]} to {tried[-1]}"
+    counts = sorted(set(table["settings_tried"]))
+    num_settings = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     style.footer(
         figure,
         table,
         "Noise of every method by an accountant proven for its sampler, at delta = "
         f"{table['delta'].iloc[0]:.2g}; level lines reveal nothing. Right end: the same without noise.",
-        f"Arguments chosen on each split by held-out data ({says}) among {counts} settings a method, then run again "
-        "with fresh randomness and tested once. What the choice reveals is not counted in epsilon.",
+        f"Arguments chosen on each split by held-out data ({held_out}) among {num_settings} settings a method, then "
+        "run again with fresh randomness and tested once. What the choice reveals is not counted in epsilon.",
     )
     return figure
 
 
-def _panel(ax, rows: pd.DataFrame, metric: str, known: dict[str, dict]) -> None:
+def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, dict]) -> None:
     finite = sorted(e for e in rows["target_epsilon"].unique() if 0 < e < np.inf)
     end = (finite[-1] if finite else 1.0) * 2.2
     level = rows.groupby("algorithm")["reveals_nothing"].first()
-    for number, (name, look) in enumerate(known.items()):
+    for number, (name, look) in enumerate(look_of.items()):
         line = rows[rows["algorithm"] == name].sort_values("target_epsilon")
         if line.empty:
             continue
@@ -155,7 +158,7 @@ def _panel(ax, rows: pd.DataFrame, metric: str, known: dict[str, dict]) -> None:
         if len(private) == 1 and np.isfinite(private["low"]).all():  # a band of one point has no width
             ax.vlines(private["x"], private["low"], private["high"], color=look["color"], linewidth=0.9)
         at_end = line[np.isinf(line["target_epsilon"])]
-        x = end * 1.06 ** (number - len(known) / 2)
+        x = end * 1.06 ** (number - len(look_of) / 2)
         for _, row in at_end.iterrows():
             ax.plot([x], [row[metric]], linestyle="", **look)
             if np.isfinite(row["low"]):
@@ -172,7 +175,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     for row in table.itertuples():
         row = row._asdict()
         epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"{row['target_epsilon']:g}"
-        said = tables.with_interval(row[row["metric"]], row["low"], row["high"])
+        score = tables.with_interval(row[row["metric"]], row["low"], row["high"])
         rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
         reference = row["algorithm"] == row["best_baseline"]
         if reference:
@@ -182,10 +185,39 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
         else:
             gain = f"gain {tables.with_interval(row['gain'], row['gain_low'], row['gain_high'], '+.4f')}"
         key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
-        cells.setdefault(key, {})[epsilon] = f"{said}{rank}\n{gain}".rstrip()
-    several, called = len({key[1:] for key in cells}) > 1, titles(table)
+        cells.setdefault(key, {})[epsilon] = f"{score}{rank}\n{gain}".rstrip()
+    several, title_of = len({key[1:] for key in cells}) > 1, titles(table)
     rows = [
-        {"method": f"{called[name]} (one {unit}, {relation})" if several else called[name], **its}
-        for (name, unit, relation), its in cells.items()
+        {"method": f"{title_of[name]} (one {unit}, {relation})" if several else title_of[name], **by_epsilon}
+        for (name, unit, relation), by_epsilon in cells.items()
     ]
     return pd.DataFrame(rows).fillna("")
+
+
+def write(comparison: Comparison) -> pd.DataFrame:
+    """Write table, picture, notes and tuning runs into the folder of the comparison.
+
+    Returns:
+        Of `table`.
+
+    Raises:
+        InputError: where they cannot be written.
+    """
+    request = comparison.plan.request
+    problem, folder = request.problem, request.folder
+    whole = table(
+        comparison.runs,
+        metric=problem.metric,
+        best=problem.best,
+        baselines=comparison.baselines,
+        num_settings=comparison.num_settings,
+    )
+    try:
+        style.save(draw(whole, problem.held_out), whole, folder, FILES)
+        tables.save(printed(whole), folder, FILES)
+        with open(folder / f"{FILES}.md", "a") as file:
+            file.writelines(f"\n{note}.\n" for note in comparison.notes)
+        comparison.tuning.to_csv(folder / "tuning.csv", index=False, float_format="%.6g")
+    except OSError as error:
+        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
+    return whole

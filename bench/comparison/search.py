@@ -45,20 +45,20 @@ def value(word: str) -> Any:
     return {"True": True, "False": False}.get(word, word)
 
 
-def settings(space: Space, trials: int) -> list[dict[str, Any]]:
-    """Combinations of the values, at most `trials` of them: all where there are no more, else spread over the space.
+def settings(space: Space, most: int) -> list[dict[str, Any]]:
+    """Combinations of the values, at most `most` of them: all where there are no more, else spread over the space.
 
     They are those nearest to a Halton sequence (always the same one), so every value of a short list comes about
     equally often, and two arguments of eight values are tried at eight different values each, not at three.
     """
     size = math.prod(map(len, space.values()))
-    if size <= trials:
+    if size <= most:
         return [dict(zip(space, chosen, strict=True)) for chosen in itertools.product(*space.values())]
     counts = np.array([len(choices) for choices in space.values()])
     sequence = qmc.Halton(len(counts), scramble=True, rng=np.random.default_rng(0))
-    found: dict[tuple[int, ...], None] = {}
-    while len(found) < trials:
-        for at in np.floor(sequence.random(trials) * counts).astype(int):
-            found.setdefault(tuple(at.tolist()))
-    chosen = sorted(list(found)[:trials])
-    return [{name: space[name][i] for name, i in zip(space, at, strict=True)} for at in chosen]
+    places: dict[tuple[int, ...], None] = {}  # a number into each list of values; in order of appearance
+    while len(places) < most:
+        for place in np.floor(sequence.random(most) * counts).astype(int):
+            places.setdefault(tuple(place.tolist()))
+    chosen = sorted(list(places)[:most])
+    return [{name: space[name][i] for name, i in zip(space, place, strict=True)} for place in chosen]

@@ -52,7 +52,7 @@ def p2p_descent() -> list[Measurement]:
     points = grid(mu=[0.02, 0.04, 0.08, 0.16], noise_multiplier=np.linspace(0.1, 10, 64), num_ticks=TICKS)
     timed = _time(ALGORITHMS["coordinate_descent"], task, points, 20)
     inputs, labels, weights = _as_lists(task)
-    rng, smoothness = np.random.default_rng(0), np.asarray(task.smoothness, float)
+    rng, smoothness = np.random.default_rng(0), np.asarray(task.need(Peers).smoothness, float)
 
     def loop():
         order, noise = rng.integers(task.num_clients, size=TICKS), rng.laplace(size=(TICKS, 100))
@@ -67,7 +67,7 @@ def p2p_admm() -> list[Measurement]:
     points = grid(mu=0.04, penalty=np.geomspace(0.001, 1, 32), start="zero", num_ticks=TICKS)
     timed = _time(ALGORITHMS["admm"], task, points, 4)
     inputs, labels, weights = _as_lists(task)
-    rng, smoothness = np.random.default_rng(0), np.asarray(task.smoothness, float)
+    rng, smoothness = np.random.default_rng(0), np.asarray(task.need(Peers).smoothness, float)
     few = 100
 
     def loop():

@@ -37,15 +37,15 @@ def test_all_combinations_where_they_are_few():
     assert len(settings(SPACE, 24)) == 24
 
 
-def test_a_larger_space_gets_exactly_the_trials_all_different_and_spread():
-    found = settings(SPACE, 8)
-    assert len({tuple(one.values()) for one in found}) == 8
-    assert {one["personalization"] for one in found} == {0.1, 1.0, 10.0}
+def test_a_larger_space_gets_exactly_so_many_all_different_and_spread():
+    chosen = settings(SPACE, 8)
+    assert len({tuple(setting.values()) for setting in chosen}) == 8
+    assert {setting["personalization"] for setting in chosen} == {0.1, 1.0, 10.0}
     # Each value of the long list once or twice, as the name of the sequence promises; a corner of the grid would not.
-    assert len({one["step_size"] for one in found}) >= 6
+    assert len({setting["step_size"] for setting in chosen}) >= 6
 
 
 def test_the_choice_is_always_the_same_and_grows():
     assert settings(SPACE, 8) == settings(SPACE, 8)
     few, more = settings(SPACE, 5), settings(SPACE, 12)
-    assert all(one in more for one in few)
+    assert all(setting in more for setting in few)

@@ -20,7 +20,7 @@ def models_of(seed=0, shape=(N, P)):
 
 def plain_objective(task, models, mu):
     """Q by loops over pairs, agents and examples."""
-    graph = task.graph
+    graph = task.peers.graph
     neighbors, weights = np.asarray(graph.neighbors), np.asarray(graph.weights, float)
     inputs, labels = (np.asarray(leaf, float) for leaf in task.train)
     sizes = np.asarray(task.num_examples)

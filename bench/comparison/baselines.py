@@ -1,0 +1,206 @@
+"""What the suite has for each unit of privacy: baselines, and values of their arguments."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.base import Method
+from bench.algorithms.silos import total_rounds
+from bench.comparison.search import Space, values
+from bench.data.task import Task
+from bench.privacy.events import ADD_OR_REMOVE, REPLACE
+
+Count = Callable[[Task, Mapping[str, Any]], int]
+
+
+class Variant(NamedTuple):
+    """A method with some arguments fixed and some tuned; what else it needs comes from the problem and the caller.
+
+    method: what runs.
+    args: its arguments that make it what it is; nobody else may change them.
+    space: argument -> values that it is tuned over.
+    num_rounds: (task, arguments) -> communication rounds, where they follow from the arguments; None is the
+        comparison's.
+    num_releases: (task, arguments) -> how often a run releases something, as the method's event counts; None: once a
+        round.
+    """
+
+    method: Method
+    args: Mapping[str, Any]
+    space: Space
+    num_rounds: Count | None = None
+    num_releases: Count | None = None
+
+
+class Level(NamedTuple):
+    """What holds for tasks of one unit of privacy, unless a problem says otherwise.
+
+    neighbors: neighbouring relation.
+    samplers: by neighbouring relation, the value of an argument `sampler` for which it can be proven.
+    rounds: communication rounds of methods that do not bring their own.
+    space: values that an argument is tuned over, for whichever method has it.
+    defaults: task -> values of arguments by name, for whichever method has them.
+    baselines: task -> the suite's methods for it, by the name in the legend.
+    """
+
+    neighbors: str
+    samplers: Mapping[str, str]
+    rounds: int
+    space: Space
+    defaults: Callable[[Task], dict[str, Any]]
+    baselines: Callable[[Task], dict[str, Variant]]
+
+
+LOCAL_STEPS = 1000  # of every user without the others; on digits twice as many gain less than two points
+
+
+def of_users(personal: Sequence[float], local_steps: int | None, local: str = "dual") -> dict[str, Variant]:
+    """The user-level methods.
+
+    Args:
+        personal: ratios of step sizes that PPSGD is tuned over.
+        local_steps: of users with stored examples, who learn locally for that long, whatever the rounds. Users of a
+            stream (None) learn only in the rounds that draw them, since that is when their examples come.
+        local: form of the local models of stored examples, "dual" or "dense".
+    """
+    ppsgd, form = ALGORITHMS["ppsgd"], {"local": local} if local_steps else {}
+    if local_steps:
+        local_learning = Variant(ALGORITHMS["local_learning"], form, {}, lambda task, args: local_steps)
+    else:
+        local_learning = Variant(ppsgd, form | {"personalization": 0.0}, {})
+    return {
+        "PPSGD": Variant(ppsgd, form, {"personalization": personal}),
+        "Global private SGD": Variant(ppsgd, form | {"personalization": math.inf}, {}),
+        "DP-FedAvg": Variant(ALGORITHMS["dp_fedavg"], {"num_steps": 5}, {}),
+        "Local learning": local_learning,
+    }
+
+
+def of_silos(rounds: Sequence[int] = (2, 5, 14, 35), later: Sequence[int] = (5, 10, 20)) -> dict[str, Variant]:
+    """The methods on silos; `rounds` are tuned over, `later` by the method with two phases."""
+    sgd, plain = ALGORITHMS["minibatch_sgd"], {"sampler": "all", "smoothing": "none"}
+    phase_rounds = {"phase_rounds": list(rounds)}
+    return {
+        "One-pass MB-SGD": Variant(sgd, plain | {"sampler": "once"}, phase_rounds, total_rounds),
+        "Multi-pass MB-SGD": Variant(sgd, plain, phase_rounds, total_rounds),
+        "Localized MB-SGD": Variant(
+            ALGORITHMS["localized"],
+            plain | {"num_phases": 2},
+            {"phase_rounds": list(later), "regularization": [1e-4, 1e-3, 1e-2]},
+            total_rounds,
+        ),
+    }
+
+
+def of_networks() -> dict[str, Variant]:
+    """DP-SGD of every client with federated averaging, often and once."""
+    method = ALGORITHMS["dpsgd_fedavg"]
+    return {
+        f"DP-SGD + FedAvg (E = {epochs})": Variant(
+            method, {"num_epochs": float(epochs)}, {}, lambda task, args: args["total_epochs"]
+        )
+        for epochs in (1, 20)
+    }
+
+
+def of_peers() -> dict[str, Variant]:
+    """The methods of agents on a graph; all noise is Gaussian, for gradients clipped in L2."""
+    gaussian = {"mechanism": "gaussian"}
+
+    def all_updates(task: Task, args: Mapping[str, Any]) -> int:
+        """Rounds in which every agent uses all its updates."""
+        return -(-task.num_clients * args["max_updates"] // args["num_ticks"])
+
+    def of_each(task: Task, args: Mapping[str, Any]) -> int:
+        return args["max_updates"]
+
+    def once(task: Task, args: Mapping[str, Any]) -> int:
+        return 1
+
+    return {
+        **{
+            f"Coordinate descent ({updates} update{'s' if updates > 1 else ''})": Variant(
+                ALGORITHMS["coordinate_descent"],
+                gaussian | {"max_updates": updates, "num_updates": float(updates), "start": "zero"},
+                {},
+                all_updates,
+                of_each,
+            )
+            for updates in (1, 4)
+        },
+        "Model propagation (one release)": Variant(
+            ALGORITHMS["model_propagation"],
+            gaussian | {"local": "noisy_step", "start": "solution"},
+            {"step_size": [0.05, 0.2, 1.0]},
+            once,
+            once,
+        ),
+        "Local learning": Variant(ALGORITHMS["local_models"], {"mu": 0.04}, {}, lambda task, args: 20),
+    }
+
+
+def _fewest_examples(task: Task) -> int:
+    return int(np.min(np.asarray(task.num_examples)))
+
+
+def _most_examples(task: Task) -> int:
+    return int(np.max(np.asarray(task.num_examples)))
+
+
+def _users_of(task: Task) -> dict[str, Variant]:
+    local = "dense" if task.gram is None else "dual"
+    return of_users((1.0, 10.0, 100.0), None if task.train is None else LOCAL_STEPS, local)
+
+
+def _silos_of(task: Task) -> dict[str, Variant]:
+    most = _fewest_examples(task)  # a record is used in one round of the one-pass method
+    return of_silos([count for count in (1, 2, 5, 14, 35) if count <= most])
+
+
+STEPS = values("log:1e-3:10:8")
+LEVELS = {
+    "user": Level(
+        neighbors=ADD_OR_REMOVE,
+        samplers={ADD_OR_REMOVE: "poisson", REPLACE: "fixed"},
+        rounds=200,
+        space={"step_size": STEPS, "server_step_size": STEPS},
+        defaults=lambda task: {
+            "batch_size": min(10, _most_examples(task)),
+            "clip_norm": 1.0,
+            "num_sampled": min(50, max(1, task.num_clients // 4)),
+        },
+        baselines=_users_of,
+    ),
+    "record": Level(
+        neighbors=REPLACE,
+        samplers={REPLACE: "all"},
+        rounds=35,
+        space={"step_size": STEPS},
+        defaults=lambda task: {"num_sampled": task.num_clients, "clip_norm": 1.0, "batch_size": 1},
+        baselines=_silos_of,
+    ),
+    "example": Level(
+        neighbors=ADD_OR_REMOVE,
+        samplers={ADD_OR_REMOVE: "poisson"},
+        rounds=20,
+        space={"step_size": STEPS},
+        defaults=lambda task: {
+            "clip_norm": 1.0,
+            "total_epochs": 20,
+            "batch_size": min(64, _fewest_examples(task)),
+            "momentum": 0.5,
+        },
+        baselines=lambda task: of_networks(),
+    ),
+    "point": Level(
+        neighbors=REPLACE,
+        samplers={},
+        rounds=1,
+        space={"mu": [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28]},
+        defaults=lambda task: {"clip_norm": 1.0, "lipschitz": 1.0, "num_ticks": task.num_clients},
+        baselines=lambda task: of_peers(),
+    ),
+}

@@ -1,0 +1,267 @@
+"""From a request to what is run: every method with all its arguments, its settings and what it promises."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, wraps
+from typing import Any, NamedTuple
+
+import jax
+
+from bench.algorithms.base import Method
+from bench.comparison.baselines import Count, Variant
+from bench.comparison.request import Request
+from bench.comparison.search import Space, settings
+from bench.comparison.statements import SILENT, NotComparable, Statement, reading, releases_of
+from bench.data.task import Task
+from bench.errors import InputError, unknown_name
+from bench.privacy.accounting import epsilon
+from bench.sweeps.spec import arguments, parameters
+
+
+class Candidate(NamedTuple):
+    """A method in a comparison, with everything about it settled.
+
+    label: its name in the legend.
+    method: what runs; it does not see the test data.
+    args: its arguments that are the same in all runs.
+    space: argument -> values that it is tuned over.
+    settings: the combinations of these values that are tried.
+    num_rounds: (task, arguments) -> communication rounds.
+    num_releases: (task, arguments) -> how often a run releases something, as the method's event counts.
+    statement: what it promises.
+    epsilons: at which it is run: 0 alone for one that reveals nothing, inf alone for one that promises nothing, all
+        that are wanted and inf for the others.
+    is_baseline: whether it is one of the problem's, and not one that was asked for.
+    """
+
+    label: str
+    method: Method
+    args: Mapping[str, Any]
+    space: Space
+    settings: Sequence[Mapping[str, Any]]
+    num_rounds: Count
+    num_releases: Count
+    statement: Statement
+    epsilons: Sequence[float]
+    is_baseline: bool
+
+
+class Plan(NamedTuple):
+    """What is run: the request, and the candidates by the name in the legend.
+
+    unfit: the suite's methods for this unit of privacy that do not fit the task, with the reason.
+    """
+
+    request: Request
+    candidates: Mapping[str, Candidate]
+    unfit: Mapping[str, str]
+
+
+def make_plan(request: Request) -> Plan:
+    """Settle everything about every method, on the tasks of the first split.
+
+    Raises:
+        InputError: for anything that cannot be used.
+        NotComparable: (an InputError) for a method that makes another statement of privacy.
+    """
+    problem, task = request.problem, request.problem.test_tasks()(0)
+    known = problem.level.baselines(task) if problem.baselines is None else problem.baselines
+    wanted = known if request.baselines is None else request.baselines
+    for label in wanted:
+        if label not in known:
+            raise unknown_name(f"baseline on {problem.name}", label, known)
+    unfit = _unfit(known, request, task) if problem.baselines is None and request.baselines is None else {}
+    baselines = {label: known[label] for label in wanted if label not in unfit}
+    variants = baselines | {label: _asked_for(method, known.values()) for label, method in request.methods.items()}
+    for label in request.methods:
+        if label in baselines:
+            raise InputError(f"two methods are called {label}: rename the factory of one")
+    if not variants:
+        raise InputError("nothing to compare: name a method, or leave the baselines in")
+    arguments_of = {
+        label: _settled(label, variant, request, task, fixed=request.fixed, tuned=request.tuned)
+        for label, variant in variants.items()
+    }
+    _check_names(request, variants, arguments_of)
+    candidates = {
+        label: _candidate(
+            label, variant, *arguments_of[label], request=request, task=task, is_baseline=label in baselines
+        )
+        for label, variant in variants.items()
+    }
+    for measured in (task, problem.tuning_tasks()(0)):
+        for candidate in candidates.values():
+            _check_measured(candidate, measured)
+    return Plan(request, candidates, unfit)
+
+
+def _unfit(known: Mapping[str, Variant], request: Request, task: Task) -> dict[str, str]:
+    """Methods of the suite that do not fit a task, by what they say themselves."""
+    reasons = {}
+    for label, variant in known.items():
+        try:
+            args, space = _settled(label, variant, request, task, fixed={}, tuned={})
+            variant.method.fits(task, **_at_noise_one(variant.method, _first(args, space)))
+        except InputError as error:
+            reasons[label] = str(error)
+    return reasons
+
+
+def _asked_for(method: Method, known: Iterable[Variant]) -> Variant:
+    """A method that was named; rounds and releases of one behind a baseline are counted as for that."""
+    alike = [variant for variant in known if variant.method.make == method.make]
+    count_rounds, count_releases = (alike[-1].num_rounds, alike[-1].num_releases) if alike else (None, None)
+    return Variant(method, {}, method.space, count_rounds, count_releases)
+
+
+def _settled(
+    label: str, variant: Variant, request: Request, task: Task, *, fixed: Mapping[str, Any], tuned: Space
+) -> tuple[dict[str, Any], Space]:
+    """Every argument of a method either fixed or tuned; those in neither have a default, or are the noise.
+
+    What the variant fixes makes it what it is, and stays. Else what the caller says (`fixed`, `tuned`) counts first,
+    then the variant's own space, then the problem's, then that of the unit of privacy.
+
+    Raises:
+        InputError: for an argument that nothing gives a value.
+    """
+    problem, noise, (keywords, _) = request.problem, variant.method.noise, parameters(variant.method)
+    of_label = {name.partition(":")[2]: tried for name, tried in tuned.items() if name.startswith(f"{label}:")}
+    space = {**problem.level.space, **problem.space, **variant.space, **tuned, **of_label}
+    given = {*variant.args, *fixed, noise}
+    space = {name: tried for name, tried in space.items() if name in keywords and name not in given}
+    defaults = {**problem.level.defaults(task), **problem.defaults}
+    if problem.samplers:
+        defaults["sampler"] = problem.samplers[request.statement.neighbors]
+    args = {**defaults, **fixed}
+    args = {name: value for name, value in args.items() if name in keywords and name not in {*space, noise}}
+    args |= variant.args
+    for name, parameter in keywords.items():
+        if parameter.default is parameter.empty and name not in {*args, *space, noise}:
+            raise InputError(f"{label} needs a value of {name}: give --set {name}=VALUE, or --tune it")
+    return args, space
+
+
+def _check_names(request: Request, variants: Mapping[str, Variant], arguments_of: Mapping[str, tuple]) -> None:
+    """Refuse a value for an argument that no method has."""
+    known = {argument for args, space in arguments_of.values() for argument in (*args, *space)}
+    noises = {variant.method.noise for variant in variants.values()}
+    for name in (*request.fixed, *request.tuned):
+        label, colon, argument = name.rpartition(":")
+        if colon and label not in variants:
+            raise unknown_name("method here", label, variants)
+        if argument in noises:
+            raise InputError(f"{argument} is found for each epsilon: leave it out")
+        if argument not in known:
+            raise unknown_name("argument of these methods", argument, known)
+
+
+def _first(args: Mapping[str, Any], space: Space) -> dict[str, Any]:
+    """The arguments with the first of the values that are tuned over."""
+    return {**args, **{name: tried[0] for name, tried in space.items()}}
+
+
+def _at_noise_one(method: Method, args: Mapping[str, Any]) -> dict[str, Any]:
+    """All arguments of a method, those given and its defaults, with noise 1: for what does not depend on it."""
+    return arguments(method, {**args, method.noise: 1.0})
+
+
+def _candidate(
+    label: str,
+    variant: Variant,
+    args: Mapping[str, Any],
+    space: Space,
+    *,
+    request: Request,
+    task: Task,
+    is_baseline: bool,
+) -> Candidate:
+    """A method with its settings, and what it promises."""
+    method, first = variant.method, _first(args, space)
+    whole = _at_noise_one(method, first)
+    method.fits(task, **whole)
+    releases = releases_of(label, method, task, request.statement.delta, whole).values()
+    epsilons, statement = [*request.epsilons, math.inf], request.statement
+    if all(release.sampler == SILENT for release in releases):
+        epsilons = [0.0]
+    elif not any(release.sound and math.isfinite(epsilon(release, 1)) for release in releases):
+        epsilons = [math.inf]
+    elif method.noise not in whole:
+        raise InputError(
+            f"{label} has no argument {method.noise} to scale its noise by: give it one, or name the one it has, "
+            "Method(..., noise=NAME)"
+        )
+    else:
+        try:
+            reading(label, method, task, statement, first, 1)
+        except NotComparable:
+            if not request.any_unit:
+                raise
+            sound = next(release for release in releases if release.sound)
+            statement = Statement(sound.privacy_unit, sound.neighbors, statement.delta)
+    num_rounds = variant.num_rounds or (lambda task, args: request.num_rounds)
+    return Candidate(
+        label=label,
+        method=method._replace(make=without_test_data(method.make)),
+        args=args,
+        space=space,
+        settings=settings(space, request.num_settings),
+        num_rounds=num_rounds,
+        num_releases=variant.num_releases or num_rounds,
+        statement=statement,
+        epsilons=epsilons,
+        is_baseline=is_baseline,
+    )
+
+
+@cache
+def without_test_data(make: Callable) -> Callable:
+    """The factory with a task whose test and tuning data it cannot read, and mistakes in it as bad input.
+
+    A stream keeps its evaluation, since its examples are drawn by what that holds.
+    """
+
+    @wraps(make)
+    def made(task: Task, **args):
+        hidden = task if task.sample else replace(task, evaluation=None)
+        algorithm = _in_one_line(make, f"{make.__name__} stops on {task.name}")(hidden, **args)
+        parts = {part: getattr(algorithm, part) for part in ("init", "round", "params")}
+        return algorithm._replace(
+            **{
+                part: _in_one_line(function, f"`{part}` of {make.__name__} stops on {task.name}")
+                for part, function in parts.items()
+            }
+        )
+
+    return made
+
+
+def _in_one_line(function: Callable, what: str) -> Callable:
+    """The function, with one line where it raises something."""
+
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except InputError:
+            raise
+        except Exception as error:
+            first = str(error).partition("\n")[0]
+            raise InputError(f"{what}: {type(error).__name__}: {first}") from error
+
+    return call
+
+
+def _check_measured(candidate: Candidate, task: Task) -> None:
+    """Refuse a metric that the task does not have, or does not read from this method's parameters, by tracing alone."""
+    method = candidate.method
+    args = _at_noise_one(method, _first(candidate.args, candidate.space))
+    measured = _in_one_line(
+        task.metrics, f"`metrics` of {task.name} stops on the parameters of {candidate.label}, read or leave out both"
+    )
+
+    def at_start(task: Task):
+        algorithm = method.make(task, **args)
+        return measured(algorithm.params(algorithm.init(jax.random.key(0))), task)
+
+    jax.eval_shape(at_start, task)

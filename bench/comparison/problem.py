@@ -1,0 +1,211 @@
+"""What methods are compared on: tasks to test and to tune on, what is measured, and what is protected."""
+
+import dataclasses
+import functools
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.comparison.baselines import LEVELS, Level, Variant
+from bench.comparison.search import Space
+from bench.data.task import Task
+from bench.errors import InputError, unknown_name
+from bench.models.additive import Additive
+from bench.models.linear import Personal
+from bench.outside import code_of
+from bench.privacy.events import SENSITIVITY
+
+BEST = {"accuracy": "max", "error": "min", "loss": "min", "risk": "min", "rmse": "min"}  # by how a metric's name ends
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """A task to compare methods on, tuned on data that the test does not see.
+
+    A privacy unit brings what can be left out: "user" and "example" mean "add-or-remove one", "record" and "point"
+    "replace one"; the unit also decides which methods of the suite are the baselines, and what they are tuned over.
+
+    Attributes:
+        name: of the problem.
+        test: trial -> the task that is tested on: a fresh split or draw each, of the same shapes.
+        metric: of the test; one of those that the task's `metrics` returns.
+        tuning: trial -> the task that is tuned on: the same with held-out training data, or other data of the same
+            kind. None: the tasks of `test`, whose metrics then have one on held-out data.
+        tuned_by: metric of the tuning; it never sees what the test sees. Default `metric`, measured on `tuning`.
+        best: "max" or "min"; default by how the metric's name ends: accuracy, error, loss, risk, rmse.
+        privacy_unit: "user", "record", "example" or "point".
+        neighbors: neighbouring relation; default that of the unit.
+        delta: of (epsilon, delta)-DP.
+        rounds: communication rounds of methods that do not bring their own; default that of the unit.
+        defaults: argument -> value, for whichever method has it; the others are those of the unit.
+        samplers: by neighbouring relation, the value of an argument `sampler` for which it can be proven.
+        space: argument -> values that it is tuned over, for whichever method has it; the others are those of the unit.
+        baselines: by the name in the legend; default the methods of the suite that fit the unit and the task.
+        held_out: how the tuning data are held out, in words, for the figure.
+
+    Raises:
+        InputError: for a field that cannot be used, and where tuning would see the test.
+    """
+
+    name: str
+    test: Callable[[int], Task]
+    metric: str
+    tuning: Callable[[int], Task] | None = None
+    tuned_by: str = ""
+    best: str = ""
+    privacy_unit: str = "user"
+    neighbors: str = ""
+    delta: float = 1e-5
+    rounds: int = 0
+    defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    samplers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    space: Space = dataclasses.field(default_factory=dict)
+    baselines: Mapping[str, Variant] | None = None
+    held_out: str = "held out by the task"
+
+    def __post_init__(self):
+        if self.privacy_unit not in LEVELS:
+            raise unknown_name("privacy unit to compare at", self.privacy_unit, LEVELS)
+        for field, default in (
+            ("tuned_by", self.metric),
+            ("best", _best(self.metric)),
+            ("neighbors", self.level.neighbors),
+            ("rounds", self.level.rounds),
+            ("samplers", self.level.samplers),
+        ):
+            if not getattr(self, field):
+                object.__setattr__(self, field, default)
+        for field, makes in (("test", self.test), ("tuning", self.tuning)):
+            if not callable(makes) and not (makes is None and field == "tuning"):
+                raise InputError(f"{field} of problem {self.name} is {makes!r}: give a function trial -> Task")
+        if self.tuned_by == self.metric and self.tuning in (None, self.test):
+            raise InputError(
+                f"problem {self.name} would be tuned on its test set, by {self.metric}: give tuning=, a function "
+                "trial -> Task on held-out data, or tuned_by=, a metric of held-out data"
+            )
+        if self.best not in ("max", "min"):
+            raise InputError(f"best of problem {self.name} is {self.best!r}: is {self.metric} best at its max or min?")
+        if self.neighbors not in SENSITIVITY:
+            raise unknown_name("neighbouring relation", self.neighbors, SENSITIVITY)
+
+    @property
+    def level(self) -> Level:
+        """What holds for all tasks of this unit of privacy."""
+        return LEVELS[self.privacy_unit]
+
+    def test_tasks(self) -> Callable[[int], Task]:
+        """trial -> the task that is tested on; it measures `metric` and nothing else."""
+        return _measured_by(self.metric, self.test, self.name)
+
+    def tuning_tasks(self) -> Callable[[int], Task]:
+        """trial -> the task that is tuned on; it measures `tuned_by` and nothing else."""
+        return _measured_by(self.tuned_by, self.tuning or self.test, self.name)
+
+
+@dataclasses.dataclass(frozen=True)
+class SingleMetric:
+    """One metric of a task; equal ones are one, so that tasks share a program."""
+
+    metrics: Callable
+    name: str
+
+    def __call__(self, params, task: Task) -> dict:
+        measured = self.metrics(params, task)
+        if self.name not in measured:
+            raise InputError(f"task {task.name} measures {', '.join(measured)}, not {self.name}")
+        return {self.name: measured[self.name]}
+
+
+def _measured_by(metric: str, make: Callable[[int], Task], name: str) -> Callable[[int], Task]:
+    """The tasks with one metric, a name, and a checksum that is the same for all trials."""
+
+    @functools.cache
+    def default_checksum() -> str:
+        return _checksum(make(0))
+
+    def measured(trial: int) -> Task:
+        task = checked(make(trial), name)
+        return dataclasses.replace(
+            task,
+            metrics=SingleMetric(task.metrics, metric),
+            name=task.name or name,
+            checksum=task.checksum or default_checksum(),
+        )
+
+    return measured
+
+
+def _best(metric: str) -> str:
+    """Whether more of a metric is better, by its name; "" where that does not say."""
+    return next((best for ending, best in BEST.items() if metric.endswith(ending)), "")
+
+
+def checked(task: Any, name: str) -> Task:
+    """The task, if it is one that can be measured.
+
+    Raises:
+        InputError: naming where it comes from.
+    """
+    if not isinstance(task, Task):
+        raise InputError(f"{name} makes {type(task).__name__} of a trial: return a bench.data.task.Task")
+    if task.metrics is None:
+        raise InputError(f"task {task.name or name} has no metrics: give it a function (params, task) -> dict")
+    return task
+
+
+def _checksum(task: Task) -> str:
+    """Of a task that says none: of the numbers that it holds, and the code of its functions."""
+    arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(task)]
+    parts = [f"{array.dtype}{array.shape}".encode() + array.tobytes() for array in arrays]
+    link = task.linear.link if task.linear else None
+    for function in (task.loss, link, task.metrics, task.sample):
+        parts += code_of(function) if inspect.isfunction(function) else [repr(type(function)).encode()]
+    module = task.network.module if task.network else None
+    return hashlib.blake2b(b"\0".join([*parts, repr(module).encode()]), digest_size=8).hexdigest()
+
+
+def from_tasks(given: Task | Callable[[int], Task]) -> Problem:
+    """The problem that a task, or a function trial -> Task, is by itself.
+
+    Its metrics say what it is tuned and tested by: one is called test_X, and one validation_X. One unit of privacy is
+    a point for agents on a graph, an example for a network, else a user.
+
+    Raises:
+        InputError: where the metrics do not say it.
+    """
+    name = getattr(given, "name", "") or getattr(given, "__name__", "") or "task"
+    task = checked(given if isinstance(given, Task) else given(0), name)
+    names = _metric_names(task)
+    tested = [name for name in names if name.startswith("test_") and name.replace("test_", "validation_", 1) in names]
+    if len(tested) != 1 or not _best(tested[0]):
+        raise InputError(
+            f"what {name} is tuned and tested by is not clear, it measures {', '.join(names) or 'nothing readable'}: "
+            "say it, bench.Problem(name=..., test=..., metric=..., tuned_by=..., best=...)"
+        )
+    unit = "point" if task.peers is not None else "user" if task.network is None else "example"
+    once = isinstance(given, Task)
+    return Problem(
+        name=task.name or name,
+        test=(lambda trial: task) if once else given,
+        metric=tested[0],
+        tuned_by=tested[0].replace("test_", "validation_", 1),
+        privacy_unit=unit,
+        held_out="by the task; one split for all repetitions" if once else "by the task",
+    )
+
+
+def _metric_names(task: Task) -> list[str]:
+    """The names of what a task measures, of whichever parameters its metrics can read."""
+    everybody = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
+    shapes = (Additive(task.init_params), task.init_params, Personal(everybody, jnp.ones(())), everybody)
+    for params in shapes:
+        try:
+            return list(jax.eval_shape(task.metrics, params, task))
+        except (TypeError, ValueError, AttributeError, IndexError, KeyError):
+            continue  # parameters of another family of methods
+    return []

@@ -1,0 +1,34 @@
+"""What the tests of comparisons share: a small problem beside the real ones, and a comparison that is run."""
+
+import math
+
+import pytest
+from tiny_comparison import compared, problem, under_another_name
+
+from bench.algorithms import ALGORITHMS
+from bench.comparison.problems import PROBLEMS
+
+
+@pytest.fixture(scope="package", autouse=True)
+def tiny():
+    """The small problem, called "tiny"."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PROBLEMS, "tiny", problem)
+        yield
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("compared")
+
+
+@pytest.fixture(scope="module")
+def twin(out, tiny, quick_compilation):
+    """A comparison of a method that is exactly a built-in one, called "renamed", with the baselines."""
+    original = ALGORITHMS["ppsgd"]
+
+    def renamed(task, **args):
+        return original.make(task, **args)
+
+    method = original._replace(make=under_another_name(original.make, renamed))
+    return compared([method], fixed={"personalization": math.inf}, name="twin", out=out)

@@ -1,0 +1,90 @@
+"""The table and the picture of a comparison, and the files."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tiny_comparison import SMALL
+
+from bench import api
+from bench.comparison import figure
+from bench.privacy.events import ADD_OR_REMOVE
+
+
+def runs_of(scores, target=1.0, unit="user"):
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "algorithm": name,
+                "target_epsilon": target if name != "local" else 0.0,
+                "trial": range(len(values)),
+                "score": values,
+                "privacy_unit_compared": unit,
+                "neighbors_compared": ADD_OR_REMOVE,
+                "delta": 1e-4,
+                "source": "made up",
+                "task": "none",
+                "scale": "compare",
+                "commit": "0",
+            }
+        )
+        for name, values in scores.items()
+    )
+
+
+SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.3], "local": [0.25, 0.25, 0.25]}
+
+
+def table_of(runs, best="max", baselines=("old", "older", "local")):
+    num_settings = dict.fromkeys(runs["algorithm"], 3)
+    return figure.table(runs, metric="score", best=best, baselines=baselines, num_settings=num_settings)
+
+
+def test_gains_are_paired_and_ranks_count_everybody():
+    table = table_of(runs_of(SCORES)).set_index("algorithm")
+    assert table["best_baseline"].unique().tolist() == ["old"]
+    # new - old is 0.1, 0.2, 0.3 on the three splits: mean 0.2, standard deviation 0.1, t(0.975, 2) = 4.3027.
+    assert table.loc["new", "gain"] == pytest.approx(0.2)
+    assert table.loc["new", "gain_high"] - table.loc["new", "gain"] == pytest.approx(4.3027 * 0.1 / 3**0.5, rel=1e-4)
+    assert table["rank"].to_dict() == {"new": 1, "old": 2, "local": 3, "older": 4}
+
+
+def test_where_less_is_better_a_gain_is_still_positive():
+    table = table_of(runs_of(SCORES), best="min").set_index("algorithm")
+    assert table["best_baseline"].unique().tolist() == ["older"]
+    assert table.loc["new", "gain"] < 0
+    assert table.loc["new", "rank"] == 4
+
+
+def test_what_reveals_nothing_takes_part_at_every_epsilon():
+    several = pd.concat([runs_of(SCORES, 1.0), runs_of({"new": SCORES["new"], "old": SCORES["old"]}, 4.0)])
+    table = table_of(several)
+    assert sorted(table.loc[table["algorithm"] == "local", "target_epsilon"]) == [1.0, 4.0]
+    assert table.loc[table["algorithm"] == "local", "reveals_nothing"].all()
+
+
+def test_a_diverged_run_is_not_averaged_away():
+    table = table_of(runs_of(SCORES | {"new": [0.5, np.nan, 0.9]})).set_index("algorithm")
+    assert np.isnan(table.loc["new", ["score", "rank", "gain"]].astype(float)).all()
+    assert table.loc["old", "rank"] == 1
+
+
+def test_different_statements_never_share_a_panel():
+    both = pd.concat(
+        [runs_of({k: SCORES[k] for k in ("new", "old")}), runs_of({"silo": [0.9, 0.9, 0.9]}, unit="record")]
+    )
+    table = table_of(both)
+    assert table.groupby("privacy_unit_compared")["rank"].min().tolist() == [1, 1]
+    picture = figure.draw(table, "made up")
+    assert [ax.get_title() for ax in picture.axes] == ["one record, add-or-remove one", "one user, add-or-remove one"]
+    assert "one record" in figure.printed(table)["method"].str.cat()
+
+
+def test_from_python_there_is_a_table_a_picture_and_a_way_back(out, quick_compilation):
+    table = api.compare("ppsgd", **SMALL, fixed={"personalization": 1.0}, name="files", out=out)
+    folder = Path(table.attrs["folder"])
+    for name in ("comparison.png", "comparison.pdf", "comparison.csv", "comparison.md", "comparison.tex", "tuning.csv"):
+        assert (folder / name).stat().st_size > 0
+    back = api.load("compare/files", results=out)
+    np.testing.assert_allclose(back["excess_risk"], table["excess_risk"], rtol=1e-5)

@@ -1,0 +1,184 @@
+"""What is settled before anything runs: arguments, statements of privacy, noise; and what is refused."""
+
+import dataclasses
+import math
+from functools import wraps
+
+import pytest
+from tiny_comparison import SMALL, TASK, compared, problem, under_another_name
+from tiny_sweeps import walk
+
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.base import Method, Scalar
+from bench.comparison import NotComparable, Variant, make_request
+from bench.comparison.plan import make_plan, without_test_data
+from bench.comparison.statements import Statement, calibrated, reading
+from bench.errors import InputError
+from bench.privacy.accounting import epsilon
+from bench.privacy.events import ADD_OR_REMOVE, REPLACE, full_gaussian
+
+USERS = Statement("user", ADD_OR_REMOVE, 1e-4)
+
+
+def args_of(sampler, num_sampled=4):
+    return {
+        "num_sampled": num_sampled,
+        "batch_size": 3,
+        "sampler": sampler,
+        "step_size": 0.1,
+        "personalization": math.inf,
+        "clip_norm": 1.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("sampler", "relation", "name"),
+    [
+        ("poisson", ADD_OR_REMOVE, "tight"),
+        ("poisson", REPLACE, "worst_case"),
+        ("fixed", REPLACE, "sampler"),
+    ],
+)
+def test_the_noise_is_that_of_the_proven_reading_for_the_sampler(sampler, relation, name):
+    method, task = ALGORITHMS["ppsgd"], TASK(0)
+    statement = Statement("user", relation, 1e-4)
+    noise, reading_name = calibrated("x", method, task, statement, args_of(sampler), 2.0, 50)
+    assert reading_name == name
+    release = method.releases(
+        task, delta=1e-4, noise_multiplier=noise, num_epochs=1, reduce="mean", local="dense", **args_of(sampler)
+    )[name]
+    assert release.sound
+    assert release.neighbors == relation
+    assert 2.0 * 0.99 <= epsilon(release, 50) <= 2.0
+
+
+@pytest.mark.parametrize(("sampler", "relation"), [("fixed", ADD_OR_REMOVE), ("queue", ADD_OR_REMOVE)])
+def test_a_sampler_for_which_nothing_is_proven_is_refused(sampler, relation):
+    with pytest.raises(NotComparable, match="replace one"):
+        reading("x", ALGORITHMS["dp_fedavg"], TASK(0), Statement("user", relation, 1e-4), fedavg(sampler), 50)
+
+
+def fedavg(sampler):
+    return args_of(sampler) | {"server_step_size": 0.1}
+
+
+def test_without_noise_nothing_is_promised_and_local_learning_needs_none():
+    method, task = ALGORITHMS["ppsgd"], TASK(0)
+    assert calibrated("x", method, task, USERS, args_of("poisson"), math.inf, 50) == (0.0, "")
+    local = args_of("poisson") | {"personalization": 0.0}
+    assert calibrated("x", method, task, USERS, local, 1.0, 50)[0] == 0.0
+
+
+def test_arguments_come_from_the_variant_then_the_caller_then_the_problem():
+    variant = Variant(ALGORITHMS["ppsgd"], {"personalization": 0.0}, {"step_size": [1.0]})
+    defaults = {"num_sampled": 4, "batch_size": 3, "clip_norm": 5.0, "noise_multiplier": 9.0}
+    space = {"step_size": [2.0], "mu": [1.0]}
+    on = dataclasses.replace(problem(), baselines={"x": variant}, defaults=defaults, space=space)
+    fixed = {"clip_norm": 7.0, "personalization": 1.0}
+    candidate = planned(task=on, fixed=fixed, tuned={"step_size": [3.0, 4.0]}).candidates["x"]
+    assert candidate.args == {
+        "num_sampled": 4,
+        "batch_size": 3,
+        "clip_norm": 7.0,
+        "personalization": 0.0,
+        "sampler": "poisson",
+    }
+    assert candidate.space == {"step_size": [3.0, 4.0]}
+    assert candidate.settings == [{"step_size": 3.0}, {"step_size": 4.0}]
+
+
+def planned(methods=(), **options):
+    return make_plan(make_request(methods, **(SMALL | options)))
+
+
+def test_an_argument_that_nothing_gives_a_value_is_named():
+    def powerful(task, *, step_size: Scalar, power: int):
+        return walk(task, step_size=step_size**power)
+
+    with pytest.raises(InputError, match="powerful needs a value of power: give --set power=VALUE"):
+        planned(powerful)
+    assert planned(powerful, fixed={"power": 2}).candidates["powerful"].args == {"power": 2}
+
+
+def private_walk(releases):
+    return Method(walk, releases, version=1)
+
+
+@pytest.mark.parametrize(
+    ("releases", "words"),
+    [
+        (lambda task, *, delta, noise_multiplier, **_: full_gaussian(noise_multiplier, delta=0.3), "at delta 0.3"),
+        (lambda task, *, delta, noise_multiplier, **_: full_gaussian(1.0, delta=delta), "must fall with"),
+        (lambda task, *, delta, noise_multiplier, **_: full_gaussian(1 / noise_multiplier, delta=delta), "must fall"),
+        (lambda task, *, delta, noise_multiplier, **_: None, "give a Release"),
+        (
+            lambda task, *, delta, noise_multiplier, **_: full_gaussian(
+                noise_multiplier, delta=delta, privacy_unit="usr"
+            ),
+            "no privacy unit, as walk has it, is called 'usr': did you mean user",
+        ),
+    ],
+)
+def test_a_statement_that_is_not_that_of_the_others_is_refused(tmp_path, releases, words):
+    with pytest.raises(InputError, match=words):
+        compared([private_walk(releases)], baselines=[], out=tmp_path)
+    assert list(tmp_path.rglob("*.parquet")) == []
+
+
+def test_a_method_cannot_read_what_it_is_tested_on():
+    seen = {}
+
+    def curious(task, *, step_size: float):
+        seen["evaluation"] = task.evaluation
+        return walk(task, step_size=step_size)
+
+    stored = TASK(0)
+    for task, known in ((stored, True), (dataclasses.replace(stored, sample=None), False)):
+        without_test_data(under_another_name(walk, curious))(task, step_size=0.1)
+        assert (seen["evaluation"] is not None) == known  # a stream is drawn by what it knows
+
+
+def test_a_mistake_in_a_method_is_one_line(tmp_path):
+    def broken(task, **args):
+        return walk(task, **args)._replace(round=lambda key, state: (state.variables["w"], {}))
+
+    with pytest.raises(InputError, match=r"`round` of walk stops on .*: TypeError"):
+        compared([under_another_name(walk, wraps(walk)(broken))], baselines=[], out=tmp_path)
+
+
+def test_a_built_in_method_by_name_is_counted_as_the_baseline():
+    with pytest.raises(InputError, match=r"coordinate_descent makes 0 rounds and 0 releases .*max_updates"):
+        compared("coordinate_descent", task="linear_p2p", epsilons=[1.0], baselines=[])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epsilons": []}, "epsilons are"),
+        ({"epsilons": [0.0]}, "above 0"),
+        ({"epsilons": [math.inf]}, "finite"),
+        ({"seeds": 0}, "seeds is 0"),
+        ({"seeds": 2.5}, "whole number"),
+        ({"epsilons": ["a"]}, "give numbers"),
+        ({"tuned": {"step_size": []}}, "no value"),
+        ({"tuned": {"nobody:step_size": [1.0]}}, "no method here"),
+        ({"fixed": {"noise_multiplier": 1.0}}, "found for each epsilon"),
+        ({"num_settings": 0}, "num_settings is 0"),
+        ({"rounds": 0}, "rounds is 0"),
+        ({"name": "../../x"}, "is no name of a folder"),
+        ({"name": ".."}, "is no name of a folder"),
+        ({"methods": None}, "None is no method"),
+        ({"delta": 1.0}, "delta is 1"),
+        ({"task": "digitz"}, "did you mean digits"),
+        ({"task": "absent.npz"}, "is not a file"),
+        ({"baselines": ["PPSG"]}, "no baseline"),
+        ({"baselines": []}, "nothing to compare"),
+        ({"neighbors": "replace two"}, "neighbouring relation"),
+        ({"tuned": {"stepsize": [1.0]}}, "did you mean step_size"),
+        ({"fixed": {"num_sampled": 99}}, "more than the 12 clients"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(tmp_path, changes, words):
+    with pytest.raises(InputError, match=words):
+        compared(**changes, out=tmp_path)
+    assert list(tmp_path.rglob("*.parquet")) == []

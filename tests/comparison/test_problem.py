@@ -1,0 +1,197 @@
+"""What methods are compared on, made in Python: a Problem, a function trial -> Task, a Task."""
+
+import dataclasses
+import math
+from functools import partial
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiny_comparison import SMALL, compared
+from tiny_sweeps import walk
+
+import bench
+from bench.comparison import Problem, make_request
+from bench.comparison.baselines import LEVELS
+from bench.comparison.plan import make_plan
+from bench.data.problems.peers import linear_p2p
+from bench.data.problems.quadratic import quadratic
+from bench.data.task import Task
+from bench.errors import InputError
+from bench.models.additive import scores, squared_loss
+from bench.privacy.events import ADD_OR_REMOVE, PRIVACY_UNITS, REPLACE
+
+
+def errors(params, task):
+    """Mean squared error of regression, on the test and the validation examples."""
+    measured = {}
+    for part in ("test", "validation"):
+        inputs, targets = task.evaluation[part]
+        measured[f"{part}_error"] = jnp.mean(jnp.square(scores(params, inputs, task.train[0]) - targets))
+    return measured
+
+
+def lines(trial, shift=0.0):
+    """Twelve clients with a line each: four examples to train on, two to tune on, two to test."""
+    rng = np.random.default_rng(trial)
+    slopes = 1 + shift + 0.2 * rng.standard_normal((12, 2))
+    inputs = rng.uniform(-1, 1, (12, 8, 2))
+    inputs, targets = (jnp.asarray(a, jnp.float32) for a in (inputs, np.einsum("nmd,nd->nm", inputs, slopes)))
+    return Task(
+        init_params=jnp.zeros(2),
+        num_examples=jnp.full(12, 4, jnp.int32),
+        train=(inputs[:, :4], targets[:, :4]),
+        evaluation={"validation": (inputs[:, 4:6], targets[:, 4:6]), "test": (inputs[:, 6:], targets[:, 6:])},
+        loss=squared_loss,
+        metrics=errors,
+    )
+
+
+def mine(**changes):
+    return Problem(
+        **({"name": "lines", "test": lines, "metric": "test_error", "tuned_by": "validation_error"} | changes)
+    )
+
+
+def planned(task, methods=(), **options):
+    return make_plan(make_request(methods, **(SMALL | {"task": task} | options)))
+
+
+def test_a_problem_of_ones_own_is_compared_with_the_methods_that_fit(tmp_path, quick_compilation):
+    done = compared(walk, task=mine(), epsilons=[4.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)
+    assert done.baselines == ["PPSGD", "Global private SGD", "DP-FedAvg", "Local learning"]
+    assert set(done.runs["task"]) == {"lines"}
+    assert np.isfinite(done.runs["test_error"]).all()
+    assert "test_error" not in done.tuning
+    assert set(done.runs["privacy_unit_compared"]) == {"user"}
+    assert done.plan.request.folder == tmp_path / "compare" / "lines_walk"
+
+
+def test_a_task_and_a_function_of_trials_are_problems_where_the_metrics_say_it():
+    for given in (lines, lines(0)):
+        request = make_request(task=given)
+        on = request.problem
+        assert (on.metric, on.tuned_by, on.best) == ("test_error", "validation_error", "min")
+        assert request.statement == ("user", ADD_OR_REMOVE, 1e-5)
+    assert jnp.array_equal(on.test_tasks()(3).train[0], lines(0).train[0])
+    assert "one split" in on.held_out
+
+
+@pytest.mark.parametrize("wrong", [None, 3, Path("clients.npz"), ["digits"], Task], ids=repr)
+def test_what_is_no_task_is_one_line(wrong):
+    with pytest.raises(InputError, match=r"give a name, 'FILE.npz', a bench.Problem, a Task"):
+        bench.compare(task=wrong)
+
+
+def one_metric(params, task):
+    return {"test_error": errors(params, task)["test_error"]}
+
+
+def unreadable(params, task):
+    return {"test_error": params.nothing}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (lambda trial: dataclasses.replace(lines(trial), metrics=one_metric), "it measures test_error: say it"),
+        (lambda trial: dataclasses.replace(lines(trial), metrics=unreadable), "nothing readable: say it"),
+        (lambda trial: dataclasses.replace(lines(trial), metrics=None), "has no metrics"),
+        (lambda trial: trial, "makes int of a trial"),
+    ],
+)
+def test_a_task_that_does_not_say_what_it_is_tuned_by_is_refused(given, words):
+    with pytest.raises(InputError, match=words):
+        make_request(task=given)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"tuned_by": ""}, "would be tuned on its test set, by test_error: give tuning="),
+        ({"tuned_by": "", "tuning": lines}, "would be tuned on its test set"),
+        ({"privacy_unit": "usr"}, "no privacy unit is called 'usr': did you mean user"),
+        ({"neighbors": "add one"}, "no neighbouring relation is called"),
+        ({"best": "highest"}, "best of problem lines is 'highest'"),
+        ({"metric": "score"}, "best of problem lines is ''"),
+        ({"test": lines(0)}, "give a function trial -> Task"),
+    ],
+)
+def test_a_problem_that_cannot_be_used_is_refused_when_it_is_made(changes, words):
+    with pytest.raises(InputError, match=words):
+        mine(**changes)
+
+
+@pytest.mark.parametrize("field", ["metric", "tuned_by"])
+def test_a_metric_that_the_task_does_not_have_is_refused_before_anything_runs(tmp_path, field):
+    with pytest.raises(InputError, match=r"measures test_error, validation_error, not tset_error"):
+        compared(task=mine(**{field: "tset_error", "best": "min"}), out=tmp_path)
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_metrics_that_cannot_read_a_baselines_parameters_are_refused_with_its_name():
+    def additive_only(params, task):
+        return errors(params, task) | {"norm": jnp.sum(params.w)}
+
+    def make(trial):
+        return dataclasses.replace(lines(trial), metrics=additive_only)
+
+    with pytest.raises(InputError, match=r"`metrics` of lines stops on the parameters of DP-FedAvg.*AttributeError"):
+        planned(mine(test=make))
+    assert "PPSGD" in planned(mine(test=make), baselines=["PPSGD"]).candidates
+
+
+def checksum(make, **changes):
+    return mine(test=make, **changes).test_tasks()(1).checksum
+
+
+def test_other_data_or_another_metric_is_another_checksum_and_a_trial_is_not():
+    assert checksum(lines) == mine().tuning_tasks()(0).checksum
+    by_data = checksum(partial(lines, shift=1.0))
+    by_metric = checksum(lambda trial: dataclasses.replace(lines(trial), metrics=lambda params, task: {"a": 1.0}))
+    assert len({checksum(lines), by_data, by_metric}) == 3
+    assert checksum(lambda trial: dataclasses.replace(lines(trial), checksum="mine")) == "mine"
+
+
+def test_agents_with_a_graph_of_their_own_enter():
+    test = partial(linear_p2p, num_features=2, num_agents=10)
+    on = Problem(
+        name="agents",
+        test=test,
+        tuning=partial(test, instances="validation"),
+        metric="test_accuracy",
+        privacy_unit="point",
+    )
+    plan = planned(on)
+    assert plan.unfit == {}
+    assert list(plan.candidates) == list(LEVELS["point"].baselines(test(0)))
+    assert {candidate.statement[:2] for candidate in plan.candidates.values()} == {("point", REPLACE)}
+    assert plan.candidates["Coordinate descent (1 update)"].args["num_ticks"] == 10
+
+
+def test_silos_of_ones_own_enter():
+    def other(trial):
+        return quadratic(trial + 1000, num_records=128)
+
+    on = Problem(
+        name="silos",
+        test=partial(quadratic, num_records=128),
+        tuning=other,
+        metric="excess_risk",
+        privacy_unit="record",
+    )
+    plan = planned(on)
+    assert plan.unfit == {}
+    assert list(plan.candidates) == ["One-pass MB-SGD", "Multi-pass MB-SGD", "Localized MB-SGD"]
+
+
+def test_methods_of_the_suite_that_do_not_fit_are_left_out_with_the_reason():
+    plan = planned(mine(privacy_unit="point"), walk, fixed={"step_size": 0.1})
+    assert list(plan.candidates) == ["walk"]
+    assert all("has no graph" in reason for reason in plan.unfit.values())
+    assert math.isinf(plan.candidates["walk"].epsilons[0])
+
+
+def test_every_privacy_unit_has_its_level():
+    assert tuple(LEVELS) == PRIVACY_UNITS

@@ -1,0 +1,144 @@
+"""A comparison that is run: tuning, choice, test, and what is said of the runs."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tiny_comparison import SMALL, compared, problem, under_another_name
+from tiny_sweeps import walk
+
+from bench import api
+from bench.algorithms.base import Method
+from bench.comparison import NotComparable, figure, stages
+from bench.errors import InputError
+from bench.privacy.events import full_gaussian
+
+
+def test_tuning_and_test_share_neither_metric_nor_randomness(twin):
+    assert "excess_risk" not in twin.tuning
+    assert "validation_loss" not in twin.runs
+    assert set(twin.tuning["seed"]) == {1000, 1001}
+    assert set(twin.runs["seed"]) == {0, 1}
+
+
+def test_every_private_run_has_spent_what_it_was_allowed_and_hardly_less(twin):
+    private = twin.runs[(twin.runs["target_epsilon"] > 0) & np.isfinite(twin.runs["target_epsilon"])]
+    assert len(private) == 2 * 2 * 2
+    assert (private["spent"] / private["target_epsilon"]).between(0.98, 1.001).all()
+    assert set(private["reading"]) == {"tight"}
+    assert np.isinf(twin.runs.loc[np.isinf(twin.runs["target_epsilon"]), "spent"]).all()
+
+
+def test_a_method_that_diverged_with_all_that_was_tried_is_named(twin):
+    assert twin.diverged == []
+    lost = twin.runs["algorithm"] == "Local learning"
+    risk = twin.runs["excess_risk"].where(~lost, np.inf)
+    assert twin._replace(runs=twin.runs.assign(excess_risk=risk)).diverged == ["Local learning"]
+    once = risk.where(twin.runs.index != twin.runs.index[lost][0], 1.0)
+    assert twin._replace(runs=twin.runs.assign(excess_risk=once)).diverged == []
+
+
+def test_a_method_that_is_asked_for_and_stands_behind_a_baseline_is_named(twin):
+    assert twin.same_as_baselines == {}  # a copy under another name is another method
+    plan = twin.plan
+    sgd = plan.candidates["Global private SGD"]
+    twice = plan._replace(candidates={**plan.candidates, "ppsgd": sgd._replace(is_baseline=False)})
+    assert twin._replace(plan=twice).same_as_baselines == {"ppsgd": ["Global private SGD", "Local learning"]}
+
+
+def test_local_learning_is_run_once_and_an_epsilon_by_itself(twin):
+    local = twin.runs[twin.runs["algorithm"] == "Local learning"]
+    assert local["target_epsilon"].tolist() == [0.0, 0.0]
+
+
+def test_each_split_takes_the_setting_that_its_own_held_out_data_like_best(twin):
+    keys = ["algorithm", "target_epsilon", "trial"]
+    for key, tried in twin.tuning.groupby(keys):
+        mine = twin.runs[(twin.runs[keys] == pd.Series(key, keys)).all(axis=1)]
+        assert mine["setting"].tolist() == [tried.loc[tried["validation_loss"].idxmin(), "setting"]]
+
+
+def test_a_diverged_setting_is_chosen_only_where_all_are():
+    tuning = pd.DataFrame(
+        {
+            "algorithm": "a",
+            "target_epsilon": [1.0, 1.0, 1.0, 2.0, 2.0],
+            "trial": 0,
+            "setting": [0, 1, 2, 0, 1],
+            "validation_loss": [np.nan, 3.0, -np.inf, np.nan, np.inf],
+        }
+    )
+    chosen = stages.choose(tuning, metric="validation_loss", best="min")
+    assert chosen["setting"].tolist() == [1, 0]
+
+
+def test_a_method_that_is_a_built_in_one_under_another_name_gains_nothing(twin):
+    table = made(twin)
+    twin = table[(table["algorithm"] == "renamed") & (table["best_baseline"] == "Global private SGD")]
+    assert len(twin) > 0
+    assert (twin["gain_low"] <= 0).all()
+    assert (twin["gain_high"] >= 0).all()
+
+
+def made(twin):
+    return figure.table(
+        twin.runs, metric="excess_risk", best="min", baselines=twin.baselines, num_settings=twin.num_settings
+    )
+
+
+def test_it_goes_on_where_it_was_and_does_nothing_twice(twin, out, capsys):
+    before = {path: path.stat().st_mtime_ns for path in Path(out).rglob("part-*.parquet")}
+    resumed = compared(name="twin", out=out)
+    assert "0 runs to do" in capsys.readouterr().err
+    kept = {path for path in before if path.exists() and path.stat().st_mtime_ns == before[path]}
+    assert kept
+    both = resumed.runs.merge(twin.runs, on=["point", "trial"], suffixes=("", "_before"))
+    assert len(both) == len(resumed.runs)
+    assert (both["excess_risk"] == both["excess_risk_before"]).all()
+
+
+def test_a_method_that_releases_more_often_than_it_says_is_caught(out, quick_compilation):
+    def chatty(task, *, step_size: float, noise_multiplier: float):
+        plain = walk(task, step_size=step_size, noise_multiplier=noise_multiplier)
+        return plain._replace(round=lambda key, state: (plain.round(key, state)[0], {"released": 2.0}))
+
+    method = Method(
+        under_another_name(walk, chatty),
+        lambda task, *, delta, **a: full_gaussian(a["noise_multiplier"], delta=delta),
+        version=1,
+    )
+    with pytest.raises(InputError, match="releases more often"):
+        compared([method], epsilons=[1.0], seeds=1, num_settings=1, baselines=[], name="chatty", out=out)
+
+
+def test_a_method_of_another_unit_is_refused_or_has_a_panel_of_its_own(out, quick_compilation):
+    def of_records(task, *, delta, noise_multiplier, **_):
+        return full_gaussian(noise_multiplier, delta=delta, privacy_unit="record")
+
+    method = Method(walk, of_records, version=1)
+    with pytest.raises(NotComparable, match="one record"):
+        compared([method], name="records", out=out)
+    apart = compared([method], seeds=1, num_settings=1, baselines=["Local learning"], units=True, name="u", out=out)
+    assert dict(zip(apart.runs["algorithm"], apart.runs["privacy_unit_compared"], strict=True))["walk"] == "record"
+
+
+def test_a_grid_of_its_own_moves_no_other(out, quick_compilation):
+    grid, fixed = {"ppsgd:step_size": [0.01, 0.02, 0.03]}, {"personalization": 1.0}
+    small = compared("ppsgd", seeds=1, epsilons=[1.0], fixed=fixed, tuned=grid, name="grid", out=out)
+    spaces = {label: candidate.space.get("step_size") for label, candidate in small.plan.candidates.items()}
+    assert spaces["ppsgd"] == [0.01, 0.02, 0.03]
+    assert spaces["Global private SGD"] == problem().space["step_size"]
+    chosen = small.runs.loc[small.runs["algorithm"] == "ppsgd", "step_size"]
+    assert any("ppsgd: step_size = 0.03" in text for text in small.at_grid_ends) == (
+        np.isclose(chosen, 0.03).mean() >= 0.25
+    )
+    assert np.isclose(chosen, 0.03).any()  # far below what is best: the largest wins
+
+
+def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out, quick_compilation):
+    small = SMALL | {"seeds": 1, "num_settings": 1}
+    table = api.compare(walk, **small, baselines=[], name="not_private", out=out)
+    assert table["target_epsilon"].tolist() == [math.inf]
+    assert "walk (not private)" in (Path(table.attrs["folder"]) / "comparison.md").read_text()

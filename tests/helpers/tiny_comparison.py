@@ -1,0 +1,32 @@
+"""A comparison small enough for a test: twelve clients, two baselines, three settings, five rounds."""
+
+import dataclasses
+import inspect
+from functools import partial
+
+from bench.comparison import Comparison, Problem, compare, make_request
+from bench.comparison.problems import PROBLEMS
+from bench.data.problems.synthetic import synthetic
+
+TASK = partial(synthetic, num_clients=12, num_features=6)
+SMALL: dict = {"task": "tiny", "epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 3, "rounds": 5}
+
+
+def problem() -> Problem:
+    """One that compiles in a moment."""
+    whole = PROBLEMS["synthetic"]()
+    assert whole.baselines is not None
+    baselines = {name: whole.baselines[name] for name in ("Global private SGD", "Local learning")}
+    defaults = dict(whole.defaults) | {"num_sampled": 4, "batch_size": 3}
+    return dataclasses.replace(whole, name="tiny", test=TASK, defaults=defaults, baselines=baselines)
+
+
+def compared(methods=(), **options) -> Comparison:
+    """A comparison on the problem called "tiny", unless the options say otherwise."""
+    return compare(make_request(methods, **(SMALL | options)))
+
+
+def under_another_name(make, wrapper):
+    """A factory that takes what another one takes."""
+    wrapper.__signature__ = inspect.signature(make, eval_str=True)
+    return wrapper
