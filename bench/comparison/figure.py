@@ -213,7 +213,8 @@ def write(comparison: Comparison) -> pd.DataFrame:
         num_settings=comparison.num_settings,
     )
     try:
-        style.save(draw(whole, problem.held_out), whole, folder, FILES)
+        with style.applied():
+            style.save(draw(whole, problem.held_out), whole, folder, FILES)
         tables.save(printed(whole), folder, FILES)
         with open(folder / f"{FILES}.md", "a") as file:
             file.writelines(f"\n{note}.\n" for note in comparison.notes)
