@@ -32,10 +32,10 @@ def _sweep(names: Sequence[str]) -> str | Sequence[str] | None:
 
 def _where(name: str) -> str:
     try:
-        found = retrieval.find(name)
+        data = retrieval.find(name)
     except InputError as error:
         return f"not usable: {error}"
-    return found.source if found else "not here"
+    return data.source if data else "not here"
 
 
 def catalog() -> dict[str, list[dict[str, Any]]]:

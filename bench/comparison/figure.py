@@ -172,7 +172,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     for row in table.itertuples():
         row = row._asdict()
         epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"{row['target_epsilon']:g}"
-        said = tables.with_interval(row[row["metric"]], row["low"], row["high"])
+        score = tables.with_interval(row[row["metric"]], row["low"], row["high"])
         rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
         reference = row["algorithm"] == row["best_baseline"]
         if reference:
@@ -182,7 +182,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
         else:
             gain = f"gain {tables.with_interval(row['gain'], row['gain_low'], row['gain_high'], '+.4f')}"
         key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
-        cells.setdefault(key, {})[epsilon] = f"{said}{rank}\n{gain}".rstrip()
+        cells.setdefault(key, {})[epsilon] = f"{score}{rank}\n{gain}".rstrip()
     several, called = len({key[1:] for key in cells}) > 1, titles(table)
     rows = [
         {"method": f"{called[name]} (one {unit}, {relation})" if several else called[name], **its}
