@@ -48,13 +48,13 @@ def below(first: str, second: str, calibration: str) -> Callable[[pd.DataFrame],
             smaller = int((gaps["mean"] > gaps["half"]).sum())
             holds &= bool((gaps["mean"] < 0).all())
             margins += [measured(-mean, ERROR, PAIRED, half) for mean, half in gaps[["mean", "half"]].to_numpy()]
-            said = ", ".join(f"{at:g}: {row['mean']:+.2f} ± {row['half']:.2f}" for at, row in gaps.iterrows())
+            by_epsilon = ", ".join(f"{at:g}: {row['mean']:+.2f} ± {row['half']:.2f}" for at, row in gaps.iterrows())
             lower = int((gaps["mean"] < 0).sum())
             evidence.append(
                 f"{num_sampled} silos answer ({searched}): lower at {lower} of {len(gaps)} epsilons, by more than the "
                 f"interval at {larger}, higher by more than it at {smaller}"
             )
-            evidence.append(f"difference in points of test error by epsilon {said}")
+            evidence.append(f"difference in points of test error by epsilon {by_epsilon}")
         return verdict(holds, "; ".join(evidence), margins)
 
     return check
@@ -79,8 +79,8 @@ def falls(calibration: str) -> Callable[[pd.DataFrame], Verdict]:
                 raise NotTestable(f"both methods at two epsilons are needed where {num_sampled} silos answer")
             holds &= bool((means.diff().iloc[1:] < 0).all(axis=None))
             for name in means:
-                said = ", ".join(f"{at:g}: {100 * value:.2f} %" for at, value in means[name].items())
-                evidence.append(f"{num_sampled} silos answer, {name}: {said}")
+                by_epsilon = ", ".join(f"{at:g}: {100 * value:.2f} %" for at, value in means[name].items())
+                evidence.append(f"{num_sampled} silos answer, {name}: {by_epsilon}")
                 trials = rows[rows["series"] == name].pivot(
                     index="trial", columns="target_epsilon", values="test_error"
                 )
@@ -108,8 +108,10 @@ def alike(runs: pd.DataFrame) -> Verdict:
             holds &= apart < 2
             next_worst = (gaps["mean"].abs() / gaps["half"]).nlargest(2).iloc[-1] if len(gaps) > 1 else 0.0
             margins.append(measured(1 - next_worst, "half widths of the interval", BEYOND))
-            said = ", ".join(f"{at:g}: {row['mean']:+.2f} ± {row['half']:.2f}" for at, row in gaps.iterrows())
-            evidence.append(f"{first} - {second}: apart at {apart} of {len(gaps)} epsilons, in points of error {said}")
+            by_epsilon = ", ".join(f"{at:g}: {row['mean']:+.2f} ± {row['half']:.2f}" for at, row in gaps.iterrows())
+            evidence.append(
+                f"{first} - {second}: apart at {apart} of {len(gaps)} epsilons, in points of error {by_epsilon}"
+            )
     return verdict(holds, "; ".join(evidence), margins)
 
 
@@ -156,9 +158,9 @@ def fewer_rounds(runs: pd.DataFrame) -> Verdict:
         evidence.append(f"{where}: " + ", ".join(f"{name} {_rounds(rounds.loc[name])}" for name in names))
     if not judged:
         raise NotTestable("one-pass MB-SGD has its lowest risk at the most rounds that were tried, wherever it was run")
-    said = [f"localized accelerated takes fewer beyond chance at {fewer} of {judged}, more beyond chance at {more}"]
+    counts = [f"localized accelerated takes fewer beyond chance at {fewer} of {judged}, more beyond chance at {more}"]
     left = [f"left open, one-pass improves up to the most rounds tried: {', '.join(open_at)}"] if open_at else []
-    return verdict(holds, "; ".join([*said, *evidence, *left]), margins)
+    return verdict(holds, "; ".join([*counts, *evidence, *left]), margins)
 
 
 def _rounds(row: pd.Series) -> str:
@@ -175,19 +177,19 @@ def lower_risk(runs: pd.DataFrame) -> Verdict:
     best = own.loc[own.groupby(isrl_rounds.PANEL)["excess_risk"].idxmin()]
     if best.empty:
         raise NotTestable("no risk of both methods in the same trials")
-    said = [
+    evidence = [
         f"lower at {int((best['ratio'] < 1).sum())} of {len(best)}, beyond chance at "
         f"{int((best['ratio_high'] < 1).sum())}, higher beyond chance at {int((best['ratio_low'] > 1).sum())}"
     ]
     for row in best.itertuples():
         at = f"n = {row.num_records:g}, epsilon {row.target_epsilon:g}"
-        said.append(f"{at}: {row.ratio:.2f} times [{row.ratio_low:.2f}, {row.ratio_high:.2f}]")
+        evidence.append(f"{at}: {row.ratio:.2f} times [{row.ratio_low:.2f}, {row.ratio_high:.2f}]")
     halves = np.log(best["ratio_high"] / best["ratio_low"]) / 2
     margins = [
         measured(-np.log(ratio), "of the logarithm of the risks' ratio", PAIRED, half)
         for ratio, half in zip(best["ratio"], halves, strict=True)
     ]
-    return verdict(bool((best["ratio"] < 1).all()), "; ".join(said), margins)
+    return verdict(bool((best["ratio"] < 1).all()), "; ".join(evidence), margins)
 
 
 BELOW = (

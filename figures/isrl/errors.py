@@ -52,13 +52,13 @@ def draw(table: pd.DataFrame, title: str):
 
 
 def _dashed(table: pd.DataFrame) -> str:
-    """What is special about the dashed curves that are there, and of how many settings they are."""
+    """What is special about the dashed curves that are present, and of how many settings they are."""
     notes = {
         WIDE: "in the wide search (left only: it was run with the published noise)",
         FIXED_ROUNDS: "with 35 rounds, those of the authors' earlier program (may leave the panel upwards)",
     }
-    there = style.present(table, "series", notes)
-    return "".join(f", {common.tried(table, [name])} {notes[name]}" for name in there)
+    present = style.present(table, "series", notes)
+    return "".join(f", {common.tried(table, [name])} {notes[name]}" for name in present)
 
 
 def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:

@@ -39,15 +39,15 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 def _at_both(values: pd.Series) -> str:
     """The numbers at both epsilons, once where they are the same."""
-    said = [tables.number(value, ".2g" if value < 10 else ",.0f", "?") for value in values]
-    return "; ".join(dict.fromkeys(said))
+    texts = [tables.number(value, ".2g" if value < 10 else ",.0f", "?") for value in values]
+    return "; ".join(dict.fromkeys(texts))
 
 
 def draw(table: pd.DataFrame, title: str):
     """The cells as a picture."""
     both = " and ".join(f"{epsilon:g}" for epsilon in EPSILONS)
-    said = rf"orders only, $\ell^2 = d \log 1/\delta$; numbers at $\varepsilon$ = {both}; ? = lost"
-    return tables.draw(printed(table), f"{title}: {said}")
+    note = rf"orders only, $\ell^2 = d \log 1/\delta$; numbers at $\varepsilon$ = {both}; ? = lost"
+    return tables.draw(printed(table), f"{title}: {note}")
 
 
 def figure_of(about: str, rows_of: Callable[[Setting], list], title: str) -> Figure:

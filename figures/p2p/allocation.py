@@ -32,8 +32,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         )
         for y in private.METRICS
     ]
-    said = select.where_from(runs) | {name: runs[name].iloc[0] for name in common.PRIVACY}
-    return pd.concat(frames, ignore_index=True).assign(origin=common.HERE, **said)
+    facts = select.where_from(runs) | {name: runs[name].iloc[0] for name in common.PRIVACY}
+    return pd.concat(frames, ignore_index=True).assign(origin=common.HERE, **facts)
 
 
 def apart(table: pd.DataFrame) -> str:
@@ -42,8 +42,8 @@ def apart(table: pd.DataFrame) -> str:
     if uneven.shape[1] < 2:
         return ""
     largest = uneven.diff(axis=1).iloc[:, 1].abs().groupby(level="y_name").max()
-    said = " and ".join(f"{largest[name]:.2g} in {words}" for name, words in NAMES.items())
-    return f"The order of the weights changes at most {said}."
+    changes = " and ".join(f"{largest[name]:.2g} in {words}" for name, words in NAMES.items())
+    return f"The order of the weights changes at most {changes}."
 
 
 def draw(table: pd.DataFrame):

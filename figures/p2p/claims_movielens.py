@@ -21,7 +21,7 @@ NEAR_PUBLISHED, NEAR_NON_PRIVATE = 0.01, 0.003
 
 def _rmse(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean RMSE with its interval by series: local, non-private, and private as above, the largest epsilon first."""
-    rows = table1.shown(runs)
+    rows = table1.final_rows(runs)
     rows = rows[rows["series"].isin([LOCAL, NON_PRIVATE])]
     printed = common.part(runs, algorithm="private CD", mechanism="laplace", clip_norm=table1.CLIP_NORM)
     best = table1.tuned(printed, ["start", *table1.OVER])

@@ -42,9 +42,9 @@ def part(runs: pd.DataFrame, **values) -> pd.DataFrame:
     """
     chosen = matching(runs, **values)
     if not chosen.any():
-        said = ", ".join(f"{name} = {value}" for name, value in values.items())
+        condition = ", ".join(f"{name} = {value}" for name, value in values.items())
         sweep = " ".join(runs["sweep"].unique())
-        raise InputError(f"no run of {sweep} with {said}: run the whole sweep, no --where")
+        raise InputError(f"no run of {sweep} with {condition}: run the whole sweep, no --where")
     return runs[chosen]
 
 
@@ -78,11 +78,11 @@ def labelled(table: pd.DataFrame, runs: pd.DataFrame, figure: str, **shown) -> p
         figure: whose published points are wanted.
         shown: column -> values to which the published points are kept.
     """
-    said = select.where_from(runs) | {name: runs[name].dropna().iloc[0] for name in PRIVACY}
+    facts = select.where_from(runs) | {name: runs[name].dropna().iloc[0] for name in PRIVACY}
     points = published(figure)
     for name, values in shown.items():
         points = points[points[name].isin(values)]
-    return pd.concat([table.assign(origin=HERE, **said), points], ignore_index=True)
+    return pd.concat([table.assign(origin=HERE, **facts), points], ignore_index=True)
 
 
 def here(table: pd.DataFrame, **values) -> pd.DataFrame:
@@ -125,9 +125,9 @@ def true_note(table: pd.DataFrame) -> str:
 
 
 def published_note(table: pd.DataFrame) -> str:
-    """Where the published curves are from; nothing where none is there."""
-    there = (table["origin"] == PUBLISHED).any()
-    return "Grey: the published curves, read off the paper's vector graphics." if there else ""
+    """Where the published curves are from; nothing where there are none."""
+    any_published = (table["origin"] == PUBLISHED).any()
+    return "Grey: the published curves, read off the paper's vector graphics." if any_published else ""
 
 
 # ---- What was tuned, on other problem instances ----
@@ -204,8 +204,8 @@ def tuned_note(table: pd.DataFrame, calibration: str = PUBLISHED) -> str:
     mus = ", ".join(f"{mu:g}" for mu in sorted(rows.loc[rows["series"] == NON_PRIVATE, "mu"].unique()))
     lines = sorted(here(rows, calibration=calibration).groupby("series"), key=lambda pair: -budget_of(pair[0]))
     updates = "; ".join(f"{name.replace('epsilon', 'ε')}: {by_features(line)}" for name, line in lines)
-    said = f"; updates an agent at {updates}" if updates else ""
-    return f"Tuned on other problem instances: mu = {mus}{said}."
+    updates_note = f"; updates an agent at {updates}" if updates else ""
+    return f"Tuned on other problem instances: mu = {mus}{updates_note}."
 
 
 def by_features(line: pd.DataFrame) -> str:
@@ -215,8 +215,8 @@ def by_features(line: pd.DataFrame) -> str:
     spans = [(f"{updates:g}", [p for _, p in group]) for updates, group in pairs]
     if len(spans) == 1:
         return f"always {spans[0][0]}"
-    said = [f"{updates} {'to' if len(ps) > 1 else 'at'} p = {ps[-1]:g}" for updates, ps in spans[:-1]]
-    return f"{', '.join(said)}, then {spans[-1][0]}"
+    parts = [f"{updates} {'to' if len(ps) > 1 else 'at'} p = {ps[-1]:g}" for updates, ps in spans[:-1]]
+    return f"{', '.join(parts)}, then {spans[-1][0]}"
 
 
 # ---- Vectors sent ----

@@ -59,8 +59,8 @@ def of_curves(figure: Figure, runs: pd.DataFrame) -> pd.DataFrame:
 def of_table(runs: pd.DataFrame) -> pd.DataFrame:
     """The deviations of the numbers of the table."""
     table = table1.table(runs).dropna(subset="published")
-    said = {"x_name": "", "x": np.nan, "y_name": "test_rmse", "points": 1}
-    return table.rename(columns={"test_rmse": "here", "difference": "deviation"}).assign(**said)
+    columns = {"x_name": "", "x": np.nan, "y_name": "test_rmse", "points": 1}
+    return table.rename(columns={"test_rmse": "here", "difference": "deviation"}).assign(**columns)
 
 
 def deviations(runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:

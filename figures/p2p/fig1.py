@@ -68,11 +68,11 @@ def draw(table: pd.DataFrame):
         ],
     )
     penalties = common.here(table, series="ADMM").drop_duplicates("variant")
-    said = ", ".join(f"{row.penalty:g} from {row.variant}" for row in penalties.itertuples())
+    values = ", ".join(f"{row.penalty:g} from {row.variant}" for row in penalties.itertuples())
     style.footer(
         figure,
         table,
-        f"ADMM has the penalty that ends with the lowest objective, chosen in its favour: {said}. It takes 10 gradient "
+        f"ADMM has the penalty that ends with the lowest objective, chosen in its favour: {values}. It takes 10 gradient "
         "steps an iteration and sends 8 vectors; an update of CD sends one to each neighbour.",
         "No privacy. " + common.published_note(table),
     )

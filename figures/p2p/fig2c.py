@@ -24,8 +24,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     Where tuning chooses another mu than the paper did, the paper's stands beside it as a variant.
     """
     rows = pd.concat([common.tuned_runs(runs), common.with_paper_mu(runs)], ignore_index=True)
-    found = common.curves(rows, by=KEYS, x="num_features", y="test_accuracy", carry=CARRY)
-    return common.labelled(found, rows, "p2p_fig2c")
+    accuracy = common.curves(rows, by=KEYS, x="num_features", y="test_accuracy", carry=CARRY)
+    return common.labelled(accuracy, rows, "p2p_fig2c")
 
 
 def draw(table: pd.DataFrame):

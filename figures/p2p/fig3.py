@@ -29,11 +29,11 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rows = common.tuned_runs(runs)
     shown = NUM_FEATURES if (rows["num_features"] == NUM_FEATURES).any() else rows["num_features"].max()
     rows = by_size(rows[rows["num_features"] == shown])
-    found = common.curves(
+    accuracy = common.curves(
         rows, by=[*fig2c.KEYS, "num_features"], x="num_examples", y="test_accuracy", carry=fig2c.CARRY
     )
-    found = common.labelled(found, rows, "p2p_fig3")
-    return found if shown == NUM_FEATURES else common.here(found)
+    accuracy = common.labelled(accuracy, rows, "p2p_fig3")
+    return accuracy if shown == NUM_FEATURES else common.here(accuracy)
 
 
 def draw(table: pd.DataFrame):

@@ -25,10 +25,10 @@ def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final accuracy by epsilon of a coordinate and number of features; epsilon_true is that of a point with label."""
     rows = rows_of(runs)
-    found = common.curves(
+    accuracy = common.curves(
         rows, by=["series", "variant", "privacy_unit"], x="num_features", y="test_accuracy", carry=common.EPSILONS
     )
-    return common.labelled(found.drop(columns="privacy_unit"), rows, "p2p_fig4")
+    return common.labelled(accuracy.drop(columns="privacy_unit"), rows, "p2p_fig4")
 
 
 def draw(table: pd.DataFrame):

@@ -54,8 +54,8 @@ def drawn(table: pd.DataFrame) -> pd.DataFrame:
     """
     chosen = as_published(table, None)
     if not chosen.any():
-        said = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
-        raise InputError(f"no run of {SWEEP} with {said}: run the whole sweep, no --where")
+        condition = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
+        raise InputError(f"no run of {SWEEP} with {condition}: run the whole sweep, no --where")
     return table[(table["origin"] != common.HERE) | chosen]
 
 

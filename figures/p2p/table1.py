@@ -66,7 +66,7 @@ def private(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def shown(runs: pd.DataFrame) -> pd.DataFrame:
+def final_rows(runs: pd.DataFrame) -> pd.DataFrame:
     """The final rows of the table, one a repetition, with "series" and "variant"."""
     tested = common.part(runs, instances="test")
     local = common.final(common.part(tested, algorithm="local"))
@@ -82,15 +82,15 @@ def shown(runs: pd.DataFrame) -> pd.DataFrame:
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """RMSE by row of the table, with its interval, what the paper printed, and the difference."""
-    rows = shown(runs)
+    rows = final_rows(runs)
     keys = ["series", "variant"]
     order = rows[keys].drop_duplicates()
-    found = select.interval(rows, by=keys, value="test_rmse")
+    rmse = select.interval(rows, by=keys, value="test_rmse")
     largest = rows.groupby(keys)[[*OVER, *common.EPSILONS]].max().reset_index()
     paper = published("p2p_table1").set_index("series")["y"].rename("published")
-    found = order.merge(found, on=keys).merge(largest, on=keys).join(paper, on="series")
-    said = select.where_from(rows) | {name: rows[name].iloc[-1] for name in common.PRIVACY}
-    return found.assign(difference=found["test_rmse"] - found["published"], origin=HERE, **said)
+    rmse = order.merge(rmse, on=keys).merge(largest, on=keys).join(paper, on="series")
+    facts = select.where_from(rows) | {name: rows[name].iloc[-1] for name in common.PRIVACY}
+    return rmse.assign(difference=rmse["test_rmse"] - rmse["published"], origin=HERE, **facts)
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:

@@ -26,7 +26,7 @@ ALONE_NOTE = (
 )
 
 
-def _shown(rows: pd.DataFrame) -> pd.DataFrame:
+def _at_split(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows at the split and the number of clients that are shown."""
     return rows[(rows[list(SHOWN)] == pd.Series(SHOWN)).all(axis=1)]
 
@@ -39,15 +39,15 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         InputError: where there is no run with one local epoch and ten clients.
     """
     together = runs[runs["sweep"] == SWEEPS[0]]
-    rows = _shown(common.final(together)) if len(together) else together
+    rows = _at_split(common.final(together)) if len(together) else together
     if rows.empty:
-        said = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
-        raise InputError(f"no run of {SWEEPS[0]} with {said}: run the whole sweep, no --where")
-    cells = _shown(common.published_tables(*common.TABLES[:3]))
+        condition = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
+        raise InputError(f"no run of {SWEEPS[0]} with {condition}: run the whole sweep, no --where")
+    cells = _at_split(common.published_tables(*common.TABLES[:3]))
     cells = cells[cells["dataset"].isin(rows["dataset"])]
-    found = common.averaged(rows).merge(cells, on=common.CELL, how="outer").assign(alone=False)
+    together_rows = common.averaged(rows).merge(cells, on=common.CELL, how="outer").assign(alone=False)
     own = common.finished(runs[(runs["sweep"] == SWEEPS[1]) & runs["dataset"].isin(rows["dataset"])])
-    parts = [found, common.averaged(own).assign(alone=True)] if len(own) else [found]
+    parts = [together_rows, common.averaged(own).assign(alone=True)] if len(own) else [together_rows]
     return pd.concat(parts, ignore_index=True).assign(**common.facts(pd.concat([rows, own])))
 
 
@@ -91,8 +91,8 @@ def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:
     """The models that the curves of a data set lack."""
     lacking = []
     for name in names:
-        there = set(table.loc[(table["dataset"] == name) & (table["repetitions"] > 0), "algorithm"])
-        if missing := [model for model in common.MODELS if model not in there]:
+        run = set(table.loc[(table["dataset"] == name) & (table["repetitions"] > 0), "algorithm"])
+        if missing := [model for model in common.MODELS if model not in run]:
             lacking.append(f"{', '.join(missing)} on {name}")
     return f"Not run: {'; '.join(lacking)}." if lacking else ""
 

@@ -42,8 +42,8 @@ def final(runs: pd.DataFrame) -> pd.DataFrame:
         raise InputError(f"no run of {sweep} as in the paper has come to its last round: run it, no --where")
     twice = rows[rows.duplicated([*CELL, *select.REPETITION])]
     if len(twice):
-        said = ", ".join(f"{name} = {twice[name].iloc[0]}" for name in CELL)
-        raise InputError(f"{sweep} has several runs of one seed at {said}: move those of other settings elsewhere")
+        cell = ", ".join(f"{name} = {twice[name].iloc[0]}" for name in CELL)
+        raise InputError(f"{sweep} has several runs of one seed at {cell}: move those of other settings elsewhere")
     return rows
 
 
@@ -88,8 +88,8 @@ def facts(runs: pd.DataFrame) -> dict[str, str | float]:
     """What must stand beside the numbers; data sets in place of the many tasks, delta NaN where no run is private."""
     private = runs[np.isfinite(runs["target_epsilon"])]
     names = [name for name in DATASETS if name in set(runs["dataset"])]
-    said = {name: ", ".join(sorted(private[name].unique())) for name in ("privacy_unit", "neighbors")}
-    return select.where_from(runs) | {"task": ", ".join(names)} | said | {"delta": private["delta"].max()}
+    privacy = {name: ", ".join(sorted(private[name].unique())) for name in ("privacy_unit", "neighbors")}
+    return select.where_from(runs) | {"task": ", ".join(names)} | privacy | {"delta": private["delta"].max()}
 
 
 # ---- Footers ----
@@ -97,12 +97,12 @@ def facts(runs: pd.DataFrame) -> dict[str, str | float]:
 
 def privacy_note(table: pd.DataFrame) -> str:
     """What is protected, against whom, under which neighbouring relation, and how the noise was found."""
-    said = table.iloc[0]
-    if not np.isfinite(said["delta"]):
+    row = table.iloc[0]
+    if not np.isfinite(row["delta"]):
         return "No private run is there."
     return (
-        f"Privacy: one {said['privacy_unit']} of one client, against the server ({said['neighbors']}; Poisson "
-        f"sampling); noise calibrated to epsilon at delta = {said['delta']:g} by privacy loss distributions over all "
+        f"Privacy: one {row['privacy_unit']} of one client, against the server ({row['neighbors']}; Poisson "
+        f"sampling); noise calibrated to epsilon at delta = {row['delta']:g} by privacy loss distributions over all "
         "rounds. How many examples a client has is public. Clients draw their data independently of each other: an "
         "example that several of them drew is protected less (pfl_overlap)."
     )
@@ -112,12 +112,12 @@ def training_note(table: pd.DataFrame) -> str:
     """How was trained and scored: the settings as the runs have them."""
     words = {"step_size": "step size", "momentum": "momentum", "clip_norm": "clipping norm", "batch_size": "batches of"}
     rows = table[np.isfinite(table["target_epsilon"])]
-    said = [f"{words[name]} {_span(rows[name])}" for name in words if name in rows and rows[name].notna().any()]
+    settings = [f"{words[name]} {_span(rows[name])}" for name in words if name in rows and rows[name].notna().any()]
     share = table["data_share"].dropna() if "data_share" in table else pd.Series(dtype=float)
     part = f" Only {100 * share.min():.3g} % of the data of each client are used." if (share < 1).any() else ""
     return (
         "Accuracy of the average on the test set after the last round; nothing is tuned, settings are the published "
-        f"({', '.join(said)}).{part}"
+        f"({', '.join(settings)}).{part}"
     )
 
 

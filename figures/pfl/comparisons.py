@@ -150,19 +150,21 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], diverged: i
     met, missed = [one for one in ours if one.met], [one for one in ours if one.missed]
     left = len(ours) - len(met) - len(missed)
     counts = f"met at {len(met)} of {len(ours)}{_chance(met)}, missed at {len(missed)}{_chance(missed)}"
-    said = [counts + (f", left open at {left} for want of runs" if left else "")]
+    evidence = [counts + (f", left open at {left} for want of runs" if left else "")]
     if diverged:
-        said.append(f"{diverged} runs diverged and count as 0 %")
+        evidence.append(f"{diverged} runs diverged and count as 0 %")
     well = sum(one.met for one in theirs)
     outcome = HOLDS if well == len(theirs) else FAILS
-    said.append(f"the published numbers (in brackets) by the same test: {outcome}, met at {well} of {len(theirs)}")
+    evidence.append(f"the published numbers (in brackets) by the same test: {outcome}, met at {well} of {len(theirs)}")
     for group in dict.fromkeys(one.group for one in ours):
         pairs = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.group == group]
-        said.append(f"{group}: " + ", ".join(f"{one.item} {_points(one)} ({_points(other)})" for one, other in pairs))
+        evidence.append(
+            f"{group}: " + ", ".join(f"{one.item} {_points(one)} ({_points(other)})" for one, other in pairs)
+        )
     if left and not missed:
-        raise NotTestable("; ".join(said))
+        raise NotTestable("; ".join(evidence))
     margins = [_margin(one) for one in ours if len(one.values)]
-    return Verdict(FAILS if missed else HOLDS, "; ".join(said), tightest(margins))
+    return Verdict(FAILS if missed else HOLDS, "; ".join(evidence), tightest(margins))
 
 
 def _margin(one: Comparison) -> Margin:

@@ -13,8 +13,8 @@ from figures.shared.figure import Figure
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """One row per cell of Table 2 whose model is a network on pixels, with the accuracy here."""
-    found = tables.table(runs, "pfl_table2")
-    return found[found["algorithm"].isin(runs["algorithm"])].reset_index(drop=True)
+    cells = tables.table(runs, "pfl_table2")
+    return cells[cells["algorithm"].isin(runs["algorithm"])].reset_index(drop=True)
 
 
 def draw(table: pd.DataFrame):

@@ -36,9 +36,9 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     draws = rows.drop_duplicates([*KEYS, "trial"])  # the same for all models
     frames = []
     for name in LOOKS:
-        found = select.interval(draws, by=KEYS, value=name).rename(columns={name: "mean"})
+        means = select.interval(draws, by=KEYS, value=name).rename(columns={name: "mean"})
         largest = draws.groupby(KEYS)[name].max().rename("largest").reset_index()
-        frames.append(found.merge(largest, on=KEYS).assign(accounted=name))
+        frames.append(means.merge(largest, on=KEYS).assign(accounted=name))
     return pd.concat(frames, ignore_index=True).assign(**common.facts(rows))
 
 

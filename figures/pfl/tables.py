@@ -59,11 +59,11 @@ def table(runs: pd.DataFrame, *figures: str) -> pd.DataFrame:
         sweep = " ".join(runs["sweep"].unique())
         names = ", ".join(figures)
         raise InputError(f"no run of {sweep} is in a cell of {names}: run the whole sweep, no --where")
-    found = cells.merge(common.averaged(rows), on=CELL, how="left")
-    found["difference"] = found["test_accuracy"] - found["published"]
-    words = [agreement(*pair) for pair in found[["difference", "repetitions"]].to_numpy()]
-    rounds = found["total_epochs"] // found["num_epochs"]
-    return found.assign(communication_rounds=rounds, agreement=words, **common.facts(rows))
+    compared = cells.merge(common.averaged(rows), on=CELL, how="left")
+    compared["difference"] = compared["test_accuracy"] - compared["published"]
+    words = [agreement(*pair) for pair in compared[["difference", "repetitions"]].to_numpy()]
+    rounds = compared["total_epochs"] // compared["num_epochs"]
+    return compared.assign(communication_rounds=rounds, agreement=words, **common.facts(rows))
 
 
 def _keys(table: pd.DataFrame) -> tuple[list[str], list[str]]:
@@ -138,13 +138,13 @@ def _contradiction(table: pd.DataFrame) -> str:
     apart = common.contradictions()
     here = apart.merge(table[[*CELL, "published"]], on=CELL)
     names = [name for name in here if name.startswith("pfl_table")]
-    said = [
+    contradictions = [
         f"{row['algorithm']} on {row['dataset']} at {common.epsilon_name(row['target_epsilon'])}, E = "
         f"{row['num_epochs']}, k = {row['num_clients']} is "
         + " and ".join(f"{100 * row[name]:.2f} in Table {name[-1]}" for name in names)
         for _, row in here.iterrows()
     ]
-    return f"The paper prints a cell in two ways: {'; '.join(said)}." if said else ""
+    return f"The paper prints a cell in two ways: {'; '.join(contradictions)}." if contradictions else ""
 
 
 def figure_of(about: str, name: str, sweep: str, title: str, *notes: str) -> Figure:

@@ -24,7 +24,7 @@ STAND_INS = {
 }
 
 
-def shown(runs: pd.DataFrame) -> pd.DataFrame:
+def ppsgd_runs(runs: pd.DataFrame) -> pd.DataFrame:
     """PPSGD's runs at the clipping norm shown. Local learning has no noise: it stands once, at sigma 0.
 
     Raises:

@@ -27,7 +27,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     learning has no noise: its one curve stands in every panel.
     """
     out = select.tuned_curves(
-        common.in_panels(common.shown(runs), PANELS, CURVES),
+        common.in_panels(common.ppsgd_runs(runs), PANELS, CURVES),
         by=["delta_std", "noise_multiplier", "personalization", "rounds"],
         value="excess_risk",
         best="min",

@@ -62,10 +62,10 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A panel for each risk against epsilon, and one with epsilon against the noise."""
     figure, axes = style.subplots(1, 3, figsize=(14, 4.6))
-    there = style.present(table, "algorithm", LOOKS)
+    algorithms = style.present(table, "algorithm", LOOKS)
     for ax, (risk, words) in zip(axes, RISKS.items(), strict=False):
         rows = table[table["risk"] == risk]
-        for name in there:
+        for name in algorithms:
             line = rows[(rows["algorithm"] == name) & (rows["curve"] == "shared") & np.isfinite(rows["sound_epsilon"])]
             style.curve(ax, line, "sound_epsilon", "risk_value", **LOOKS[name])
         for value in rows.loc[rows["curve"] == "local", "risk_value"].nsmallest(1):
@@ -77,7 +77,7 @@ def draw(table: pd.DataFrame):
         ax.set_title(f"excess risk, {words}")
         style.plain_log_ticks(ax.xaxis)
     axes[0].set_ylabel("final excess risk")
-    for name in there:
+    for name in algorithms:
         line = table[(table["algorithm"] == name) & (table["risk"] == "excess_risk") & (table["noise_multiplier"] > 0)]
         axes[2].plot(line["noise_multiplier"], line["sound_epsilon"], **LOOKS[name])
     axes[2].set_xscale("log")
@@ -90,7 +90,7 @@ def draw(table: pd.DataFrame):
     style.head(
         figure,
         "Users of unequal size (after Bietti et al. 2022, section 5)",
-        [*(Line2D([], [], label=NAMES[name], **LOOKS[name]) for name in there), local],
+        [*(Line2D([], [], label=NAMES[name], **LOOKS[name]) for name in algorithms), local],
     )
     style.footer(
         figure,

@@ -21,14 +21,14 @@ def element(name: str, *inner: str, **attributes: str | bool | None) -> Html:
 
     A name that is a word of Python, or has a hyphen, is written with an underscore: class_, aria_sort.
     """
-    said = []
+    written = []
     for key, value in attributes.items():
         key = key.rstrip("_").replace("_", "-")
         if value is True:
-            said.append(f" {key}")
+            written.append(f" {key}")
         elif value is not None and value is not False:
-            said.append(f' {key}="{escape(str(value))}"')
-    return Html(f"<{name}{''.join(said)}>{''.join(inner)}</{name}>")
+            written.append(f' {key}="{escape(str(value))}"')
+    return Html(f"<{name}{''.join(written)}>{''.join(inner)}</{name}>")
 
 
 def image(content: bytes, width: int, height: int, alt: str) -> str:
@@ -70,7 +70,7 @@ def _mathematics(part: str) -> str:
 
 def facts(pairs: Mapping[str, str]) -> str:
     """Terms and what they are, which is HTML already; those that are empty are left out."""
-    return element("dl", *(f"<dt>{escape(term)}</dt><dd>{said}</dd>" for term, said in pairs.items() if said))
+    return element("dl", *(f"<dt>{escape(term)}</dt><dd>{content}</dd>" for term, content in pairs.items() if content))
 
 
 def table(
@@ -115,8 +115,8 @@ def _cell(value, look: Mapping[str, str], classes: Mapping[str, str]) -> str:
     """A cell; what a number sorts by is beside it."""
     if isinstance(value, (int, float, np.number)):
         whole = abs(value) >= 1000 or float(value).is_integer()
-        said = "" if np.isnan(value) else format(value, ",.0f" if whole else ".4g")
-        return element("td", said, class_="number", data_number=None if np.isnan(value) else str(float(value)))
+        digits = "" if np.isnan(value) else format(value, ",.0f" if whole else ".4g")
+        return element("td", digits, class_="number", data_number=None if np.isnan(value) else str(float(value)))
     if isinstance(value, Html):
         return element("td", value, **look)
     text = str(value)

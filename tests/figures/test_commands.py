@@ -3,6 +3,9 @@
 import os
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -10,6 +13,7 @@ from few import keep
 from made_up_runs import digit_runs, synthetic_runs, write
 
 from bench.analysis import style
+from bench.cli import version
 from figures import FIGURES, PAPERS
 from figures.ppsgd.claims import CLAIMS
 from figures.shared.figure import Figure
@@ -228,3 +232,37 @@ def test_a_figure_of_several_sweeps_takes_those_that_are_there(monkeypatch, resu
     assert set(runs["sweep"]) == {"ppsgd_synthetic", "ppsgd_digits"}
     assert runs_of(results, "paper", names) is None
     assert f"no results of {' '.join(names)} in" in str(no_results(results, "paper", names))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ppsgd_fig1c"],
+        ["draw", "ppsgd_fig1c"],
+        ["--scale", "smoke", "ppsgd_fig1c"],
+        ["--scale=smoke", "draw", "ppsgd_fig1c"],
+        ["draw", "--scale", "smoke", "ppsgd_fig1c", "--tune", "both"],
+    ],
+)
+def test_draw_need_not_be_named_and_options_stand_anywhere(figures, drawn, words):
+    assert figures(*words)[0] == 0
+    assert list(drawn) == ["ppsgd_fig1c"]
+
+
+def test_help_and_version(command):
+    status, out, _ = command("--help")
+    assert status == 0
+    assert all(any(name in line for line in out) for name in ("draw", "claims", "report", "--version"))
+    status, out, _ = command("draw", "--help")
+    assert (status, any("--tune" in line for line in out)) == (0, True)
+    status, out, err = command("--version")
+    assert (status, out, err) == (0, [f"private-federated-bench {version()}"], [])
+
+
+def test_the_version_of_a_folder_that_is_not_installed_is_that_of_its_project(monkeypatch):
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.version", missing)
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert version() == project["version"]

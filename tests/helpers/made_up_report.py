@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import pytest
 from made_up_pfl import clients_runs
 from made_up_runs import digit_runs, write
 from matplotlib.figure import Figure
 
+from bench.analysis import style
 from figures import FIGURES
 from figures.report.write import write as write_report
 from figures.shared.drawn import digest, record
@@ -45,4 +47,6 @@ def made(folder: Path) -> Path:
         picture(folder / "laptop" / "figures" / f"{name}.png", width=12 + number)
         (folder / "laptop" / "figures" / f"{name}.csv").write_text("rounds,value\n1,0.5\n")
         record(folder / "laptop" / "figures", name, digest(folder / "laptop", FIGURES[name]))
-    return write_report(folder, None, None)[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(style.STYLE, "savefig.dpi", 40)
+        return write_report(folder, None, None)[0]

@@ -1,0 +1,85 @@
+"""Importing the suite, and drawing with it, changes nothing of the caller's; loading results needs no matplotlib."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+LOAD = """
+import sys
+
+from bench import load
+
+assert "matplotlib" not in sys.modules
+assert not [name for name in sys.modules if name.split(".")[0] == "figures"]
+"""
+DRAW = """
+import matplotlib
+
+matplotlib.use("svg")  # as a notebook has a backend of its own
+matplotlib.rcParams["font.size"] = 7
+matplotlib.rcParams["axes.grid"] = False
+before = dict(matplotlib.rcParams)
+
+from bench import compare, load, run
+import figures
+import figures.__main__
+import bench.comparison.figure
+
+assert dict(matplotlib.rcParams) == before
+
+figure = figures.FIGURES["isrl_table1"]
+picture = figure.picture(figure.table(None))
+assert dict(matplotlib.rcParams) == before
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.analysis import style
+
+with TemporaryDirectory() as folder:
+    style.save(picture, figure.table(None), Path(folder), "table")
+assert dict(matplotlib.rcParams) == before
+assert matplotlib.get_backend() == "svg"
+
+import matplotlib.pyplot as plt
+
+assert plt.get_fignums() == []
+"""
+CALLERS = """
+import sys
+from pathlib import Path
+
+import matplotlib
+
+from bench.analysis import style
+from figures import FIGURES
+
+if sys.argv[2] == "other":
+    matplotlib.rcParams.update({"font.size": 20, "axes.facecolor": "red", "savefig.dpi": 30, "figure.figsize": (1, 1)})
+figure = FIGURES["isrl_table1"]
+table = figure.table(None)
+style.save(figure.picture(table), table, Path(sys.argv[1]), sys.argv[2])
+"""
+
+
+def process(program: str, *words: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, cwd=ROOT, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("program", [LOAD, DRAW], ids=["load", "draw"])
+def test_nothing_of_the_callers_is_changed(program):
+    process(program)
+
+
+def test_nothing_of_the_callers_changes_a_picture(tmp_path):
+    for place in ("own", "other"):
+        process(CALLERS, str(tmp_path), place)
+    for kind in ("png", "pdf", "csv"):
+        assert (tmp_path / f"own.{kind}").read_bytes() == (tmp_path / f"other.{kind}").read_bytes()
