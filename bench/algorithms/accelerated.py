@@ -16,7 +16,8 @@ import jax.numpy as jnp
 
 from bench.algorithms import silos
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.solver import Solver, on_silos, one_ball
+from bench.algorithms.silo_arguments import ONE_PHASE, SiloArguments, silo_method
+from bench.algorithms.solver import Solver, run_phases, same_subproblem
 from bench.data.task import Task
 from bench.kernels.proximal import proximal_step
 
@@ -50,17 +51,17 @@ def ac_sa(step_size, num_stages: int | None = 1, variance=0.0, gap=1.0) -> Solve
         v = jnp.maximum(1 / step_size + 2 * mu, against_noise)
         return 2 / (r + 1), 4 * v / (r * (r + 1))
 
-    def query(iterate, place, problem):
-        mu = problem.strength
+    def query(iterate, place, subproblem):
+        mu = subproblem.strength
         a, eta = weights(place, mu)
         mixed = (1 - a) * (mu + eta) * iterate["ag"] + a * ((1 - a) * mu + eta) * iterate["w"]
         return mixed / (eta + (1 - a**2) * mu)
 
-    def step(iterate, gradient, place, problem):
-        mu = problem.strength
+    def step(iterate, gradient, place, subproblem):
+        mu = subproblem.strength
         a, eta = weights(place, mu)
-        anchors = (query(iterate, place, problem), iterate["w"])
-        w = proximal_step(a * gradient, anchors, (a * mu, (1 - a) * mu + eta), problem.center, problem.radius)
+        anchors = (query(iterate, place, subproblem), iterate["w"])
+        w = proximal_step(a * gradient, anchors, (a * mu, (1 - a) * mu + eta), subproblem.center, subproblem.radius)
         return {"w": w, "ag": a * w + (1 - a) * iterate["ag"]}
 
     return Solver(
@@ -72,50 +73,29 @@ def ac_sa(step_size, num_stages: int | None = 1, variance=0.0, gap=1.0) -> Solve
     )
 
 
+@silo_method(fixed=ONE_PHASE)
 def accelerated(
     task: Task,
+    shared: SiloArguments,
     *,
-    num_sampled: int,
-    phase_rounds: int,
     step_size: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
     regularization: Scalar = 0.0,
     radius: Scalar = float("inf"),
     variance: Scalar = 0.0,
     gap: Scalar = 1.0,
     num_stages: int = 1,
-    sampler: str = "all",
-    batch_size: int = 1,
-    smoothing: str = "none",
-    smoothing_radius: Scalar = 0.0,
-    moreau_smoothness: Scalar = 1.0,
 ) -> Algorithm:
     """Accelerated noisy minibatch SGD from w = 0.
 
     Args:
         task: stored records, as many in every silo.
-        num_sampled: M, silos that answer in a round.
-        phase_rounds: R, communication rounds.
+        shared: whose messages, and how many; see SiloArguments.
         step_size, variance, gap, num_stages: see `ac_sa`.
         regularization: mu >= 0; adds mu / 2 |w|^2 to the objective.
         radius: of the ball around 0 that w stays in.
-        clip_norm, noise_multiplier, smoothing, smoothing_radius, moreau_smoothness: see `silos.silos`.
-        sampler, batch_size: see `silos.phases`.
     """
-    return on_silos(
-        task,
-        ac_sa(step_size, num_stages, variance, gap),
-        one_ball(regularization, radius),
-        sampler=sampler,
-        cut={"phase_rounds": phase_rounds, "batch_size": batch_size},
-        num_sampled=num_sampled,
-        clip_norm=clip_norm,
-        noise_multiplier=noise_multiplier,
-        smoothing=smoothing,
-        smoothing_radius=smoothing_radius,
-        moreau_smoothness=moreau_smoothness,
-    )
+    solver = ac_sa(step_size, num_stages, variance, gap)
+    return run_phases(task, shared, solver, same_subproblem(regularization, radius))
 
 
 METHOD = Method(accelerated, silos.releases, version=1, check=silos.check)

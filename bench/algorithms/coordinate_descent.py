@@ -14,18 +14,39 @@ in the L1 norm, which bounds the gradient in the maximum norm; its proof uses th
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.block_step import ALLOCATIONS, block_step
 from bench.algorithms.peers import MECHANISMS, check_choice, check_peers
+from bench.algorithms.wake_ups import Clocks, Updates, WakeUp
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
-from bench.kernels.graph import confidence, propagate
+from bench.kernels.graph import propagate
 from bench.models.linear import Personal
 
 STARTS = ("zero", "constant", "local", "descent", "propagation")
-ALLOCATIONS = {"equal": 0.0, "published": 1 / 3, "unrolled": -1 / 3}  # epsilon_i(t) grows as C^(t * this)
-DESCENT_STEPS = 100  # of the start "descent"
+
+
+def propagated_start(
+    key: Array,
+    task: Task,
+    *,
+    mu: Scalar,
+    noise_multiplier: Scalar,
+    step_size: Scalar,
+    lipschitz: Scalar,
+    clip_norm: Scalar,
+    mechanism: str,
+) -> Array:
+    """The private warm start: one noisy step of every agent, smoothed over the graph, [client, feature].
+
+    The paper does not say how its local models were made private; output perturbation of the minimisers would drown
+    them in noise. What an agent sends is one noisy step; smoothing touches no data.
+    """
+    local = peers.noisy_steps(key, task, step_size, noise_multiplier, lipschitz, clip_norm, mechanism)
+    return propagate(task.need(Peers).graph, local, mu * peers.budgeted_confidence(task))
 
 
 def coordinate_descent(
@@ -70,107 +91,67 @@ def coordinate_descent(
         num_awake: agents that wake up at once; those next to an earlier one sleep on, so it is the same as one
             after the other. With max_updates they lose that ring, and so speak less often than they might.
     """
-    objectives, everybody = task.need(Peers), peers.agents(task)
-    graph = objectives.graph
-    draw, order = MECHANISMS[mechanism]
-    trust, degrees = confidence(task.num_examples), graph.degrees
-    scales = peers.noise_scales(task, noise_multiplier, lipschitz)
-    curvature = 1 + mu * trust * objectives.smoothness
-    # C = 1 - strong convexity / (n largest block smoothness)
-    strong = mu * jnp.min(degrees * trust * 2 * objectives.regularization)
-    log_rate = jnp.log1p(-strong / (task.num_clients * jnp.max(degrees * curvature)))
-    exponent = ALLOCATIONS[allocation]
+    step = block_step(
+        task,
+        mu=mu,
+        noise_multiplier=noise_multiplier,
+        lipschitz=lipschitz,
+        clip_norm=clip_norm,
+        mechanism=mechanism,
+        allocation=allocation,
+    )
+    clocks = Clocks(task, num_ticks, num_awake, max_updates, num_updates)
 
-    def first_models(key):
-        zeros = peers.zeros(task)
+    def first_models(key: Array) -> Array:
         if start == "constant":
-            return zeros + start_value
-        if start == "local":
-            return peers.local_minimizers(task)
-        if start == "descent":
-            return peers.local_descent(task, start_step_size, DESCENT_STEPS)
+            return peers.zeros(task) + start_value
         if start == "propagation":
-            # The paper does not say how its local models were made private; output perturbation of the minimisers
-            # would drown them in noise. What an agent sends is one noisy step; smoothing touches no data.
-            sigma = start_noise_multiplier
-            local = peers.noisy_steps(key, task, start_step_size, sigma, lipschitz, clip_norm, mechanism)
-            return propagate(graph, local, mu * peers.heard(task))
-        return zeros
+            return propagated_start(
+                key,
+                task,
+                mu=mu,
+                noise_multiplier=start_noise_multiplier,
+                step_size=start_step_size,
+                lipschitz=lipschitz,
+                clip_norm=clip_norm,
+                mechanism=mechanism,
+            )
+        return peers.local_start(task, start, start_step_size)
 
     def init(key):
         key_start, key_order = jax.random.split(key)
-        schedule = {"step": jnp.int32(0), "counts": jnp.zeros(task.num_clients, jnp.int32), "most": jnp.int32(0)}
-        variables = {"theta": first_models(key_start)}
-        if max_updates:
-            schedule["order"] = peers.ring_order(key_order, task, max_updates)
-        if exponent:
-            ticks = jnp.argsort(schedule["order"], stable=True).reshape(task.num_clients, max_updates)
-            used = jnp.arange(max_updates, dtype=jnp.float32) < num_updates
-            weights = jnp.where(used, jnp.exp(exponent * log_rate * ticks.astype(jnp.float32)), 0.0)
-            variables["mean_weight"] = weights.sum(1) / jnp.minimum(num_updates, max_updates)
+        schedule, variables = clocks.start(key_order), {"theta": first_models(key_start)}
+        if allocation != "equal":
+            variables["mean_weight"] = step.allocation.mean_weights(schedule["order"], clocks)
         return State(schedule, variables)
-
-    def who_wakes(key, schedule):
-        """Agents, int32 [tick, awake], and which places of a fixed order are there, bool [tick, awake]."""
-        shape = (num_ticks, num_awake)
-        if not max_updates:
-            return peers.awake(key, task, *shape), jnp.ones(shape, bool)
-        places = schedule["step"] * num_awake + jnp.arange(num_ticks * num_awake).reshape(shape)
-        last = task.num_clients * max_updates - 1
-        return schedule["order"][jnp.minimum(places, last)], places <= last
-
-    def moved(i, noise, step, others, models, variables):
-        """theta_i after its update."""
-        agent = jax.tree.map(lambda leaf: peers.row(leaf, i), everybody)
-        model, scale, pull = peers.row(models, i), peers.row(scales, i), mu * peers.row(trust, i)
-        if exponent:
-            weight = jnp.exp(exponent * log_rate * step.astype(jnp.float32))
-            scale = scale * peers.row(variables["mean_weight"], i) / weight
-        gradient = peers.own_gradient(task, agent, model, clip_norm, order) + scale * noise
-        return model + (others - model - pull * gradient) / peers.row(curvature, i)
 
     def one_round(key, state):
         key_wake, key_noise = jax.random.split(key)
         schedule, variables = state
-        chosen, there = who_wakes(key_wake, schedule)
-        noise = draw(key_noise, (num_ticks, num_awake, task.init_params.shape[-1]))
+        agents, rings = clocks.wake_ups(key_wake, schedule)
+        noise = MECHANISMS[mechanism][0](key_noise, (num_ticks, num_awake, task.init_params.shape[-1]))
 
-        def tick(carry, at):
-            models, counts, most = carry
-            who, there, noise, step = at
-            allowed = there & (objectives.budget[who] > 0)
-            if num_awake > 1:
-                allowed = allowed & peers.alone(task, who)
-            speaks = allowed & (counts[who].astype(jnp.float32) < num_updates)
-            if num_awake == 1:
-                i = who[0]
-                new = moved(i, noise[0], step, peers.neighbor_mean(graph, models, i), models, variables)
-                new = jnp.where(speaks[0], new, peers.row(models, i))
-                models = jax.lax.dynamic_update_index_in_dim(models, new, i, 0)
-            else:
-                others = jnp.einsum("bk,bkd->bd", graph.weights[who], models[graph.neighbors[who]])
-                others = others / degrees[who][:, None]
-                new = jax.vmap(moved, (0, 0, None, 0, None, None))(who, noise, step, others, models, variables)
-                models = models.at[who].add(jnp.where(speaks[:, None], new - models[who], 0.0))
-            # Epsilon is that of the agent that has spoken most: it rises when the largest count does.
-            now = jnp.maximum(most, jnp.max(jnp.where(allowed, counts[who] + 1, 0)))
+        def tick(carry: tuple[Array, Updates], wake_up: WakeUp):
+            models, updates = carry
+            may_update = clocks.may_update(wake_up)
+            speaks = may_update & updates.remain(wake_up.agents, num_updates)
+            models = step.after_tick(models, wake_up, speaks, variables.get("mean_weight"))
+            counted = updates.counted(wake_up.agents, may_update)
+            sent = jnp.where(speaks, step.graph.num_neighbors[wake_up.agents], 0)
             info = {
-                "released": ((now > most) & (most.astype(jnp.float32) < num_updates)).astype(jnp.float32),
+                "released": counted.released_since(updates, num_updates),
                 "updates": jnp.sum(speaks, dtype=jnp.float32),
-                "vectors_sent": jnp.sum(jnp.where(speaks, graph.num_neighbors[who], 0), dtype=jnp.float32),
+                "vectors_sent": jnp.sum(sent, dtype=jnp.float32),
             }
-            return (models, counts.at[who].add(allowed.astype(jnp.int32)), now), info
+            return (models, counted), info
 
-        steps = schedule["step"] + jnp.arange(num_ticks, dtype=jnp.int32)
-        start = (variables["theta"], schedule["counts"], schedule["most"])
-        (models, counts, most), info = jax.lax.scan(tick, start, (chosen, there, noise, steps))
-        schedule = schedule | {"step": schedule["step"] + num_ticks, "counts": counts, "most": most}
+        ticks = schedule["step"] + jnp.arange(num_ticks, dtype=jnp.int32)
+        before = (variables["theta"], Updates(schedule["counts"], schedule["most"]))
+        (models, updates), info = jax.lax.scan(tick, before, WakeUp(agents, rings, noise, ticks))
+        schedule = schedule | {"step": schedule["step"] + num_ticks} | updates._asdict()
         return State(schedule, variables | {"theta": models}), jax.tree.map(jnp.sum, info)
 
-    def params(state):
-        return Personal(state.variables["theta"], mu)
-
-    return Algorithm(init, one_round, params)
+    return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu))
 
 
 def releases(
@@ -190,11 +171,16 @@ def releases(
     if allocation != "equal":  # an uneven split is charged in full at the first update, which bounds every part of it
         noise_multiplier = noise_multiplier / num_updates
     first = start_noise_multiplier if start == "propagation" else None
-    said = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
-    found = peers.readings(task, noise_multiplier=noise_multiplier, start_noise_multiplier=first, delta=delta, **said)
+    noise = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
+    readings = peers.readings(
+        task, noise_multiplier=noise_multiplier, start_noise_multiplier=first, delta=delta, **noise
+    )
     if allocation == "equal":
-        return found
-    return {name: one._replace(event=lambda rounds, one=one: one.event(min(rounds, 1))) for name, one in found.items()}
+        return readings
+    return {
+        name: release._replace(event=lambda rounds, release=release: release.event(min(rounds, 1)))
+        for name, release in readings.items()
+    }
 
 
 def check(

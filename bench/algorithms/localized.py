@@ -11,6 +11,7 @@ what the paper plots. What is protected, and against whom: see `silos`; each rec
 spend all of the budget.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import jax.numpy as jnp
@@ -19,12 +20,13 @@ from bench.algorithms import silos
 from bench.algorithms.accelerated import ac_sa
 from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.minibatch_sgd import sgd
-from bench.algorithms.solver import Problem, on_silos
+from bench.algorithms.silo_arguments import SiloArguments, silo_method
+from bench.algorithms.solver import Solver, Subproblem, run_phases
 from bench.algorithms.subgradient import decreasing_steps
 from bench.data.task import Task
 from bench.errors import unknown_name
 
-SOLVERS = {
+SOLVERS: dict[str, Callable[..., Solver]] = {
     "minibatch_sgd": sgd,
     "accelerated": ac_sa,
     "multistage": partial(ac_sa, num_stages=None),
@@ -32,65 +34,34 @@ SOLVERS = {
 }
 
 
+@silo_method()
 def localized(
     task: Task,
+    shared: SiloArguments,
     *,
-    num_sampled: int,
-    num_phases: int,
-    phase_rounds: int,
     step_size: Scalar,
     regularization: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
     growth: Scalar = 3.0,
     constraint: Scalar = 1.0,
     solver: str = "minibatch_sgd",
-    share: float = 0.5,
-    rounds_ratio: float = 1.0,
-    sampler: str = "all",
-    batch_size: int = 1,
-    smoothing: str = "none",
-    smoothing_radius: Scalar = 0.0,
-    moreau_smoothness: Scalar = 1.0,
 ) -> Algorithm:
     """Phases of regularised problems from w = 0.
 
     Args:
         task: stored records, as many in every silo.
-        num_sampled: M, silos that answer in a round.
-        num_phases: tau; the theorems take floor(log2 n).
-        phase_rounds, rounds_ratio, share, sampler, batch_size: see `silos.phases`.
+        shared: whose messages, and how many; see SiloArguments.
         step_size: eta; the solvers never step further than their lambda_i allows.
         regularization: lambda >= 0, of the first phase; 0 for none.
         growth: p; the theorems take max(log_n(M) / 2 + 1, 3).
         constraint: D_i in units of 2 C / lambda_i; inf for no constraint.
         solver: of SOLVERS.
-        clip_norm, noise_multiplier, smoothing, smoothing_radius, moreau_smoothness: see `silos.silos`.
     """
 
-    def problem_of(phase, center):
+    def subproblem_of(phase, center):
         strength = regularization * 2 ** (growth * phase.astype(jnp.float32))
-        return Problem(center, strength, constraint * (2 * clip_norm / strength))
+        return Subproblem(center, strength, constraint * (2 * shared.clip_norm / strength))
 
-    return on_silos(
-        task,
-        SOLVERS[solver](step_size),
-        problem_of,
-        sampler=sampler,
-        cut={
-            "phase_rounds": phase_rounds,
-            "batch_size": batch_size,
-            "num_phases": num_phases,
-            "share": share,
-            "rounds_ratio": rounds_ratio,
-        },
-        num_sampled=num_sampled,
-        clip_norm=clip_norm,
-        noise_multiplier=noise_multiplier,
-        smoothing=smoothing,
-        smoothing_radius=smoothing_radius,
-        moreau_smoothness=moreau_smoothness,
-    )
+    return run_phases(task, shared, SOLVERS[solver](step_size), subproblem_of)
 
 
 def check(task: Task, *, solver: str, **args) -> None:

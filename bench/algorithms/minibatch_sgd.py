@@ -12,7 +12,8 @@ import jax.numpy as jnp
 
 from bench.algorithms import silos
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.solver import Solver, on_silos, one_ball
+from bench.algorithms.silo_arguments import ONE_PHASE, SiloArguments, silo_method
+from bench.algorithms.solver import Solver, run_phases, same_subproblem
 from bench.data.task import Task
 from bench.kernels.proximal import project_ball
 
@@ -26,9 +27,9 @@ def sgd(step_size) -> Solver:
         """How many of the last iterates the answer holds so far; 0 before the last eight rounds."""
         return jnp.clip(place.round - place.rounds + NUM_AVERAGED, 0, jnp.minimum(place.round, NUM_AVERAGED))
 
-    def step(iterate, gradient, place, problem):
-        eta = jnp.minimum(step_size, 1 / problem.strength)
-        w = project_ball(iterate["w"] - eta * gradient, problem.center, problem.radius)
+    def step(iterate, gradient, place, subproblem):
+        eta = jnp.minimum(step_size, 1 / subproblem.strength)
+        w = project_ball(iterate["w"] - eta * gradient, subproblem.center, subproblem.radius)
         return {"w": w, "total": iterate["total"] + jnp.where(averaged(place) > 0, w, 0.0)}
 
     def answer(iterate, place):
@@ -37,49 +38,22 @@ def sgd(step_size) -> Solver:
 
     return Solver(
         start=lambda w: {"w": w, "total": jnp.zeros_like(w)},
-        query=lambda iterate, place, problem: iterate["w"],
+        query=lambda iterate, place, subproblem: iterate["w"],
         step=step,
         answer=answer,
     )
 
 
-def minibatch_sgd(
-    task: Task,
-    *,
-    num_sampled: int,
-    phase_rounds: int,
-    step_size: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
-    sampler: str = "once",
-    batch_size: int = 1,
-    smoothing: str = "none",
-    smoothing_radius: Scalar = 0.0,
-    moreau_smoothness: Scalar = 1.0,
-) -> Algorithm:
+@silo_method(fixed=ONE_PHASE, sampler="once")
+def minibatch_sgd(task: Task, shared: SiloArguments, *, step_size: Scalar) -> Algorithm:
     """Noisy minibatch SGD from w = 0, without regulariser or constraint.
 
     Args:
         task: stored records, as many in every silo.
-        num_sampled: M, silos that answer in a round.
-        phase_rounds: R, communication rounds.
+        shared: whose messages, and how many; see SiloArguments.
         step_size: eta > 0.
-        clip_norm, noise_multiplier, smoothing, smoothing_radius, moreau_smoothness: see `silos.silos`.
-        sampler, batch_size: see `silos.phases`.
     """
-    return on_silos(
-        task,
-        sgd(step_size),
-        one_ball(0.0, float("inf")),
-        sampler=sampler,
-        cut={"phase_rounds": phase_rounds, "batch_size": batch_size},
-        num_sampled=num_sampled,
-        clip_norm=clip_norm,
-        noise_multiplier=noise_multiplier,
-        smoothing=smoothing,
-        smoothing_radius=smoothing_radius,
-        moreau_smoothness=moreau_smoothness,
-    )
+    return run_phases(task, shared, sgd(step_size), same_subproblem(0.0, float("inf")))
 
 
 METHOD = Method(minibatch_sgd, silos.releases, version=1, check=silos.check)

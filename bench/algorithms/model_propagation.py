@@ -45,7 +45,7 @@ def model_propagation(
         noise_multiplier, lipschitz, clip_norm, mechanism: of that gradient, as for coordinate_descent.
     """
     graph = task.need(Peers).graph
-    trust = peers.heard(task) if local == "noisy_step" else confidence(task.num_examples)
+    trust = peers.budgeted_confidence(task) if local == "noisy_step" else confidence(task.num_examples)
 
     def init(key):
         if local == "minimizer":
@@ -79,10 +79,13 @@ def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, *
     """One release of each agent, before the first round."""
     if local == "minimizer":
         return peers.exposed(delta)
-    said = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
+    noise = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
     sigma = noise_multiplier
-    found = peers.readings(task, delta=delta, noise_multiplier=sigma, start_noise_multiplier=sigma, **said)
-    return {name: one._replace(event=lambda rounds, one=one: one.event(0)) for name, one in found.items()}
+    readings = peers.readings(task, delta=delta, noise_multiplier=sigma, start_noise_multiplier=sigma, **noise)
+    return {
+        name: release._replace(event=lambda rounds, release=release: release.event(0))
+        for name, release in readings.items()
+    }
 
 
 def check(task: Task, *, local: str, mechanism: str, start: str, **_) -> None:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from bench.algorithms.base import Scalar
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import newton
@@ -22,6 +23,8 @@ from bench.kernels.graph import Graph, confidence
 from bench.kernels.linear import clipped_gradient
 from bench.privacy import events
 
+LOCAL_STARTS = ("zero", "local", "descent")
+DESCENT_STEPS = 100  # of the start "descent"
 MECHANISMS = {"laplace": (jax.random.laplace, 1), "gaussian": (jax.random.normal, 2)}  # noise, norm that is clipped
 
 
@@ -49,7 +52,7 @@ def zeros(task: Task) -> Array:
     return jnp.broadcast_to(task.init_params, (task.num_clients, *task.init_params.shape))
 
 
-def own_gradient(task: Task, agent: Agent, model: Array, clip_norm, order: int) -> Array:
+def own_gradient(task: Task, agent: Agent, model: Array, clip_norm: Scalar, order: int) -> Array:
     """grad L_i at a model, the gradients of its examples clipped to norm C of that order, [feature].
 
     Replacing one example moves it by at most 2 C / m_i in that norm; the regulariser does not depend on examples.
@@ -58,7 +61,7 @@ def own_gradient(task: Task, agent: Agent, model: Array, clip_norm, order: int) 
     return data + 2 * agent.ridge * model
 
 
-def noise_scales(task: Task, noise_multiplier, lipschitz) -> Array:
+def noise_scales(task: Task, noise_multiplier: Scalar, lipschitz: Scalar) -> Array:
     """sigma L0 / m_i, the scale of the noise on each agent's mean of gradients, [client]; 0 where m_i = 0.
 
     An agent with a smaller budget than the largest gets as many times more noise.
@@ -72,34 +75,56 @@ def noise_scales(task: Task, noise_multiplier, lipschitz) -> Array:
 
 def local_minimizers(task: Task) -> Array:
     """argmin L_i of every agent, [client, feature]."""
-    return jax.vmap(lambda a: newton.minimizer(task.need(Linear).link, *a))(agents(task))
+    return jax.vmap(lambda agent: newton.minimizer(task.need(Linear).link, *agent))(agents(task))
 
 
-def local_descent(task: Task, step_size, num_steps: int) -> Array:
+def local_descent(task: Task, step_size: Scalar, num_steps: int) -> Array:
     """Every agent's model after a fixed number of gradient steps on L_i from 0, [client, feature]."""
-    everybody = agents(task)
-    gradients = jax.vmap(lambda a, model: own_gradient(task, a, model, jnp.inf, 2))
+    of_all = agents(task)
+    gradients = jax.vmap(lambda agent, model: own_gradient(task, agent, model, jnp.inf, 2))
 
     def step(_, models):
-        return models - step_size * gradients(everybody, models)
+        return models - step_size * gradients(of_all, models)
 
     return jax.lax.fori_loop(0, num_steps, step, zeros(task))
 
 
-def noisy_steps(key, task: Task, step_size, noise_multiplier, lipschitz, clip_norm, mechanism: str) -> Array:
+def local_start(task: Task, start: str, step_size: Scalar) -> Array:
+    """Every agent's model before the first tick, [client, feature]; none of these is private but the first.
+
+    Args:
+        start: "zero"; "local", the exact minimisers of L_i; "descent", DESCENT_STEPS gradient steps towards them.
+        step_size: of "descent".
+    """
+    if start == "local":
+        return local_minimizers(task)
+    if start == "descent":
+        return local_descent(task, step_size, DESCENT_STEPS)
+    return zeros(task)
+
+
+def noisy_steps(
+    key: Array,
+    task: Task,
+    step_size: Scalar,
+    noise_multiplier: Scalar,
+    lipschitz: Scalar,
+    clip_norm: Scalar,
+    mechanism: str,
+) -> Array:
     """One step of every agent from 0 along its noisy gradient, -s (grad L_i(0) + noise), [client, feature].
 
     The noise is that of `noise_scales`. An agent without a budget says 0.
     """
     draw, order = MECHANISMS[mechanism]
-    everybody = agents(task)
+    of_all = agents(task)
     scales = noise_scales(task, noise_multiplier, lipschitz)
-    gradients = jax.vmap(lambda a, model: own_gradient(task, a, model, clip_norm, order))(everybody, zeros(task))
+    gradients = jax.vmap(lambda agent, model: own_gradient(task, agent, model, clip_norm, order))(of_all, zeros(task))
     noisy = gradients + scales[:, None] * draw(key, gradients.shape)
     return jnp.where((task.need(Peers).budget > 0)[:, None], -step_size * noisy, 0.0)
 
 
-def heard(task: Task) -> Array:
+def budgeted_confidence(task: Task) -> Array:
     """c_i of the agents that have a budget, 0 of the others, who say nothing that one could be near to, [client]."""
     return jnp.where(task.need(Peers).budget > 0, confidence(task.num_examples), 0.0)
 
@@ -120,17 +145,17 @@ def awake(key, task: Task, num_ticks: int, num_awake: int) -> Array:
     return jax.random.randint(key, (num_ticks, num_awake), 0, task.num_clients, dtype=jnp.int32)
 
 
-def alone(task: Task, chosen: Array) -> Array:
+def before_neighbors(task: Task, awake_agents: Array) -> Array:
     """Which of the agents that are awake at once come before all their neighbours and doubles, bool [awake].
 
     Updates of agents that are no neighbours do not touch each other, so those may move at once, and it is the same
     as one after the other.
     """
-    places = jnp.arange(chosen.shape[0], dtype=jnp.int32)
-    nobody = jnp.full(task.num_clients, chosen.shape[0], jnp.int32)
-    first = nobody.at[chosen].min(places)
-    before = jnp.min(first[task.need(Peers).graph.neighbors[chosen]], axis=1)  # an empty slot names the agent itself
-    return (before >= places) & (first[chosen] == places)
+    places = jnp.arange(awake_agents.shape[0], dtype=jnp.int32)
+    none_awake = jnp.full(task.num_clients, awake_agents.shape[0], jnp.int32)
+    first = none_awake.at[awake_agents].min(places)
+    neighbors = task.need(Peers).graph.neighbors[awake_agents]  # an empty slot names the agent itself
+    return (jnp.min(first[neighbors], axis=1) >= places) & (first[awake_agents] == places)
 
 
 def row(array: Array, i) -> Array:
@@ -170,13 +195,13 @@ def readings(
         start_noise_multiplier: of one release before the first update; None for none.
     """
     bound = min(clip_norm, task.need(Linear).lipschitz[MECHANISMS[mechanism][1] - 1])
-    said: dict = {"delta": delta, "privacy_unit": "point", "protects_against": "all other agents together"}
+    statement: dict = {"delta": delta, "privacy_unit": "point", "protects_against": "all other agents together"}
 
-    def one(share: float, accountant: str) -> events.Release:
+    def reading(share: float, accountant: str) -> events.Release:
         def release(sigma):
             if mechanism == "gaussian":
-                return events.full_gaussian(sigma * share, neighbors=events.REPLACE, **said)
-            return events.laplace(sigma * share, accountant=accountant, **said)
+                return events.full_gaussian(sigma * share, neighbors=events.REPLACE, **statement)
+            return events.laplace(sigma * share, accountant=accountant, **statement)
 
         updates = release(noise_multiplier)
         if start_noise_multiplier is None:
@@ -185,16 +210,16 @@ def readings(
 
     bounded = bound <= lipschitz * (1 + 1e-6)  # to the precision of a sweep's float32 columns
     return {
-        "paper": one(1.0, "composition")._replace(sound=bounded),
-        "tight": one(1.0, "pld")._replace(sound=bounded),
-        "true": one(lipschitz / bound, "pld"),
+        "paper": reading(1.0, "composition")._replace(sound=bounded),
+        "tight": reading(1.0, "pld")._replace(sound=bounded),
+        "true": reading(lipschitz / bound, "pld"),
     }
 
 
 def exposed(delta: float) -> dict[str, events.Release]:
     """What depends on the data without any noise, from the start."""
-    bare = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="all other agents together")
-    return dict.fromkeys(("paper", "tight", "true"), events.preceded_by(bare, bare))
+    without_noise = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="all other agents together")
+    return dict.fromkeys(("paper", "tight", "true"), events.preceded_by(without_noise, without_noise))
 
 
 def check_peers(task: Task) -> None:

@@ -1,36 +1,39 @@
 """What first-order methods on silos share: a solver of one regularised problem, and a run through phases of them.
 
 Phase i minimises, over its own records, the mean loss of the silos plus lambda_i / 2 |w - w_{i-1}|^2, on the ball
-|w - w_{i-1}| <= D_i around the answer of the phase before, from where it starts. A solver may cut a phase into
+|w - w_{i-1}| <= D_i around the answer of the phase before, from where it starts. A solver may divide a phase into
 stages, each of which starts afresh from the answer of the stage before. All of this is arithmetic on the number of
 the round, inside one scan.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.algorithms import silos as asking
-from bench.algorithms.base import Algorithm, State
-from bench.algorithms.silos import Phases, Silos
+from bench.algorithms import silos
+from bench.algorithms.base import Algorithm, Scalar, State
+from bench.algorithms.phases import num_records, plan_phases
+from bench.algorithms.silo_arguments import SiloArguments
 from bench.data.task import Task
 
+Iterate = dict[str, Array]  # what a solver carries from round to round
 
-class Problem(NamedTuple):
-    """What a phase adds to the silos' losses.
 
-    center: w_{i-1}.
+class Subproblem(NamedTuple):
+    """What a phase adds to the silos' losses: a regulariser and a ball, both around w_{i-1}.
+
+    center: w_{i-1}, [feature].
     strength: lambda_i, of the regulariser; 0 for none.
     radius: D_i; inf for the whole space.
     """
 
     center: Array
-    strength: Array
-    radius: Array
+    strength: Scalar
+    radius: Scalar
 
 
 class Place(NamedTuple):
@@ -42,34 +45,38 @@ class Place(NamedTuple):
 
 
 class Solver(NamedTuple):
-    """One stage of a method. `iterate` is whatever it carries from round to round.
+    """One stage of a method.
 
     start: w -> iterate.
-    query: (iterate, place, problem) -> the model that the silos are asked about.
-    step: (iterate, gradient, place, problem) -> iterate; gradient is of the whole regularised objective.
+    query: (iterate, place, subproblem) -> the model at which the silos take gradients.
+    step: (iterate, gradient, place, subproblem) -> iterate; gradient is of the whole regularised objective.
     answer: (iterate, place) -> the model after the round at `place` (round 0: before the first).
     stages: rounds of a phase -> rounds of its stages.
     """
 
-    start: Callable
-    query: Callable
-    step: Callable
-    answer: Callable
+    start: Callable[[Array], Iterate]
+    query: Callable[[Iterate, Place, Subproblem], Array]
+    step: Callable[[Iterate, Array, Place, Subproblem], Iterate]
+    answer: Callable[[Iterate, Place], Array]
     stages: Callable[[int], list[int]] = lambda rounds: [rounds]
 
 
 def run_phases(
-    init_params: Any, silos: Silos, cut: Phases, solver: Solver, problem_of: Callable[[Array, Array], Problem]
+    task: Task, shared: SiloArguments, solver: Solver, subproblem_of: Callable[[Array, Array], Subproblem]
 ) -> Algorithm:
-    """The phases one after the other; after the last round nothing is asked and nothing moves.
+    """The phases one after the other, from the task's w_0; after the last round no silo answers and nothing moves.
 
     Args:
-        init_params: w_0 [feature].
-        silos: whom to ask.
-        cut: rounds of the phases.
-        problem_of: (phase i = 0, 1, ..., center) -> its problem.
+        task: stored records, as many in every silo.
+        shared: who answers, with what noise, and how long.
+        solver: of a phase.
+        subproblem_of: (phase i = 0, 1, ..., center) -> what the phase adds to the silos' losses.
     """
-    stages = [(phase, k + 1, R) for phase, rounds in enumerate(cut.rounds) for k, R in enumerate(solver.stages(rounds))]
+    phases = plan_phases(num_records(task), shared)
+    oracle = silos.silos(task, phases, shared)
+    stages = [
+        (phase, k + 1, R) for phase, rounds in enumerate(phases.rounds) for k, R in enumerate(solver.stages(rounds))
+    ]
     by_round = np.array([(phase, r + 1, R, k) for phase, k, R in stages for r in range(R)])
     ends_phase = np.append(np.diff(by_round[:, 0]) > 0, True)
 
@@ -78,27 +85,28 @@ def run_phases(
         return phase, Place(round.astype(jnp.float32), rounds.astype(jnp.float32), stage.astype(jnp.float32))
 
     def init(key):
-        return State({"t": jnp.int32(0), "records": silos.deal(key)}, (init_params, solver.start(init_params)))
+        schedule = {"t": jnp.int32(0), "records": oracle.shuffle(key)}
+        return State(schedule, (task.init_params, solver.start(task.init_params)))
 
     def one_round(key, state):
         t, (center, iterate) = state.schedule["t"], state.variables
         phase, place = at(t)
-        problem = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), problem_of(phase, center))
-        query = solver.query(iterate, place, problem)
-        messages = silos.messages(key, state.schedule["records"], t, query)
-        gradient = jnp.mean(messages, axis=0) + problem.strength * (query - center)
-        moved = solver.step(iterate, gradient, place, problem)
+        subproblem = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), subproblem_of(phase, center))
+        query = solver.query(iterate, place, subproblem)
+        messages = oracle.messages(key, state.schedule["records"], t, query)
+        gradient = jnp.mean(messages, axis=0) + subproblem.strength * (query - center)
+        moved = solver.step(iterate, gradient, place, subproblem)
         w = solver.answer(moved, place)
         restarts = place.round == place.rounds
         moved = jax.tree.map(lambda new, old: jnp.where(restarts, new, old), solver.start(w), moved)
         variables = (jnp.where(jnp.asarray(ends_phase)[t], w, center), moved)
-        goes_on = t < cut.total
+        goes_on = t < phases.total
         variables = jax.tree.map(lambda new, old: jnp.where(goes_on, new, old), variables, state.variables)
         return State(state.schedule | {"t": t + 1}, variables), {"released": goes_on.astype(jnp.float32)}
 
     def params(state):
-        _, place = at(jnp.minimum(state.schedule["t"], cut.total - 1))
-        before = jnp.where(state.schedule["t"] < cut.total, place.round - 1, 0.0)
+        _, place = at(jnp.minimum(state.schedule["t"], phases.total - 1))
+        before = jnp.where(state.schedule["t"] < phases.total, place.round - 1, 0.0)
         return solver.answer(state.variables[1], place._replace(round=before))
 
     def public(state):
@@ -107,22 +115,6 @@ def run_phases(
     return Algorithm(init, one_round, params, public)
 
 
-def on_silos(
-    task: Task, solver: Solver, problem_of: Callable[[Array, Array], Problem], *, sampler: str, cut: dict, **asked
-) -> Algorithm:
-    """`run_phases` on a task's silos.
-
-    Args:
-        task, solver, problem_of: see `run_phases`.
-        sampler: of `silos.phases` and of `silos.silos`.
-        cut: the other arguments of `silos.phases`.
-        asked: the other arguments of `silos.silos`.
-    """
-    phases = asking.phases(asking.num_records(task), sampler=sampler, **cut)
-    silos = asking.silos(task, phases, sampler=sampler, **asked)
-    return run_phases(task.init_params, silos, phases, solver, problem_of)
-
-
-def one_ball(strength, radius) -> Callable[[Array, Array], Problem]:
+def same_subproblem(strength: Scalar, radius: Scalar) -> Callable[[Array, Array], Subproblem]:
     """Every phase has this regulariser and a ball of this radius, both around where it starts."""
-    return lambda _, center: Problem(center, strength, radius)
+    return lambda _, center: Subproblem(center, strength, radius)

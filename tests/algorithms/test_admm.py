@@ -91,9 +91,9 @@ def test_both_ends_agree_at_last():
     real = np.asarray(graph.weights) > 0
     neighbors, reverse = np.asarray(graph.neighbors), np.asarray(graph.reverse)
     np.testing.assert_allclose(ends.copy[real], ends.model[neighbors][real], atol=5e-3)
-    twin = ends.other_a[neighbors, reverse]
-    np.testing.assert_allclose((ends.own_a + twin)[real], 0, atol=1e-4)
-    assert np.abs(ends.own_a[real]).max() > 0.01
+    twin = ends.other_multiplier[neighbors, reverse]
+    np.testing.assert_allclose((ends.own_multiplier + twin)[real], 0, atol=1e-4)
+    assert np.abs(ends.own_multiplier[real]).max() > 0.01
 
 
 def test_an_edge_wakes_with_one_of_its_ends_and_each_neighbour_is_as_likely():
@@ -161,7 +161,7 @@ def test_jax_is_told_nothing_of_the_edges_that_are_not_there():
     task = with_slots(logistic_peers())
     played = play(METHOD, task, 20, num_ticks=LONG, **ARGS)
     empty = jnp.asarray(task.peers.graph.weights) == 0
-    for name in ("own_a", "other_a"):
+    for name in ("own_multiplier", "other_multiplier"):
         np.testing.assert_array_equal(getattr(played.last.variables, name)[np.asarray(empty)], 0)
 
 

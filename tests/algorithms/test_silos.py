@@ -20,17 +20,17 @@ def used(messages, rounds):
 
 
 def test_phases_use_disjoint_records_of_the_sizes_that_the_paper_says():
-    cut, messages, _ = ask(counting(), num_phases=3, share=0.5, phase_rounds=2)
-    assert cut == ((8, 4, 2), (2, 2, 2), (8, 4, 2))
-    weights = used(messages, cut.total)
+    phases, messages, _ = ask(counting(), num_phases=3, share=0.5, phase_rounds=2)
+    assert phases == ((8, 4, 2), (2, 2, 2), (8, 4, 2))
+    weights = used(messages, phases.total)
     assert np.array_equal(weights[::2] > 0, weights[1::2] > 0)  # the same records in both rounds of a phase
-    for phase, size in enumerate(cut.sizes):
+    for phase, size in enumerate(phases.sizes):
         np.testing.assert_allclose(np.sort(weights[2 * phase], -1)[:, -size:], 1 / size)
         assert np.count_nonzero(weights[2 * phase]) == 3 * size
     assert ((weights[::2] > 0).sum(0) <= 1).all()
 
 
-def test_silos_deal_their_records_in_different_orders():
+def test_silos_shuffle_their_records_in_different_orders():
     _, messages, _ = ask(counting(), num_phases=1, share=0.5)
     chosen = messages(0) > 0
     assert not (chosen == chosen[0]).all()
@@ -38,29 +38,29 @@ def test_silos_deal_their_records_in_different_orders():
 
 @pytest.mark.parametrize("num_phases", [1, 3])
 def test_one_pass_uses_every_record_in_one_round(num_phases):
-    cut, messages, _ = ask(
+    phases, messages, _ = ask(
         counting(records=32), sampler="once", num_phases=num_phases, share=1 / num_phases, phase_rounds=2
     )
-    weights = used(messages, cut.total)
+    weights = used(messages, phases.total)
     times = (weights > 0).sum(0)
     assert times.max() == 1
-    assert (times.sum(-1) == sum(R * K for R, K in zip(cut.rounds, cut.batches, strict=True))).all()
+    assert (times.sum(-1) == sum(R * K for R, K in zip(phases.rounds, phases.batches, strict=True))).all()
     np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-6)  # each message is a mean
 
 
 def test_batches_may_grow_from_phase_to_phase():
     """Few rounds in the later phases: their batches are larger than those of the first."""
-    cut, messages, _ = ask(
+    phases, messages, _ = ask(
         counting(records=32), sampler="once", num_phases=2, share=0.5, phase_rounds=16, rounds_ratio=0.1
     )
-    assert cut.batches == (1, 4)
-    weights = used(messages, cut.total)
+    assert phases.batches == (1, 4)
+    weights = used(messages, phases.total)
     assert ((weights > 0).sum(0) <= 1).all()
     np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-6)
 
 
 def test_fixed_samples_are_fresh_and_within_the_phase():
-    cut, messages, _ = ask(counting(), sampler="fixed", batch_size=3, num_phases=2, share=0.5)
+    phases, messages, _ = ask(counting(), sampler="fixed", batch_size=3, num_phases=2, share=0.5)
     _, all_of_it, _ = ask(counting(), num_phases=2, share=0.5)
     seen = np.zeros((3, 16), bool)
     for key in range(20):
@@ -69,7 +69,7 @@ def test_fixed_samples_are_fresh_and_within_the_phase():
         np.testing.assert_allclose(weights.max(-1), 1 / 3, rtol=1e-6)
         seen |= weights > 0
     assert np.array_equal(seen, all_of_it(1) > 0)
-    assert cut.batches == (3, 3)
+    assert phases.batches == (3, 3)
 
 
 def test_poisson_samples_have_the_right_rate():
@@ -121,9 +121,9 @@ def test_every_silo_adds_its_own_gaussian_noise(args):
     """std sigma C / K on every coordinate, independent between silos, coordinates and rounds."""
     sigma, clip_norm = 3.0, 0.5
     task = task_of(np.zeros((3, 16, 20)), np.zeros((3, 16)))
-    cut, messages, _ = ask(task, noise_multiplier=sigma, clip_norm=clip_norm, **args)
+    phases, messages, _ = ask(task, noise_multiplier=sigma, clip_norm=clip_norm, **args)
     noise = np.array([[messages(t, key=2 * key + t) for t in range(2)] for key in range(60)])  # [key, round, silo, d]
-    scaled = noise / (sigma * clip_norm / cut.batches[0])
+    scaled = noise / (sigma * clip_norm / phases.batches[0])
     assert stats.kstest(scaled.ravel(), "norm").pvalue > 1e-3
     assert stats.kstest(1.1 * scaled.ravel(), "norm").pvalue < 1e-3
     flat = scaled.reshape(60, -1, 3, 20)
@@ -136,8 +136,8 @@ def test_every_silo_adds_its_own_gaussian_noise(args):
 def test_shorter_phases_are_less_noisy_so_that_all_cost_the_same():
     task = task_of(np.zeros((1, 32, 400)), np.zeros((1, 32)))
     args = {"num_phases": 2, "share": 0.5, "phase_rounds": 8, "rounds_ratio": 0.25}
-    cut, messages, _ = ask(task, noise_multiplier=2.0, **args)
-    assert cut.rounds == (8, 2)
+    phases, messages, _ = ask(task, noise_multiplier=2.0, **args)
+    assert phases.rounds == (8, 2)
     stds = [np.std(messages(t)) * size for t, size in ((0, 16), (8, 8))]
     np.testing.assert_allclose(stds, [2.0, 1.0], rtol=0.15)
 
@@ -171,7 +171,7 @@ ARGS = dict(
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"num_phases": 5}, "num_phases is 5, but halving 16 records a silo gives at most 4: take 1 to 4"),
         ({"num_phases": 0}, "num_phases is 0"),
@@ -189,10 +189,10 @@ ARGS = dict(
         ({"clip_norm": np.inf}, "noise has no scale without clipping"),
     ],
 )
-def test_values_that_do_not_fit_are_refused_in_one_line(change, said):
+def test_values_that_do_not_fit_are_refused_in_one_line(change, message):
     with pytest.raises(InputError, match=r"^[^\n]*$") as error:
         silos.check(counting(), **(ARGS | change))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_one_record_a_silo_makes_one_phase():

@@ -5,6 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms import silos
+from bench.algorithms.phases import num_records, plan_phases
+from bench.algorithms.silo_arguments import SiloArguments
 from bench.data.task import Linear, Task
 from bench.models import linear
 
@@ -45,27 +47,18 @@ def random_records(seed=0, num_clients=4, records=16, features=3, **kwargs) -> T
 
 def ask(task, *, clip_norm=1.0, noise_multiplier=0.0, num_sampled=None, smoothing="none", **args):
     """(phases, (t, w, key) -> messages, the records in the order of use) of silos with these arguments."""
-    args = {"phase_rounds": 2, "sampler": "all", "batch_size": 1} | args
-    extra = {name: args.pop(name) for name in ("smoothing_radius", "moreau_smoothness") if name in args}
-    cut = silos.phases(silos.num_records(task), **args)
-    asked = silos.silos(
-        task,
-        cut,
-        num_sampled=num_sampled or task.num_clients,
-        sampler=args["sampler"],
-        clip_norm=clip_norm,
-        noise_multiplier=noise_multiplier,
-        smoothing=smoothing,
-        **extra,
-    )
-    records = asked.deal(jax.random.key(7))
-    answer = jax.jit(lambda t, w, key: asked.messages(key, records, t, w))
+    args = {"phase_rounds": 2, "num_phases": 1, "share": 1.0, "num_sampled": num_sampled or task.num_clients} | args
+    shared = SiloArguments(clip_norm=clip_norm, noise_multiplier=noise_multiplier, smoothing=smoothing, **args)
+    phases = plan_phases(num_records(task), shared)
+    oracle = silos.silos(task, phases, shared)
+    records = oracle.shuffle(jax.random.key(7))
+    answer = jax.jit(lambda t, w, key: oracle.messages(key, records, t, w))
 
     def messages(t, w=None, key=0):
         w = task.init_params if w is None else jnp.asarray(w, jnp.float32)
         return np.asarray(answer(jnp.int32(t), w, jax.random.key(key)))
 
-    return cut, messages, records
+    return phases, messages, records
 
 
 def run(algorithm, rounds, seed=0):

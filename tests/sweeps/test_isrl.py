@@ -142,9 +142,9 @@ def test_rounds_are_as_the_theorem_says():
         assert row["growth"] == theory.growth(25, n) == 3.0
         setting = theory.Setting(25, 25, n, 50, row["target_epsilon"], 1e-6, LIPSCHITZ, 2.0)
         np.testing.assert_allclose(row["regularization"], row["theorem_lambda"] * theory.regularization(setting))
-        cut = silos.cut_of(blank(n), arguments(entry.method, row))
+        cut = silos.phases_of(blank(n), arguments(entry.method, row))
         assert cut.sizes == tuple(theory.phase_records(n))
-    cut = silos.cut_of(
+    cut = silos.phases_of(
         blank(512), {**row, "num_phases": 9, "phase_rounds": 64, "sampler": "all", "batch_size": 1, "share": 0.5}
     )
     np.testing.assert_allclose(np.divide(cut.rounds[1:4], cut.rounds[:3]), 8**-0.5, rtol=0.1)
