@@ -72,8 +72,8 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"ADMM has the penalty that ends with the lowest objective, chosen in its favour: {values}. It takes 10 gradient "
-        "steps an iteration and sends 8 vectors; an update of CD sends one to each neighbour.",
+        f"ADMM has the penalty that ends with the lowest objective, chosen in its favour: {values}. It takes 10 "
+        "gradient steps an iteration and sends 8 vectors; an update of CD sends one to each neighbour.",
         "No privacy. " + common.published_note(table),
     )
     return figure
