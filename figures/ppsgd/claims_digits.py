@@ -11,7 +11,7 @@ import pandas as pd
 from bench.analysis import select
 from figures.ppsgd import common
 from figures.ppsgd import digits as digits
-from figures.ppsgd.common import GLOBAL, LOCAL, shown
+from figures.ppsgd.common import GLOBAL, LOCAL, ppsgd_runs
 from figures.shared.margins import BEYOND, Margin, measured, paired
 from figures.shared.verdicts import FAILS, HOLDS, NotTestable, Verdict, repeated, require, verdict
 
@@ -28,7 +28,7 @@ def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     Raises:
         NotTestable: where local or global learning is missing, or there is one repetition.
     """
-    runs = shown(runs)
+    runs = ppsgd_runs(runs)
     runs = runs[runs["rounds"] == runs["num_rounds"]]
     require(runs["personalization"], [LOCAL, GLOBAL], "a", " at the last round")
     by = ["noise_multiplier", "personalization"]

@@ -10,7 +10,7 @@ import pandas as pd
 from bench.analysis import select
 from figures.ppsgd import digits as digits
 from figures.ppsgd.claims_digits import both_tunings, gap, lead, percent, sharing, silent
-from figures.ppsgd.common import GLOBAL, LOCAL, shown
+from figures.ppsgd.common import GLOBAL, LOCAL, ppsgd_runs
 from figures.shared.verdicts import FAILS, HOLDS, NotTestable, Verdict, repeated, verdict
 
 FAR = 0.1  # of accuracy: what "far below" means
@@ -24,7 +24,7 @@ def large_degrade(runs: pd.DataFrame) -> Verdict:
     smallest a > 0 does so at none."""
     parts, outcomes, margins = [], [], []
     for tuning, metric in digits.TUNINGS.items():
-        noisy = shown(runs)
+        noisy = ppsgd_runs(runs)
         noisy = noisy[(noisy["noise_multiplier"] > 0) & (noisy["personalization"] > LOCAL) & (noisy["rounds"] > 0)]
         if GLOBAL not in set(noisy["personalization"]):
             raise NotTestable("no noisy runs of global learning")

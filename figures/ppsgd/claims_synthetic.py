@@ -11,7 +11,7 @@ import pandas as pd
 
 from bench.analysis import select
 from figures.ppsgd import fig1a as fig1a
-from figures.ppsgd.common import GLOBAL, LOCAL, shown
+from figures.ppsgd.common import GLOBAL, LOCAL, ppsgd_runs
 from figures.shared.margins import EACH, measured, paired
 from figures.shared.verdicts import NotTestable, Verdict, repeated, require, spread, verdict
 
@@ -29,7 +29,7 @@ def _risk(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) ->
     Raises:
         NotTestable: where a curve is missing, there is one repetition, or the runs end before round `until`.
     """
-    runs = shown(runs)
+    runs = ppsgd_runs(runs)
     require(runs["delta_std"], [delta_std], "delta_std")
     runs = runs[np.isclose(runs["delta_std"], delta_std) & (runs["rounds"] > 0)]
     runs = runs[(runs["noise_multiplier"] == sigma) | (runs["personalization"] == LOCAL)]
@@ -49,7 +49,7 @@ def _risk(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) ->
 
 
 def _deltas(runs: pd.DataFrame) -> list[float]:
-    return sorted(shown(runs)["delta_std"].dropna().unique())
+    return sorted(ppsgd_runs(runs)["delta_std"].dropna().unique())
 
 
 def _at_end(risk: pd.DataFrame) -> pd.DataFrame:
@@ -84,7 +84,7 @@ def early_order(runs: pd.DataFrame) -> Verdict:
 def plateau(runs: pd.DataFrame) -> Verdict:
     """delta_std = 0.1, sigma = 0: global stops at the floor of the drawn parameters, all others go below it."""
     end = _at_end(_risk(runs, 0.1, 0.0, until=LONG))
-    here = shown(runs)
+    here = ppsgd_runs(runs)
     floors = here[np.isclose(here["delta_std"], 0.1)].groupby(select.REPETITION)["global_floor"].first()
     floor = floors.reindex(end.index)
     if floor.isna().any():
@@ -138,7 +138,7 @@ def crossing_order(runs: pd.DataFrame) -> Verdict:
     Two noise levels may be alike at the ends only: both never within these rounds, or both before the first
     evaluation.
     """
-    noise = shown(runs)["noise_multiplier"]
+    noise = ppsgd_runs(runs)["noise_multiplier"]
     sigmas = sorted(noise[noise > 0].unique())
     if len(sigmas) < 3:
         raise NotTestable(f"needs three noise levels above 0, there are {len(sigmas)}")
