@@ -229,6 +229,31 @@ def report(
     fail_for_stopped(verdicts)
 
 
+@app.command()
+def docs(
+    results: Results = Path("results"),
+    scale: Annotated[str, typer.Option(help="Whose verdicts the pages show.")] = "laptop",
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit status 1 where a page is outdated.")
+    ] = False,
+) -> None:
+    """Write the parts of README.md and docs/papers that follow from the claims; in the repository's folder.
+
+    Example: python -m figures claims; python -m figures docs
+    """
+    from figures.docs import outdated
+
+    check_scale(scale)
+    root = Path.cwd()
+    if not (root / "docs" / "papers").is_dir():
+        raise InputError(f"{root} has no folder docs/papers: run this in the folder of the repository")
+    for page, text in outdated(root, results / scale / "figures").items():
+        print(page)
+        if check:
+            raise typer.Exit(1)
+        page.write_text(text)
+
+
 def fail_for_stopped(verdicts: pd.DataFrame) -> None:
     """Name the claims whose checks stopped, and end with exit status 1 where there are any."""
     from figures.claims import stopped

@@ -237,6 +237,7 @@ CLAIMS = [
         "isrl_odd_even",
         below(LOCALIZED, MULTI_PASS, PUBLISHED),
         BELOW,
+        ours=True,
     ),
     Claim(
         "Subgradients, convolution smoothing and Moreau envelopes err alike under the hinge loss in as few rounds",

@@ -124,6 +124,7 @@ CLAIMS = [
             sweep,
             digits.over_learning_alone,
             f"{ACCURACY}; holds where the interval of some a > 0 is above that of learning alone",
+            ours=True,
         )
         for data, sweep, steps in (("Digits", "ppsgd_digits", 1000), ("Tags", "ppsgd_tags", 300))
     ),

@@ -35,6 +35,7 @@ class Claim(NamedTuple):
     check: runs -> Verdict; raises NotTestable where the runs it needs are not there.
     how: what the check computes and when the claim holds, in one line of plain words.
     about: runs -> those that the claim rests on, whose source and repetitions stand beside it; never raises.
+    ours: whether the paper does not say so, and it is tested here beyond the paper.
     """
 
     text: str
@@ -43,6 +44,7 @@ class Claim(NamedTuple):
     check: Callable[[pd.DataFrame], Verdict]
     how: str
     about: Callable[[pd.DataFrame], pd.DataFrame] = everything
+    ours: bool = False
 
 
 class NotTestable(Exception):

@@ -1,0 +1,107 @@
+"""The parts of README.md and docs/papers that follow from the claims: written by a command, never by hand.
+
+A part stands between two comments, `<!-- claims NAME -->` or `<!-- papers -->`, and `<!-- end -->`. It is made of the
+papers' objects and of the verdicts that `python -m figures claims` wrote beside the figures.
+"""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from bench.analysis.tables import markdown
+from bench.errors import InputError
+from figures import PAPERS
+from figures.shared.paper import Paper
+from figures.shared.verdicts import ERROR, FAILS, HOLDS, UNTESTABLE
+
+PART = re.compile(r"(<!-- (papers|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
+COUNTED = {HOLDS: ("holds", "hold"), FAILS: ("fails", "fail"), UNTESTABLE: ("wants more runs", "want more runs")}
+
+
+def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
+    """The claims of a paper with their verdicts, in the paper's order, as they were written last.
+
+    Args:
+        folder: with claims_NAME.csv.
+
+    Raises:
+        InputError: where there is no such file, where it is about other claims than those of the code, or where a
+            check had stopped.
+    """
+    path, remedy = folder / f"claims_{paper.name}.csv", f"run `python -m figures claims {paper.name}`"
+    if not path.is_file():
+        raise InputError(f"{path} is missing: {remedy}")
+    table = pd.read_csv(path, keep_default_na=False)
+    if list(table["claim"]) != [claim.text for claim in paper.claims]:
+        raise InputError(f"{path} has other claims than figures/{paper.name}: {remedy}")
+    if (table["verdict"] == ERROR).any():
+        raise InputError(f"{path} has a check that stopped: mend it, then {remedy}")
+    return table.assign(ours=[claim.ours for claim in paper.claims])
+
+
+def claims_part(paper: Paper, folder: Path) -> str:
+    """The table of a paper's claims: what is claimed, where, the verdict and its margin."""
+    table = verdicts(paper, folder)
+    cells = pd.DataFrame(
+        {
+            "claim": table["claim"],
+            "where": ["ours" if ours else place for ours, place in zip(table["ours"], table["where"], strict=True)],
+            "here": [f"**{verdict}**" if verdict == FAILS else verdict for verdict in table["verdict"]],
+            "margin": table["margin"],
+            "runs": table["repetitions"],
+        }
+    )
+    return markdown(cells, words=True)
+
+
+def count(table: pd.DataFrame) -> str:
+    """How claims come out: "3 hold, 1 fails"."""
+    numbers = table["verdict"].value_counts()
+    return ", ".join(f"{numbers[v]} {words[int(numbers[v] > 1)]}" for v, words in COUNTED.items() if v in numbers)
+
+
+def papers_part(folder: Path) -> str:
+    """The table of all papers: citation, what is private, state, and how their claims and ours come out."""
+    rows = []
+    for paper in PAPERS.values():
+        table = verdicts(paper, folder)
+        ours = table[table["ours"]]
+        rows.append(
+            {
+                "paper": f"{paper.authors}, *{paper.title}*, {paper.venue}",
+                "short name": f"`{paper.name}`",
+                "what is private, against whom": f"{paper.protects}, against {paper.against}",
+                "state": paper.state,
+                "its claims": count(table[~table["ours"]]),
+                "ours beyond it": count(ours),
+            }
+        )
+    return markdown(pd.DataFrame(rows), words=True)
+
+
+def written_anew(text: str, folder: Path) -> str:
+    """A page with its generated parts made anew.
+
+    Raises:
+        InputError: for a part about a paper that is not there.
+    """
+
+    def part(match: re.Match) -> str:
+        name = match[3]
+        if name and name not in PAPERS:
+            raise InputError(f"a page has a part `claims {name}`, and no paper is called so")
+        return match[1] + (claims_part(PAPERS[name], folder) if name else papers_part(folder)) + match[4]
+
+    return PART.sub(part, text)
+
+
+def pages(root: Path) -> list[Path]:
+    """README.md and the pages of papers."""
+    return [root / "README.md", *sorted((root / "docs" / "papers").glob("*.md"))]
+
+
+def outdated(root: Path, folder: Path) -> dict[Path, str]:
+    """Pages of the repository that differ from what the claims give, with what they should be."""
+    anew = {page: written_anew(page.read_text(), folder) for page in pages(root)}
+    return {page: text for page, text in anew.items() if text != page.read_text()}

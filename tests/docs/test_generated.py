@@ -1,0 +1,66 @@
+"""What README and docs say of the claims follows from the claims, and the committed verdicts from the committed results."""
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bench.errors import InputError
+from figures import PAPERS
+from figures.claims import judged
+from figures.docs import outdated, verdicts, written_anew
+from figures.shared.runs import runs_of
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "results" / "laptop" / "figures"
+
+
+def test_the_pages_are_what_the_claims_give():
+    assert sorted(outdated(ROOT, FOLDER)) == [], "run `python -m figures docs`"
+
+
+def test_every_paper_has_its_part_of_a_page():
+    for name in PAPERS:
+        assert f"<!-- claims {name} -->" in (ROOT / "docs" / "papers" / f"{name}.md").read_text()
+    assert "<!-- papers -->" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_committed_results_give_the_committed_verdicts(name, tmp_path):
+    sweeps = dict.fromkeys(claim.sweep for claim in PAPERS[name].claims)
+    found = {sweep: runs_of(ROOT / "results", "laptop", (sweep,)) for sweep in sweeps}
+    table = judged(name, {sweep: pair[0] for sweep, pair in found.items() if pair})
+    table.to_csv(tmp_path / "claims.csv", index=False)
+    assert (tmp_path / "claims.csv").read_text() == (FOLDER / f"claims_{name}.csv").read_text()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of the committed verdicts."""
+    for path in FOLDER.glob("claims_*.csv"):
+        shutil.copy(path, tmp_path)
+    return tmp_path
+
+
+def test_a_verdict_that_changes_makes_the_pages_outdated(folder):
+    path = folder / "claims_isrl.csv"
+    table = pd.read_csv(path, keep_default_na=False)
+    table.loc[0, "verdict"] = "holds" if table.loc[0, "verdict"] == "fails" else "fails"
+    table.to_csv(path, index=False)
+    assert {page.name for page in outdated(ROOT, folder)} == {"README.md", "isrl.md"}
+
+
+def test_verdicts_on_other_claims_are_refused(folder):
+    path = folder / "claims_isrl.csv"
+    pd.read_csv(path, keep_default_na=False).iloc[1:].to_csv(path, index=False)
+    with pytest.raises(InputError, match="has other claims than figures/isrl: run `python -m figures claims isrl`"):
+        verdicts(PAPERS["isrl"], folder)
+    path.unlink()
+    with pytest.raises(InputError, match="is missing"):
+        verdicts(PAPERS["isrl"], folder)
+
+
+def test_a_part_about_no_paper_is_refused():
+    with pytest.raises(InputError, match="no paper is called so"):
+        written_anew("<!-- claims nosuch -->\n<!-- end -->\n", FOLDER)
