@@ -20,7 +20,7 @@ from jax import Array
 from rich.console import Console
 from rich.progress import track
 
-from bench.data.fetch import cache as files
+from bench.data.fetch import cache as data_cache
 from bench.errors import InputError
 
 SCALES, ANGLES = 2, 8  # J, L
@@ -92,9 +92,9 @@ def features(name: str, images: np.ndarray, checksum: str) -> np.ndarray:
     Raises:
         InputError: the cached file is not what was written, or the cache cannot be written.
     """
-    path = files.folder("scattering") / f"{name}-{checksum}-{recipe()}.npy"
+    path = data_cache.folder("scattering") / f"{name}-{checksum}-{recipe()}.npy"
     if not path.exists():
-        with files.filling("scattering") as scratch:
+        with data_cache.filling("scattering") as scratch:
             if not path.exists():  # another process was faster
                 _compute(name, images if images.ndim == 4 else images[..., None], scratch / path.name)
                 (scratch / _sum(path).name).replace(_sum(path))

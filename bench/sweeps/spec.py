@@ -146,9 +146,9 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
         if column not in known:
             raise unknown_name(f"column of sweep {sweep.name}", column, known)
     for column, values in keep.items():
-        there = [entry.points[column] for entry in sweep.entries.values() if column in entry.points]
+        columns_of_entries = [entry.points[column] for entry in sweep.entries.values() if column in entry.points]
         for value in values:
-            if not any((one == value).any() for one in there):
+            if not any((of_entry == value).any() for of_entry in columns_of_entries):
                 raise InputError(f"sweep {sweep.name} has no {column} = {value}: keep values of its grid")
     entries = {}
     for name, entry in sweep.entries.items():
@@ -209,28 +209,28 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
         same = points.groupby(names, dropna=False)[others].nunique(dropna=False).max() <= 1
         points = points[[*names, *same.index[same]]].drop_duplicates(ignore_index=True)
         entry = entry._replace(points=points)
-        twins = [other for other, there in entries.items() if _same_runs(there, entry)]
-        for other in twins:
+        twins = [twin for twin, earlier in entries.items() if _same_runs(earlier, entry)]
+        for twin in twins:
             label = entry.method.make.__name__
-            entry = entry._replace(seeds=_more(entries.pop(other).seeds, entry.seeds))
+            entry = entry._replace(seeds=_more(entries.pop(twin).seeds, entry.seeds))
         entries[label] = entry
     return sweep._replace(name=f"{sweep.name}_on_{name}", tasks={name: make}, entries=entries)
 
 
-def _same_runs(one: Entry, other: Entry) -> bool:
+def _same_runs(first: Entry, second: Entry) -> bool:
     """Whether two entries are the same but for how often they are repeated."""
-    columns = sorted(one.points)
-    if one._replace(points=None, seeds=None) != other._replace(points=None, seeds=None):
+    columns = sorted(first.points)
+    if first._replace(points=None, seeds=None) != second._replace(points=None, seeds=None):
         return False
-    if columns != sorted(other.points):
+    if columns != sorted(second.points):
         return False
-    rows, others = (entry.points[columns].sort_values(columns, ignore_index=True) for entry in (one, other))
+    rows, others = (entry.points[columns].sort_values(columns, ignore_index=True) for entry in (first, second))
     return rows.equals(others)
 
 
-def _more(one: int | None, other: int | None) -> int | None:
+def _more(first: int | None, second: int | None) -> int | None:
     """The larger number of seeds; None is as many as the sweep has."""
-    return None if one is None or other is None else max(one, other)
+    return None if first is None or second is None else max(first, second)
 
 
 def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:

@@ -64,11 +64,11 @@ def _pick(name: str, candidates: dict[str, list[Path]], root: Path) -> tuple[dic
     files, missing = {}, []
     for file, right in DATASETS[name].files.items():
         sums = {path: cache.md5(path) for path in candidates.get(file, [])}
-        others = {path: got for path, got in sums.items() if not _of_another(name, file, path, got, root)}
-        good = [path for path, got in sums.items() if got == right]
+        others = {path: md5 for path, md5 in sums.items() if not _of_another(name, file, path, md5, root)}
+        good = [path for path, md5 in sums.items() if md5 == right]
         if not good and others:
-            path, got = next(iter(others.items()))
-            fault = f"md5 {got}, not {right}" if got else "a damaged .gz"
+            path, md5 = next(iter(others.items()))
+            fault = f"md5 {md5}, not {right}" if md5 else "a damaged .gz"
             raise InputError(f"{path}: {fault}: not {name} as published: replace it or move it away.")
         if good:
             files[file] = good[0]
