@@ -1,4 +1,4 @@
-"""What README and docs say of the claims follows from the claims, and the committed verdicts from the committed results."""
+"""README and docs say of the claims what the claims give, and the committed results give the committed verdicts."""
 
 import shutil
 from pathlib import Path
