@@ -90,7 +90,9 @@ def make_plan(request: Request) -> Plan:
         )
         for label, variant in variants.items()
     }
-    for measured in (task, problem.tuning_tasks()(0)):
+    tuning = problem.tuning_tasks()(0)
+    problem.check_held_out(task, tuning)
+    for measured in (task, tuning):
         for candidate in candidates.values():
             _check_measured(candidate, measured)
     return Plan(request, candidates, unfit)
@@ -255,9 +257,11 @@ def _in_one_line(function: Callable, what: str) -> Callable:
 def _check_measured(candidate: Candidate, task: Task) -> None:
     """Refuse a metric that the task does not have, or does not read from this method's parameters, by tracing alone."""
     method = candidate.method
+    assert task.metrics is not None
     args = _at_noise_one(method, _first(candidate.args, candidate.space))
     measured = _in_one_line(
-        task.metrics, f"`metrics` of {task.name} stops on the parameters of {candidate.label}, read or leave out both"
+        task.metrics,
+        f"leave {candidate.label} out, or let `metrics` of {task.name} read its parameters, on which it stops",
     )
 
     def at_start(task: Task):

@@ -102,6 +102,23 @@ class Problem:
         """trial -> the task that is tested on; it measures `metric` and nothing else."""
         return _measured_by(self.metric, self.test, self.name)
 
+    def check_held_out(self, test: Task, tuning: Task) -> None:
+        """Refuse tasks of one trial that are measured alike and on the same data.
+
+        Raises:
+            InputError: saying what is missing.
+        """
+        if self.metric != self.tuned_by:
+            return
+        tested, tuned = (
+            jax.tree.leaves(task if task.evaluation is None else task.evaluation) for task in (test, tuning)
+        )
+        if len(tested) == len(tuned) and all(map(np.array_equal, tested, tuned)):
+            raise InputError(
+                f"test and tuning of problem {self.name} make the same data: give tuning= held-out data, or data of "
+                "the same kind"
+            )
+
     def tuning_tasks(self) -> Callable[[int], Task]:
         """trial -> the task that is tuned on; it measures `tuned_by` and nothing else."""
         return _measured_by(self.tuned_by, self.tuning or self.test, self.name)
@@ -130,6 +147,7 @@ def _measured_by(metric: str, make: Callable[[int], Task], name: str) -> Callabl
 
     def measured(trial: int) -> Task:
         task = checked(make(trial), name)
+        assert task.metrics is not None
         return dataclasses.replace(
             task,
             metrics=SingleMetric(task.metrics, metric),
@@ -201,6 +219,7 @@ def from_tasks(given: Task | Callable[[int], Task]) -> Problem:
 
 def _metric_names(task: Task) -> list[str]:
     """The names of what a task measures, of whichever parameters its metrics can read."""
+    assert task.metrics is not None
     everybody = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
     shapes = (Additive(task.init_params), task.init_params, Personal(everybody, jnp.ones(())), everybody)
     for params in shapes:

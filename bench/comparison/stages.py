@@ -174,7 +174,7 @@ def _last_rows(request: Request, stage: str) -> pd.DataFrame:
     return rows[rows["rounds"] == rows["num_rounds"]].reset_index(drop=True)
 
 
-def _spent(row: Mapping[str, Any]) -> float:
+def _spent(row: Mapping[Any, Any]) -> float:
     """The epsilon of a run by the reading that it was calibrated by; inf without noise."""
     if math.isinf(row["target_epsilon"]):
         return math.inf

@@ -123,6 +123,12 @@ def test_a_problem_that_cannot_be_used_is_refused_when_it_is_made(changes, words
         mine(**changes)
 
 
+def test_tuning_data_that_are_the_test_data_under_another_name_are_refused():
+    with pytest.raises(InputError, match="test and tuning of problem lines make the same data"):
+        planned(mine(tuned_by="", tuning=lambda trial: lines(trial)))
+    assert planned(mine(tuned_by="", tuning=lambda trial: lines(trial + 1000))).unfit == {}
+
+
 @pytest.mark.parametrize("field", ["metric", "tuned_by"])
 def test_a_metric_that_the_task_does_not_have_is_refused_before_anything_runs(tmp_path, field):
     with pytest.raises(InputError, match=r"measures test_error, validation_error, not tset_error"):
@@ -137,7 +143,9 @@ def test_metrics_that_cannot_read_a_baselines_parameters_are_refused_with_its_na
     def make(trial):
         return dataclasses.replace(lines(trial), metrics=additive_only)
 
-    with pytest.raises(InputError, match=r"`metrics` of lines stops on the parameters of DP-FedAvg.*AttributeError"):
+    with pytest.raises(
+        InputError, match=r"leave DP-FedAvg out, or let `metrics` of lines read its parameters.*AttributeError"
+    ):
         planned(mine(test=make))
     assert "PPSGD" in planned(mine(test=make), baselines=["PPSGD"]).candidates
 
