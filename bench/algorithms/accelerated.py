@@ -32,7 +32,7 @@ def stage_rounds(rounds: int, num_stages: int | None) -> list[int]:
     return [end - begin for begin, end in itertools.pairwise(ends)]
 
 
-def ac_sa(step_size, num_stages: int | None = 1, variance=0.0, gap=1.0) -> Solver:
+def ac_sa(step_size: Scalar, num_stages: int | None = 1, variance: Scalar = 0.0, gap: Scalar = 1.0) -> Solver:
     """One stage of AC-SA: v = max(1 / eta + 2 mu, sqrt(mu V^2 / (3 Delta 2^(1-k) R (R + 1) (R + 2)))) in stage k.
 
     The theorem's first term is 2 (beta + mu), twice the smoothness of the regularised objective: eta = 1 / (2 beta).

@@ -101,11 +101,11 @@ def lower_lagrangian(
     """
     agent, weights, mask, own_pull, length = function
     shrink = 1 - length * (0.5 * weights + penalty * mask)  # a_s, from 0 to 1
-    powers = shrink ** jnp.arange(num_steps, dtype=jnp.float32)[:, None]  # a_s^t, [step, slot]
+    powers = shrink[None] ** jnp.arange(num_steps, dtype=jnp.float32)[:, None]  # a_s^t, [step, slot]
     sums = jnp.cumsum(powers, axis=0) - powers  # of the powers below t
-    pulled = (weights * powers) @ copy - length * (weights * sums) @ other_shift  # [step, feature]
-    past = 0.5 * length * jnp.sum(jnp.square(weights) * powers, axis=1)
-    lag = jnp.arange(num_steps)[:, None] - jnp.arange(num_steps) - 1
+    pulled = (weights[None] * powers) @ copy - length * (weights[None] * sums) @ other_shift  # [step, feature]
+    past = 0.5 * length * jnp.sum(jnp.square(weights)[None] * powers, axis=1)
+    lag = jnp.arange(num_steps)[:, None] - jnp.arange(num_steps)[None] - 1
     memory = jnp.where(lag >= 0, past[lag], 0.0)  # of step t for the model at step u
     stiffness = 0.5 * jnp.sum(weights) + penalty * jnp.sum(mask)
 
@@ -121,7 +121,7 @@ def lower_lagrangian(
     (model, models), _ = jax.lax.scan(step, start, (jnp.arange(num_steps), pulled, memory))
     last, total = powers[-1] * shrink, sums[-1] + powers[-1]
     copy = last[:, None] * copy - length * total[:, None] * other_shift
-    return model, copy + (0.5 * length * weights * powers[::-1]).T @ models
+    return model, copy + (0.5 * length * weights[None] * powers[::-1]).T @ models
 
 
 def exchange(edge: Edge, penalty: Scalar, before: AgentVariables, model: Array, copy: Array) -> AgentVariables:
@@ -212,8 +212,9 @@ def admm(
     def tick(variables: AgentVariables, agent_and_slot: tuple[Array, Array]):
         i, slot = agent_and_slot
         edge = Edge((i, graph.neighbors[i, slot]), (slot, graph.reverse[i, slot]))
+        function = edge.of_ends(functions)
         primal = (variables.model, variables.own_shift_sum, variables.copy, variables.other_shift)
-        model, copy = lower(edge.of_ends(functions), *edge.of_ends(primal))
+        model, copy = lower(function, *edge.of_ends(primal))
         return exchange(edge, penalty, variables, model, copy), None
 
     def one_round(key, state):

@@ -50,7 +50,9 @@ class BlockStep(NamedTuple):
     order: int  # of the norm that is clipped
     allocation: Allocation
 
-    def updated(self, i, noise, tick, neighbor_mean, models, mean_weights) -> Array:
+    def updated(
+        self, i: Array, noise: Array, tick: Array, neighbor_mean: Array, models: Array, mean_weights: Array | None
+    ) -> Array:
         """theta_i after its update, [feature].
 
         Args:
@@ -97,6 +99,7 @@ def block_step(
     """The update of equation 6; arguments as for `coordinate_descent`."""
     objectives, agents = task.need(Peers), peers.agents(task)
     trust, degrees = confidence(task.num_examples), objectives.graph.degrees
+    noise_scales = peers.noise_scales(task, noise_multiplier, lipschitz)
     curvature = 1 + mu * trust * objectives.smoothness
     strong_convexity = mu * jnp.min(degrees * trust * 2 * objectives.regularization)
     log_rate = jnp.log1p(-strong_convexity / (task.num_clients * jnp.max(degrees * curvature)))
@@ -106,7 +109,7 @@ def block_step(
         agents=agents,
         degrees=degrees,
         confidence=trust,
-        noise_scales=peers.noise_scales(task, noise_multiplier, lipschitz),
+        noise_scales=noise_scales,
         curvature=curvature,
         mu=mu,
         clip_norm=clip_norm,

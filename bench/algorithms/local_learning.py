@@ -1,7 +1,7 @@
 """Every user by itself, for as long as it likes: nothing is sent, so nothing is revealed, and no round is waited for.
 
-What a private method has to beat to be worth its noise. PPSGD with a = 0 learns locally, too, but only in the rounds
-that draw a user, as in the experiments of Bietti et al. 2022.
+What a private method has to beat to be worth its noise. PPSGD with alpha Q = 0 learns locally, too, but only in the
+rounds that draw a user, as in the experiments of Bietti et al. 2022.
 """
 
 import math

@@ -20,7 +20,7 @@ from bench.kernels.proximal import project_ball
 NUM_AVERAGED = 8  # the authors' programs average the last eight iterates
 
 
-def sgd(step_size) -> Solver:
+def sgd(step_size: Scalar) -> Solver:
     """Projected gradient steps of length min(eta, 1 / lambda); answers with the mean of the last iterates."""
 
     def averaged(place):

@@ -8,6 +8,18 @@ the clipped gradient, on which the server adds noise:
 
 What is protected is all data of one user, against all other users together (joint differential privacy in the
 billboard model: the sequence of w is public, theta_i stays with user i).
+
+The personalisation ratio is alpha Q = eta_w / eta_theta here, the argument `personalization`. It has other names:
+
+    where                                                       its name          alpha Q is
+    ---------------------------------------------------------   ---------------   -----------------------------------
+    the paper's figures and grids                               alpha Q           alpha Q
+    the paper's algorithms and theorems, `bench.theory.ppsgd`   alpha             alpha D, with D what a sum over users
+                                                                                  is divided by (`participation`)
+    the authors' program, linear models                         a                 a
+    the authors' program, network: a local step is Q times      a                 a / Q
+        as long (legend_personalization in the results)
+    sweeps, results, --set                                      personalization   personalization
 """
 
 import jax
@@ -26,7 +38,7 @@ REDUCE = ("mean", "sum")
 
 
 def step_sizes(step_size, personalization):
-    """(eta_w, eta_theta) with ratio a: (a s, s) for a <= 1, (s, s / a) for a > 1, (s, 0) for a = inf."""
+    """(eta_w, eta_theta), the larger of them s and their ratio alpha Q; (0, s) for alpha Q = 0, (s, 0) for inf."""
     return step_size * jnp.minimum(personalization, 1.0), step_size / jnp.maximum(personalization, 1.0)
 
 
@@ -49,15 +61,14 @@ def ppsgd(
 
     The authors' experiments: sampler "all" (synthetic) or "queue" (real data), reduce "mean".
     Algorithm 1: sampler "all". Algorithm 2: "poisson" with reduce "sum". Algorithm 3: "poisson", "mean".
-    In the paper's symbols a = alpha D, eta = D eta_theta and sigma_zeta = sigma C / D, with D the divisor.
+    In the paper's symbols eta = D eta_theta and sigma_zeta = sigma C / D, with D the divisor.
 
     Args:
         task: with loss(w, theta_i, example).
         num_sampled: Q, users in a round; with "poisson" the expected number, q = Q / N.
         batch_size: m, examples of a user in a round; a user with fewer uses all it has, except with "queue".
         step_size: s > 0; the larger of the two steps.
-        personalization: a = eta_w / eta_theta >= 0 (alpha Q in the paper's legends); 0 learns locally,
-            inf globally.
+        personalization: alpha Q = eta_w / eta_theta >= 0; 0 learns locally, inf globally.
         clip_norm: C > 0, on a user's reduced gradient; inf does not clip.
         noise_multiplier: sigma >= 0; the noise on the sum of clipped gradients has std sigma C.
         sampler, num_epochs, reduce: see `participation`, which also gives D. The experiments use "queue" on real
@@ -120,7 +131,7 @@ def ppsgd(
 
 
 def releases(task: Task, *, delta: float, personalization: float, noise_multiplier: float, **args) -> dict:
-    """What a run makes public: w after every round, and nothing at all for a = 0, when w stays at 0."""
+    """What a run makes public: w after every round, and nothing at all for alpha Q = 0, when w stays at 0."""
     against = "all other users together"
     if personalization == 0:
         silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)

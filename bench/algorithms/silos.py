@@ -182,9 +182,10 @@ def _release_of_a_message(
 ) -> events.Release:
     """Of one round of a phase with so many records of a silo, and rounds relative to the first phase's."""
     statement: dict = {"delta": delta, "privacy_unit": "record", "protects_against": AGAINST}
+    sigma = float(shared.noise_multiplier)
     if shared.sampler == "once":
-        return events.bounded_participation_gaussian(shared.noise_multiplier, max_participations=1, **statement)
-    sigma = shared.noise_multiplier * float(np.sqrt(relative_rounds))
+        return events.bounded_participation_gaussian(sigma, max_participations=1, **statement)
+    sigma = sigma * float(np.sqrt(relative_rounds))
     if shared.sampler == "fixed":
         return events.fixed_size_gaussian(sigma, sampling_rate=batch / size, **statement)
     release = events.full_gaussian(sigma, neighbors=events.REPLACE, **statement)
@@ -210,5 +211,5 @@ def check(task: Task, **arguments: Any) -> None:
         raise unknown_name("smoothing", shared.smoothing, SMOOTHINGS)
     if shared.smoothing == "moreau" and task.linear is None:
         raise InputError(f"task {task.name} is no linear model: smooth it by convolution")
-    check_noise_has_a_scale(shared.noise_multiplier, shared.clip_norm)
+    check_noise_has_a_scale(float(shared.noise_multiplier), float(shared.clip_norm))
     plan_phases(num_records(task), shared)

@@ -16,7 +16,7 @@ from bench.data.task import Task
 from bench.kernels.proximal import project_ball
 
 
-def decreasing_steps(step_size) -> Solver:
+def decreasing_steps(step_size: Scalar) -> Solver:
     """Projected steps min(eta, 1 / lambda) 2 / (r + 1); answers with the iterates weighted by r."""
 
     def step(iterate, gradient, place, subproblem):
