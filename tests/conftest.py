@@ -12,7 +12,11 @@ for name in ("BENCH_DATA", "BENCH_DOWNLOAD"):
     os.environ.pop(name, None)
 
 import jax  # noqa: E402
+import jaxtyping  # noqa: E402
 import pytest  # noqa: E402
+
+# Before anything imports bench: every call of a kernel checks the shapes and dtypes that its annotations state.
+jaxtyping.install_import_hook("bench.kernels", "runtime_types.check")
 
 
 def pytest_addoption(parser):
@@ -20,6 +24,7 @@ def pytest_addoption(parser):
 
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
 
 
 def pytest_configure(config):

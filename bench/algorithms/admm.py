@@ -90,11 +90,11 @@ def admm(
         loop over copies: with the powers of a_s it is one product before the steps of the model and one after them.
         """
         shrink = 1 - length * (0.5 * weights + penalty * mask)  # a_s, from 0 to 1
-        powers = shrink ** jnp.arange(num_steps, dtype=jnp.float32)[:, None]  # a_s^t, [step, slot]
+        powers = shrink[None] ** jnp.arange(num_steps, dtype=jnp.float32)[:, None]  # a_s^t, [step, slot]
         sums = jnp.cumsum(powers, axis=0) - powers  # of the powers below t
-        pulled = (weights * powers) @ copy - length * (weights * sums) @ other  # [step, feature]
-        past = 0.5 * length * jnp.sum(jnp.square(weights) * powers, axis=1)
-        lag = jnp.arange(num_steps)[:, None] - jnp.arange(num_steps) - 1
+        pulled = (weights[None] * powers) @ copy - length * (weights[None] * sums) @ other  # [step, feature]
+        past = 0.5 * length * jnp.sum(jnp.square(weights)[None] * powers, axis=1)
+        lag = jnp.arange(num_steps)[:, None] - jnp.arange(num_steps)[None] - 1
         memory = jnp.where(lag >= 0, past[lag], 0.0)  # of step t for the model at step u
         stiffness = 0.5 * jnp.sum(weights) + penalty * jnp.sum(mask)
 
@@ -110,7 +110,7 @@ def admm(
         (model, models), _ = jax.lax.scan(step, start, (jnp.arange(num_steps), pulled, memory))
         last, total = powers[-1] * shrink, sums[-1] + powers[-1]
         copy = last[:, None] * copy - length * total[:, None] * other
-        return model, copy + (0.5 * length * weights * powers[::-1]).T @ models
+        return model, copy + (0.5 * length * weights[None] * powers[::-1]).T @ models
 
     def tick(at: Ends, edge):
         i, s = edge

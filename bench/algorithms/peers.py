@@ -38,7 +38,7 @@ def agents(task: Task) -> Agent:
     """All agents, leaves [client, ...]."""
     inputs, targets = task.train
     sizes = task.num_examples[:, None]
-    real = jnp.arange(inputs.shape[1]) < sizes
+    real = jnp.arange(inputs.shape[1])[None] < sizes
     weight = jnp.where(real, 1 / jnp.maximum(sizes, 1).astype(jnp.float32), 0.0)
     return Agent(inputs, targets, weight, task.need(Peers).regularization)
 

@@ -61,7 +61,7 @@ def draw(key, task: Task, clients, batch_size: int):
     truth = truth if clients is None else truth[clients]
     key_x, key_y = jax.random.split(key)
     x = jax.random.rademacher(key_x, (truth.shape[0], batch_size, truth.shape[1]), jnp.float32)
-    x = x * jnp.sqrt(task.evaluation["variance"])
+    x = x * jnp.sqrt(task.evaluation["variance"])[None, None]
     noise = task.evaluation["label_noise"] * jax.random.rademacher(key_y, x.shape[:2], jnp.float32)
     return x, jnp.einsum("nmd,nd->nm", x, truth) + noise
 
