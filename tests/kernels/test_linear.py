@@ -95,7 +95,7 @@ def test_what_each_client_predicts_with_comes_from_any_kind_of_params():
     np.testing.assert_array_equal(personal(w, 2), [w, w])
     np.testing.assert_array_equal(personal(theta, 2), theta)
     np.testing.assert_array_equal(personal(Personal(theta, jnp.ones(())), 2), theta)
-    np.testing.assert_array_equal(personal(Additive(w, theta), 2), w + theta)
+    np.testing.assert_array_equal(personal(Additive(w, theta), 2), w[None] + theta)
     np.testing.assert_array_equal(personal(Additive(w, None), 2), [w, w])
 
 

@@ -73,7 +73,7 @@ def risks(params, task: Task) -> dict:
     """
     known, theta = task.evaluation, getattr(params, "theta", None)
     w = getattr(params, "w", params)
-    model = jnp.broadcast_to(w if theta is None else w + theta, known["truth"].shape)
+    model = jnp.broadcast_to(w if theta is None else w[None] + theta, known["truth"].shape)
     of_user = 0.5 * jnp.square(model - known["truth"]) @ known["variance"]
     sizes = task.num_examples.astype(jnp.float32)
     return {"excess_risk": jnp.mean(of_user), "weighted_risk": of_user @ sizes / jnp.sum(sizes)}

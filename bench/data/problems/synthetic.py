@@ -91,7 +91,7 @@ def risk(params, task: Task) -> dict:
     known, (inputs, targets) = task.evaluation, task.evaluation["validation"]
     theta = getattr(params, "theta", None)
     w = getattr(params, "w", params)
-    model = jnp.broadcast_to(w if theta is None else w + theta, known["truth"].shape)
+    model = jnp.broadcast_to(w if theta is None else w[None] + theta, known["truth"].shape)
     # Summed over users first: a sum over everything at once takes six times as long on a CPU.
     squares = jnp.sum(jnp.square(model - known["truth"]), axis=0)
     error = jnp.einsum("nmd,nd->nm", inputs, model) - targets

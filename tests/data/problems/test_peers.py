@@ -34,7 +34,7 @@ def models_of(seed=0, shape=(N, P)):
 def with_padding(task, value):
     """The task with other numbers where there is no example."""
     inputs, labels = task.train
-    padded = jnp.arange(inputs.shape[1]) >= task.num_examples[:, None]
+    padded = jnp.arange(inputs.shape[1])[None] >= task.num_examples[:, None]
     assert bool(padded.any())
     inputs = jnp.where(padded[..., None], value, inputs)
     return replace(task, train=(inputs, jnp.where(padded, -value, labels)))
