@@ -11,7 +11,11 @@ os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
 os.environ.pop("BENCH_DATA", None)
 
 import jax  # noqa: E402
+import jaxtyping  # noqa: E402
 import pytest  # noqa: E402
+
+# Before anything imports bench: every call of a kernel checks the shapes and dtypes that its annotations state.
+jaxtyping.install_import_hook("bench.kernels", "runtime_types.check")
 
 
 def pytest_addoption(parser):
@@ -19,6 +23,7 @@ def pytest_addoption(parser):
 
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
 
 
 def pytest_configure(config):

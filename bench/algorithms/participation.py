@@ -86,7 +86,7 @@ def participation(
         """Rows of the stored examples (None for a stream), the examples, and which of them are real."""
         if task.train is None:
             taken = sizes if clients is None else sizes[clients]
-            return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size) < taken[:, None]
+            return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size)[None] < taken[:, None]
         if clients is None:
             everything = jnp.broadcast_to(jnp.arange(batch_size), (num_clients, batch_size))
             if batch_size == _capacity(task):  # everybody uses all it has: nothing to draw, nothing to move
@@ -95,7 +95,7 @@ def participation(
         if blocks is None:
             rows, real = sampling.distinct_rows(key, task.num_examples[clients], _capacity(task), batch_size)
         else:
-            rows = blocks[:, None] * batch_size + jnp.arange(batch_size)
+            rows = blocks[:, None] * batch_size + jnp.arange(batch_size)[None]
             real = jnp.ones(rows.shape, bool)
         return rows, jax.tree.map(lambda leaf: leaf[clients[:, None], rows], task.train), real
 

@@ -64,7 +64,9 @@ def _linear(inputs: Array, name: str, graph=None) -> Task:
         init_params=jnp.zeros(features),
         num_examples=jnp.full(clients, examples, jnp.int32),
         train=(inputs, jnp.ones((clients, examples))),
-        peers=Peers(
+        peers=None
+        if graph is None
+        else Peers(
             graph=graph,
             regularization=jnp.ones(clients),
             smoothness=jnp.ones(clients),

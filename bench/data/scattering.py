@@ -67,7 +67,8 @@ def transform(height: int, width: int):
     @jax.jit
     def features(images):
         planes = jnp.moveaxis(images, -1, 1).astype(jnp.float32)  # raw, 0 to 255
-        with jax.numpy_dtype_promotion("standard"):  # kymatio multiplies real filters by complex spectra
+        # kymatio multiplies real filters by complex spectra, of fewer axes.
+        with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
             coefficients = scattering.scattering(planes)  # [image, colour, channel, height, width]
         channels = coefficients.reshape(len(images), -1, *coefficients.shape[-2:])
         return jnp.moveaxis(group_normalized(channels), 1, -1)

@@ -30,7 +30,7 @@ class Network:
             example with params as the model.
     """
 
-    pool: PyTree[Shaped[Array, "example ..."]]
+    pool: PyTree[Shaped[Array, "pooled ..."]]
     module: Any = _static()
 
 

@@ -5,11 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
+from jaxtyping import Float, PRNGKeyArray, PyTree
 
 from bench.kernels import sparse
 
 
-def clip_factor(norm: Array, clip_norm) -> Array:
+def clip_factor(norm: Float[Array, "*norm"], clip_norm: float | Float[Array, ""]) -> Float[Array, "*norm"]:
     """What a vector of length `norm` is multiplied with, so that its length is at most `clip_norm`.
 
     min(1, C / norm), written as 1 / max(1, norm / C): finite at norm 0, and 1 for C = inf.
@@ -17,24 +18,28 @@ def clip_factor(norm: Array, clip_norm) -> Array:
     return 1.0 / jnp.maximum(1.0, norm / clip_norm)
 
 
-def clip(tree, clip_norm):
+def clip(
+    tree: PyTree[Float[Array, "..."], " T"], clip_norm: float | Float[Array, ""]
+) -> PyTree[Float[Array, "..."], " T"]:
     """The pytree scaled to joint L2 norm at most `clip_norm`; unchanged where it is shorter."""
     factor = clip_factor(optax.tree.norm(tree), clip_norm)
     return jax.tree.map(lambda leaf: leaf * factor, tree)
 
 
-def clipped_sum(trees, clip_norm):
+def clipped_sum(
+    trees: PyTree[Float[Array, "client ..."], " T"], clip_norm: float | Float[Array, ""]
+) -> tuple[PyTree[Float[Array, "..."], " T"], Float[Array, " client"]]:
     """Sum over clients of their clipped gradients, sum_i clip(g_i, C).
 
     Replacing one client's gradient moves the sum by at most 2 C, removing it by at most C, in L2.
     Scale-and-sum is one tensordot: XLA on a CPU would otherwise recompute the factor per element.
 
     Args:
-        trees: pytree, leaves [client, ...]; the norm is joint over all leaves of one client.
+        trees: the norm is joint over all leaves of one client.
         clip_norm: C > 0; inf does not clip.
 
     Returns:
-        The sum (leaves without the client axis) and the norms before clipping [client].
+        The sum (leaves without the client axis) and the norms before clipping.
     """
     squares = [jnp.sum(jnp.square(leaf), axis=range(1, leaf.ndim)) for leaf in jax.tree.leaves(trees)]
     norms = jnp.sqrt(sum(squares))
@@ -42,7 +47,12 @@ def clipped_sum(trees, clip_norm):
     return jax.tree.map(lambda leaf: jnp.tensordot(factor, leaf, 1, precision="highest"), trees), norms
 
 
-def clipped_sum_linear(inputs: Array | sparse.Rows, residuals: Array, gram: Array, clip_norm):
+def clipped_sum_linear(
+    inputs: Float[Array, "client example feature"] | sparse.Rows,
+    residuals: Float[Array, "client example output"],
+    gram: Float[Array, "client example example"],
+    clip_norm: float | Float[Array, ""],
+) -> tuple[Float[Array, "output feature"] | Float[Array, "feature output"], Float[Array, " client"]]:
     """`clipped_sum` for linear models, without forming the gradients.
 
     Client i's gradient is R_i^T X_i with inputs X_i [example, feature] and weighted residuals
@@ -51,13 +61,13 @@ def clipped_sum_linear(inputs: Array | sparse.Rows, residuals: Array, gram: Arra
     clipped by a few millionths more than it need be.
 
     Args:
-        inputs: [client, example, feature], as an array or as sparse rows.
-        residuals: [client, example, output]; a padded example has residual 0.
-        gram: X_i X_i^T of the same examples, [client, example, example].
+        inputs: as an array or as sparse rows [client, example, feature].
+        residuals: a padded example has residual 0.
+        gram: X_i X_i^T of the same examples.
         clip_norm: C > 0; inf does not clip.
 
     Returns:
-        The sum, [output, feature] or of sparse rows [feature, output], and the norms before clipping [client].
+        The sum, [output, feature] or of sparse rows [feature, output], and the norms before clipping.
     """
     exact = {"precision": "highest"}
     squares = jnp.einsum("qik,qij,qjk->q", residuals, gram, residuals, **exact)
@@ -71,7 +81,7 @@ def clipped_sum_linear(inputs: Array | sparse.Rows, residuals: Array, gram: Arra
     return jnp.einsum("qmk,qmd->kd", scaled, inputs, **exact), norms
 
 
-def gaussian_like(key: Array, tree):
+def gaussian_like(key: PRNGKeyArray, tree: PyTree[Float[Array, "..."], " T"]) -> PyTree[Float[Array, "..."], " T"]:
     """Standard normal noise of the pytree's shape: the direction, to be scaled by each point's own std."""
     leaves, structure = jax.tree.flatten(tree)
     keys = jax.random.split(key, len(leaves))
@@ -79,8 +89,10 @@ def gaussian_like(key: Array, tree):
     return jax.tree.unflatten(structure, noise)
 
 
-def gaussian_rows_like(key: Array, trees):
-    """As `gaussian_like` for leaves [client, ...], drawn as one matrix: compiles many times faster for many leaves."""
+def gaussian_rows_like(
+    key: PRNGKeyArray, trees: PyTree[Float[Array, "client ..."], " T"]
+) -> PyTree[Float[Array, "client ..."], " T"]:
+    """As `gaussian_like` for many clients, drawn as one matrix: compiles many times faster for many leaves."""
     leaves, structure = jax.tree.flatten(trees)
     rows = leaves[0].shape[0]
     ends = np.cumsum([leaf.size // rows for leaf in leaves])
@@ -88,7 +100,7 @@ def gaussian_rows_like(key: Array, trees):
     return jax.tree.unflatten(structure, [p.reshape(leaf.shape) for p, leaf in zip(parts, leaves, strict=True)])
 
 
-def noise_scale(noise_multiplier, clip_norm):
+def noise_scale(noise_multiplier: float | Float[Array, ""], clip_norm: float | Float[Array, ""]) -> Float[Array, ""]:
     """sigma C, the std of the noise on a sum of clipped terms; exactly 0 for sigma = 0, also when C = inf."""
     silent = jnp.asarray(noise_multiplier) == 0
     return jnp.where(silent, 0.0, noise_multiplier * jnp.where(silent, 1.0, clip_norm))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Float32, Int, Int32
 
 DENSE = 1024  # clients up to which a matrix of clients x clients is the faster way to solve a system
 
@@ -12,32 +13,32 @@ DENSE = 1024  # clients up to which a matrix of clients x clients is the faster 
 class Graph(NamedTuple):
     """A symmetric weighted graph without loops.
 
-    neighbors: int32 [client, slot]; an empty slot names the client itself.
-    weights: W_ij float32 [client, slot]; 0 in an empty slot.
-    reverse: int32 [client, slot], the slot in which the neighbour lists this client; 0 in an empty slot.
+    neighbors: an empty slot names the client itself.
+    weights: W_ij; 0 in an empty slot.
+    reverse: the slot in which the neighbour lists this client; 0 in an empty slot.
     """
 
-    neighbors: Array
-    weights: Array
-    reverse: Array
+    neighbors: Int32[Array, "client slot"]
+    weights: Float32[Array, "client slot"]
+    reverse: Int32[Array, "client slot"]
 
     @property
-    def degrees(self) -> Array:
-        """D_ii = sum_j W_ij, [client]."""
+    def degrees(self) -> Float32[Array, " client"]:
+        """D_ii = sum_j W_ij."""
         return self.weights.sum(1)
 
     @property
-    def num_neighbors(self) -> Array:
-        """|N_i|, int32 [client]."""
+    def num_neighbors(self) -> Int32[Array, " client"]:
+        """|N_i|."""
         return jnp.sum(self.weights > 0, axis=1, dtype=jnp.int32)
 
 
-def neighbor_sum(graph: Graph, models: Array) -> Array:
-    """sum_j W_ij theta_j for every client, [client, feature]."""
+def neighbor_sum(graph: Graph, models: Float[Array, "client feature"]) -> Float[Array, "client feature"]:
+    """sum_j W_ij theta_j for every client."""
     return jnp.einsum("nk,nkd->nd", graph.weights, models[graph.neighbors], precision="highest")
 
 
-def roughness(graph: Graph, models: Array) -> Array:
+def roughness(graph: Graph, models: Float[Array, "client feature"]) -> Float[Array, ""]:
     """sum_{i<j} W_ij |theta_i - theta_j|^2.
 
     Up to DENSE clients as theta^T (D - W) theta: under vmap that is one product of matrices, ten times faster.
@@ -49,14 +50,20 @@ def roughness(graph: Graph, models: Array) -> Array:
     return 0.5 * jnp.sum(graph.weights * squares)
 
 
-def dense(graph: Graph) -> Array:
-    """W as a matrix, [client, client]; for small graphs."""
+def dense(graph: Graph) -> Float[Array, "client client"]:
+    """W as a matrix; for small graphs."""
     num_clients = graph.weights.shape[0]
     rows = jnp.broadcast_to(jnp.arange(num_clients)[:, None], graph.neighbors.shape)
     return jnp.zeros((num_clients, num_clients)).at[rows, graph.neighbors].add(graph.weights)
 
 
-def propagate(graph: Graph, local: Array, anchor: Array, *, tolerance: float = 1e-5) -> Array:
+def propagate(
+    graph: Graph,
+    local: Float[Array, "client feature"],
+    anchor: Float[Array, " client"],
+    *,
+    tolerance: float = 1e-5,
+) -> Float[Array, "client feature"]:
     """The models that minimise sum_{i<j} W_ij |theta_i - theta_j|^2 + sum_i D_ii a_i |theta_i - local_i|^2.
 
     They solve (D - W + D a) theta = D a local: directly up to DENSE clients, where that is faster under vmap, and by
@@ -64,8 +71,8 @@ def propagate(graph: Graph, local: Array, anchor: Array, *, tolerance: float = 1
 
     Args:
         graph: connected.
-        local: the models to smooth, [client, feature].
-        anchor: a_i >= 0, not all 0, [client].
+        local: the models to smooth.
+        anchor: a_i >= 0, not all 0.
         tolerance: of the residual of conjugate gradients, relative to the right side.
     """
     degrees = graph.degrees[:, None]
@@ -84,7 +91,7 @@ def propagate(graph: Graph, local: Array, anchor: Array, *, tolerance: float = 1
     return solved
 
 
-def confidence(num_examples: Array) -> Array:
-    """c_i = m_i / max_j m_j, [client]; a client without examples counts as one with a hundredth of an example."""
+def confidence(num_examples: Int[Array, " client"]) -> Float[Array, " client"]:
+    """c_i = m_i / max_j m_j; a client without examples counts as one with a hundredth of an example."""
     sizes = jnp.maximum(num_examples.astype(jnp.float32), 0.01)
     return sizes / jnp.max(sizes)

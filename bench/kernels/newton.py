@@ -5,17 +5,25 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
 HALVINGS = 12  # of the step, tried all at once: 1, 1/2, ..., and none
 
 
-def newton_step(link: Callable, model: Array, inputs: Array, targets: Array, weight: Array, ridge) -> Array:
+def newton_step(
+    link: Callable,
+    model: Float[Array, " feature"],
+    inputs: Float[Array, "example feature"],
+    targets: Float[Array, " example"],
+    weight: Float[Array, " example"],
+    ridge: float | Float[Array, ""],
+) -> Float[Array, " feature"]:
     """The model after one Newton step, of the length among 1, 1/2, ... and 0 that lowers the objective most.
 
     Args:
         link: (score, target) -> loss, convex and twice differentiable in the score.
-        model: theta [feature].
-        inputs, targets, weight: examples [example, feature], [example], [example]; weight 0 for padding.
+        model: theta.
+        inputs, targets, weight: examples; weight 0 for padding.
         ridge: lambda > 0.
     """
     scores = inputs @ model
@@ -37,8 +45,16 @@ def newton_step(link: Callable, model: Array, inputs: Array, targets: Array, wei
     return model - steps[jnp.argmin(values)] * direction
 
 
-def minimizer(link: Callable, inputs: Array, targets: Array, weight: Array, ridge, *, most: int = 50) -> Array:
-    """The minimiser [feature] to float precision: `newton_step` from 0 until it stays, `most` times at most."""
+def minimizer(
+    link: Callable,
+    inputs: Float[Array, "example feature"],
+    targets: Float[Array, " example"],
+    weight: Float[Array, " example"],
+    ridge: float | Float[Array, ""],
+    *,
+    most: int = 50,
+) -> Float[Array, " feature"]:
+    """The minimiser to float precision: `newton_step` from 0 until it stays, `most` times at most."""
 
     def goes_on(carry):
         _, moved, count = carry

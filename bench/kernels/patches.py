@@ -4,16 +4,24 @@ Where many kernels meet, of a sweep or of clients with models of their own, XLA 
 them, several times slower than a batch of products; and the patches of the same images are cut once for all kernels.
 """
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Shaped
 
 
-def patches(x: Array, size, strides, padding) -> Array:
-    """[example, height, width, patch], a patch in the order of a kernel's first three axes.
+def patches(
+    x: Shaped[Array, "example height width channel"],
+    size: Sequence[int],
+    strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+) -> Shaped[Array, "example row column patch"]:
+    """The patch at every place of the windows, in the order of a kernel's first three axes.
 
     Args:
-        x: [example, height, width, channel].
+        x: the images.
         size, strides: of the windows, (height, width).
         padding: "SAME", "VALID", or ((top, bottom), (left, right)).
     """

@@ -11,6 +11,7 @@ of each example's loss in its outputs. Both the norm of an example's gradient an
 Convolutions are computed as products of patches with the kernel, see `patches`.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import flax.linen as nn
@@ -18,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
+from jaxtyping import Float, Int, PyTree, Shaped
 
 from bench.kernels.gradient import clip_factor
 from bench.kernels.patches import patches
@@ -31,15 +33,17 @@ class Affine(nn.Module):
     @nn.compact
     def __call__(self, x: Array) -> Array:
         shape = x.shape[x.ndim - self.axes :]
-        return x * self.param("scale", nn.initializers.ones, shape) + self.param("bias", nn.initializers.zeros, shape)
+        scale, bias = self.param("scale", nn.initializers.ones, shape), self.param("bias", nn.initializers.zeros, shape)
+        others = range(x.ndim - self.axes)
+        return x * jnp.expand_dims(scale, others) + jnp.expand_dims(bias, others)
 
 
-def cross_entropy(logits: Array, labels: Array) -> Array:
-    """-log softmax of the label's logit; labels int [...], logits [..., class]."""
+def cross_entropy(logits: Float[Array, "*example class"], labels: Int[Array, "*example"]) -> Float[Array, "*example"]:
+    """-log softmax of the label's logit."""
     return optax.softmax_cross_entropy_with_integer_labels(logits, labels)
 
 
-def in_turn(function):
+def in_turn(function: Callable) -> Callable:
     """The function, whose vmapped calls are made one after the other on a CPU, where one call's data then stay in the
     cache and convolutions of different kernels stay convolutions; on an accelerator together, as always."""
     return jax.custom_batching.sequential_vmap(function) if jax.default_backend() == "cpu" else function
@@ -56,7 +60,14 @@ def micro_batch(widest: int) -> int:
     return 2 ** (fitting.bit_length() - 1) if jax.default_backend() == "cpu" else 128
 
 
-def clipped_gradient_sum(network: nn.Module, params, inputs: Array, labels: Array, weight: Array, clip_norm):
+def clipped_gradient_sum(
+    network: nn.Module,
+    params: PyTree[Float[Array, "..."], " T"],
+    inputs: Shaped[Array, "example ..."],
+    labels: Int[Array, " example"],
+    weight: Float[Array, " example"],
+    clip_norm: float | Float[Array, ""],
+) -> tuple[PyTree[Float[Array, "..."], " T"], Float[Array, " example"], Float[Array, "example class"]]:
     """sum_j weight_j clip(grad_j, C) of the cross-entropy of a network.
 
     Adding or removing one example of weight 1 moves the sum by at most C, in L2 over all parameters together.
@@ -64,13 +75,13 @@ def clipped_gradient_sum(network: nn.Module, params, inputs: Array, labels: Arra
     Args:
         network: its parameters all in nn.Conv, nn.Dense and Affine layers, each called once.
         params: of the network.
-        inputs: [example, ...], as the network takes them; another dtype is cast.
-        labels: int [example].
-        weight: [example]; 0 for padding.
+        inputs: as the network takes them; another dtype is cast.
+        labels: of the inputs.
+        weight: 0 for padding.
         clip_norm: C > 0; inf does not clip.
 
     Returns:
-        The sum, a pytree as params; the norms before clipping [example]; the logits [example, class].
+        The sum, a pytree as params; the norms before clipping; the logits.
 
     Raises:
         TypeError: for a network with parameters elsewhere.
@@ -94,16 +105,23 @@ def clipped_gradient_sum(network: nn.Module, params, inputs: Array, labels: Arra
     return _nested(params, {path: weighted_sum(scale) for path, weighted_sum in sums.items()}), norms, logits
 
 
-def clipped_gradient_of_rows(network: nn.Module, params, pool, rows: Array, count: Array, clip_norm):
+def clipped_gradient_of_rows(
+    network: nn.Module,
+    params: PyTree[Float[Array, "..."], " T"],
+    pool: tuple[Shaped[Array, "row ..."], Int[Array, " row"]],
+    rows: Int[Array, " place"],
+    count: int | Int[Array, ""],
+    clip_norm: float | Float[Array, ""],
+) -> tuple[PyTree[Float[Array, "..."], " T"], Float[Array, ""], Float[Array, ""]]:
     """`clipped_gradient_sum` over the first `count` of some rows of a pool, `micro_batch` at a time.
 
     Memory grows with the micro-batch, time with `count` and not with the length of `rows`.
 
     Args:
         network, params, clip_norm: as there.
-        pool: (inputs [row, ...], labels [row]).
-        rows: int [place]; places from `count` on are ignored.
-        count: int, examples.
+        pool: (inputs, labels).
+        rows: of the pool; places from `count` on are ignored.
+        count: of examples.
 
     Returns:
         The sum, a pytree as params, and of the examples how many were clipped and how many the network gets right.
@@ -139,7 +157,7 @@ def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
         if isinstance(module, nn.Conv):
             x = _patches(module, x)
             kernel, bias = (module.get_variable("params", name) for name in ("kernel", "bias"))
-            out = x @ kernel.reshape(-1, kernel.shape[-1]) + bias
+            out = x @ kernel.reshape(-1, kernel.shape[-1]) + bias[None, None, None]
         else:
             out = call(x)
         path = "/".join(module.path)

@@ -9,11 +9,12 @@ Both forms offer the same four functions and the same results:
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int32, PyTree, Shaped
 
 from bench.kernels import sparse
 from bench.kernels.gradient import clipped_sum, clipped_sum_linear
@@ -22,17 +23,17 @@ from bench.kernels.gradient import clipped_sum, clipped_sum_linear
 class Batch(NamedTuple):
     """What the sampled clients use in one round.
 
-    clients: int32 [sampled], all different; None when everybody takes part, in order.
-    rows: which of its examples a client uses, int32 [sampled, example]; None when they are not stored.
-    examples: pytree, leaves [sampled, example, ...].
-    weight: of each example in the client's gradient, [sampled, example]: 1 / m_i for a mean, 1 for a sum,
-        0 for padding. A client whose weights are all 0 does not take part.
+    clients: all different; None when everybody takes part, in order.
+    rows: which of its examples a client uses; None when they are not stored.
+    examples: what the loss takes, of every place.
+    weight: of each example in the client's gradient: 1 / m_i for a mean, 1 for a sum, 0 for padding. A client whose
+        weights are all 0 does not take part.
     """
 
-    clients: Array | None
-    rows: Array | None
-    examples: Any
-    weight: Array
+    clients: Int32[Array, " sampled"] | None
+    rows: Int32[Array, "sampled example"] | None
+    examples: PyTree[Shaped[Array, "sampled example ..."]]
+    weight: Float[Array, "sampled example"]
 
 
 class Local(NamedTuple):
@@ -50,7 +51,7 @@ class Local(NamedTuple):
     clipped_sum: Callable
 
 
-def dense(loss: Callable, init_local, num_clients: int) -> Local:
+def dense(loss: Callable, init_local: PyTree[Float[Array, "..."]], num_clients: int) -> Local:
     """Local models kept as they are.
 
     Args:
@@ -81,11 +82,11 @@ def dense(loss: Callable, init_local, num_clients: int) -> Local:
     return Local(init, gradients, move, lambda batch, grads, clip_norm: clipped_sum(grads[0], clip_norm))
 
 
-def dual(gram: Array, num_outputs: int) -> Local:
+def dual(gram: Float[Array, "client example example"], num_outputs: int) -> Local:
     """Local linear models kept as coefficients of the client's own examples, A_i [example, output].
 
     Args:
-        gram: X_i X_i^T of every client's stored inputs, [client, example, example].
+        gram: X_i X_i^T of every client's stored inputs.
         num_outputs: K; the examples are pairs (x, y [K]) under the loss |(w + theta_i) x - y|^2 / 2. The shared model
             is w [K, feature] where x is [feature], and w [feature, K] where x is one of `sparse.Rows`.
     """

@@ -11,36 +11,41 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Bool, Int, Int32, PRNGKeyArray
 from scipy import stats
 
 
-def fixed_size(key: Array, num_clients: int, num_sampled: int) -> Array:
-    """A uniformly random subset of exactly `num_sampled` clients, without replacement; int32 [num_sampled]."""
+def fixed_size(key: PRNGKeyArray, num_clients: int, num_sampled: int) -> Int32[Array, " {num_sampled}"]:
+    """A uniformly random subset of exactly `num_sampled` clients, without replacement."""
     return jax.lax.top_k(jax.random.uniform(key, (num_clients,)), num_sampled)[1]
 
 
-def poisson(key: Array, num_clients: int, rate: float, bound: int) -> tuple[Array, Array]:
+def poisson(
+    key: PRNGKeyArray, num_clients: int, rate: float, bound: int
+) -> tuple[Int32[Array, " {bound}"], Bool[Array, " {bound}"]]:
     """Every client independently with probability `rate`, padded to `bound` places.
 
     Should more than `bound` clients be drawn, a uniformly random `bound` of them are kept; `poisson_bound`
     says how unlikely that is.
 
     Returns:
-        Clients, int32 [bound], all different, and whether each place is taken, bool [bound].
+        Clients, all different, and whether each place is taken.
     """
     draws = jax.random.uniform(key, (num_clients,))
     smallest, clients = jax.lax.top_k(-draws, bound)
     return clients, -smallest < rate
 
 
-def poisson_in_order(key: Array, num: int, rate: float, bound: int) -> tuple[Array, Array]:
+def poisson_in_order(
+    key: PRNGKeyArray, num: int, rate: float, bound: int
+) -> tuple[Int32[Array, " {bound}"], Int32[Array, ""]]:
     """Each of `num` things independently with probability `rate`, in increasing order, at the cost of `bound` draws.
 
     The gaps between the chosen are geometric. Should more than `bound` be drawn, the first are kept; `poisson_bound`
     says how unlikely that is.
 
     Returns:
-        int32 [bound], of which the first are the chosen, and how many they are.
+        Numbers of things, of which the first are the chosen, and how many these are.
     """
     if rate == 1:
         return jnp.minimum(jnp.arange(bound), num - 1), jnp.asarray(num)
@@ -60,21 +65,22 @@ def poisson_bound(num_clients: int, rate: float, failure: float = 1e-12) -> int:
     return min(num_clients, int(stats.binom.isf(failure, num_clients, rate)))
 
 
-def distinct_rows(key: Array, num_examples: Array, capacity: int, batch_size: int) -> tuple[Array, Array]:
+def distinct_rows(
+    key: PRNGKeyArray, num_examples: Int[Array, " client"], capacity: int, batch_size: int
+) -> tuple[Int32[Array, "client {batch_size}"], Bool[Array, "client {batch_size}"]]:
     """`batch_size` different examples of each client, uniformly at random without replacement.
 
     Args:
         key: randomness.
-        num_examples: how many of the `capacity` padded examples are real, [client].
+        num_examples: how many of the `capacity` padded examples are real.
         capacity: length of the padded example axis, at least `batch_size`.
         batch_size: places in the minibatch.
 
     Returns:
-        Rows, int32 [client, batch_size], and which of them are real, bool: a client with fewer examples
-        than `batch_size` uses all of them.
+        Rows, and which of them are real: a client with fewer examples than `batch_size` uses all of them.
     """
     draws = jax.random.uniform(key, (num_examples.shape[0], capacity))
-    real = jnp.arange(capacity) < num_examples[:, None]
+    real = jnp.arange(capacity)[None] < num_examples[:, None]
     best, rows = jax.lax.top_k(jnp.where(real, draws, -1.0), batch_size)
     return rows, best >= 0
 
@@ -82,38 +88,39 @@ def distinct_rows(key: Array, num_examples: Array, capacity: int, batch_size: in
 class Queue(NamedTuple):
     """Every client's blocks in the order in which it will use them, and how far it has come.
 
-    order: block numbers, int32 [client, epoch, block]; an independent permutation per epoch.
-    position: how many blocks each client has used, int32 [client].
+    order: block numbers; an independent permutation per epoch.
+    position: how many blocks each client has used.
     """
 
-    order: Array
-    position: Array
+    order: Int32[Array, "client epoch block"]
+    position: Int32[Array, " client"]
 
 
-def queue_start(key: Array, num_blocks: Array, num_epochs: int, max_blocks: int) -> Queue:
+def queue_start(key: PRNGKeyArray, num_blocks: Int32[Array, " client"], num_epochs: int, max_blocks: int) -> Queue:
     """Queues of `num_epochs` passes over each client's blocks.
 
     Args:
         key: randomness.
-        num_blocks: blocks of each client, [client]; at most `max_blocks`.
+        num_blocks: blocks of each client; at most `max_blocks`.
         num_epochs: passes.
         max_blocks: length of the padded block axis.
     """
     draws = jax.random.uniform(key, (num_blocks.shape[0], num_epochs, max_blocks))
-    real = jnp.arange(max_blocks) < num_blocks[:, None, None]
+    real = jnp.arange(max_blocks)[None, None] < num_blocks[:, None, None]
     order = jnp.argsort(jnp.where(real, draws, jnp.inf), axis=-1)
     return Queue(order.astype(jnp.int32), jnp.zeros_like(num_blocks))
 
 
-def queue_draw(key: Array, queue: Queue, num_blocks: Array, num_sampled: int):
+def queue_draw(
+    key: PRNGKeyArray, queue: Queue, num_blocks: Int32[Array, " client"], num_sampled: int
+) -> tuple[Queue, Int32[Array, " {num_sampled}"], Int32[Array, " {num_sampled}"], Bool[Array, " {num_sampled}"]]:
     """`num_sampled` random clients among those that still have blocks, and the next block of each.
 
     Fewer take part when fewer are left. The rounds are not independent: a client takes part in exactly
     num_epochs * num_blocks of them.
 
     Returns:
-        The queue, clients int32 [num_sampled], their blocks int32 [num_sampled], and whether each place is
-        taken, bool [num_sampled].
+        The queue, clients, their blocks, and whether each place is taken.
     """
     num_epochs = queue.order.shape[1]
     left = queue.position < num_epochs * num_blocks

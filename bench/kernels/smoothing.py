@@ -9,9 +9,10 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, PRNGKeyArray
 
 
-def uniform_ball(key: Array, shape: tuple[int, ...]) -> Array:
+def uniform_ball(key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape"]:
     """Vectors uniform in the unit ball of the last axis' dimension d: a uniform direction, times U^(1/d)."""
     key_direction, key_length = jax.random.split(key)
     direction = jax.random.normal(key_direction, shape)
@@ -19,7 +20,13 @@ def uniform_ball(key: Array, shape: tuple[int, ...]) -> Array:
     return length * direction / jnp.linalg.norm(direction, axis=-1, keepdims=True)
 
 
-def moreau_slopes(link: Callable, scores: Array, targets: Array, stretch: Array, num_steps: int) -> Array:
+def moreau_slopes(
+    link: Callable,
+    scores: Float[Array, " example"],
+    targets: Float[Array, " example"],
+    stretch: Float[Array, " example"],
+    num_steps: int,
+) -> Float[Array, " example"]:
     """Slopes a of the Moreau envelopes of linear examples: the envelope's gradient is a x.
 
     With f(w) = link(<w, x>, y), the prox of f / beta at w moves along x alone, prox = w - (a / beta) x, where a is
@@ -33,9 +40,9 @@ def moreau_slopes(link: Callable, scores: Array, targets: Array, stretch: Array,
 
     Args:
         link: (score, target) -> loss, convex in the score.
-        scores: <w, x>, [example].
-        targets: [example].
-        stretch: |x|^2 / beta, [example].
+        scores: <w, x>.
+        targets: y.
+        stretch: |x|^2 / beta.
         num_steps: halvings.
     """
     slope = jax.vmap(jax.grad(link))

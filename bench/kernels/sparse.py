@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
 DISTINCT = 2048  # words that the small product has room for; a minibatch with more takes the longer way
 
@@ -35,16 +36,16 @@ class Rows:
         return Rows(index, value, self.num_features)
 
 
-def densify(rows: Rows) -> Array:
-    """The rows as an array [..., feature]."""
+def densify(rows: Rows) -> Float[Array, "... {rows.num_features}"]:
+    """The rows as an array."""
     flat = rows.flat()
     out = jnp.zeros((flat.index.shape[0], rows.num_features))
     out = out.at[jnp.arange(out.shape[0])[:, None], flat.index].add(flat.value)
     return out.reshape(*rows.index.shape[:-1], rows.num_features)
 
 
-def product(rows: Rows, model: Array) -> Array:
-    """X w of rows X [..., feature] and w [feature, output]; [..., output]."""
+def product(rows: Rows, model: Float[Array, "{rows.num_features} output"]) -> Float[Array, "... output"]:
+    """X w of rows X [..., feature] and the model w."""
     flat = rows.flat()
 
     def by_words(words, small):
@@ -56,8 +57,10 @@ def product(rows: Rows, model: Array) -> Array:
     return _either(flat, by_words, by_entries).reshape(*rows.index.shape[:-1], model.shape[1])
 
 
-def transposed_product(rows: Rows, coefficients: Array) -> Array:
-    """X^T A of rows X [..., feature] and A [..., output]; [feature, output]."""
+def transposed_product(
+    rows: Rows, coefficients: Float[Array, "*rows output"]
+) -> Float[Array, "{rows.num_features} output"]:
+    """X^T A of rows X [..., feature] and coefficients A of the same rows."""
     flat, coefficients = rows.flat(), coefficients.reshape(-1, coefficients.shape[-1])
     empty = jnp.zeros((rows.num_features, coefficients.shape[-1]))
 

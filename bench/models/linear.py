@@ -68,7 +68,7 @@ def hinge_loss(w: Array, theta: Array, example) -> Array:
 def personal(params, num_clients: int) -> Array:
     """What each client predicts with, [client, feature]; of an Additive, a Personal, or a plain w."""
     if isinstance(params, Additive):
-        theta = jnp.zeros_like(params.w) if params.theta is None else params.theta
-        return jnp.broadcast_to(params.w + theta, (num_clients, params.w.shape[-1]))
+        theta = jnp.zeros_like(params.w)[None] if params.theta is None else params.theta
+        return jnp.broadcast_to(params.w[None] + theta, (num_clients, params.w.shape[-1]))
     models = params.theta if isinstance(params, Personal) else params
     return jnp.broadcast_to(models, (num_clients, models.shape[-1]))

@@ -43,7 +43,7 @@ def test_without_clipping_and_noise_it_is_gradient_descent_on_the_pooled_loss(pe
     task = stored_task()
     x, y = task.train
     sizes = task.num_examples.astype(jnp.float32)
-    real = (jnp.arange(9.0) < sizes[:, None]).astype(jnp.float32)
+    real = (jnp.arange(9.0)[None] < sizes[:, None]).astype(jnp.float32)
 
     def pooled(w, theta):
         losses = 0.5 * jnp.sum(jnp.square(jnp.einsum("nmd,nkd->nmk", x, w + theta) - y), -1)

@@ -95,11 +95,16 @@ def test_what_each_client_predicts_with_comes_from_any_kind_of_params():
     np.testing.assert_array_equal(personal(w, 2), [w, w])
     np.testing.assert_array_equal(personal(theta, 2), theta)
     np.testing.assert_array_equal(personal(Personal(theta, jnp.ones(())), 2), theta)
-    np.testing.assert_array_equal(personal(Additive(w, theta), 2), w + theta)
+    np.testing.assert_array_equal(personal(Additive(w, theta), 2), w[None] + theta)
     np.testing.assert_array_equal(personal(Additive(w, None), 2), [w, w])
 
 
 # ---- Clipped gradients ----
+
+
+def clipped(link, model, inputs, targets, weight, clip_norm, order):
+    """`clipped_gradient` of arrays that are numpy's."""
+    return clipped_gradient(link, *map(jnp.asarray, (model, inputs, targets, weight)), clip_norm, order)
 
 
 def explicit(link, model, inputs, labels, weight, clip_norm, order):
@@ -119,11 +124,11 @@ def explicit(link, model, inputs, labels, weight, clip_norm, order):
 def test_clipped_gradients_are_those_of_one_gradient_an_example(link, order, quantile):
     inputs, labels, model, weight = examples(seed=4)
     _, norms = explicit(link, model, inputs, labels, weight, np.inf, order)
-    clip_norm = np.float32(max(quantile * np.median(norms[norms > 0]), 1e-3) if np.isfinite(quantile) else np.inf)
+    clip_norm = max(quantile * float(np.median(norms[norms > 0])), 1e-3) if np.isfinite(quantile) else np.inf
     if quantile == 0.5:
         assert (norms > clip_norm).any()
     expected, _ = explicit(link, model, inputs, labels, weight, clip_norm, order)
-    found = clipped_gradient(link, model, inputs, labels, weight, clip_norm, order)
+    found = clipped(link, model, inputs, labels, weight, clip_norm, order)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
@@ -131,8 +136,9 @@ def test_the_norm_that_is_clipped_is_the_one_asked_for():
     inputs, labels, model, _ = examples(scale=30.0)
     for order in (1, 2):
         for x, y in zip(inputs, labels, strict=True):
-            one = clipped_gradient(squared, model, x[None], y[None], jnp.ones(1), 0.5, order)
+            one = clipped(squared, model, x[None], y[None], jnp.ones(1), 0.5, order)
             assert np.linalg.norm(one, order) == pytest.approx(0.5, rel=1e-5)
+    inputs = jnp.asarray(inputs)
     np.testing.assert_allclose(lengths(inputs, 1), np.abs(inputs).sum(1), rtol=1e-6)
     np.testing.assert_allclose(lengths(inputs, 2), np.linalg.norm(inputs, axis=1), rtol=1e-6)
 
@@ -141,11 +147,11 @@ def test_examples_of_weight_0_and_zeros_add_nothing_and_are_finite():
     inputs, labels, model, weight = examples()
     weight[-2:] = 0
     for clip_norm in (0.3, np.inf):
-        short = clipped_gradient(logistic, model, inputs[:-2], labels[:-2], weight[:-2], clip_norm, 1)
+        short = clipped(logistic, model, inputs[:-2], labels[:-2], weight[:-2], clip_norm, 1)
         np.testing.assert_allclose(
-            clipped_gradient(logistic, model, inputs, labels, weight, clip_norm, 1), short, rtol=1e-5, atol=1e-7
+            clipped(logistic, model, inputs, labels, weight, clip_norm, 1), short, rtol=1e-5, atol=1e-7
         )
-        nothing = clipped_gradient(logistic, model, 0 * inputs, labels, weight, clip_norm, 1)
+        nothing = clipped(logistic, model, 0 * inputs, labels, weight, clip_norm, 1)
         np.testing.assert_array_equal(nothing, 0)
 
 
@@ -161,9 +167,9 @@ def test_one_example_moves_a_clipped_gradient_by_twice_its_share_of_the_norm(see
     inputs, labels, model, _ = examples(seed, scale)
     others, other_labels, *_ = examples(seed + 1, scale)
     weight = np.full(M, 1 / M, np.float32)
-    before = clipped_gradient(link, model, inputs, labels, weight, clip_norm, order)
+    before = clipped(link, model, inputs, labels, weight, clip_norm, order)
     inputs[3], labels[3] = others[3], other_labels[3]
-    after = clipped_gradient(link, model, inputs, labels, weight, clip_norm, order)
+    after = clipped(link, model, inputs, labels, weight, clip_norm, order)
     assert np.linalg.norm(np.subtract(after, before), order) <= 2 * clip_norm / M * (1 + 1e-5)
 
 
@@ -173,7 +179,7 @@ def test_that_much_is_reached(order):
     inputs, _, model, _ = examples(scale=100.0)
     weight, targets = np.full(M, 1 / M, np.float32), np.zeros(M, np.float32)
     targets[3] = 1e6
-    before = clipped_gradient(squared, model, inputs, targets, weight, 1.0, order)
+    before = clipped(squared, model, inputs, targets, weight, 1.0, order)
     targets[3] = -1e6
-    after = clipped_gradient(squared, model, inputs, targets, weight, 1.0, order)
+    after = clipped(squared, model, inputs, targets, weight, 1.0, order)
     assert np.linalg.norm(np.subtract(after, before), order) == pytest.approx(2 / M, rel=1e-4)

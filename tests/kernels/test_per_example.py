@@ -85,7 +85,7 @@ def test_one_example_moves_the_sum_by_at_most_the_clipping_norm(tiny):
 def test_rows_beyond_the_count_have_no_effect(tiny, count):
     params, inputs, labels = tiny
     rng = np.random.default_rng(5)
-    rows = rng.integers(0, len(labels), 40)
+    rows = jnp.asarray(rng.integers(0, len(labels), 40), jnp.int32)
     got, clipped, correct = of_rows(params, (inputs, labels), rows, count, 1.0)
     used = jnp.asarray(np.arange(40) < count, jnp.float32)
     want, norms = one_by_one(params, inputs[rows], labels[rows], used, 1.0)

@@ -69,7 +69,7 @@ def loop_gradient(task, w, theta, rows):
             x = jax.lax.conv_general_dilated(
                 x, p[layer]["kernel"], (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC")
             )
-            x = jax.nn.relu(x + p[layer]["bias"])
+            x = jax.nn.relu(x + p[layer]["bias"][None, None, None])
             x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID")
         phi = jax.nn.relu(x.reshape(-1) @ p["Dense_0"]["kernel"] + p["Dense_0"]["bias"])
         return jnp.mean((phi @ (w["head"] + theta) - y) ** 2)

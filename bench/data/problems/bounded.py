@@ -61,7 +61,7 @@ def draw(key, task: Task, clients, batch_size: int):
     truth = truth if clients is None else truth[clients]
     key_x, key_y = jax.random.split(key)
     x = jax.random.rademacher(key_x, (truth.shape[0], batch_size, truth.shape[1]), jnp.float32)
-    x = x * jnp.sqrt(task.evaluation["variance"])
+    x = x * jnp.sqrt(task.evaluation["variance"])[None, None]
     noise = task.evaluation["label_noise"] * jax.random.rademacher(key_y, x.shape[:2], jnp.float32)
     return x, jnp.einsum("nmd,nd->nm", x, truth) + noise
 
@@ -73,7 +73,7 @@ def risks(params, task: Task) -> dict:
     """
     known, theta = task.evaluation, getattr(params, "theta", None)
     w = getattr(params, "w", params)
-    model = jnp.broadcast_to(w if theta is None else w + theta, known["truth"].shape)
+    model = jnp.broadcast_to(w if theta is None else w[None] + theta, known["truth"].shape)
     of_user = 0.5 * jnp.square(model - known["truth"]) @ known["variance"]
     sizes = task.num_examples.astype(jnp.float32)
     return {"excess_risk": jnp.mean(of_user), "weighted_risk": of_user @ sizes / jnp.sum(sizes)}

@@ -159,7 +159,7 @@ def accuracy(params, task: Task) -> dict:
     for split in ("test", "validation"):
         pixels, labels, sizes = task.evaluation[split]
         predictions = scores(params, pixels, task.train[0])
-        real = jnp.arange(labels.shape[1]) < sizes[:, None]
+        real = jnp.arange(labels.shape[1])[None] < sizes[:, None]
         hits = jnp.sum(real & (jnp.argmax(predictions, axis=-1) == labels))
         finite = jnp.all(jnp.isfinite(predictions))
         out[f"{split}_accuracy"] = jnp.where(finite, hits / jnp.sum(sizes), jnp.nan)

@@ -29,7 +29,7 @@ SIZE_BINS = (10, 20, 30, 40, 50, 60, 70, 80, 90)  # lower edges of the groups of
 
 def mean_of_real(values: Array, sizes: Array) -> Array:
     """Mean of the first sizes[i] entries of each row, 0 for none: [client, example] -> [client]."""
-    real = jnp.arange(values.shape[1]) < sizes[:, None]
+    real = jnp.arange(values.shape[1])[None] < sizes[:, None]
     return jnp.sum(jnp.where(real, values, 0.0), axis=1) / jnp.maximum(sizes, 1).astype(values.dtype)
 
 

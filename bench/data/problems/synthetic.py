@@ -75,7 +75,7 @@ def draw(key, task: Task, clients, batch_size: int):
     truth = truth if clients is None else truth[clients]
     key_x, key_y = jax.random.split(key)
     x = jax.random.normal(key_x, (truth.shape[0], batch_size, truth.shape[1]))
-    x = x * jnp.sqrt(task.evaluation["variance"])
+    x = x * jnp.sqrt(task.evaluation["variance"])[None, None]
     noise = task.evaluation["label_noise"] * jax.random.normal(key_y, x.shape[:2])
     return x, jnp.einsum("nmd,nd->nm", x, truth) + noise
 
@@ -91,7 +91,7 @@ def risk(params, task: Task) -> dict:
     known, (inputs, targets) = task.evaluation, task.evaluation["validation"]
     theta = getattr(params, "theta", None)
     w = getattr(params, "w", params)
-    model = jnp.broadcast_to(w if theta is None else w + theta, known["truth"].shape)
+    model = jnp.broadcast_to(w if theta is None else w[None] + theta, known["truth"].shape)
     # Summed over users first: a sum over everything at once takes six times as long on a CPU.
     squares = jnp.sum(jnp.square(model - known["truth"]), axis=0)
     error = jnp.einsum("nmd,nd->nm", inputs, model) - targets

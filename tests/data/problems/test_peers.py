@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("quick_compilation")
 def with_padding(task, value):
     """The task with other numbers where there is no example."""
     inputs, labels = task.train
-    padded = jnp.arange(inputs.shape[1]) >= task.num_examples[:, None]
+    padded = jnp.arange(inputs.shape[1])[None] >= task.num_examples[:, None]
     assert bool(padded.any())
     inputs = jnp.where(padded[..., None], value, inputs)
     return replace(task, train=(inputs, jnp.where(padded, -value, labels)))

@@ -24,7 +24,7 @@ def test_true_parameters_differ_in_the_last_five_coordinates_alone():
     assert (truth[:, :-5] == truth[0, :-5]).all()
     assert len(np.unique(truth[:, -1])) == N
     many = synthetic(1, num_clients=4000, num_features=8, delta_std=0.5).evaluation["truth"]
-    deviations = np.asarray(many)[:, -5:] - np.mean(many, 0)[-5:]
+    deviations = np.asarray(many)[:, -5:] - np.asarray(many).mean(0)[-5:]
     assert np.std(deviations, axis=0) == pytest.approx(0.5, rel=0.06)  # five standard errors
     assert np.abs(np.corrcoef(deviations.T) - np.eye(5)).max() < 5 / np.sqrt(4000)
 

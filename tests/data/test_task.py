@@ -1,0 +1,157 @@
+"""Every problem's Task is what its annotations say: shapes, dtypes, and one length for each named dimension."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import tiny_networks
+import tiny_peers
+import tiny_tags
+from bench.data.fetch.dataset import Found
+from checked_task import changed, wrong_fields
+from tiny_data import pictures, stand_in, write
+
+from bench.audit.tasks import FAMILIES
+from bench.data.problems import digits, images, movielens, odd_even
+from bench.data.problems.bounded import bounded
+from bench.data.problems.clients_file import clients_file
+from bench.data.problems.quadratic import quadratic
+from bench.data.problems.synthetic import synthetic
+from bench.data.problems.tags import made_up_tags
+from bench.data.problems.tasks import TASKS
+from bench.data.task import Task
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
+def pictures_of_digits(monkeypatch, count=700):
+    """Random pictures in place of MNIST, their labels going round."""
+    rng = np.random.default_rng(1)
+    made_up = rng.integers(0, 256, (count, 28, 28)).astype(np.uint8)
+    found = Found("mnist", {}, "made up", "0123")
+    monkeypatch.setattr(digits, "_mnist", lambda: (made_up, np.arange(count) % 10, found))
+    monkeypatch.setattr(odd_even, "_features", odd_even._features.__wrapped__)
+
+
+def by_style(monkeypatch, tmp_path, **args) -> Task:
+    pictures_of_digits(monkeypatch)
+    return digits.mnist_by_style(0, **args)
+
+
+def odd_and_even(monkeypatch, tmp_path, make=odd_even.odd_even) -> Task:
+    pictures_of_digits(monkeypatch)
+    return make(0)
+
+
+def ratings(monkeypatch, tmp_path) -> Task:
+    rng = np.random.default_rng(0)
+    rows = [
+        (user + 1, film + 1, rng.integers(1, 6), 0) for user in range(12) for film in rng.permutation(30)[: 9 + user]
+    ]
+    table = "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
+    monkeypatch.setattr(movielens, "_ratings", movielens._ratings.__wrapped__)
+    monkeypatch.setattr(movielens, "_prepared", movielens._prepared.__wrapped__)
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("BENCH_DATA", str(write(tmp_path, stand_in(monkeypatch, "movielens_100k", {"u.data": table}))))
+    return movielens.movielens(0, rank=3, num_neighbors=3, sweeps=2)
+
+
+def photographs(monkeypatch, tmp_path) -> Task:
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(images, "_found", images._found.__wrapped__)
+    monkeypatch.setitem(images.SIZES, "mnist", 20)
+    write(tmp_path / "mnist", stand_in(monkeypatch, "mnist", pictures(1)))
+    return images.images(0, dataset="mnist", model="cnn_relu", num_clients=3)
+
+
+def file_of_clients(monkeypatch, tmp_path) -> Task:
+    places = np.arange(40)
+    np.savez(tmp_path / "mine.npz", inputs=np.outer(places, [1.0, 2.0]), targets=places % 3, clients=places % 4)
+    return clients_file(0, path=tmp_path / "mine.npz")
+
+
+def plain(make, *args, **kwargs):
+    return lambda monkeypatch, tmp_path: make(*args, **kwargs)
+
+
+SMALL_TAGS = dict(num_clients=3, num_documents=(20, 30), num_test=2, num_words=40, num_tags=5, length=5)
+PROBLEMS = {
+    "synthetic": plain(synthetic, 0, num_clients=7, num_features=6),
+    "bounded": plain(bounded, 0, num_clients=7, num_features=4),
+    "bounded, unequal": plain(bounded, 0, num_clients=7, num_features=4, largest=5, spread=0.3),
+    "quadratic": plain(quadratic, 0, num_records=4),
+    "made_up_tags": plain(made_up_tags, 0, batch_size=4, **SMALL_TAGS),
+    "linear_p2p": plain(tiny_peers.logistic_peers),
+    "mnist_by_style": by_style,
+    "mnist_by_style, cnn": partial(by_style, model="cnn"),
+    "odd_even": odd_and_even,
+    "odd_even_hinge": partial(odd_and_even, make=odd_even.odd_even_hinge),
+    "movielens": ratings,
+    "images": photographs,
+    "clients_file": file_of_clients,
+    "tests: tags": plain(tiny_tags.tiny),
+    "tests: network": plain(tiny_networks.task, [[0, 1, 2], [3, 4, 5]]),
+    **{f"audit: {name}": plain(family.task, jnp.eye(2, 9)) for name, family in FAMILIES.items()},
+}
+ALIKE = {  # problems whose Task is made by the same function as that of another
+    "emnist_digits": "mnist_by_style",
+    "mnist_by_writer": "mnist_by_style",
+    "debian_tags": "made_up_tags",
+    "stackoverflow_tags": "made_up_tags",
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_field_is_what_it_is_annotated_as(name, monkeypatch, tmp_path):
+    assert wrong_fields(PROBLEMS[name](monkeypatch, tmp_path)) == []
+
+
+def test_every_problem_is_checked():
+    """A new one gets a row of PROBLEMS."""
+    makers = {getattr(make, "func", make).__name__ for make in TASKS.values()}
+    assert {ALIKE.get(name, name) for name in makers} <= set(PROBLEMS)
+
+
+def longer(leaf, axis=0):
+    return jnp.concatenate([leaf, leaf[:1] if axis == 0 else leaf[:, :1]], axis)
+
+
+WRONG = {
+    "init_params": lambda task: jnp.zeros(3, jnp.int32),
+    "num_examples": lambda task: task.num_examples.astype(jnp.float32),
+    "train": lambda task: jax.tree.map(longer, task.train),
+    "gram": lambda task: jnp.zeros((task.num_clients, 2, 3)),
+    "init_local": lambda task: jnp.zeros(3, jnp.int32),
+    "linear": lambda task: task.linear.link,
+    "linear.link": lambda task: 1.0,
+    "linear.lipschitz": lambda task: (1.0,),
+    "loss": lambda task: "squared",
+    "metrics": lambda task: 1,
+    "sample": lambda task: 1,
+    "name": lambda task: None,
+    "source": lambda task: 1,
+    "checksum": lambda task: 1,
+    "peers.regularization": lambda task: longer(task.peers.regularization),
+    "peers.smoothness": lambda task: jnp.ones(()),
+    "peers.budget": lambda task: task.peers.budget.astype(jnp.int32),
+    "peers.graph": lambda task: task.peers.graph.weights,
+    "peers.graph.weights": lambda task: longer(task.peers.graph.weights, 1),
+    "peers.graph.neighbors": lambda task: task.peers.graph.neighbors.astype(jnp.float32),
+    "peers.graph.reverse": lambda task: longer(task.peers.graph.reverse),
+}
+
+
+@pytest.mark.parametrize("place", WRONG)
+def test_a_field_of_another_shape_or_type_is_named(place):
+    task = tiny_peers.logistic_peers()
+    # A dimension has the length that it first has: two lists of neighbours stay what a longer first one is not.
+    assert place in wrong_fields(changed(task, place, WRONG[place](task)))
+
+
+def test_a_pool_whose_labels_are_too_many_is_named():
+    task = tiny_networks.task([[0, 1, 2], [3, 4, 5]])
+    inputs, labels = task.network.pool
+    assert wrong_fields(changed(task, "network.pool", (inputs, longer(labels)))) == ["network.pool"]
+    assert wrong_fields(changed(task, "train", longer(task.train))) == ["train"]

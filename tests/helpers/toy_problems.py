@@ -1,0 +1,234 @@
+"""A toy problem for every built-in method, with an optimum in closed form that the method reaches without noise.
+
+All losses are squared, but for the network's; inputs have the same second moment in every client or silo, so that
+gradient methods converge at a known rate.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from tiny_peers import MU, dense, listed, minimizer, squared_peers
+from tiny_silos import task_of
+
+from bench.audit.tasks import Certain, network_loss
+from bench.data.problems.quadratic import half_square
+from bench.data.task import Network, Task
+from bench.kernels.graph import confidence
+from bench.models.additive import squared_loss
+
+CLIENTS, EXAMPLES, FEATURES = 5, 6, 3
+MOMENTS = np.array([1.0, 0.8, 0.6])  # of the inputs, X_i^T X_i / m = diag of these
+RIDGE = 0.5
+
+
+class Toy(NamedTuple):
+    """What one method is tried on.
+
+    task: () -> Task.
+    args: of the method, without noise; those that it can do without are left out.
+    rounds: of a run.
+    optimum: what `read` gives at the optimum, float64.
+    tolerance: largest absolute error after the run.
+    read: params -> the array that is compared with the optimum.
+    fixed: arguments that are floats and may not change without compiling again.
+    random: whether a run with noise depends on its seed.
+    """
+
+    task: Callable[[], Task]
+    args: dict[str, Any]
+    rounds: int
+    optimum: Callable[[], np.ndarray]
+    tolerance: float = 1e-4
+    read: Callable[[Any], jax.Array] = lambda params: params
+    fixed: tuple[str, ...] = ()
+    random: bool = True
+
+
+def toy_of(name: str) -> Toy:
+    """The toy problem of a method.
+
+    Raises:
+        LookupError: for a method that has none, saying what to add.
+    """
+    if name not in TOYS:
+        raise LookupError(f"{name} has no toy problem: add a row to TOYS in tests/helpers/toy_problems.py")
+    return TOYS[name]
+
+
+# ---- Least squares of clients and of silos ----
+
+
+@cache
+def records(noise: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs [client, example, feature], targets [client, example] of clients whose own models differ."""
+    rng = np.random.default_rng(5)
+    inputs = np.linalg.qr(rng.standard_normal((CLIENTS, EXAMPLES, FEATURES)))[0] * np.sqrt(EXAMPLES * MOMENTS)
+    models = rng.standard_normal((CLIENTS, FEATURES))
+    targets = np.einsum("nmd,nd->nm", inputs, models) + noise * rng.standard_normal((CLIENTS, EXAMPLES))
+    return inputs, targets
+
+
+@cache
+def least_squares(noise: float = 1.0) -> Task:
+    """Loss (<w, x> - y)^2 / 2."""
+    return task_of(*records(noise), half_square, squared_loss)
+
+
+def of_all(ridge: float = 0.0) -> np.ndarray:
+    """The one model that fits all records, argmin mean loss + ridge / 2 |w|^2, [feature]."""
+    inputs, targets = records()
+    right = np.einsum("nmd,nm->d", inputs, targets) / targets.size
+    return np.linalg.solve(np.diag(MOMENTS) + ridge * np.eye(FEATURES), right)
+
+
+def of_each(noise: float = 1.0) -> np.ndarray:
+    """Every client's own least squares, [client, feature]."""
+    return np.stack([np.linalg.lstsq(x, y)[0] for x, y in zip(*records(noise), strict=True)])
+
+
+@cache
+def copies() -> Task:
+    """Silos that hold one record each, many times, so that any part of a silo's records says what all of them say."""
+    inputs, targets = (array.reshape(-1, *array.shape[2:])[:, None] for array in records())
+    return task_of(np.repeat(inputs, 8, axis=1), np.repeat(targets, 8, axis=1), half_square, squared_loss)
+
+
+def after_two_phases(growth: float) -> np.ndarray:
+    """Ridge regression around 0, then with 2^growth times the strength around its answer, [feature]."""
+    stronger = RIDGE * 2**growth
+    right = np.diag(MOMENTS) @ of_all() + stronger * of_all(RIDGE)
+    return np.linalg.solve(np.diag(MOMENTS) + stronger * np.eye(FEATURES), right)
+
+
+# ---- A network of one layer ----
+
+
+@cache
+def groups() -> tuple[np.ndarray, np.ndarray]:
+    """Groups and labels of a pool of examples, [example] each."""
+    labels = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]])
+    return np.repeat(np.arange(FEATURES), 4), labels.ravel()
+
+
+@cache
+def saturated() -> Task:
+    """Two classes of examples whose input says only to which group they belong, dealt to three clients."""
+    group, labels = groups()
+    inputs = jnp.asarray(np.eye(FEATURES)[group], jnp.float32)
+    return Task(
+        init_params={"Dense_0": {"kernel": jnp.zeros((FEATURES, 2)), "bias": jnp.zeros(2)}},
+        num_examples=jnp.full(3, 4, jnp.int32),
+        train=jnp.asarray(np.random.default_rng(0).permutation(12).reshape(3, 4), jnp.int32),
+        network=Network((inputs, jnp.asarray(labels, jnp.int32)), Certain()),
+        loss=network_loss,
+        name="saturated",
+    )
+
+
+def probabilities(params) -> jax.Array:
+    """Of class 1 in every group, as the network has it."""
+    return jax.nn.softmax(Certain().apply({"params": params}, jnp.eye(FEATURES)))[:, 1]
+
+
+def frequencies() -> np.ndarray:
+    """Of class 1 in every group: what minimises the cross-entropy of a model that is free in each."""
+    group, labels = groups()
+    return np.array([labels[group == one].mean() for one in range(FEATURES)])
+
+
+# ---- Peers ----
+
+
+def own_minimizers() -> np.ndarray:
+    """argmin (1 / m_i) |X_i theta - y_i|^2 + lambda_i |theta|^2, [agent, feature]."""
+    task, out = squared_peers(), []
+    for x, y, ridge in zip(*listed(task)[:2], np.asarray(task.peers.regularization, float), strict=True):
+        out.append(np.linalg.solve(x.T @ x / len(y) + ridge * np.eye(x.shape[1]), x.T @ y / len(y)))
+    return np.stack(out)
+
+
+def propagated() -> np.ndarray:
+    """argmin sum_{i<j} W_ij |theta_i - theta_j|^2 + mu sum_i D_ii c_i |theta_i - local_i|^2, [agent, feature]."""
+    task = squared_peers()
+    weights, trust = dense(task), np.asarray(confidence(task.num_examples), float)
+    pull = MU * weights.sum(1) * trust
+    return np.linalg.solve(np.diag(weights.sum(1) + pull) - weights, pull[:, None] * own_minimizers())
+
+
+def theta(params) -> jax.Array:
+    """Every agent's model."""
+    return params.theta
+
+
+PEERS = {"mu": MU}
+USERS = {"num_sampled": CLIENTS, "sampler": "all", "batch_size": EXAMPLES, "clip_norm": np.inf, "noise_multiplier": 0.0}
+SILOS = {"num_sampled": CLIENTS, "sampler": "all", "clip_norm": np.inf, "noise_multiplier": 0.0}
+
+TOYS: dict[str, Toy] = {
+    "accelerated": Toy(
+        least_squares,
+        SILOS | {"phase_rounds": 60, "step_size": 0.5, "regularization": RIDGE, "num_stages": 4},
+        60,
+        lambda: of_all(RIDGE),
+    ),
+    "admm": Toy(
+        squared_peers, PEERS | {"penalty": 0.1, "num_ticks": 40}, 60, lambda: minimizer(squared_peers(), MU), read=theta
+    ),
+    "coordinate_descent": Toy(
+        squared_peers, PEERS | {"num_ticks": 20}, 100, lambda: minimizer(squared_peers(), MU), read=theta
+    ),
+    "dp_fedavg": Toy(least_squares, USERS | {"step_size": 1.0, "server_step_size": 1.0}, 40, of_all),
+    "dpsgd_fedavg": Toy(
+        saturated,
+        {
+            "total_epochs": 100,
+            "num_epochs": 1.0,
+            "batch_size": 4,  # all that a client has: samples at rate 1
+            "step_size": 2.0,
+            "momentum": 0.0,
+            "clip_norm": np.inf,
+            "noise_multiplier": 0.0,
+        },
+        100,
+        frequencies,
+        read=probabilities,
+    ),
+    "local_dp": Toy(squared_peers, PEERS | {"noise_multiplier": 0.0, "bound": 2.0}, 3, own_minimizers, read=theta),
+    "local_learning": Toy(  # minibatches of records without noise, which all agree with the client's own model
+        lambda: least_squares(0.0),
+        {"batch_size": EXAMPLES // 2, "step_size": 0.2},
+        150,
+        lambda: of_each(0.0),
+        read=lambda params: params.w + params.theta,
+    ),
+    "local_models": Toy(squared_peers, PEERS, 3, own_minimizers, read=theta, random=False),
+    "localized": Toy(
+        copies,
+        SILOS
+        | {"num_sampled": CLIENTS * EXAMPLES, "num_phases": 2, "phase_rounds": 40, "step_size": 1.0}
+        | {"regularization": RIDGE, "growth": 1.0},
+        80,
+        lambda: after_two_phases(1.0),
+        fixed=("share", "rounds_ratio"),
+    ),
+    "minibatch_sgd": Toy(least_squares, SILOS | {"phase_rounds": 40, "step_size": 1.0}, 40, of_all),
+    "model_propagation": Toy(squared_peers, PEERS | {"num_ticks": 20}, 100, propagated, read=theta),
+    "ppsgd": Toy(
+        least_squares,
+        USERS | {"step_size": 0.5, "personalization": 1.0},
+        100,
+        of_each,
+        read=lambda params: params.w + params.theta,
+    ),
+    "subgradient": Toy(  # the mean of its iterates is off by O(1 / rounds)
+        least_squares,
+        SILOS | {"phase_rounds": 400, "step_size": 2.0, "regularization": RIDGE},
+        400,
+        lambda: of_all(RIDGE),
+        tolerance=2e-3,
+    ),
+}
