@@ -64,7 +64,7 @@ def test_memory_grows_with_the_edges(name):
     """Ten times the agents, ten times the edges; a matrix of agents by agents would need a hundred times as much."""
     small, large = (planned(name, crowd(n))[1].peak_bytes for n in (2_000, 20_000))
     assert 8 < large / small < 11
-    arrays = sum(leaf.size * 4 for leaf in (*crowd(20_000).train, *crowd(20_000).graph))
+    arrays = sum(leaf.size * 4 for leaf in (*crowd(20_000).train, *crowd(20_000).peers.graph))
     assert large > arrays
     assert large < 20_000**2
 
