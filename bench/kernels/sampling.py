@@ -4,6 +4,7 @@ Nothing here depends on a hyper-parameter that a sweep varies, so a draw is made
 """
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -133,13 +134,18 @@ def queue_draw(
     return queue._replace(position=queue.position.at[clients].add(present.astype(jnp.int32))), clients, blocks, present
 
 
-def queue_rounds(num_blocks, num_epochs: int, num_sampled: int, seed: int = 0) -> int:
+def queue_rounds(
+    num_blocks: Sequence[int] | Int[Array, " client"] | Int[np.ndarray, " client"],
+    num_epochs: int,
+    num_sampled: int,
+    seed: int = 0,
+) -> int:
     """How many rounds `queue_draw` needs until every queue is empty, by playing one schedule through.
 
     The number depends on the draw only through the tail in which fewer than `num_sampled` clients are left.
 
     Args:
-        num_blocks: blocks of each client, [client].
+        num_blocks: blocks of each client.
         num_epochs: passes.
         num_sampled: clients in a round.
         seed: of the schedule that is played.

@@ -1,0 +1,109 @@
+"""The annotations of all public kernels: complete, and checked at run time by the hook in tests/conftest.py."""
+
+import importlib
+import inspect
+import pkgutil
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from jaxtyping import TypeCheckError
+
+import bench.kernels
+from bench.kernels.graph import Graph
+from bench.kernels.sampling import Queue
+from bench.kernels.sparse import Rows
+
+FUNCTIONS = {
+    f"{module.name}.{name}": function
+    for module in pkgutil.iter_modules(bench.kernels.__path__)
+    for name, function in vars(importlib.import_module(f"bench.kernels.{module.name}")).items()
+    if inspect.isfunction(function)
+    and function.__module__ == f"bench.kernels.{module.name}"
+    and not name.startswith("_")
+}
+
+KEY = jax.random.key(0)
+VECTOR, MATRIX, STACK = jnp.ones(3), jnp.ones((2, 3)), jnp.ones((4, 2, 3))
+COUNTS = jnp.ones(4, jnp.int32)
+PAIR = Graph(jnp.array([[1], [0]], jnp.int32), jnp.ones((2, 1)), jnp.zeros((2, 1), jnp.int32))
+ROWS = Rows(jnp.zeros((2, 1), jnp.int32), jnp.ones((2, 1)), num_features=3)
+QUEUE = Queue(jnp.zeros((4, 1, 2), jnp.int32), jnp.zeros(4, jnp.int32))
+POOL = jnp.ones((5, 3)), jnp.zeros(5, jnp.int32)
+NETWORK = nn.Dense(2)
+
+
+def link(score, target):
+    return 0.5 * (score - target) ** 2
+
+
+WRONG = {  # a call of each function with one argument that is not what it is said to be, and that argument's name
+    "gradient.clip": ((VECTOR.astype(int), 1.0), "tree"),
+    "gradient.clip_factor": ((VECTOR, VECTOR), "clip_norm"),
+    "gradient.clipped_sum": (({"a": jnp.ones((2, 3)), "b": jnp.ones((3, 3))}, 1.0), "trees"),
+    "gradient.clipped_sum_linear": ((STACK, jnp.ones((4, 2, 5)), jnp.ones((4, 2, 3)), 1.0), "gram"),
+    "gradient.gaussian_like": ((VECTOR, VECTOR), "key"),
+    "gradient.gaussian_rows_like": ((KEY, [jnp.ones((2, 3)), jnp.ones((3, 3))]), "trees"),
+    "gradient.noise_scale": ((1.0, VECTOR), "clip_norm"),
+    "graph.confidence": ((jnp.ones(4),), "num_examples"),
+    "graph.dense": ((jnp.ones((2, 2)),), "graph"),
+    "graph.neighbor_sum": ((PAIR, VECTOR), "models"),
+    "graph.propagate": ((PAIR, MATRIX, VECTOR), "anchor"),
+    "graph.roughness": ((PAIR, VECTOR), "models"),
+    "linear.clipped_combination": ((VECTOR, MATRIX, jnp.ones(2), 1.0), "inputs"),
+    "linear.clipped_gradient": ((link, VECTOR, MATRIX, VECTOR, jnp.ones(2), 1.0), "targets"),
+    "linear.lengths": ((VECTOR.astype(int), 1), "inputs"),
+    "newton.minimizer": ((link, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
+    "newton.newton_step": ((link, jnp.ones(2), MATRIX, jnp.ones(2), jnp.ones(2), 1.0), "inputs"),
+    "patches.patches": ((jnp.ones((5, 5, 1)), (2, 2), (1, 1), "SAME"), "x"),
+    "per_example.clipped_gradient_of_rows": (
+        (NETWORK, {}, (POOL[0], POOL[1][:4]), jnp.zeros(2, jnp.int32), 2, 1.0),
+        "pool",
+    ),
+    "per_example.clipped_gradient_sum": ((NETWORK, {}, *POOL, VECTOR, 1.0), "weight"),
+    "per_example.cross_entropy": ((MATRIX, COUNTS), "labels"),
+    "per_example.in_turn": ((1.0,), "function"),
+    "per_example.micro_batch": ((1.5,), "widest"),
+    "personal.dense": ((link, VECTOR.astype(int), 3), "init_local"),
+    "personal.dual": ((STACK, 1), "gram"),
+    "proximal.project_ball": ((VECTOR, jnp.ones(2), 1.0), "center"),
+    "proximal.proximal_step": ((VECTOR, (VECTOR, jnp.ones(2)), (1.0, 1.0), VECTOR, 1.0), "anchors"),
+    "sampling.distinct_rows": ((KEY, MATRIX, 5, 2), "num_examples"),
+    "sampling.fixed_size": ((COUNTS, 4, 2), "key"),
+    "sampling.poisson": ((KEY, 4.5, 0.5, 4), "num_clients"),
+    "sampling.poisson_bound": (("4", 0.5), "num_clients"),
+    "sampling.poisson_in_order": ((KEY, 4, 0.5, None), "bound"),
+    "sampling.queue_draw": ((KEY, QUEUE, jnp.ones(4), 2), "num_blocks"),
+    "sampling.queue_rounds": (([3, 3], 1.5, 1), "num_epochs"),
+    "sampling.queue_start": ((KEY, jnp.ones(4), 1, 2), "num_blocks"),
+    "smoothing.moreau_slopes": ((link, VECTOR, jnp.ones(2), VECTOR, 3), "targets"),
+    "smoothing.uniform_ball": ((KEY, 3), "shape"),
+    "sparse.densify": ((MATRIX,), "rows"),
+    "sparse.product": ((ROWS, jnp.ones((4, 2))), "model"),
+    "sparse.transposed_product": ((ROWS, jnp.ones((2, 2), jnp.int32)), "coefficients"),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_argument_and_result_says_what_it_is(name):
+    function = FUNCTIONS[name]
+    signature = inspect.signature(function)
+    said = [parameter.annotation for parameter in signature.parameters.values()] + [signature.return_annotation]
+    assert inspect.Signature.empty not in said
+    assert not any(annotation is Array for annotation in said), "an array without its shape"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_another_shape_or_type_is_refused(name):
+    args, parameter = WRONG[name]
+    with pytest.raises(TypeCheckError, match=f"whilst typechecking parameter '{parameter}'"):
+        FUNCTIONS[name](*args)
+
+
+def test_results_are_checked_too(monkeypatch):
+    monkeypatch.setattr(bench.kernels.gradient.jnp, "where", lambda *_: np.ones(3))
+    with pytest.raises(TypeCheckError, match="return value"):
+        FUNCTIONS["gradient.noise_scale"](1.0, 1.0)
