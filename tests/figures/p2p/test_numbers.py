@@ -182,7 +182,7 @@ def test_one_release_is_tuned_by_validation_instances_and_its_lines_are_its_own(
     printed = published("p2p_fig2c").set_index(["series", "x"])["y"]
     assert row["y"].item() == pytest.approx(printed["epsilon 0.15", 25] + 0.001)
     mean = changed(runs, at(algorithm="one release", instances="validation", clip_norm=10.0), test_accuracy=1.5)
-    assert set(figure.table(mean).query("variant == @p2p_runs.ONCE and calibration == 'clipped'")["clip_norm"]) == {10}
+    assert set(figure.table(mean).query("variant == @common.ONCE and calibration == 'clipped'")["clip_norm"]) == {10}
     picture = figure.picture(table)
     dotted = [line for line in picture.axes[0].lines if line.get_markerfacecolor() == "white"]
     assert [line.get_color() for line in dotted] == [

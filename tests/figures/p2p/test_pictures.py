@@ -91,12 +91,12 @@ def greys(picture) -> list:
 def test_published_curves_are_kept_to_the_numbers_of_features_that_are_there(no_layout):
     runs = RUNS["p2p_dimensions"]
     some = runs[runs["num_features"].isin([5, 10, 50])]
-    for figure in (fig2c, fig4):
+    for figure in (fig2c.FIGURE, fig4.FIGURE):
         lines = greys(figure.picture(figure.table(some)))
         assert lines
         assert {tuple(line.get_xdata()) for line in lines} == {(5, 10, 25, 50)}
     others = runs[runs["num_features"] == 10].assign(num_features=7)
-    for figure in (fig2c, fig3, fig4):
+    for figure in (fig2c.FIGURE, fig3.FIGURE, fig4.FIGURE):
         picture = figure.picture(figure.table(others))
         assert greys(picture) == []
         assert not {"published", "Grey:"} & set(text_of(picture).replace("The published noise", "").split())
