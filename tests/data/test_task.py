@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import tiny_networks
 import tiny_peers
+import tiny_ratings
 import tiny_tags
-from bench.data.fetch.dataset import Found
 from checked_task import changed, wrong_fields
 from tiny_data import pictures, stand_in, write
 
 from bench.audit.tasks import FAMILIES
+from bench.data.dataset import LocalCopy
 from bench.data.problems import digits, images, movielens, odd_even
 from bench.data.problems.bounded import bounded
 from bench.data.problems.clients_file import clients_file
@@ -30,8 +31,8 @@ def pictures_of_digits(monkeypatch, count=700):
     """Random pictures in place of MNIST, their labels going round."""
     rng = np.random.default_rng(1)
     made_up = rng.integers(0, 256, (count, 28, 28)).astype(np.uint8)
-    found = Found("mnist", {}, "made up", "0123")
-    monkeypatch.setattr(digits, "_mnist", lambda: (made_up, np.arange(count) % 10, found))
+    copy = LocalCopy("mnist", {}, "made up", "0123")
+    monkeypatch.setattr(digits, "mnist", lambda data_files: (made_up, np.arange(count) % 10, copy))
     monkeypatch.setattr(odd_even, "_features", odd_even._features.__wrapped__)
 
 
@@ -46,22 +47,16 @@ def odd_and_even(monkeypatch, tmp_path, make=odd_even.odd_even) -> Task:
 
 
 def ratings(monkeypatch, tmp_path) -> Task:
-    rng = np.random.default_rng(0)
-    rows = [
-        (user + 1, film + 1, rng.integers(1, 6), 0) for user in range(12) for film in rng.permutation(30)[: 9 + user]
-    ]
-    table = "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
+    tiny_ratings.put(tiny_ratings.made_up(), tmp_path, monkeypatch)
     monkeypatch.setattr(movielens, "_ratings", movielens._ratings.__wrapped__)
     monkeypatch.setattr(movielens, "_prepared", movielens._prepared.__wrapped__)
-    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("BENCH_DATA", str(write(tmp_path, stand_in(monkeypatch, "movielens_100k", {"u.data": table}))))
-    return movielens.movielens(0, rank=3, num_neighbors=3, sweeps=2)
+    return movielens.movielens(0, **tiny_ratings.SMALL)
 
 
 def photographs(monkeypatch, tmp_path) -> Task:
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
-    monkeypatch.setattr(images, "_found", images._found.__wrapped__)
-    monkeypatch.setitem(images.SIZES, "mnist", 20)
+    monkeypatch.setattr(images, "_copy", images._copy.__wrapped__)
+    monkeypatch.setitem(images.PICTURES, "mnist", images.PICTURES["mnist"]._replace(num_train=20))
     write(tmp_path / "mnist", stand_in(monkeypatch, "mnist", pictures(1)))
     return images.images(0, dataset="mnist", model="cnn_relu", num_clients=3)
 
