@@ -46,7 +46,7 @@ def test_without_clipping_and_noise_it_is_gradient_descent_on_the_pooled_loss(pe
     real = (jnp.arange(9.0)[None] < sizes[:, None]).astype(jnp.float32)
 
     def pooled(w, theta):
-        losses = 0.5 * jnp.sum(jnp.square(jnp.einsum("nmd,nkd->nmk", x, w + theta) - y), -1)
+        losses = 0.5 * jnp.sum(jnp.square(jnp.einsum("nmd,nkd->nmk", x, w[None] + theta) - y), -1)
         return jnp.mean(jnp.sum(losses * real, 1) / sizes)
 
     eta_w, eta_theta = reference.step_sizes(0.2, personalization)

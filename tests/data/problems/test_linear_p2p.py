@@ -30,7 +30,7 @@ def test_the_published_sizes():
     assert (sizes.min(), sizes.max()) == (10, 100)
     assert np.mean(sizes) == pytest.approx(55, abs=5 * 26 / np.sqrt(len(sizes)))
     assert float(task.peers.graph.degrees.mean()) == pytest.approx(1, rel=1e-5)
-    degrees = [float(linear_p2p(trial, num_features=2).graph.num_neighbors.mean()) for trial in range(30)]
+    degrees = [float(linear_p2p(trial, num_features=2).peers.graph.num_neighbors.mean()) for trial in range(30)]
     assert np.mean(degrees) == pytest.approx(14.85, abs=1)  # the published one, of five graphs
 
 
@@ -97,13 +97,13 @@ def test_validation_instances_are_other_problems():
     ours, others = task_of(), task_of(instances="validation")
     assert not np.isin(np.asarray(others.train[0]), np.asarray(ours.train[0])[np.asarray(ours.train[0]) != 0]).any()
     assert ours.num_examples.tolist() != others.num_examples.tolist()
-    assert not np.array_equal(ours.graph.weights, others.graph.weights)
+    assert not np.array_equal(ours.peers.graph.weights, others.peers.graph.weights)
     jax.tree.map(np.testing.assert_array_equal, ours, task_of())
 
 
 def test_the_same_agents_live_in_every_dimension():
     few, many = task_of(num_features=2), task_of(num_features=9)
-    jax.tree.map(np.testing.assert_array_equal, few.graph, many.graph)
+    jax.tree.map(np.testing.assert_array_equal, few.peers.graph, many.peers.graph)
     np.testing.assert_array_equal(few.num_examples, many.num_examples)
 
 
@@ -157,14 +157,14 @@ def curvatures(task):
 
 def test_smoothness_as_published_by_a_quarter_and_true():
     sizes = np.asarray(task_of().num_examples)
-    np.testing.assert_allclose(task_of().smoothness, 1 + 2 / sizes, rtol=1e-6)
+    np.testing.assert_allclose(task_of().peers.smoothness, 1 + 2 / sizes, rtol=1e-6)
     np.testing.assert_allclose(task_of(smoothness="quarter").peers.smoothness, 0.25 + 2 / sizes, rtol=1e-6)
     np.testing.assert_allclose(task_of(smoothness="data").peers.smoothness, curvatures(task_of()), rtol=1e-4)
     np.testing.assert_allclose(task_of().regularization, 1 / sizes, rtol=1e-6)
 
 
 def test_the_published_smoothness_is_no_bound_for_these_inputs_but_is_for_scaled_ones():
-    assert (curvatures(task_of()) > np.asarray(task_of().smoothness)).all()
+    assert (curvatures(task_of()) > np.asarray(task_of().peers.smoothness)).all()
     for smoothness in ("one", "quarter"):
         task = task_of(scaled=True, smoothness=smoothness)
         assert (curvatures(task) <= np.asarray(task.peers.smoothness)).all()
