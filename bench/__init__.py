@@ -5,6 +5,12 @@
 """
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.algorithms.base import Algorithm, Method, Scalar, State
+    from bench.api import compare, load, run
+    from bench.comparison.problem import Problem
 
 _HOME = {
     **dict.fromkeys(("compare", "load", "run"), "bench.api"),

@@ -123,13 +123,17 @@ def _imported(path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"{path} is not a file: give the one that has the method")
     spec = importlib.util.spec_from_file_location(f"{PREFIX}{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)  # pyright: ignore[reportArgumentType]
+    assert spec is not None  # as for every name that ends in .py
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module
     sys.path.insert(0, str(path.parent.resolve()))
     try:
-        spec.loader.exec_module(module)  # pyright: ignore[reportOptionalMemberAccess]
+        spec.loader.exec_module(module)
     except Exception as error:
-        at = [frame.lineno for frame in inspect.getinnerframes(error.__traceback__) if frame.filename == str(path)]
+        traceback = error.__traceback__
+        frames = inspect.getinnerframes(traceback) if traceback else []
+        at = [frame.lineno for frame in frames if frame.filename == str(path)]
         line = f", line {at[-1]}" if at else f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise InputError(f"{path}{line} does not import: {type(error).__name__}: {error}") from None
     finally:

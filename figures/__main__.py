@@ -88,7 +88,7 @@ def one_tuning(table: pd.DataFrame, figure: Figure, tune: str) -> pd.DataFrame:
     return table[table["tuned_on"] == label].reset_index(drop=True)
 
 
-def picture(figure: Figure, runs: pd.DataFrame | None, tune: str) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
+def picture(figure: Figure, runs: pd.DataFrame, tune: str) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
     """A figure and the numbers that it shows.
 
     Raises:

@@ -51,7 +51,8 @@ def as_text(table: pd.DataFrame) -> str:
     lines = []
     for row in table.itertuples():
         lines += textwrap.wrap(f"- **{row.verdict}**: {row.claim} ({row.where})", WIDTH, subsequent_indent="  ")
-        for part in [f"how: {row.how}", *([f"margin: {row.margin}"] if row.margin else []), *row.evidence.split("; ")]:
+        margin = [f"margin: {row.margin}"] if row.margin else []
+        for part in [f"how: {row.how}", *margin, *str(row.evidence).split("; ")]:
             lines += textwrap.wrap(f"- {part}", WIDTH, initial_indent="    ", subsequent_indent="      ")
     counts = table["verdict"].value_counts()
     scales = ", ".join(dict.fromkeys(scale for scale in table["scale"] if scale))

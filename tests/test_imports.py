@@ -97,10 +97,20 @@ def modules(root: Path) -> dict[str, ast.Module]:
     return found
 
 
+def _for_type_checkers(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
 def imports(name: str, tree: ast.Module, known) -> set[str]:
-    """Our modules that a module imports, also within functions; `from package import module` is the module."""
+    """Our modules that a module imports, also within functions; `from package import module` is the module.
+
+    What only a type checker reads is no import: `bench` names there what it looks up when asked.
+    """
     found = set()
+    unread = {inner for node in ast.walk(tree) if _for_type_checkers(node) for inner in ast.walk(node)}
     for node in ast.walk(tree):
+        if node in unread:
+            continue
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -59,7 +59,7 @@ class Method(NamedTuple):
     """
 
     make: Callable[..., Algorithm]
-    releases: Callable[..., dict]
+    releases: Callable[..., dict | Release]
     version: int
     check: Callable[..., None] = lambda task, **_: None
     noise: str = "noise_multiplier"

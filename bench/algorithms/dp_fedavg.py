@@ -47,12 +47,14 @@ def dp_fedavg(
     """
     who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler, num_epochs=num_epochs)
     nothing_local = jax.tree.map(jnp.zeros_like, task.init_params)
+    example_loss = task.loss
+    assert example_loss is not None
 
     def travelled(w, examples, weight):
         """Delta_i of one user: the sum of its K gradients."""
 
         def loss(w):
-            return weight @ jax.vmap(lambda example: task.loss(w, nothing_local, example))(examples)
+            return weight @ jax.vmap(lambda example: example_loss(w, nothing_local, example))(examples)
 
         def local_step(total, _):
             here = jax.tree.map(lambda z, g: z - step_size * g, w, total)

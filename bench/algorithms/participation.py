@@ -32,7 +32,7 @@ class Draw(NamedTuple):
     """
 
     batch: Batch
-    divisor: Array
+    divisor: float | Array
     count: Array
     released: Array
 
@@ -85,6 +85,7 @@ def participation(
     def examples_of(key, clients, blocks):
         """Rows of the stored examples (None for a stream), the examples, and which of them are real."""
         if task.train is None:
+            assert task.sample is not None
             taken = sizes if clients is None else sizes[clients]
             return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size)[None] < taken[:, None]
         if clients is None:

@@ -84,11 +84,13 @@ def ppsgd(
         num_epochs=num_epochs,
         reduce=reduce,
     )
-    form = (
-        personal.dense(task.loss, task.init_params if task.init_local is None else task.init_local, task.num_clients)
-        if local == "dense"
-        else personal.dual(task.gram, task.train[1].shape[-1])
-    )
+    if local == "dense":
+        assert task.loss is not None
+        start = task.init_params if task.init_local is None else task.init_local
+        form = personal.dense(task.loss, start, task.num_clients)
+    else:
+        assert task.gram is not None
+        form = personal.dual(task.gram, task.train[1].shape[-1])
     eta_w, eta_theta = step_sizes(step_size, personalization)
 
     def init(key):

@@ -132,6 +132,7 @@ def _mean_gradient(task: Task, shared: SiloArguments) -> Callable[[Array, Array,
         shift = jnp.zeros((weight.shape[0], *w.shape))
         if kind == "convolution":
             shift = radius * smoothing.uniform_ball(key, shift.shape)
+        assert task.loss is not None
         gradient_of = jax.grad(task.loss)
         gradients = jax.vmap(lambda y, example: gradient_of(w + y, jnp.zeros_like(w), example))(shift, examples)
         factor = gradient.clip_factor(jnp.linalg.norm(gradients, axis=-1), clip_norm)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ REPETITION = ["trial", "seed"]
 def _measured(values: pd.Series, log: bool) -> pd.Series:
     """The values or their logarithms; NaN where there is none to average."""
     values = values.astype(float).replace([np.inf, -np.inf], np.nan)
-    return np.log(values.where(values > 0)) if log else values
+    return values.where(values > 0).apply(np.log) if log else values
 
 
 def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str, log: bool = False) -> pd.DataFrame:
@@ -105,6 +106,11 @@ def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = F
     back = np.exp if log else (lambda x: x)
     table = pd.DataFrame({value: back(mean), "low": back(mean - half), "high": back(mean + half), "repetitions": count})
     return table.reset_index()
+
+
+def row(table: pd.DataFrame, label: Any) -> pd.Series:
+    """The one row of a table that has this label, which is a tuple where the index has several levels."""
+    return table.loc[label]
 
 
 def repetitions(runs: pd.DataFrame) -> tuple[int, int]:

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, overload
 
 import matplotlib
 import numpy as np
@@ -14,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-STYLE = {  # beyond matplotlib's defaults
+Look = dict[str, Any]  # what distinguishes a line or a patch: its properties, by name
+STYLE: dict[Any, Any] = {  # beyond matplotlib's defaults
     "figure.dpi": 100,
     "savefig.dpi": 160,
     "font.size": 9,
@@ -41,7 +43,15 @@ def applied() -> Iterator[None]:
         yield
 
 
-def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], **layout) -> tuple[Figure, np.ndarray]:
+@overload
+def subplots(*, figsize: tuple[float, float]) -> tuple[Figure, Axes]: ...
+
+
+@overload
+def subplots(rows: int, columns: int, *, figsize: tuple[float, float], **layout) -> tuple[Figure, np.ndarray]: ...
+
+
+def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], **layout) -> tuple[Figure, Any]:
     """A figure that no window knows of, and its axes, as `Figure.subplots` gives them.
 
     Args:
@@ -106,7 +116,7 @@ def percent(axis) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(100 * value, 6):g}%"))
 
 
-def plain_log_ticks(axis, subs: Sequence[int] = (1,)) -> None:
+def plain_log_ticks(axis, subs: Sequence[float] = (1,)) -> None:
     """Ticks at these multiples of each power of ten, written as plain numbers."""
     axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from bench.analysis import style
 
@@ -103,7 +104,8 @@ def draw(cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, le
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.set_axis_off()
     shares = [(0.075 * one + 0.3) / width for one in longest]
-    table = ax.table(cells.to_numpy(), colLabels=list(cells), colWidths=shares, bbox=(0, 0, 1, 1))
+    texts, names = cells.to_numpy().tolist(), cells.columns.tolist()
+    table = ax.table(texts, colLabels=names, colWidths=shares, bbox=Bbox.from_bounds(0, 0, 1, 1))
     table.auto_set_font_size(False)
     table.set_fontsize(9)
     for (row, column), cell in table.get_celld().items():

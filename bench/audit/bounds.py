@@ -13,6 +13,8 @@ import numpy as np
 from jax_privacy import auditing
 from scipy import stats
 
+Scores = tuple[np.ndarray, np.ndarray]  # of the runs (with, without the canary), each [run]
+
 THRESHOLDS = 200
 SMALLEST = 1e-9  # of a declared epsilon, where a part of it is asked for
 
@@ -45,7 +47,7 @@ def epsilon_at(delta: float, misses, alarms):
     return np.fmax(np.fmax(*ways), 0.0)
 
 
-def counted(pilot, scores, declared: Mapping[float, float], significance: float) -> tuple[float, float]:
+def counted(pilot: Scores, scores: Scores, declared: Mapping[float, float], significance: float) -> tuple[float, float]:
     """(delta, epsilon proven there), at the delta where the pilot runs prove the largest part of what is declared.
 
     Args:
@@ -62,7 +64,7 @@ def counted(pilot, scores, declared: Mapping[float, float], significance: float)
     return delta, float(found)
 
 
-def gaussian(pilot, scores, delta: float, significance: float) -> float:
+def gaussian(pilot: Scores, scores: Scores, delta: float, significance: float) -> float:
     """Epsilon at delta, of a mechanism whose trade-off of errors is that of Gaussians (Dong, Roth, Su 2022).
 
     Valid for Gaussian noise without sampling alone: two error rates then give mu = Phi^-1(1 - alarms) - Phi^-1(misses),

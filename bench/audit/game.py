@@ -41,7 +41,7 @@ def play(one: Setting, relation: str, shape: str, *, runs: int, seed: int) -> Ga
     Raises:
         InputError: for fewer pilot runs than numbers to weigh.
     """
-    signs = np.repeat(np.float32([1.0, OTHER_SIGN.get(relation, -1.0)]), runs)
+    signs = np.repeat(np.array([1.0, OTHER_SIGN.get(relation, -1.0)], np.float32), runs)
     seen, released = views(one, signs[:, None, None] * canary(shape), seed)
     ins, outs = seen.reshape(2, runs, -1).astype(np.float64)
     first = int(runs * PILOT)

@@ -65,7 +65,7 @@ def on_traces(one: Setting, seen: np.ndarray, other: float, seed: int) -> np.nda
     without = [run(one, _along_axes(signs[:1]), keys[i : i + 1], chunk=chunk)[0][0] for i in range(TRACES)]
     scores = []
     for begin in range(1, 1 + canaries, chunk):
-        part, trace = _along_axes(signs[begin : begin + chunk]), 0.0
+        part, trace = _along_axes(signs[begin : begin + chunk]), np.zeros((), np.float32)
         for key, base in zip(keys, without, strict=True):
             trace = trace + (run(one, part, jnp.broadcast_to(key, (len(part),)), chunk=chunk)[0] - base)
         trace = trace.reshape(len(part), -1)

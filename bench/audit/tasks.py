@@ -9,7 +9,7 @@ have no gradient, and those of class 1, the canaries, one along x.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import flax.linen as nn
 import jax.numpy as jnp
@@ -49,7 +49,8 @@ class Certain(nn.Module):
 def network_loss(shared, local, example) -> Array:
     """Cross-entropy of `Certain` for one example (x [feature], label)."""
     x, label = example
-    return cross_entropy(Certain().apply({"params": shared}, x[None]), label[None])[0]
+    logits = cast(Array, Certain().apply({"params": shared}, x[None]))
+    return cross_entropy(logits, label[None])[0]
 
 
 def _units(canaries: Array) -> Array:

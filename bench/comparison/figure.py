@@ -18,6 +18,7 @@ from bench.errors import InputError
 
 COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6a532", "#a02c6b", "#5a4fb0", "#5b5b5b"]
 MARKERS = "osD^v<>PX*"
+LEVEL: style.Look = {"linestyle": "--", "marker": ""}  # of what reveals nothing
 SIGN = {"max": 1.0, "min": -1.0}
 A_ROW = 4  # names of the legend
 PANEL = ["privacy_unit_compared", "neighbors_compared"]
@@ -89,7 +90,7 @@ def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str,
     )
 
 
-def looks(table: pd.DataFrame) -> dict[str, dict]:
+def looks(table: pd.DataFrame) -> dict[str, style.Look]:
     """Colour and marker of each method, in the order of the legend."""
     names = list(dict.fromkeys(table["algorithm"]))
     return {
@@ -121,7 +122,7 @@ def draw(table: pd.DataFrame, held_out: str):
     title_of = titles(table)
     level = set(table.loc[table["reveals_nothing"], "algorithm"])
     handles = [
-        Line2D([], [], label=title_of[name], **(look | {"linestyle": "--", "marker": ""} if name in level else look))
+        Line2D([], [], label=title_of[name], **(look | LEVEL if name in level else look))
         for name, look in look_of.items()
     ]
     rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
@@ -139,7 +140,7 @@ def draw(table: pd.DataFrame, held_out: str):
     return figure
 
 
-def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, dict]) -> None:
+def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look]) -> None:
     finite = sorted(e for e in rows["target_epsilon"].unique() if 0 < e < np.inf)
     end = (finite[-1] if finite else 1.0) * 2.2
     level = rows.groupby("algorithm")["reveals_nothing"].first()
@@ -172,8 +173,7 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, dict]) -> Non
 def printed(table: pd.DataFrame) -> pd.DataFrame:
     """Methods by epsilon: mean [interval], (rank), and gain over the best baseline [interval]."""
     cells = {}
-    for row in table.itertuples():
-        row = row._asdict()
+    for row in table.to_dict("records"):
         epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"{row['target_epsilon']:g}"
         score = tables.with_interval(row[row["metric"]], row["low"], row["high"])
         rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"

@@ -187,7 +187,7 @@ def _checksum(task: Task) -> str:
     return hashlib.blake2b(b"\0".join([*parts, repr(module).encode()]), digest_size=8).hexdigest()
 
 
-def from_tasks(given: Task | Callable[[int], Task]) -> Problem:
+def from_tasks(given: Task | Callable[[int], Any]) -> Problem:
     """The problem that a task, or a function trial -> Task, is by itself.
 
     Its metrics say what it is tuned and tested by: one is called test_X, and one validation_X. One unit of privacy is

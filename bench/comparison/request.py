@@ -1,6 +1,7 @@
 """What a caller wants compared, every word of it looked up and checked."""
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -77,7 +78,7 @@ def make_request(
     delta: float | None = None,
     units: bool = False,
     name: str | None = None,
-    out: str | Path = "results",
+    out: str | os.PathLike = "results",
     fresh: bool = False,
     data_files: DataFiles | None = None,
 ) -> Request:

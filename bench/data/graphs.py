@@ -4,6 +4,8 @@ Every function that makes weights returns a symmetric scipy.sparse matrix withou
 only way from there, or from anyone's own matrix, to what an algorithm uses.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from scipy import sparse
@@ -28,6 +30,7 @@ def from_weights(weights, *, slots: int = 0) -> Graph:
         InputError: W is not such a matrix, or some client cannot be reached from some other. Weights below
             the smallest float32 count as 0.
     """
+    matrix: Any  # SciPy has no annotations
     if sparse.issparse(weights):
         matrix = weights.tocsr().astype(np.float64)
         matrix.sum_duplicates()
@@ -129,7 +132,7 @@ def nearest_neighbors(vectors, *, num_neighbors: int):
         raise InputError(f"num_neighbors = {num_neighbors}: with {count} clients it is between 1 and {count - 1}.")
     vectors = sparse.csr_matrix(vectors, dtype=np.float64)
     norms = sparse.linalg.norm(vectors, axis=1)
-    unit = sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ vectors
+    unit: Any = sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ vectors
     nearest = []
     for start in range(0, count, BLOCK):
         cosine = (unit[start : start + BLOCK] @ unit.T).toarray()

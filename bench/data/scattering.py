@@ -12,6 +12,7 @@ Sources: Bhaskar et al. 2025, as in its program; Tramèr and Boneh 2021 for the 
 import hashlib
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -69,7 +70,8 @@ def transform(height: int, width: int):
         planes = jnp.moveaxis(images, -1, 1).astype(jnp.float32)  # raw, 0 to 255
         # kymatio multiplies real filters by complex spectra, of fewer axes.
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-            coefficients = scattering.scattering(planes)  # [image, colour, channel, height, width]
+            # [image, colour, channel, height, width]
+            coefficients = cast(Array, scattering.scattering(planes))
         channels = coefficients.reshape(len(images), -1, *coefficients.shape[-2:])
         return jnp.moveaxis(group_normalized(channels), 1, -1)
 

@@ -14,7 +14,7 @@ from bench.errors import InputError
 from bench.kernels.graph import Graph
 
 
-def _static(default=None):
+def _static(default: Any = None) -> Any:
     return field(default=default, metadata={"static": True})
 
 
@@ -85,8 +85,8 @@ class Task:
     Attributes:
         init_params: the shared model at the start.
         num_examples: real training examples of each client; of a stream, how many it draws in a round at most.
-        train: training examples, padded; None for a stream. Of a task with a network int32 [client, example]: which
-            examples of the pool a client has.
+        train: training examples, padded; None, the empty pytree, for a stream. Of a task with a network int32
+            [client, example]: which examples of the pool a client has.
         network: of tasks whose model is a network.
         evaluation: what `metrics` reads: test and validation examples, known optima.
         init_local: a client's local model at the start, where it is no second copy of the shared one.
@@ -103,7 +103,7 @@ class Task:
 
     init_params: PyTree[Float[Array, "..."]]
     num_examples: Int32[Array, " client"]
-    train: PyTree[Shaped[Array, "client example ..."]] | None = None
+    train: PyTree[Shaped[Array, "client example ..."]] = None
     network: Network | None = None
     evaluation: Any = None
     init_local: PyTree[Float[Array, "..."]] | None = None

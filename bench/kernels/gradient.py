@@ -9,6 +9,10 @@ from jaxtyping import Float, PRNGKeyArray, PyTree
 
 from bench.kernels import sparse
 
+# Within one call, all pytrees have one structure.
+Tree = PyTree[Float[Array, "..."], " T"]
+ClientTrees = PyTree[Float[Array, "client ..."], " T"]
+
 
 def clip_factor(norm: Float[Array, "*norm"], clip_norm: float | Float[Array, ""]) -> Float[Array, "*norm"]:
     """What a vector of length `norm` is multiplied with, so that its length is at most `clip_norm`.
@@ -18,17 +22,13 @@ def clip_factor(norm: Float[Array, "*norm"], clip_norm: float | Float[Array, ""]
     return 1.0 / jnp.maximum(1.0, norm / clip_norm)
 
 
-def clip(
-    tree: PyTree[Float[Array, "..."], " T"], clip_norm: float | Float[Array, ""]
-) -> PyTree[Float[Array, "..."], " T"]:
+def clip(tree: Tree, clip_norm: float | Float[Array, ""]) -> Tree:
     """The pytree scaled to joint L2 norm at most `clip_norm`; unchanged where it is shorter."""
     factor = clip_factor(optax.tree.norm(tree), clip_norm)
     return jax.tree.map(lambda leaf: leaf * factor, tree)
 
 
-def clipped_sum(
-    trees: PyTree[Float[Array, "client ..."], " T"], clip_norm: float | Float[Array, ""]
-) -> tuple[PyTree[Float[Array, "..."], " T"], Float[Array, " client"]]:
+def clipped_sum(trees: ClientTrees, clip_norm: float | Float[Array, ""]) -> tuple[Tree, Float[Array, " client"]]:
     """Sum over clients of their clipped gradients, sum_i clip(g_i, C).
 
     Replacing one client's gradient moves the sum by at most 2 C, removing it by at most C, in L2.
@@ -69,8 +69,7 @@ def clipped_sum_linear(
     Returns:
         The sum, [output, feature] or of sparse rows [feature, output], and the norms before clipping.
     """
-    exact = {"precision": "highest"}
-    squares = jnp.einsum("qik,qij,qjk->q", residuals, gram, residuals, **exact)
+    squares = jnp.einsum("qik,qij,qjk->q", residuals, gram, residuals, precision="highest")
     lengths = jnp.sqrt(jnp.diagonal(gram, axis1=1, axis2=2))
     without_cancelling = jnp.sum(jnp.square(jnp.einsum("qik,qi->qk", jnp.abs(residuals), lengths)), axis=1)
     rounding = 4 * residuals.shape[1] * jnp.finfo(gram.dtype).eps * without_cancelling
@@ -78,10 +77,10 @@ def clipped_sum_linear(
     scaled = residuals * clip_factor(norms, clip_norm)[:, None, None]
     if isinstance(inputs, sparse.Rows):
         return sparse.transposed_product(inputs, scaled), norms
-    return jnp.einsum("qmk,qmd->kd", scaled, inputs, **exact), norms
+    return jnp.einsum("qmk,qmd->kd", scaled, inputs, precision="highest"), norms
 
 
-def gaussian_like(key: PRNGKeyArray, tree: PyTree[Float[Array, "..."], " T"]) -> PyTree[Float[Array, "..."], " T"]:
+def gaussian_like(key: PRNGKeyArray, tree: Tree) -> Tree:
     """Standard normal noise of the pytree's shape: the direction, to be scaled by each point's own std."""
     leaves, structure = jax.tree.flatten(tree)
     keys = jax.random.split(key, len(leaves))
@@ -89,9 +88,7 @@ def gaussian_like(key: PRNGKeyArray, tree: PyTree[Float[Array, "..."], " T"]) ->
     return jax.tree.unflatten(structure, noise)
 
 
-def gaussian_rows_like(
-    key: PRNGKeyArray, trees: PyTree[Float[Array, "client ..."], " T"]
-) -> PyTree[Float[Array, "client ..."], " T"]:
+def gaussian_rows_like(key: PRNGKeyArray, trees: ClientTrees) -> ClientTrees:
     """As `gaussian_like` for many clients, drawn as one matrix: compiles many times faster for many leaves."""
     leaves, structure = jax.tree.flatten(trees)
     rows = leaves[0].shape[0]

@@ -13,15 +13,16 @@ Convolutions are computed as products of patches with the kernel, see `patches`.
 
 from collections.abc import Callable
 from functools import partial
+from typing import cast
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
-from jaxtyping import Float, Int, PyTree, Shaped
+from jaxtyping import Float, Int, Shaped
 
-from bench.kernels.gradient import clip_factor
+from bench.kernels.gradient import Tree, clip_factor
 from bench.kernels.patches import patches
 
 
@@ -62,12 +63,12 @@ def micro_batch(widest: int) -> int:
 
 def clipped_gradient_sum(
     network: nn.Module,
-    params: PyTree[Float[Array, "..."], " T"],
+    params: Tree,
     inputs: Shaped[Array, "example ..."],
     labels: Int[Array, " example"],
     weight: Float[Array, " example"],
     clip_norm: float | Float[Array, ""],
-) -> tuple[PyTree[Float[Array, "..."], " T"], Float[Array, " example"], Float[Array, "example class"]]:
+) -> tuple[Tree, Float[Array, " example"], Float[Array, "example class"]]:
     """sum_j weight_j clip(grad_j, C) of the cross-entropy of a network.
 
     Adding or removing one example of weight 1 moves the sum by at most C, in L2 over all parameters together.
@@ -107,12 +108,12 @@ def clipped_gradient_sum(
 
 def clipped_gradient_of_rows(
     network: nn.Module,
-    params: PyTree[Float[Array, "..."], " T"],
+    params: Tree,
     pool: tuple[Shaped[Array, "row ..."], Int[Array, " row"]],
     rows: Int[Array, " place"],
     count: int | Int[Array, ""],
     clip_norm: float | Float[Array, ""],
-) -> tuple[PyTree[Float[Array, "..."], " T"], Float[Array, ""], Float[Array, ""]]:
+) -> tuple[Tree, Float[Array, ""], Float[Array, ""]]:
     """`clipped_gradient_sum` over the first `count` of some rows of a pool, `micro_batch` at a time.
 
     Memory grows with the micro-batch, time with `count` and not with the length of `rows`.
@@ -166,15 +167,17 @@ def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
         return out if probes is None else out + probes[path]
 
     with nn.intercept_methods(intercept):
-        return network.apply({"params": params}, inputs), layers
+        return cast(Array, network.apply({"params": params}, inputs)), layers
 
 
 def _patches(conv: nn.Conv, x: Array) -> Array:
     """`patches` of a layer's inputs."""
-    strides, padding = conv.strides or 1, conv.padding
-    strides = (strides, strides) if isinstance(strides, int) else strides
-    padding = [(padding, padding)] * 2 if isinstance(padding, int) else padding
-    return patches(x, conv.kernel_size, strides, padding)
+    size, strides, padding = conv.kernel_size, conv.strides or 1, conv.padding
+    size, strides = ((both, both) if isinstance(both, int) else both for both in (size, strides))
+    padding = (padding, padding) if isinstance(padding, int) else padding
+    if not isinstance(padding, str):
+        padding = [(both, both) if isinstance(both, int) else both for both in padding]
+    return patches(x, size, strides, padding)
 
 
 def _product(inputs: Array, slopes: Array):

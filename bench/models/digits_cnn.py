@@ -33,11 +33,12 @@ class Representation(nn.Module):
 
     @nn.compact
     def __call__(self, images):
-        initial = {"kernel_init": nn.initializers.glorot_normal(), "bias_init": nn.initializers.normal(1e-6)}
-        conv = partial(nn.Conv, conv_general_dilated=patch_convolution, **initial)
+        kernel_init, bias_init = nn.initializers.glorot_normal(), nn.initializers.normal(1e-6)
+        dense = partial(nn.Dense, kernel_init=kernel_init, bias_init=bias_init)
+        conv = partial(nn.Conv, conv_general_dilated=patch_convolution, kernel_init=kernel_init, bias_init=bias_init)
         x = max_pool(nn.relu(conv(16, (8, 8), strides=2, padding="SAME")(images)))
         x = max_pool(nn.relu(conv(32, (4, 4), strides=2, padding="VALID")(x)))
-        return nn.relu(nn.Dense(FEATURES, **initial)(x.reshape(x.shape[0], -1)))
+        return nn.relu(dense(FEATURES)(x.reshape(x.shape[0], -1)))
 
 
 def initial_parameters(key: Array) -> dict:

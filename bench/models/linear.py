@@ -20,7 +20,7 @@ class Personal(NamedTuple):
     """
 
     theta: Array
-    mu: Array
+    mu: float | Array
 
 
 @jax.custom_jvp

@@ -10,7 +10,7 @@ needs better features (or much more data)", ICLR 2021, as in its program.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import flax.linen as nn
 import jax.numpy as jnp
@@ -77,7 +77,7 @@ def max_pool(x: Array, stride: int = 2) -> Array:
 
 def mean_pool(x: Array, stride: int = 2) -> Array:
     """Means of 2 x 2 windows of [batch, height, width, channel]."""
-    return sum(_windows(x, stride)) / 4
+    return cast(Array, sum(_windows(x, stride)) / 4)
 
 
 # ---- Networks of Bhaskar et al. ----

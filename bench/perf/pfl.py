@@ -109,7 +109,9 @@ def _jax_steps(module, params, pool) -> tuple[dict[str, Callable], dict[str, flo
     for name, clipped_sum in (("plain vmap(grad)", _plain), ("here", _here)):
         for num_rows in (BATCH, 4 * BATCH):
             program = _program(clipped_sum, module, params, pool, num_rows)
-            memory[f"{name}, batch {num_rows:,}"] = program.memory_analysis().temp_size_in_bytes / 1e6
+            needed = program.memory_analysis()
+            assert needed is not None
+            memory[f"{name}, batch {num_rows:,}"] = needed.temp_size_in_bytes / 1e6
             if num_rows == BATCH:
                 steps[name] = partial(lambda run: jax.block_until_ready(run(key, params, pool, rows)), program)
     return steps, memory
@@ -123,12 +125,12 @@ def _opacus_steps(inputs, labels) -> dict[str, Callable]:
 
     Its threads wait for each other busily: where others use the machine, one may be several times faster than all.
     """
-    import torch
-    from opacus.grad_sample import GradSampleModule, GradSampleModuleFastGradientClipping
-    from opacus.optimizers import DPOptimizer, DPOptimizerFastGradientClipping
-    from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping
-    from torch import nn
+    # PyTorch comes with the extra "opacus".
+    import opacus.utils.fast_gradient_clipping_utils as fast_clipping  # pyright: ignore[reportMissingImports]
+    import torch  # pyright: ignore[reportMissingImports]
+    from opacus import grad_sample, optimizers  # pyright: ignore[reportMissingImports]
 
+    nn = torch.nn
     x = torch.from_numpy(np.array(inputs[:BATCH]).transpose(0, 3, 1, 2).copy())
     y = torch.from_numpy(np.array(labels[:BATCH], np.int64))
 
@@ -156,16 +158,18 @@ def _opacus_steps(inputs, labels) -> dict[str, Callable]:
         return step
 
     modes = {
-        "hooks": (GradSampleModule, DPOptimizer, lambda *_: nn.CrossEntropyLoss()),
+        "hooks": (grad_sample.GradSampleModule, optimizers.DPOptimizer, lambda *_: nn.CrossEntropyLoss()),
         "ghost clipping": (
-            partial(GradSampleModuleFastGradientClipping, max_grad_norm=CLIP_NORM),
-            DPOptimizerFastGradientClipping,
-            lambda module, optimizer: DPLossFastGradientClipping(module, optimizer, nn.CrossEntropyLoss()),
+            partial(grad_sample.GradSampleModuleFastGradientClipping, max_grad_norm=CLIP_NORM),
+            optimizers.DPOptimizerFastGradientClipping,
+            lambda module, optimizer: fast_clipping.DPLossFastGradientClipping(
+                module, optimizer, nn.CrossEntropyLoss()
+            ),
         ),
     }
     return {
-        f"Opacus, {name}, threads: {threads}": stepper(*mode, threads)
-        for name, mode in modes.items()
+        f"Opacus, {name}, threads: {threads}": stepper(wrap, optimizer, loss, threads)
+        for name, (wrap, optimizer, loss) in modes.items()
         for threads in sorted({1, torch.get_num_threads()})
     }
 

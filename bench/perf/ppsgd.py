@@ -25,9 +25,9 @@ def ppsgd_synthetic() -> list[Measurement]:
         np.random.default_rng(0), truth, variance, label_noise=0.01, batch_size=args["batch_size"], num_rounds=100
     )
     fixed = {k: args[k] for k in ("clip_norm", "noise_multiplier")}
-    loop = reference.as_run(stream, *truth.shape[:1], truth.shape[1:], step_size=0.1, personalization=1.0, **fixed)
+    loop = reference.as_run(stream, len(truth), truth.shape[1:], step_size=0.1, personalization=1.0, **fixed)
     flops = 4.0 * truth.size * args["batch_size"]  # predictions and gradients of every user
-    timed = time_grid(task, points, sweep.eval_every, 50)
+    timed = time_grid(task, points, points[0].eval_every, 50)
     return against_loop("ppsgd_synthetic", timed, time_rounds(loop, 20), flops, 50)
 
 
@@ -47,7 +47,7 @@ def ppsgd_digits(data_files: DataFiles | None = None) -> list[Measurement]:
     shape = (pixels.shape[-1], targets.shape[-1])
     loop = reference.as_run(queue, len(users), shape, step_size=1e-3, personalization=1.0, **fixed)
     flops = 4.0 * math.prod(shape) * args["num_sampled"] * args["batch_size"]  # the shared model's two products
-    timed = time_grid(task, points, sweep.eval_every, sweep.eval_every)
+    timed = time_grid(task, points, points[0].eval_every, points[0].eval_every)
     return against_loop(f"ppsgd_digits on {task.name}", timed, time_rounds(loop, 50), flops, 100)
 
 
@@ -75,7 +75,7 @@ def ppsgd_tags() -> list[Measurement]:
     )
     entries = np.count_nonzero(np.asarray(task.train[0].value)) / np.sum(np.asarray(task.num_examples))
     flops = 4.0 * entries * task.init_params.shape[1] * args["num_sampled"] * args["batch_size"]
-    timed = time_grid(task, points, sweep.eval_every, sweep.eval_every)
+    timed = time_grid(task, points, points[0].eval_every, points[0].eval_every)
     return against_loop("ppsgd_tags_made_up", timed, time_rounds(loop, 10), flops, 200)
 
 

@@ -58,7 +58,7 @@ def sigma_after(budget: float, start: float, updates: int, mechanism: str) -> fl
     return noise_multiplier(budget, lambda v: events.preceded_by(_release(v, mechanism), first), updates)
 
 
-def calibrated(points: pd.DataFrame, start_epsilon=START_EPSILON) -> pd.DataFrame:
+def calibrated(points: pd.DataFrame, start_epsilon: float | pd.Series = START_EPSILON) -> pd.DataFrame:
     """The points with the noise for their target_epsilon and num_updates, and for start_epsilon where they warm up.
 
     `budget` is the sum of the two. Laplace noise is calibrated to each of them, as in the paper; Gaussian noise of the

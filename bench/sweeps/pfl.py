@@ -2,6 +2,7 @@
 
 import math
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,7 +53,7 @@ def _with_noise(points: pd.DataFrame, share: float) -> pd.DataFrame:
     """The points as arguments and labels: settings where they have none of their own, task, and noise for what a
     client holds of its data set.
     """
-    settings = {name: points.get(name, value) for name, value in SETTINGS.items()}
+    settings: dict[str, Any] = {name: points.get(name, value) for name, value in SETTINGS.items()}
     batches = np.broadcast_to(settings["batch_size"], len(points))
     private = points["target_epsilon"] < math.inf
     sizes = [client_size(*key, share=share) for key in zip(points["data"], points["num_clients"], strict=True)]
@@ -89,7 +90,8 @@ def _sweep(
     cells = cells if where is None else cells[condition(where, cells)]
     seeds, share = SEEDS[scale], share * SMOKE_SHARE if scale == "smoke" else share
     entries, tasks = {}, {}
-    for label, mine in cells.groupby("algorithm", sort=False):
+    for group, mine in cells.groupby("algorithm", sort=False):
+        label = str(group)
         model = MODELS[label]
         for data, clients in mine[["data", "num_clients"]].drop_duplicates().itertuples(index=False):
             made = partial(images, dataset=data, model=model, num_clients=clients, share=share, **options)

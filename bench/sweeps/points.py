@@ -71,7 +71,8 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 raise InputError(f"the points of {algorithm} have a column {label}, as the results have: rename it")
             if near := difflib.get_close_matches(label, keywords, 1, 0.88):
                 raise InputError(f"the points of {algorithm} have a column {label}: did you mean {near[0]}?")
-        for number, row in enumerate(entry.points.to_dict("records")):
+        for number, record in enumerate(entry.points.to_dict("records")):
+            row = {str(column): value for column, value in record.items()}
             name = row.pop("task", next(iter(sweep.tasks)))
             if name not in tasks:
                 raise unknown_name(f"task of sweep {sweep.name}", str(name), tasks)

@@ -141,7 +141,7 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
     keep = {column: list(values) for column, values in (keep or {}).items()}
     fields = {name: value for name, value in changes.items() if name in Sweep._fields}
     columns = {name: value for name, value in changes.items() if name not in Sweep._fields}
-    known = {column for entry in sweep.entries.values() for column in entry.points}
+    known = {str(column) for entry in sweep.entries.values() for column in entry.points}
     for column in (*keep, *columns):
         if column not in known:
             raise unknown_name(f"column of sweep {sweep.name}", column, known)
@@ -173,7 +173,7 @@ def select(sweep: Sweep, where: str) -> Sweep:
         InputError: where the expression does not parse, names no column, or selects nothing.
     """
     tables = {name: entry.points.assign(algorithm=name) for name, entry in sweep.entries.items()}
-    columns = list(dict.fromkeys(column for table in tables.values() for column in table))
+    columns = list(dict.fromkeys(str(column) for table in tables.values() for column in table))
     numbers = next(iter(tables.values())).select_dtypes("number")
     example = f"{numbers.columns[0]} <= {numbers.iloc[0, 0]:g}" if numbers.size else "seed == 0"
     entries = {}
@@ -219,10 +219,10 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
 
 def _same_runs(first: Entry, second: Entry) -> bool:
     """Whether two entries are the same but for how often they are repeated."""
-    columns = sorted(first.points)
+    columns = sorted(map(str, first.points))
     if first._replace(points=None, seeds=None) != second._replace(points=None, seeds=None):
         return False
-    if columns != sorted(second.points):
+    if columns != sorted(map(str, second.points)):
         return False
     rows, others = (entry.points[columns].sort_values(columns, ignore_index=True) for entry in (first, second))
     return rows.equals(others)

@@ -158,7 +158,9 @@ def averaged(
     return _guarantee(alpha, smoothness * max(p + p * share, r * share), norm, variance, num_rounds)
 
 
-def _guarantee(alpha: float, smoothness: float, norm: float, variance: float, num_rounds: int) -> Guarantee:
+def _guarantee(
+    alpha: float, smoothness: float, norm: float, variance: float | np.floating, num_rounds: int
+) -> Guarantee:
     deviation = math.sqrt(variance)
     eta = 1 / (4 * smoothness)
     if deviation > 0:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from bench.analysis import select
 from bench.theory.isrl import EXPERIMENT, Setting, subgradient_rounds
 from figures.isrl import nonsmooth
 from figures.isrl import rounds as isrl_rounds
@@ -139,15 +140,14 @@ def fewer_rounds(runs: pd.DataFrame) -> Verdict:
     """
     table = isrl_rounds.table(runs)
     _both(table)
-    first = table.groupby([*isrl_rounds.PANEL, "algorithm"])[["rounds_low", "rounds_to_target", "rounds_high"]].first()
     holds, judged, more, fewer, evidence, open_at, margins = True, 0, 0, 0, [], [], []
     for (n, epsilon), panel in table.groupby(isrl_rounds.PANEL):
         where = f"n = {n:g}, epsilon {epsilon:g}"
         if not panel["interior"].iloc[0]:
             open_at.append(where)
             continue
-        rounds = first.loc[(n, epsilon)].fillna(np.inf)
-        one_pass, localized = rounds.loc[isrl_rounds.ONE_PASS], rounds.loc[isrl_rounds.LOCALIZED]
+        rounds = panel.groupby("algorithm")[["rounds_low", "rounds_to_target", "rounds_high"]].first().fillna(np.inf)
+        one_pass, localized = (select.row(rounds, name) for name in (isrl_rounds.ONE_PASS, isrl_rounds.LOCALIZED))
         judged += 1
         saved = one_pass["rounds_to_target"] - localized["rounds_to_target"]
         margins.append(measured(saved, "rounds", OF_MEANS))
@@ -155,7 +155,7 @@ def fewer_rounds(runs: pd.DataFrame) -> Verdict:
         fewer += bool(localized["rounds_high"] < one_pass["rounds_low"])
         more += bool(localized["rounds_low"] > one_pass["rounds_high"])
         names = [name for name in isrl_rounds.LOOKS if name in rounds.index]
-        evidence.append(f"{where}: " + ", ".join(f"{name} {_rounds(rounds.loc[name])}" for name in names))
+        evidence.append(f"{where}: " + ", ".join(f"{name} {_rounds(select.row(rounds, name))}" for name in names))
     if not judged:
         raise NotTestable("one-pass MB-SGD has its lowest risk at the most rounds that were tried, wherever it was run")
     counts = [f"localized accelerated takes fewer beyond chance at {fewer} of {judged}, more beyond chance at {more}"]

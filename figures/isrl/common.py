@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from bench.analysis import select
+from bench.analysis import select, style
 from bench.errors import InputError
 
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"  # calibrations
@@ -17,7 +17,7 @@ ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-
 FIXED_ROUNDS, WIDE = "One-pass MB-SGD, 35 rounds", "Localized MB-SGD, wide search"
 SETTING = ["num_phases", "phase_rounds", "regularization", "step_size"]
 SMOOTHINGS = {"smoothing_radius": "convolution", "moreau_smoothness": "moreau"}  # column -> the smoothing it is of
-LOOKS = {
+LOOKS: dict[str, style.Look] = {
     ONE_PASS: {"color": "#12355b", "marker": "o"},
     FIXED_ROUNDS: {"color": "#3c78b4", "marker": "", "linestyle": "--", "linewidth": 1.1},
     LOCALIZED: {"color": "#c8443c", "marker": "s"},

@@ -81,7 +81,7 @@ def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
     exact = panel.groupby("target_epsilon")["epsilon_exact"].mean()
     words = [
         f"{target:g}" + ("" if np.isclose(target, spent, rtol=1e-2) else f"\n({spent:.2g})")
-        for target, spent in exact.items()
+        for target, spent in zip(exact.index, exact, strict=True)
     ]
     places = list(exact.index)
     if len(silent):

@@ -12,7 +12,7 @@ from bench.analysis import select, style
 from figures.isrl import common
 from figures.shared.figure import Figure
 
-LOOKS = {
+LOOKS: dict[str, style.Look] = {
     "Subgradients": {"color": "#12355b", "marker": "o"},
     "Convolution": {"color": "#2a8a4a", "marker": "s"},
     "Moreau envelopes": {"color": "#c8443c", "marker": "^"},
@@ -45,7 +45,8 @@ def draw(table: pd.DataFrame):
         line = table[(table["series"] == name) & (table["calibration"] == common.EXACT)]
         style.curve(ax, line, "target_epsilon", "test_error", **look)
     private = table[table["calibration"] == common.EXACT]
-    ax.update_datalim([(at, edge) for at in private["target_epsilon"] for edge in private[["low", "high"]].stack()])
+    edges = private[["low", "high"]].stack().to_numpy()
+    ax.update_datalim([(at, edge) for at in private["target_epsilon"] for edge in edges])
     ax.autoscale_view()
     ax.set_xscale("log")
     ticks = sorted(private["target_epsilon"].unique())

@@ -15,7 +15,7 @@ from figures.isrl import common
 from figures.shared.figure import Figure
 
 ONE_PASS, LOCALIZED = "One-pass MB-SGD", "Localized accelerated"
-LOOKS = {
+LOOKS: dict[str, style.Look] = {
     ONE_PASS: {"color": "#12355b", "marker": "o"},
     "Multi-pass MB-SGD": {"color": "#8c8c8c", "marker": "^"},
     "Accelerated": {"color": "#444444", "marker": "v"},

@@ -30,7 +30,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     keys = ["algorithm", "data", "risk_formula", "rounds_formula"]
     rows = []
     for (algorithm, data, risk, rounds), group in table.groupby(keys, sort=False):
-        row = {"algorithm": algorithm + (f" ({data})" if data != "any" else ""), "excess risk": risk}
+        row = {"algorithm": f"{algorithm} ({data})" if data != "any" else algorithm, "excess risk": risk}
         numbers = {name: _at_both(group[name]) for name in ("risk", "rounds", "gradients")}
         row |= {"value": numbers["risk"], "rounds": rounds, "number": numbers["rounds"]}
         rows.append(row | {"gradients": numbers["gradients"]})

@@ -23,12 +23,12 @@ CALIBRATIONS = {
     CLIPPED: "clipped in L1, Laplace",
     GAUSSIAN: "clipped in L2, Gaussian",
 }
-STYLES = {
+STYLES: dict[str, style.Look] = {
     PUBLISHED: {"color": "#c8443c", "marker": "o", "linestyle": (0, (4, 2))},
     CLIPPED: {"color": "#2a8a4a", "marker": "s"},
     GAUSSIAN: {"color": "#3c78b4", "marker": "D"},
 }
-VARIANTS = {"": {}, ONCE: {"linestyle": ":", "markerfacecolor": "white"}}
+VARIANTS: dict[str, style.Look] = {"": {}, ONCE: {"linestyle": ":", "markerfacecolor": "white"}}
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:

@@ -4,6 +4,7 @@ ADMM has the penalty that ends with the lowest objective, as in the figure; evid
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,7 @@ def _leads(runs: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
 
 def _on_average(leads: pd.DataFrame) -> pd.Series:
     """Means over repetitions; -inf where CD diverged in one, whatever ADMM did in others."""
-    return leads.where(~np.isneginf(leads).any(axis=1), -np.inf, axis=0).mean(axis=1)
+    return leads.where((leads != -np.inf).all(axis=1), -np.inf, axis=0).mean(axis=1)
 
 
 def _of_start(runs: pd.DataFrame, variant: str) -> pd.DataFrame:
@@ -78,6 +79,7 @@ def ahead(x: str, y: str) -> Callable[[pd.DataFrame], Verdict]:
             chosen = _of_start(runs, variant)
             leads = _leads(chosen, x, y)
             means = _on_average(leads)
+            smallest: Any = means.idxmin()
             behind = means.index[means <= 0]
             holds &= not len(behind)
             margins += [paired(row.dropna(), UNITS[y]) for _, row in leads.iterrows()]
@@ -85,7 +87,7 @@ def ahead(x: str, y: str) -> Callable[[pd.DataFrame], Verdict]:
             always = ", ".join(f"{penalty:g}" for penalty in _always_ahead(runs, variant, x, y))
             evidence += [
                 f"from {variant}, penalty {chosen['penalty'].max():g}: {where if len(behind) else 'always ahead'}, "
-                f"smallest lead {spread(leads.loc[means.idxmin()])} at {means.idxmin():g}",
+                f"smallest lead {spread(leads.loc[smallest])} at {smallest:g}",
                 f"from {variant}, always ahead at penalties: {always or 'none'}",
             ]
         return verdict(holds, "; ".join(evidence), margins)

@@ -6,6 +6,7 @@ in the figures' CSV.
 
 import itertools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -56,8 +57,8 @@ def _leads(pair: tuple[pd.DataFrame, pd.DataFrame], first: str, second: str) -> 
     """By how much one series is above another, at each x."""
     means, halves = pair
     return [
-        apart(gap, *of_both, ACCURACY)
-        for gap, of_both in zip(means[first] - means[second], halves[[first, second]].to_numpy(), strict=True)
+        apart(gap, one, other, ACCURACY)
+        for gap, one, other in zip(means[first] - means[second], halves[first], halves[second], strict=True)
     ]
 
 
@@ -79,6 +80,12 @@ def order(runs: pd.DataFrame) -> Verdict:
     return verdict(bool((gaps > 0).all(axis=None)), f"smallest gap {_smallest(gaps, 'p')}", margins)
 
 
+def _largest_deviation(ours: pd.Series, theirs: pd.Series) -> str:
+    off = ours - theirs
+    worst: Any = off.abs().idxmax()
+    return f"largest deviation {off[worst]:+.4f} at p = {worst:g} ({ours[worst]:.4f}, published {theirs[worst]:.4f})"
+
+
 def near_published(
     series: Sequence[str], tolerance: float, at_paper_mu: bool = False
 ) -> Callable[[pd.DataFrame], Verdict]:
@@ -91,12 +98,7 @@ def near_published(
         theirs = table[table["origin"] == PUBLISHED].pivot(index="x", columns="series", values="y")
         means, halves = _means(table, series, at_paper_mu=at_paper_mu)
         off = means - theirs[list(series)]
-        evidence = [
-            f"{name}: largest deviation {off[name][worst]:+.4f} at p = {worst:g} "
-            f"({means[name][worst]:.4f}, published {theirs[name][worst]:.4f})"
-            for name in series
-            for worst in [off[name].abs().idxmax()]
-        ]
+        evidence = [f"{name}: {_largest_deviation(means[name], theirs[name])}" for name in series]
         rooms = zip((tolerance - off.abs()).to_numpy().flat, halves.to_numpy().flat, strict=True)
         margins = [measured(room, ACCURACY, MEAN, half) for room, half in rooms]
         return verdict(bool((off.abs() <= tolerance).all(axis=None)), "; ".join(evidence), margins)
@@ -183,10 +185,11 @@ def small_gain_most(runs: pd.DataFrame) -> Verdict:
     """For every budget the agents with the least data gain more over exact local models than those with the most."""
     means, halves = _means(fig3.table(runs), [*PRIVATE, LOCAL], common.EXACT)
     gains = means[PRIVATE].sub(means[LOCAL], axis=0)
-    spreads = np.hypot(halves[PRIVATE], halves[[LOCAL]].to_numpy())
+    spreads = np.hypot(halves[PRIVATE].to_numpy(), halves[[LOCAL]].to_numpy())
     small, large = gains.iloc[0], gains.iloc[-1]
     evidence = "; ".join(f"{name}: {small[name]:+.4f} (least data), {large[name]:+.4f} (most)" for name in PRIVATE)
-    margins = [apart(gap, *spreads[name].iloc[[0, -1]], ACCURACY) for name, gap in (small - large).items()]
+    ends = zip(small - large, spreads[0], spreads[-1], strict=True)
+    margins = [apart(gap, least, most, ACCURACY) for gap, least, most in ends]
     return verdict(bool((small > large).all()), evidence, margins)
 
 

@@ -71,7 +71,7 @@ def little_is_lost(runs: pd.DataFrame) -> Verdict:
     table = _rmse(runs)
     loss = table["test_rmse"]["epsilon 1"] - table["test_rmse"][NON_PRIVATE]
     said = f"{_said(table.loc[[NON_PRIVATE, 'epsilon 1']])}, {loss:+.4f}"
-    margin = _lower(table.loc["epsilon 1"], table.loc[NON_PRIVATE], NEAR_NON_PRIVATE)
+    margin = _lower(select.row(table, "epsilon 1"), select.row(table, NON_PRIVATE), NEAR_NON_PRIVATE)
     return verdict(bool(loss <= NEAR_NON_PRIVATE), f"{said}; {_others(runs, 'epsilon 1')}", [margin])
 
 
@@ -91,14 +91,14 @@ def beats_local(runs: pd.DataFrame) -> Verdict:
     return verdict(
         bool(holds),
         f"{_said(table)}; for comparison the users' means, which no film enters: {mean:.4f}; {_others(runs)}",
-        [_lower(row, table.loc[LOCAL]) for _, row in table.drop(LOCAL).iterrows()],
+        [_lower(row, select.row(table, LOCAL)) for _, row in table.drop(LOCAL).iterrows()],
     )
 
 
 def beats_user_mean(runs: pd.DataFrame) -> Verdict:
     """All private runs have a lower RMSE than each user's mean rating."""
     table = _rmse(runs).drop([LOCAL, NON_PRIVATE])
-    means = table1.table(runs).set_index("series").loc[table1.USER_MEAN]
+    means = select.row(table1.table(runs).set_index("series"), table1.USER_MEAN)
     mean = means["test_rmse"]
     said = f"{_said(table)}; users' means {mean:.4f}; {_others(runs)}"
     margins = [_lower(row, means) for _, row in table.iterrows()]

@@ -4,10 +4,12 @@ Decided by the paper's setting: its calibration, and an equal split of the budge
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bench.analysis import select
 from figures.p2p import common, private
 from figures.shared.margins import MEAN, Margin, apart, measured
 from figures.shared.published import PUBLISHED
@@ -42,9 +44,9 @@ def _said(ours: pd.DataFrame) -> str:
 
 def _below(first: pd.Series, second: pd.Series, y: str) -> Margin:
     """By how much the second end is above the first in what is to be small, from means and their intervals."""
-    halves = [(row["high"] - row["low"]) / 2 for row in (first, second)]
+    one, other = ((row["high"] - row["low"]) / 2 for row in (first, second))
     gap = SIGN[y] * (second["y"] - first["y"]) if np.isfinite(first["y"]) else -np.inf
-    return apart(gap, *halves, UNITS[y])
+    return apart(gap, one, other, UNITS[y])
 
 
 def warm_ends_better(y: str) -> Callable[[pd.DataFrame], Verdict]:
@@ -67,6 +69,7 @@ def near_published(start: str, y: str, epsilon: float = private.EPSILON) -> Call
         ours, theirs = _ends(runs, start, y, epsilon)
         off = ours["y"] - theirs[ours.index]
         share = (off / (theirs[ours.index] if y == "objective" else 1.0)).abs()
+        farthest: Any = share.idxmax()
         pairs = ", ".join(f"{name} {ours.loc[name, 'y']:.3f} and {theirs[name]:.3f}" for name in ours.index)
         scale = theirs[ours.index] if y == "objective" else 1.0
         unit = "of the published" if y == "objective" else UNITS[y]
@@ -74,7 +77,7 @@ def near_published(start: str, y: str, epsilon: float = private.EPSILON) -> Call
         margins = [measured(room, unit, MEAN, half) for room, half in rooms.to_numpy()]
         return verdict(
             bool((share <= TOLERANCE[y]).all()),
-            f"here and published: {pairs}; largest deviation {off[share.idxmax()]:+.3f} at {share.idxmax()}",
+            f"here and published: {pairs}; largest deviation {off[farthest]:+.3f} at {farthest}",
             margins,
         )
 
@@ -88,7 +91,8 @@ def between(runs: pd.DataFrame) -> Verdict:
     for start in FIGURES:
         ours, _ = _ends(runs, start, "objective")
         inner, ends = ours.iloc[1:-1], ours.iloc[[0, -1]]
-        margins += [_below(inner.loc[inner["y"].idxmin()], end, "objective") for _, end in ends.iterrows()]
+        lowest = select.row(inner, inner["y"].idxmin())
+        margins += [_below(lowest, end, "objective") for _, end in ends.iterrows()]
         holds &= ours["y"].idxmin() not in (ours.index[0], ours.index[-1])
         evidence.append(f"{start}: {_said(ours)}")
     return verdict(holds, "; ".join(evidence), margins)

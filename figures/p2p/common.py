@@ -202,8 +202,9 @@ def tuned_note(table: pd.DataFrame, calibration: str = PUBLISHED) -> str:
     """The settings chosen, in words."""
     rows = here(table[table["variant"] != AS_PAPER])
     mus = ", ".join(f"{mu:g}" for mu in sorted(rows.loc[rows["series"] == NON_PRIVATE, "mu"].unique()))
-    lines = sorted(here(rows, calibration=calibration).groupby("series"), key=lambda pair: -budget_of(pair[0]))
-    updates = "; ".join(f"{name.replace('epsilon', 'ε')}: {by_features(line)}" for name, line in lines)
+    lines = {str(name): line for name, line in here(rows, calibration=calibration).groupby("series")}
+    names = sorted(lines, key=lambda name: -budget_of(name))
+    updates = "; ".join(f"{name.replace('epsilon', 'ε')}: {by_features(lines[name])}" for name in names)
     updates_note = f"; updates an agent at {updates}" if updates else ""
     return f"Tuned on other problem instances: mu = {mus}{updates_note}."
 

@@ -36,7 +36,7 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
             points = points[points["x"].isin(line["x"])]
         here = np.interp(points["x"], line["x"], line["y"])
         named = points[["series", "x_name", "x", "y_name"]]
-        frames.append(named.assign(variant=variant, here=here, published=points["y"]))
+        frames.append(named.assign(variant=str(variant), here=here, published=points["y"]))
     return pd.concat(frames, ignore_index=True)
 
 

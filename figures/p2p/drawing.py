@@ -12,15 +12,16 @@ from figures.p2p.common import LOCAL, NON_PRIVATE, budget_of, here
 from figures.shared.published import PUBLISHED
 
 MARKERS = "osD^vP"
-LOOKS = {
+LOOKS: dict[str, style.Look] = {
     LOCAL: {"color": "#555555", "marker": "x"},
     NON_PRIVATE: {"color": "#12355b", "marker": ">"},
     "CD": {"color": "#12355b", "marker": "o"},
     "ADMM": {"color": "#e07b39", "marker": "s"},
 }
 SCALE = ["#e6a532", "#e07b39", "#c8443c", "#a02c6b", "#7a3b9a", "#3c78b4"]  # of what is ordered, from light to dark
-GREY = {"color": "#b4b4b4", "linestyle": "-", "linewidth": 2.6, "alpha": 0.75, "zorder": 1.5, "marker": ""}
-SECOND = {"linestyle": (0, (4, 2))}
+GREY: style.Look = {"color": "#b4b4b4", "linestyle": "-", "linewidth": 2.6, "alpha": 0.75, "zorder": 1.5, "marker": ""}
+NEUTRAL: style.Look = {"color": "#444444"}  # of a legend entry that is about several series
+SECOND: style.Look = {"linestyle": (0, (4, 2))}
 NAMES = {
     "iterations": "iterations",
     "vectors_sent": "vectors sent",
@@ -31,7 +32,7 @@ NAMES = {
 }
 
 
-def looks(series: Iterable[str]) -> dict[str, dict]:
+def looks(series: Iterable[str]) -> dict[str, style.Look]:
     """A look for each series: its own, or the next of the ordered colours."""
     series = list(series)
     ordered = [name for name in series if name not in LOOKS]
@@ -70,7 +71,9 @@ def behind(ax: Axes, table: pd.DataFrame, **values) -> None:
         ax.plot(line["x"], line["y"], **GREY)
 
 
-def draw(ax: Axes, table: pd.DataFrame, look: Mapping[str, dict], variants: Mapping[str, dict], **values) -> None:
+def draw(
+    ax: Axes, table: pd.DataFrame, look: Mapping[str, style.Look], variants: Mapping[str, style.Look], **values
+) -> None:
     """Published curves behind ours, ours with intervals; one look a series, one line style a variant.
 
     Args:
@@ -84,13 +87,13 @@ def draw(ax: Axes, table: pd.DataFrame, look: Mapping[str, dict], variants: Mapp
     for name, one in look.items():
         for variant, change in variants.items():
             line = rows[(rows["series"] == name) & (rows["variant"] == variant)]
-            every = {"markevery": 0.12} if len(line) > 12 else {}
+            every: style.Look = {"markevery": 0.12} if len(line) > 12 else {}
             style.curve(ax, line, "x", "y", **(one | every | change))
     if rows.empty or not np.isfinite(rows["y"]).any():
         style.nothing(ax, rows)
 
 
-def handles(look: Mapping[str, dict], names: Mapping[str, str] | None = None) -> list[Line2D]:
+def handles(look: Mapping[str, style.Look], names: Mapping[str, str] | None = None) -> list[Line2D]:
     """Legend entries of the series, by other names where given."""
     return [Line2D([], [], label=(names or {}).get(name, symbol(name)), **one) for name, one in look.items()]
 
@@ -100,13 +103,9 @@ def symbol(name: str) -> str:
     return name.replace("epsilon ", r"$\varepsilon$ = ").replace("T/n", "$T/n$")
 
 
-def variant_handles(variants: Mapping[str, dict]) -> list[Line2D]:
+def variant_handles(variants: Mapping[str, style.Look]) -> list[Line2D]:
     """Legend entries that tell variants apart."""
-    return [
-        Line2D([], [], label=symbol(name), **({"color": "#444444"} | change))
-        for name, change in variants.items()
-        if name
-    ]
+    return [Line2D([], [], label=symbol(name), **(NEUTRAL | change)) for name, change in variants.items() if name]
 
 
 def published_handles(table: pd.DataFrame) -> list[Line2D]:
@@ -116,7 +115,7 @@ def published_handles(table: pd.DataFrame) -> list[Line2D]:
 
 def local_handles(variants: Iterable[str]) -> list[Line2D]:
     """Legend entries of the two kinds of local models, the second dashed."""
-    looks = ({}, SECOND)
+    looks: tuple[style.Look, ...] = ({}, SECOND)
     return [
         Line2D([], [], label=f"local: {name}", **(LOOKS[LOCAL] | change))
         for name, change in zip(variants, looks, strict=True)

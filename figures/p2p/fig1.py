@@ -16,7 +16,7 @@ from figures.shared.figure import Figure
 
 SERIES = ("CD", "ADMM")
 STARTS = {"local": EXACT, "descent": DESCENT}
-VARIANTS = {EXACT: {}, DESCENT: drawing.SECOND}
+VARIANTS: dict[str, style.Look] = {EXACT: {}, DESCENT: drawing.SECOND}
 METRICS = ("objective", "test_accuracy")
 AXES = ("iterations", "vectors_sent")
 

@@ -12,8 +12,8 @@ from figures.p2p import common, drawing
 from figures.p2p.common import AS_PAPER, DESCENT, EXACT, LOCAL, NON_PRIVATE
 from figures.shared.figure import Figure
 
-AT_PAPER_MU = {"linestyle": ":", "linewidth": 1.2, "marker": "", "band": False}
-VARIANTS = {"": {}, AS_PAPER: AT_PAPER_MU, EXACT: {}, DESCENT: drawing.SECOND}
+AT_PAPER_MU: style.Look = {"linestyle": ":", "linewidth": 1.2, "marker": "", "band": False}
+VARIANTS: dict[str, style.Look] = {"": {}, AS_PAPER: AT_PAPER_MU, EXACT: {}, DESCENT: drawing.SECOND}
 CARRY = [*common.SETTINGS, "lipschitz", *common.EPSILONS]
 KEYS = ["series", "variant", "calibration"]
 

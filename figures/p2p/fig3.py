@@ -17,7 +17,7 @@ METRIC = "test_accuracy_m"  # and the lower edge of the group
 
 def by_size(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of accuracies by group of agents as one row a group, with "num_examples", its lower edge."""
-    metrics = [name for name in rows if name.startswith(METRIC)]
+    metrics = [name for name in rows.columns if name.startswith(METRIC)]
     rows = rows.drop(columns="test_accuracy")
     others = [name for name in rows if name not in metrics]
     long = rows.melt(others, metrics, var_name="group", value_name="test_accuracy")

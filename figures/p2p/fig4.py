@@ -11,7 +11,7 @@ from figures.p2p import common, drawing
 from figures.p2p.common import DESCENT, EXACT, LOCAL
 from figures.shared.figure import Figure
 
-VARIANTS = {"perturbed": {}, EXACT: {}, DESCENT: drawing.SECOND}
+VARIANTS: dict[str, style.Look] = {"perturbed": {}, EXACT: {}, DESCENT: drawing.SECOND}
 
 
 def rows_of(runs: pd.DataFrame) -> pd.DataFrame:

@@ -99,8 +99,8 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "": [
-                " ".join(filter(None, (row.series, f"({row.variant})" * bool(row.variant))))
-                for row in table.itertuples()
+                " ".join(filter(None, (series, f"({variant})" * bool(variant))))
+                for series, variant in zip(table["series"], table["variant"], strict=True)
             ],
             "RMSE, mean over users": [tables.with_interval(*row) for row in measured.to_numpy()],
             "published": [tables.number(value) for value in table["published"]],

@@ -18,7 +18,7 @@ from figures.shared.figure import Figure
 
 SWEEPS = ("pfl_epsilon", "pfl_alone")
 SHOWN = {"num_epochs": 1, "num_clients": 10}
-ALONE = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
+ALONE: style.Look = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
 
 ALONE_NOTE = (
     "Level lines: a client with a tenth of the data trains by itself, which tells nobody anything, and so without "

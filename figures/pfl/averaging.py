@@ -41,7 +41,7 @@ def draw(table: pd.DataFrame):
     figure, axes = style.subplots(1, len(names), figsize=(2.9 * len(names) + 0.7, 3.6), squeeze=False, sharey=True)
     for ax, name in zip(axes[0], names, strict=True):
         for (epochs, line), rows in table[table["algorithm"] == name].groupby(["num_epochs", "line"]):
-            look = {"color": COLORS[int(epochs)], "linestyle": "--" if line == "train_accuracy" else "-"}
+            look: style.Look = {"color": COLORS[int(epochs)], "linestyle": "--" if line == "train_accuracy" else "-"}
             style.curve(ax, rows, "rounds", "accuracy", **look)
         ax.set(title=name, xlabel="local epochs done", ylim=(0, 1.005))
         style.percent(ax.yaxis)

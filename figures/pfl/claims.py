@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from bench.analysis import select
 from figures.pfl import common, tables
 from figures.pfl.common import DATASETS, MODELS, TABLES
 from figures.pfl.comparisons import KEYS, Cells, Comparison, Test, among, decided_by, difference, on, rests_on, to_best
@@ -19,7 +20,7 @@ ROBUST, COLLAPSES = "SN+Lin", "CNN+RL"
 FRAGILE = tuple(name for name in MODELS if name != ROBUST)
 BEHIND, LOST, KEPT = 0.8, 18.0, 2.3  # points
 FINAL = "Test accuracy after the last round at the published settings, nothing tuned; means over runs"
-SPLITS_OF = dict(zip(DATASETS, TABLES[:3], strict=True))
+SPLITS_OF: dict[str, str] = dict(zip(DATASETS, TABLES[:3], strict=True))
 
 
 def private(figure: str, dataset: str) -> list[float]:
@@ -48,14 +49,15 @@ def near_best(cells: Cells) -> list[Comparison]:
     return found
 
 
-def _lost(cells: Cells, model: str, **bounds: float) -> list[Comparison]:
+def _lost(cells: Cells, model: str, *, low: float = -np.inf, high: float = np.inf) -> list[Comparison]:
     """What a model loses from (1, 20) to (20, 1), at each epsilon."""
     return [
         Comparison(
             f"points lost at epsilon {epsilon:g}",
             model,
             difference(cells, (epsilon, 1, K, model), (epsilon, MOST_EPOCHS, K, model)),
-            **bounds,
+            low=low,
+            high=high,
         )
         for epsilon in _private(cells)
     ]
@@ -151,7 +153,8 @@ def as_published(figure: str, dataset: str) -> Callable[[pd.DataFrame], Verdict]
         )
         for name, rows in run.groupby("algorithm", sort=False):
             said.append(f"{name}: {_within(rows)}")
-        for epsilon, rows in run.groupby("target_epsilon", sort=False):
+        for epsilon in run["target_epsilon"].unique():
+            rows = run[run["target_epsilon"] == epsilon]
             said.append(f"{common.epsilon_name(epsilon)}: {_within(rows)}")
         margin = measured(close - len(table) / 2, "cells", COUNTED)
         return verdict(2 * close >= len(table), "; ".join([*said, _farthest(run)]), [margin])
@@ -181,7 +184,7 @@ def _within(rows: pd.DataFrame) -> str:
 
 
 def _farthest(run: pd.DataFrame) -> str:
-    row = run.loc[_apart(run).idxmax()]
+    row = select.row(run, _apart(run).idxmax())
     here = f"{100 * row['test_accuracy']:.2f}" if np.isfinite(row["test_accuracy"]) else "diverged"
     return (
         f"farthest: {row['algorithm']}, {common.epsilon_name(row['target_epsilon'])}, E = {row['num_epochs']}, "

@@ -11,13 +11,13 @@ from bench.analysis import style
 from figures.pfl import common
 
 # Networks on pixels warm, on scattering features blue.
-LOOKS = {
+LOOKS: dict[str, style.Look] = {
     "CNN+RL": {"color": "#c8443c", "marker": "o"},
     "CNN+TS": {"color": "#e6a532", "marker": "s"},
     "SN+Lin": {"color": "#12355b", "marker": "D"},
     "SN+CNN": {"color": "#3c78b4", "marker": "^"},
 }
-GREY = {"color": "#b4b4b4", "linewidth": 1.0, "zorder": 1.5}
+GREY: style.Look = {"color": "#b4b4b4", "linewidth": 1.0, "zorder": 1.5}
 
 
 def panel(ax: Axes, table: pd.DataFrame, x: str) -> None:

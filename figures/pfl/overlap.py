@@ -15,7 +15,7 @@ from figures.pfl import common, curves
 from figures.shared.figure import Figure
 
 SWEEP = "pfl_clients"
-LOOKS = {
+LOOKS: dict[str, style.Look] = {
     "epsilon": {"color": "#8c8c8c", "marker": "o", "label": "as published: as if clients were disjoint"},
     "epsilon_average": {"color": "#3c78b4", "marker": "s", "label": "an example in as many clients as on average"},
     "epsilon_worst": {"color": "#c8443c", "marker": "^", "label": "the example in most clients"},

@@ -12,7 +12,7 @@ from figures.pfl import common, curves
 from figures.shared.figure import Figure
 
 AS_PUBLISHED = 1.2
-LOOKS = {
+LOOKS: dict[tuple[float, int], style.Look] = {
     (1.2, 64): {"color": "#12355b", "marker": "o"},
     (1.5, 64): {"color": "#3c78b4", "marker": "^"},
     (2.0, 64): {"color": "#8fb8de", "marker": "s"},

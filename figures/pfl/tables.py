@@ -1,5 +1,7 @@
 """Tables 2 to 5 of Bhaskar et al. 2025: accuracies here, as published, and how far they are apart."""
 
+from collections.abc import Hashable
+
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
@@ -13,7 +15,7 @@ from figures.shared.figure import Figure
 NEAR, CLOSE = 0.01, 0.02  # differences in accuracy: one point, two points
 NOT_RUN = "not run"
 # From below the published value to above it: violet, white, orange, which eyes of every kind tell apart, and grey.
-AGREEMENT = {
+AGREEMENT: dict[str, style.Look] = {
     "more than 2 points below": {"facecolor": "#998ec3"},
     "1 to 2 points below": {"facecolor": "#d8daeb"},
     "within 1 point of the published": {"facecolor": "#ffffff"},
@@ -99,7 +101,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     """The table as a reader sees it; a cell has three lines."""
     texts = pd.Series([cell(row) for row in table.itertuples()], table.index)
     wide = arranged(table, texts)
-    head = {"num_clients": "k", "num_epochs": "E", "communication_rounds": "R"}
+    head: dict[Hashable, str] = {"num_clients": "k", "num_epochs": "E", "communication_rounds": "R"}
     first = ", ".join(head[name] for name in wide.index.names)
     index = [", ".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in wide.index]
     names = [_heading(dict(zip(wide.columns.names, key, strict=True))) for key in wide.columns]
@@ -118,7 +120,7 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
     looks = np.vectorize(AGREEMENT.get, otypes=[object])(colors.to_numpy())
     words = [word for word in AGREEMENT if word in set(table["agreement"]) or word not in ("diverged", NOT_RUN)]
     legend = [Patch(edgecolor="#999999", linewidth=0.6, label=word, **AGREEMENT[word]) for word in words]
-    figure = tables.draw(printed(table), title, looks=np.insert(looks, 0, None, axis=1), legend=legend)
+    figure = tables.draw(printed(table), title, looks=np.insert(looks, 0, np.array(None), axis=1), legend=legend)
     style.footer(
         figure,
         table,
@@ -137,7 +139,7 @@ def _contradiction(table: pd.DataFrame) -> str:
     """The cells that two published tables print differently, where this is one of them."""
     apart = common.contradictions()
     here = apart.merge(table[[*CELL, "published"]], on=CELL)
-    names = [name for name in here if name.startswith("pfl_table")]
+    names = [name for name in here.columns if name.startswith("pfl_table")]
     contradictions = [
         f"{row['algorithm']} on {row['dataset']} at {common.epsilon_name(row['target_epsilon'])}, E = "
         f"{row['num_epochs']}, k = {row['num_clients']} is "

@@ -4,6 +4,7 @@ A claim must come out the same with the step size chosen on test data, as in the
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -95,9 +96,9 @@ def sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
 
 def silent(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
     """Without noise: local, global, and what lies in between, by a."""
-    local, silent = table.loc[(0.0, LOCAL)], sharing(table, 0.0)
+    local, silent = select.row(table, (0.0, LOCAL)), sharing(table, 0.0)
     require(silent.index, [GLOBAL], "a", " and sigma = 0")
-    return local, silent.loc[GLOBAL], silent.drop(GLOBAL)
+    return local, select.row(silent, GLOBAL), silent.drop(GLOBAL)
 
 
 @both_tunings
@@ -115,9 +116,9 @@ def between_without_noise(table: pd.DataFrame):
     if between.empty:
         raise NotTestable("no a in between without noise")
     a = between["low"].idxmax()
-    bar = max(local["high"], shared["high"])
-    said = f"a = {a:g} {percent(between.loc[a])}, global {percent(shared)}, local {percent(local)}"
-    return bool(between.loc[a, "low"] > bar), said, [gap(between.loc[a, "low"], bar)]
+    best, bar = select.row(between, a), max(local["high"], shared["high"])
+    said = f"a = {a:g} {percent(best)}, global {percent(shared)}, local {percent(local)}"
+    return bool(best["low"] > bar), said, [gap(best["low"], bar)]
 
 
 @both_tunings
@@ -127,18 +128,18 @@ def strong_privacy(table: pd.DataFrame):
     epsilon = epsilon[np.isfinite(epsilon) & (epsilon > 0)].groupby(level="noise_multiplier").mean()
     if epsilon.empty:
         raise NotTestable("no runs with noise")
-    sigma = np.log(epsilon).abs().idxmin()
+    sigma: Any = epsilon.apply(np.log).abs().idxmin()
     if not NEAR_ONE[0] < epsilon[sigma] < NEAR_ONE[1]:
         raise NotTestable(f"the nearest epsilon to 1 is {epsilon[sigma]:.2g}")
     rows = sharing(table, sigma).sort_index()
     if len(rows) < 2:
         raise NotTestable(f"two values of a > 0 are needed at sigma = {sigma:g}")
     smallest, others = rows.iloc[0], rows.iloc[1:]
-    other = others["test_accuracy"].idxmax()
+    other: Any = others["test_accuracy"].idxmax()
     said = (
         f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: a = {rows.index[0]:g} {percent(smallest)}, "
         f"best other a = {other:g} {percent(others.loc[other])}, "
-        f"for comparison local {percent(table.loc[(0.0, LOCAL)])}"
+        f"for comparison local {percent(select.row(table, (0.0, LOCAL)))}"
     )
     ahead = bool(smallest["test_accuracy"] > others.loc[other, "test_accuracy"])
     return ahead, said, [lead(smallest, others.loc[other])]
@@ -147,14 +148,14 @@ def strong_privacy(table: pd.DataFrame):
 @both_tunings
 def strict_gain(table: pd.DataFrame):
     """At some finite epsilon, an a in between beats local and global by more than the intervals over repetitions."""
-    local, gains = table.loc[(0.0, LOCAL)], []
+    local, gains = select.row(table, (0.0, LOCAL)), []
     for sigma in table.index.get_level_values("noise_multiplier").unique():
         rows = sharing(table, sigma)
         between = rows.drop(GLOBAL, errors="ignore")
         if sigma > 0 and GLOBAL in rows.index and len(between):
-            a = between["low"].idxmax()
-            bar = max(local["high"], rows.loc[GLOBAL, "high"])
-            gains.append((between.loc[a, "low"] - bar, sigma, a, rows.loc[GLOBAL], between.loc[a]))
+            a, shared = between["low"].idxmax(), select.row(rows, GLOBAL)
+            best = select.row(between, a)
+            gains.append((best["low"] - max(local["high"], shared["high"]), sigma, a, shared, best))
     if not gains:
         raise NotTestable("no noise level has both global learning and an a in between")
     gain, sigma, a, shared, best = max(gains, key=lambda item: np.nan_to_num(item[0], nan=-np.inf))
@@ -179,12 +180,13 @@ def over_learning_alone(runs: pd.DataFrame) -> Verdict:
         private = shared[shared["epsilon"] <= PRIVATE]
         if private.empty:
             raise NotTestable(f"no runs with an epsilon of {PRIVATE:g} or less")
-        best = private.loc[private["low"].idxmax()]
+        at: Any = private["low"].idxmax()
+        best = select.row(private, at)
         reached = shared.loc[(shared["low"] > bar["high"]) & np.isfinite(shared["epsilon"]), "epsilon"]
         least = f"from epsilon {reached.min():.3g} on" if len(reached) else "at no finite epsilon"
         said = (
             f"{bar['num_rounds']:g} steps alone {percent(bar)}, best at epsilon {best['epsilon']:.3g} "
-            f"a = {best.name[1]:g} {percent(best)}, some a is beyond them {least}"
+            f"a = {at[1]:g} {percent(best)}, some a is beyond them {least}"
         )
         return bool(best["low"] > bar["high"]), said, [gap(best["low"], bar["high"])]
 

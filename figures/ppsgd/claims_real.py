@@ -4,6 +4,8 @@ What is claimed of all data is in `ppsgd_claims_digits`. There as here a claim m
 chosen on test data, as in the paper, and on held-out data.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -70,9 +72,9 @@ def local_far_below(table: pd.DataFrame):
     """No noise: local learning is ten points below every a > 0, by more than the intervals over repetitions."""
     local, rows = silent(table)[0], sharing(table, 0.0)
     a = rows["low"].idxmin()
-    said = f"local {percent(local)}, the lowest of a > 0 a = {a:g} {percent(rows.loc[a])}"
-    bar = local["high"] + FAR
-    return bool(rows.loc[a, "low"] > bar), said, [gap(rows.loc[a, "low"], bar)]
+    lowest, bar = select.row(rows, a), local["high"] + FAR
+    said = f"local {percent(local)}, the lowest of a > 0 a = {a:g} {percent(lowest)}"
+    return bool(lowest["low"] > bar), said, [gap(lowest["low"], bar)]
 
 
 @both_tunings
@@ -83,11 +85,11 @@ def large_at_weak_privacy(table: pd.DataFrame):
         rows = sharing(table, sigma)
         if len(rows) < 2 or rows["epsilon"].min() < WEAK:
             continue
-        best = rows["test_accuracy"].idxmax()
+        best: Any = rows["test_accuracy"].idxmax()
         holds.append(best >= LARGE)
         large, small = (part["test_accuracy"] for part in (rows[rows.index >= LARGE], rows[rows.index < LARGE]))
         if len(large) and len(small):
-            margins.append(lead(rows.loc[large.idxmax()], rows.loc[small.idxmax()]))
+            margins.append(lead(select.row(rows, large.idxmax()), select.row(rows, small.idxmax())))
         parts.append(f"sigma {sigma:g} (epsilon {rows['epsilon'].min():.3g}): a = {best:g} {percent(rows.loc[best])}")
     if not holds:
         raise NotTestable("no runs at weak privacy")
@@ -98,17 +100,18 @@ def large_at_weak_privacy(table: pd.DataFrame):
 def small_at_strong_privacy(table: pd.DataFrame):
     """At the smallest epsilon, if it is below 1, the smallest a > 0 is the best of all a > 0, on average."""
     spent = table.loc[table.index.get_level_values("personalization") > LOCAL, "epsilon"]
-    sigma, _ = spent.idxmin()
+    smallest: Any = spent.idxmin()
+    sigma, _ = smallest
     if spent.min() >= STRONG:
         raise NotTestable(f"the smallest epsilon is {spent.min():.2g}")
     rows = sharing(table, sigma).sort_index()
     if len(rows) < 2:
         raise NotTestable(f"two values of a > 0 are needed at sigma = {sigma:g}")
-    best = rows["test_accuracy"].idxmax()
-    second = rows["test_accuracy"].drop(best).idxmax()
+    best: Any = rows["test_accuracy"].idxmax()
+    second: Any = rows["test_accuracy"].drop(best).idxmax()
     said = (
         f"sigma {sigma:g} (epsilon {spent.min():.2g}): a = {best:g} {percent(rows.loc[best])}, then a = {second:g} "
         f"{percent(rows.loc[second])}"
     )
-    other = rows["test_accuracy"].iloc[1:].idxmax()
+    other: Any = rows["test_accuracy"].iloc[1:].idxmax()
     return bool(best == rows.index[0]), said, [lead(rows.iloc[0], rows.loc[other])]

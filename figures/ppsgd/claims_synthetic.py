@@ -5,6 +5,7 @@ comparison; the step size is the one that is best on average, at every round, as
 """
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,7 +42,7 @@ def _risk(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) ->
     if best.index.has_duplicates:
         raise NotTestable(f"the results hold several runs of one repetition{where}: which is meant is open")
     risk = best.where(np.isfinite(best), np.inf).unstack().dropna().sort_index()
-    repeated(len(risk.index.droplevel("rounds").unique()))
+    repeated(len(risk.groupby(level=select.REPETITION)))
     last = risk.index.get_level_values("rounds").max()
     if last < until:
         raise NotTestable(f"the runs end after {last} rounds, {until} are needed")
@@ -54,7 +55,8 @@ def _deltas(runs: pd.DataFrame) -> list[float]:
 
 def _at_end(risk: pd.DataFrame) -> pd.DataFrame:
     """The last round's values, by repetition."""
-    return risk.xs(risk.index.get_level_values("rounds").max(), level="rounds")
+    rounds = risk.index.get_level_values("rounds")
+    return risk[rounds == rounds.max()].droplevel("rounds")
 
 
 def early_order(runs: pd.DataFrame) -> Verdict:
@@ -66,14 +68,13 @@ def early_order(runs: pd.DataFrame) -> Verdict:
         if risk.empty:
             raise NotTestable(f"no evaluation in rounds {EARLY[0]} to {EARLY[1]}")
         with np.errstate(invalid="ignore", divide="ignore"):
-            gaps = np.log(risk.shift(-1, axis=1) / risk).iloc[:, :-1]
+            gaps = (risk.shift(-1, axis=1) / risk).apply(np.log).iloc[:, :-1]
             means = gaps.groupby(level="rounds").mean().where(gaps.notna().groupby(level="rounds").all(), -np.inf)
-        row, column = np.unravel_index(means.to_numpy().argmin(), means.shape)
-        at, above = means.index[row], means.columns[column]
-        below = order[order.index(above) + 1]
+        row, column = map(int, np.unravel_index(means.to_numpy().argmin(), means.shape))
+        at, above, below = means.index[row], order[column], order[column + 1]
         holds &= bool((means > 0).all(axis=None))
         margins += [paired(column, LOGS) for _, rows in gaps.groupby(level="rounds") for _, column in rows.items()]
-        smallest = np.exp(gaps.xs(at, level="rounds")[above])
+        smallest = gaps.loc[gaps.index.get_level_values("rounds") == at, above].apply(np.exp)
         evidence.append(
             f"delta_std {delta:g}: the closest neighbours are a = {above:g} and {below:g} at round {at}, "
             f"risk of the second over the first {spread(smallest)}"
@@ -102,9 +103,9 @@ def plateau(runs: pd.DataFrame) -> Verdict:
 
 def plateau_as_published(runs: pd.DataFrame) -> Verdict:
     """The same at the paper's own delta_std = 0.01: some a < inf is below global after 1,000 rounds."""
-    logs = np.log(_at_end(_risk(runs, 0.01, 0.0, until=LONG)))
-    best = logs.drop(columns=GLOBAL).mean().idxmin()
-    ratio = np.exp(logs[best] - logs[GLOBAL])
+    logs = _at_end(_risk(runs, 0.01, 0.0, until=LONG)).apply(np.log)
+    best: Any = logs.drop(columns=GLOBAL).mean().idxmin()
+    ratio = (logs[best] - logs[GLOBAL]).apply(np.exp)
     return verdict(
         bool(logs[best].mean() < logs[GLOBAL].mean()),
         f"global ends at {np.exp(logs[GLOBAL].mean()):.3g}; the best other, a = {best:g}, at {spread(ratio)} of that",

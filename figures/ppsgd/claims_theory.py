@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from bench.analysis import select
 from figures.ppsgd import theory
 from figures.shared.margins import BEYOND, Margin, apart, measured
 from figures.shared.verdicts import NotTestable, Verdict, repeated, verdict
@@ -15,15 +16,15 @@ def bound_holds(runs: pd.DataFrame) -> Verdict:
     table = theory.table(runs)
     repeated(table["repetitions"].min())
     loose = table["bound"] / table["excess_risk"]
-    worst = (table["high"] / table["bound"]).idxmax()
+    worst = select.row(table, (table["high"] / table["bound"]).idxmax())
     if (clipped := table["clipped"].max()) > 0:
         raise NotTestable(f"up to {clipped:.2g} of the gradients were clipped, which the theorem excludes")
-    tightest, loosest = table.loc[loose.idxmin()], table.loc[loose.idxmax()]
+    tightest, loosest = select.row(table, loose.idxmin()), select.row(table, loose.idxmax())
     return verdict(
         bool((table["high"] < table["bound"]).all()),
         f"{len(table)} points, nothing clipped; the bound is {loose.min():.3g} times the risk at the least "
         f"({_point(tightest)}), {loose.median():.3g} in the median, {loose.max():.3g} at most ({_point(loosest)}); "
-        f"the interval comes nearest to it at {_point(table.loc[worst])}",
+        f"the interval comes nearest to it at {_point(worst)}",
         [measured(room, "of the bound", BEYOND) for room in 1 - table["high"] / table["bound"]],
     )
 
@@ -50,9 +51,9 @@ def _ahead(rows: pd.DataFrame) -> Margin:
     """By how much the best a on the side that the lemma names has a lower risk than the best on the other side."""
     local = rows["personalization"] == 0
     named = local if rows["local_is_better"].iloc[0] == 1 else ~local
-    one, other = (side.loc[side["excess_risk"].idxmin()] for side in (rows[named], rows[~named]))
-    halves = [(row["high"] - row["low"]) / 2 for row in (one, other)]
-    return apart(other["excess_risk"] - one["excess_risk"], *halves, "of excess risk")
+    one, other = (select.row(side, side["excess_risk"].idxmin()) for side in (rows[named], rows[~named]))
+    half, other_half = ((row["high"] - row["low"]) / 2 for row in (one, other))
+    return apart(other["excess_risk"] - one["excess_risk"], half, other_half, "of excess risk")
 
 
 def _point(row: pd.Series) -> str:

@@ -14,7 +14,7 @@ from bench.analysis import style
 
 # Local learning grey, global dark blue, in between from light to dark; each with a marker of its own, for print in
 # grey and for eyes that do not tell red from green.
-PERSONALIZATION: dict[float, dict] = {
+PERSONALIZATION: dict[float, style.Look] = {
     0.0: {"color": "#8c8c8c", "marker": "x"},
     0.1: {"color": "#e6a532", "marker": "o"},
     0.3: {"color": "#e07b39", "marker": "s"},
@@ -26,7 +26,9 @@ PERSONALIZATION: dict[float, dict] = {
     math.inf: {"color": "#12355b", "marker": ">"},
 }
 EPSILON_COLOR = "#2a8a4a"
-SECOND = {"linestyle": ":", "linewidth": 1.1, "marker": ""}  # of a second way of tuning, where two share a panel
+NEUTRAL: style.Look = {"color": "#444444"}  # of a legend entry that is about several curves
+# Of a second way of tuning, where two share a panel.
+SECOND: style.Look = {"linestyle": ":", "linewidth": 1.1, "marker": ""}
 
 
 def personalization_label(a: float) -> str:
@@ -56,11 +58,8 @@ def curves(ax: Axes, table: pd.DataFrame, x: str, y: str, order: Sequence[float]
 
 def tuning_handles(tunings: Sequence[str], titles: dict[str, str]) -> list[Line2D]:
     """Legend entries that tell ways of tuning apart, where two share a panel."""
-    looks = [{}, SECOND]
-    return [
-        Line2D([], [], **({"color": "#444444"} | look), label=titles[t])
-        for t, look in zip(tunings, looks, strict=False)
-    ]
+    looks: list[style.Look] = [{}, SECOND]
+    return [Line2D([], [], **(NEUTRAL | look), label=titles[t]) for t, look in zip(tunings, looks, strict=False)]
 
 
 def with_epsilon(rows: int, columns: int, height: float) -> tuple[Figure, np.ndarray]:
@@ -102,8 +101,8 @@ def noise_title(ax: Axes, panel: pd.DataFrame, sigma: float) -> None:
 
 def epsilon_handles() -> list[Line2D]:
     """Legend entries of the row of epsilon."""
-    looks = (
-        ("--", r"$\varepsilon$ as the paper accounts"),
-        (":", r"$\varepsilon$, one user replaced, no amplification"),
-    )
-    return [Line2D([], [], color=EPSILON_COLOR, linestyle=dashes, label=label) for dashes, label in looks]
+    looks: list[style.Look] = [
+        {"linestyle": "--", "label": r"$\varepsilon$ as the paper accounts"},
+        {"linestyle": ":", "label": r"$\varepsilon$, one user replaced, no amplification"},
+    ]
+    return [Line2D([], [], color=EPSILON_COLOR, **look) for look in looks]

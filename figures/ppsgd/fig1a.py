@@ -17,7 +17,7 @@ PANELS = (0.0, 1.0, 10.0)
 CURVES = (0.0, 0.3, 1.0, 3.0, float("inf"))
 TUNINGS = {"risk": "excess_risk", "validation": "validation_loss"}  # the paper's way first
 TUNING_TITLES = {"risk": "step size by exact risk, as in the paper", "validation": "step size by held-out loss"}
-FLOOR = {"color": "#333333", "linestyle": (0, (7, 3, 1, 3)), "linewidth": 0.9}
+FLOOR: style.Look = {"color": "#333333", "linestyle": (0, (7, 3, 1, 3)), "linewidth": 0.9}
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:

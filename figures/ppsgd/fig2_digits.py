@@ -17,7 +17,7 @@ from figures.shared.figure import Figure
 
 CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, float("inf"))
 AXIS = (1e3, 1e-1)  # inverted, as in the paper
-ALONE = {"color": "#5b5b5b", "linestyle": (0, (4, 2)), "linewidth": 1.6}
+ALONE: style.Look = {"color": "#5b5b5b", "linestyle": (0, (4, 2)), "linewidth": 1.6}
 SAME_EPSILON = 0.01  # closer values are one point of the black curve, as in the authors' plot
 
 

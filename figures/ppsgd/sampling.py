@@ -13,7 +13,7 @@ from bench.errors import InputError
 from figures.shared.figure import Figure
 
 RISKS = {"excess_risk": "average over users", "weighted_risk": "weighted by the users' numbers of examples"}
-LOOKS = {
+LOOKS: dict[str, style.Look] = {
     "Algorithm 1": {"color": "#8c8c8c", "marker": "x"},
     "Algorithm 2, poisson": {"color": "#c8443c", "marker": "o"},
     "Algorithm 2, fixed": {"color": "#c8443c", "marker": "^", "linestyle": ":"},

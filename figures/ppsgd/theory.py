@@ -15,12 +15,12 @@ from figures.ppsgd import common, drawing
 from figures.shared.figure import Figure
 
 CURVES = (0.0, 0.3, 1.0, 10.0, float("inf"))
-BOUND = {"linestyle": "--", "linewidth": 1.0, "marker": ""}
-BEST = {
+BOUND: style.Look = {"linestyle": "--", "linewidth": 1.0, "marker": ""}
+BEST: dict[str, style.Look] = {
     "measured": {"color": "#333333", "marker": "o", "label": r"$\alpha N$ of the lowest measured risk"},
     "promised": {"color": "#c8443c", "marker": "s", "linestyle": "--", "label": r"$\alpha N$ of the lowest bound"},
 }
-THRESHOLD = {"color": "#2a8a4a", "linestyle": ":", "linewidth": 1.4}
+THRESHOLD: style.Look = {"color": "#2a8a4a", "linestyle": ":", "linewidth": 1.4}
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -74,7 +74,7 @@ def draw(table: pd.DataFrame):
     axes[1, 0].set_ylabel(r"best $\alpha N$")
     curves = drawing.personalization_handles(CURVES)
     for handle in curves:
-        handle.set_label(handle.get_label().replace("Q", "N"))
+        handle.set_label(str(handle.get_label()).replace("Q", "N"))
     style.head(
         figure,
         "Personalised private SGD: risk under its bound (Bietti et al. 2022, Theorem 4.5, Lemma 4.6)",

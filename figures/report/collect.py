@@ -15,7 +15,7 @@ from figures.claims import deviations_of, judged
 from figures.report.facts import Facts, facts_of
 from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
-from figures.shared.runs import command, runs_of
+from figures.shared.runs import command, folder_of, runs_of
 
 SIDE_BY_SIDE = [  # what of a table with published numbers is shown line by line
     *("dataset", "target_epsilon", "num_epochs", "num_clients", "algorithm", "series", "variant"),
@@ -93,7 +93,7 @@ class Sweeps:
         self.results, self.scale = results, scale
         self._read: dict[str, tuple[pd.DataFrame, Path] | None] = {}
 
-    def of(self, *sweeps: str) -> tuple[pd.DataFrame | None, Path] | None:
+    def of(self, *sweeps: str) -> tuple[pd.DataFrame, Path] | None:
         """As `runs_of`."""
         if len(sweeps) != 1:
             return runs_of(self.results, self.scale, sweeps)
@@ -129,7 +129,7 @@ def exhibit(name: str, figure: Figure, sweeps: Sweeps) -> Exhibit:
     """A figure as it lies beside the results; drawn anew where it is missing, or of other runs."""
     results, scale = sweeps.results, sweeps.scale
     pair = sweeps.of(*figure.sweeps)
-    folder = pair[1] if pair else runs_of(results, scale, ())[1]
+    folder = pair[1] if pair else folder_of(results, scale)
     run = command(results, folder.name, figure.sweeps) if figure.sweeps else ""
     undrawn = Exhibit(name, figure.title, figure.caption, run, _draws(name, results, folder.name))
     if pair is None:
@@ -140,7 +140,7 @@ def exhibit(name: str, figure: Figure, sweeps: Sweeps) -> Exhibit:
     current = _current(drawn, folder, figure)
     try:
         table = figure.table(runs) if figure.printed or not current else None
-        if current:
+        if current or table is None:  # it is made where the picture is not current
             picture, numbers = drawn.read_bytes(), drawn.with_suffix(".csv").read_text()
         else:
             print(
@@ -149,7 +149,7 @@ def exhibit(name: str, figure: Figure, sweeps: Sweeps) -> Exhibit:
             picture, numbers = _drawn(name, figure, table)
     except InputError as error:
         return replace(undrawn, facts=facts, missing=f"{error} (`{run}`)")
-    printed = figure.printed(table) if figure.printed else None
+    printed = figure.printed(table) if figure.printed and table is not None else None
     beside = _beside(table, printed)
     return replace(undrawn, facts=facts, picture=picture, numbers=numbers, printed=printed, beside=beside)
 

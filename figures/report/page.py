@@ -91,7 +91,10 @@ def _claims(report: Report) -> str:
     listed = html.table(
         cells,
         "What the papers claim, and whether the results here bear it out",
-        rows=[{"data-paper": row.paper, "data-verdict": row.verdict} for row in claims.itertuples()],
+        rows=[
+            {"data-paper": paper, "data-verdict": outcome}
+            for paper, outcome in zip(claims["paper"], claims["verdict"], strict=True)
+        ],
         wide=["claim"],
         classes=LOOKS,
         id="claims-table",
@@ -129,7 +132,7 @@ def _select(words: str, column: str, values: Mapping[str, str]) -> str:
 
 def _paper(paper: Section) -> str:
     missing = [exhibit for exhibit in paper.exhibits if exhibit.picture is None]
-    parts = [_figure(exhibit) for exhibit in paper.exhibits if exhibit.picture is not None]
+    parts = [_figure(exhibit, exhibit.picture) for exhibit in paper.exhibits if exhibit.picture is not None]
     if len(paper.deviations):
         table = html.table(paper.deviations, "Largest deviation from the published points, curve by curve")
         name = f"claims_{paper.name}_deviations.csv"
@@ -151,8 +154,8 @@ def _not_run(exhibit: Exhibit) -> str:
     return element("li", element("strong", escape(exhibit.title)), f" {html.prose(exhibit.missing)}", id=exhibit.name)
 
 
-def _figure(exhibit: Exhibit) -> str:
-    content, width, height = small(exhibit.picture)
+def _figure(exhibit: Exhibit, png: bytes) -> str:
+    content, width, height = small(png)
     picture = html.image(
         content, width, height, f"{exhibit.title} The numbers are in {exhibit.name}.csv, linked below."
     )

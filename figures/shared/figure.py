@@ -13,16 +13,17 @@ from bench.analysis import style
 class Figure(NamedTuple):
     """A figure or table: which runs it shows, the numbers made of them, and the picture of the numbers.
 
-    about: what it shows and what to expect, as a docstring; the first line is its title.
+    about: what it shows and what to expect, as a docstring; the first line is its title. None where Python was told to
+        leave docstrings out (-OO).
     sweeps: whose runs it shows; none for a table of formulas.
-    table: runs -> the numbers; None in place of the runs where it shows none. Raises InputError where the runs at
-        hand cannot make it.
+    table: runs -> the numbers; of an empty table where it shows none. Raises InputError where the runs at hand cannot
+        make it.
     draw: the numbers -> the picture, within the suite's style (`picture` sees to that).
     printed: the numbers -> the cells of a table as a reader sees it; None for a figure.
     tunings: the two ways of tuning that it shows -> the metric of each, the paper's way first; None where there is one.
     """
 
-    about: str
+    about: str | None
     sweeps: tuple[str, ...]
     table: Callable[[pd.DataFrame], pd.DataFrame]
     draw: Callable[[pd.DataFrame], matplotlib.figure.Figure]
@@ -30,19 +31,23 @@ class Figure(NamedTuple):
     tunings: Mapping[str, str] | None = None
 
     @property
+    def _words(self) -> str:
+        return self.about or ""
+
+    @property
     def title(self) -> str:
         """The first line of what it is about."""
-        return self.about.strip().partition("\n")[0]
+        return self._words.strip().partition("\n")[0]
 
     @property
     def caption(self) -> str:
         """What is said below the title, as one line."""
-        return " ".join(self.about.strip().partition("\n")[2].split())
+        return " ".join(self._words.strip().partition("\n")[2].split())
 
     @property
     def summary(self) -> str:
         """The first paragraph of what it is about, as one line."""
-        return " ".join(textwrap.dedent(self.about).strip().split("\n\n")[0].split())
+        return " ".join(textwrap.dedent(self._words).strip().split("\n\n")[0].split())
 
     def picture(self, table: pd.DataFrame) -> matplotlib.figure.Figure:
         """The numbers drawn in the suite's style; nothing of the caller's matplotlib changes it, or is changed."""

@@ -11,20 +11,29 @@ from bench.sweeps import store
 SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest that is there
 
 
-def runs_of(results: Path, scale: str | None, sweeps: Sequence[str]) -> tuple[pd.DataFrame | None, Path] | None:
+def runs_of(results: Path, scale: str | None, sweeps: Sequence[str]) -> tuple[pd.DataFrame, Path] | None:
     """The runs of sweeps at the scale, or at the largest scale that is there, and the folder of that scale.
 
     Of several sweeps those that are there, in one table; None where none is. Without a sweep, as for a table of
-    formulas, there are no runs to be missing: None and the folder of the scale.
+    formulas, there are no runs to be missing: an empty table and the folder of the scale.
     """
-    folders = [results / name for name in ([scale] if scale else SCALES)]
     if not sweeps:
-        return None, next((folder for folder in folders if folder.is_dir()), folders[0])
-    for folder in folders:
+        return pd.DataFrame(), folder_of(results, scale)
+    for folder in _folders(results, scale):
         paths = [folder / name for name in sweeps if store.parts_in(folder / name)]
         if paths:
             return pd.concat([store.read(path) for path in paths], ignore_index=True), folder
     return None
+
+
+def folder_of(results: Path, scale: str | None) -> Path:
+    """The folder of the scale, or of the largest that is there."""
+    folders = _folders(results, scale)
+    return next((folder for folder in folders if folder.is_dir()), folders[0])
+
+
+def _folders(results: Path, scale: str | None) -> list[Path]:
+    return [results / name for name in ([scale] if scale else SCALES)]
 
 
 def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> InputError:

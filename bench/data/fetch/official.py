@@ -44,7 +44,9 @@ def _download(url: str, file: Path, report: Report) -> None:
     try:
         pooch.HTTPDownloader(**options)(url, str(part), None)
     except requests.HTTPError as error:
-        raise Unavailable(f"the answer is {error.response.status_code}") from None  # pyright: ignore
+        response = error.response
+        assert response is not None
+        raise Unavailable(f"the answer is {response.status_code}") from None
     except (requests.RequestException, ValueError):
         raise Unavailable("no network, or the download broke off") from None
     part.rename(file)

@@ -8,7 +8,7 @@ Source: Bietti et al. 2022, section 6 and the authors' program.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -38,6 +38,11 @@ class Bags(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.tags)
+
+    @property
+    def num_words(self) -> int:
+        words: Any = self.words  # SciPy has no annotations
+        return words.shape[1]
 
 
 class Documents(NamedTuple):
@@ -115,14 +120,15 @@ def tag_task(
         "test": [test for _, test in clients],
         "validation": [documents.at(slice(n, None)) for (documents, _), n in zip(clients, used, strict=True)],
     }
-    num_words, num_tags = train[0].words.shape[1], train[0].tags.shape[1]
-    packed = [pack(leaves, num_train) for leaves in zip(*(_entries(b.words, num_entries) for b in train), strict=True)]
+    num_words, num_tags = train[0].num_words, train[0].tags.shape[1]
+    entries = zip(*(_entries(b.words, num_entries) for b in train), strict=True)
+    index, value = (jnp.asarray(pack(leaves, num_train)) for leaves in entries)
     targets = pack([b.tags.astype(np.float32) for b in train], num_train) - np.float32(0.1)
     gram = pack([_products(b, b, num_train) for b in train], num_train)
     return Task(
         init_params=jnp.zeros((num_words, num_tags)),
         num_examples=jnp.asarray(used, jnp.int32),
-        train=(Rows(*map(jnp.asarray, packed), num_words), jnp.asarray(targets)),
+        train=(Rows(index, value, num_words), jnp.asarray(targets)),
         evaluation={
             split: _documents(held[split], train, num_entries, num_train, max(size, 1))
             for split, size in zip(held, room, strict=True)
@@ -153,7 +159,7 @@ def _documents(held: list[Bags], train: list[Bags], num_entries: int, num_train:
     leaves = zip(*(_entries(b.words, num_entries) for b in held), strict=True)
     index, value = (jnp.asarray(_fill(np.concatenate(leaf), room)) for leaf in leaves)
     return Documents(
-        rows=Rows(index, value, train[0].words.shape[1]),
+        rows=Rows(index, value, train[0].num_words),
         tags=jnp.asarray(_fill(np.concatenate([b.tags for b in held]), room)),
         place=jnp.asarray(_fill(place.astype(np.int32), room)),
         cross=jnp.asarray(pack(cross, longest)),

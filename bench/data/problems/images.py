@@ -201,8 +201,8 @@ def _examples(dataset: str, features: str, constants, data_files: DataFiles) -> 
     """The files, and made of them training inputs and labels, test inputs and labels."""
     copy = _copy(dataset, data_files)
     keys = [(dataset, copy.checksum, features, repr(constants), part) for part in range(4)]
-    arrays = [_in_use.get(key) for key in keys]
-    if any(array is None for array in arrays):
+    arrays = [array for array in map(_in_use.get, keys) if array is not None]
+    if len(arrays) < len(keys):
         arrays = _load(dataset, features, copy, constants)
         _in_use.update(zip(keys, arrays, strict=True))
     return copy, arrays

@@ -45,7 +45,9 @@ def distil(name: str, packages: bytes, translation: bytes, sources: bytes) -> by
         name: canonical.
         packages, translation, sources: the index files Packages, Translation-en and Sources.
     """
-    text = {(d["Package"], d["Description-md5"]): d["Description-en"] for d in stanzas(translation)}
+    text: dict[tuple[str, str | None], str] = {
+        (d["Package"], d["Description-md5"]): d["Description-en"] for d in stanzas(translation)
+    }
     people = {d["Package"]: f"{d.get('Maintainer', '')}, {d.get('Uploaders', '')}" for d in stanzas(sources)}
     lines = {}
     for d in stanzas(packages):
@@ -67,7 +69,7 @@ def documents(copy: LocalCopy) -> list[Package]:
     """
     (path,) = copy.files.values()
     try:
-        return [Package(*fields[:-1], tuple(fields[-1])) for fields in map(json.loads, _lines(path))]
+        return [Package._make([*fields[:-1], tuple(fields[-1])]) for fields in map(json.loads, _lines(path))]
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not the packages of a release ({error}): remove it, and it is made anew") from None
 

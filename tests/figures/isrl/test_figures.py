@@ -11,7 +11,7 @@ from figures import FIGURES
 from figures.isrl import errors, nonsmooth
 from figures.isrl import rounds as isrl_rounds
 from figures.isrl.tables import TABLE_1, TABLE_2
-from figures.shared.runs import runs_of
+from figures.shared.runs import folder_of, runs_of
 
 RUNS = {"isrl_odd_even": odd_even_runs(), "isrl_nonsmooth": nonsmooth_runs(), "isrl_rounds": rounds_runs()}
 NAMES = [name for name in FIGURES if name.startswith("isrl_")]
@@ -83,11 +83,13 @@ def test_runs_of_another_setting_are_refused():
 def test_tables_of_formulas_need_no_runs(tmp_path):
     assert TABLE_1.sweeps == TABLE_2.sweeps == ()
     for figure, rows in ((TABLE_1, 3), (TABLE_2, 5)):
-        cells = figure.printed(figure.table(None))
+        cells = figure.printed(figure.table(pd.DataFrame()))
         assert len(cells) == rows
         assert "?" in cells.to_numpy()
         assert not cells.isna().any(axis=None)
-    assert runs_of(tmp_path, None, ()) == (None, tmp_path / "paper")
+    runs, folder = runs_of(tmp_path, None, ())
+    assert runs.empty
+    assert folder == folder_of(tmp_path, None) == tmp_path / "paper"
     (tmp_path / "laptop").mkdir()
-    assert runs_of(tmp_path, None, ()) == (None, tmp_path / "laptop")
-    assert runs_of(tmp_path, "smoke", ()) == (None, tmp_path / "smoke")
+    assert folder_of(tmp_path, None) == tmp_path / "laptop"
+    assert folder_of(tmp_path, "smoke") == tmp_path / "smoke"
