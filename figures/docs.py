@@ -33,7 +33,8 @@ def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
     if not path.is_file():
         raise InputError(f"{path} is missing: {remedy}")
     table = pd.read_csv(path, keep_default_na=False)
-    if list(table["claim"]) != [claim.text for claim in paper.claims]:
+    written, claimed = list(table["claim"]), [claim.text for claim in paper.claims]
+    if written != claimed:
         raise InputError(f"{path} has other claims than figures/{paper.name}: {remedy}")
     if (table["verdict"] == ERROR).any():
         raise InputError(f"{path} has a check that stopped: mend it, then {remedy}")

@@ -79,10 +79,10 @@ def test_sums_over_neighbours_are_products_with_the_matrix(slots, largest, monke
     weights = connected(3)
     graph = from_weights(weights, slots=slots)
     models = np.random.default_rng(4).standard_normal((12, 3)).astype(np.float32)
-    np.testing.assert_allclose(neighbor_sum(graph, models), weights @ models, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(neighbor_sum(graph, jnp.asarray(models)), weights @ models, rtol=1e-5, atol=1e-6)
     pairs = [(i, j) for i in range(12) for j in range(i)]
     rough = sum(weights[i, j] * np.sum((models[i] - models[j]) ** 2) for i, j in pairs)
-    assert float(roughness(graph, models)) == pytest.approx(rough, rel=1e-5)
+    assert float(roughness(graph, jnp.asarray(models))) == pytest.approx(rough, rel=1e-5)
     laplacian = np.diag(weights.sum(1)) - weights
     assert rough == pytest.approx(np.trace(models.T @ laplacian @ models), rel=1e-5)
 
