@@ -160,7 +160,7 @@ def test_smoothness_as_published_by_a_quarter_and_true():
     np.testing.assert_allclose(task_of().peers.smoothness, 1 + 2 / sizes, rtol=1e-6)
     np.testing.assert_allclose(task_of(smoothness="quarter").peers.smoothness, 0.25 + 2 / sizes, rtol=1e-6)
     np.testing.assert_allclose(task_of(smoothness="data").peers.smoothness, curvatures(task_of()), rtol=1e-4)
-    np.testing.assert_allclose(task_of().regularization, 1 / sizes, rtol=1e-6)
+    np.testing.assert_allclose(task_of().peers.regularization, 1 / sizes, rtol=1e-6)
 
 
 def test_the_published_smoothness_is_no_bound_for_these_inputs_but_is_for_scaled_ones():
