@@ -183,7 +183,7 @@ def _candidate(
     method, first = variant.method, _first(args, space)
     whole = _at_noise_one(method, first)
     method.fits(task, **whole)
-    releases = releases_of(label, method, task, request.statement.delta, whole).values()
+    releases = releases_of(method, task, request.statement.delta, whole).values()
     epsilons, statement = [*request.epsilons, math.inf], request.statement
     if all(release.sampler == SILENT for release in releases):
         epsilons = [0.0]

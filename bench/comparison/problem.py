@@ -70,7 +70,7 @@ class Problem:
 
     def __post_init__(self):
         if self.privacy_unit not in LEVELS:
-            raise unknown_name("privacy unit to compare at", self.privacy_unit, LEVELS)
+            raise unknown_name("privacy unit", self.privacy_unit, LEVELS)
         for field, default in (
             ("tuned_by", self.metric),
             ("best", _best(self.metric)),

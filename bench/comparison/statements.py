@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError
 from bench.privacy.accounting import epsilon, noise_multiplier
-from bench.privacy.events import PRIVACY_UNITS, Release
+from bench.privacy.events import Release
 from bench.sweeps.spec import arguments
 
 SILENT = "nothing released"  # the sampler of a release of nothing
@@ -31,20 +31,9 @@ class NotComparable(InputError):
     """A method does not promise what the others do."""
 
 
-def releases_of(label: str, method: Method, task: Task, delta: float, args: Mapping[str, Any]) -> dict[str, Release]:
-    """What a run releases, by way of accounting.
-
-    Args:
-        args: of the method, its defaults left out or not.
-
-    Raises:
-        InputError: for a privacy unit that nobody knows.
-    """
-    releases = method.readings(task, delta=delta, **arguments(method, args))
-    for release in releases.values():
-        if release.privacy_unit not in PRIVACY_UNITS:
-            raise unknown_name(f"privacy unit, as {label} has it,", release.privacy_unit, PRIVACY_UNITS)
-    return releases
+def releases_of(method: Method, task: Task, delta: float, args: Mapping[str, Any]) -> dict[str, Release]:
+    """What a run releases, by way of accounting; args of the method, its defaults left out or not."""
+    return method.readings(task, delta=delta, **arguments(method, args))
 
 
 def reading(
@@ -62,7 +51,7 @@ def reading(
         NotComparable: where none makes the statement, with what the method does promise.
     """
     typical = {**args, method.noise: math.sqrt(max(count, 1))}  # a few units of epsilon
-    releases = releases_of(label, method, task, statement.delta, typical)
+    releases = releases_of(method, task, statement.delta, typical)
     sound = {name: release for name, release in releases.items() if release.sound}
     for name, release in sound.items():
         if release.delta != statement.delta:
@@ -114,7 +103,7 @@ def calibrated(
         return 0.0, name
 
     def at(noise: float) -> Release:
-        return releases_of(label, method, task, statement.delta, {**args, method.noise: noise})[name]
+        return releases_of(method, task, statement.delta, {**args, method.noise: noise})[name]
 
     key = (release.event(count), release.neighbors, release.accountant, release.delta, target)
     if key not in _noises:

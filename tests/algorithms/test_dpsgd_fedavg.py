@@ -126,7 +126,9 @@ def test_noise_is_scaled_for_the_sum():
     algorithm = METHOD.make(tiny, sampler="poisson", clip_norm=1e-3, noise_multiplier=50.0, **args)
     state, _ = jax.jit(algorithm.round)(jax.random.key(4), algorithm.init(jax.random.key(0)))
     theta, start = (jax.tree.leaves(tree) for tree in (state.variables[0], tiny.init_params))
-    moved = np.concatenate([np.ravel(np.asarray(leaf) - first) for leaf, first in zip(theta, start, strict=True)])
+    moved = np.concatenate(
+        [np.ravel(np.asarray(leaf) - np.asarray(first)) for leaf, first in zip(theta, start, strict=True)]
+    )
     assert moved.std() == pytest.approx(50.0 * 1e-3 / 24, rel=0.02)
 
 

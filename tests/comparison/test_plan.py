@@ -115,7 +115,7 @@ def private_walk(releases):
             lambda task, *, delta, noise_multiplier, **_: full_gaussian(
                 noise_multiplier, delta=delta, privacy_unit="usr"
             ),
-            "no privacy unit, as walk has it, is called 'usr': did you mean user",
+            "no privacy unit is called 'usr': did you mean user",
         ),
     ],
 )

@@ -1,5 +1,6 @@
 """The user's files and the leave to download: handed down as an argument, and in force for the one call."""
 
+import dataclasses
 import os
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,7 @@ from tiny_ratings import SMALL, lines, made_up
 from tiny_sweeps import walks
 
 from bench import __main__ as command
-from bench import catalog, run
-from bench.comparison import compare
+from bench import catalog, compare, run
 from bench.comparison.problems import PROBLEMS
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles, with_files
@@ -174,13 +174,14 @@ def test_a_comparison_reads_the_folder_that_it_is_given(folders, tmp_path, monke
         made.append(data_files)
         return digits.emnist_digits(trial, data_files=data_files)
 
-    problem = PROBLEMS["digits"]()._replace(test=best_available, tuning=best_available)
+    problem = dataclasses.replace(PROBLEMS["digits"](), test=best_available, tuning=best_available)
     monkeypatch.setitem(PROBLEMS, "digits", lambda: problem)
-    options = {"task": "digits", "baselines": ["Local learning"], "seeds": 1, "trials": 1, "rounds": 1}
+    options = {"task": "digits", "baselines": ["Local learning"], "seeds": 1, "num_settings": 1, "rounds": 1}
     for i, folder in enumerate(folders):
-        found = compare([], epsilons=[1.0], data_dir=folder, out=tmp_path / f"out{i}", **options)
+        out = tmp_path / f"out{i}"
+        compare([], epsilons=[1.0], data_dir=folder, out=out, name="mine", **options)
         checksum = retrieval.get("federated_emnist", DataFiles(folder)).checksum
-        assert set(found.runs["checksum"]) == {checksum}
+        assert set(store.read(out / "compare" / "mine" / "test")["checksum"]) == {checksum}
         assert set(made) == {DataFiles(folder)}
         made.clear()
 

@@ -34,7 +34,7 @@ import jax
 import jax.numpy as jnp
 
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import claims, participation
+from bench.algorithms.participation import participation, readings
 from bench.kernels.gradient import gaussian_like
 
 
@@ -60,7 +60,7 @@ def normalised_sgd(
 
 def releases(task, *, delta, noise_multiplier, num_sampled, batch_size, **_):
     said = dict(sampler="fixed", num_epochs=1, protects_against="everybody who sees w")
-    return claims(
+    return readings(
         task,
         noise_multiplier=noise_multiplier,
         num_sampled=num_sampled,

@@ -3,9 +3,9 @@
 import pytest
 from tiny_sweeps import TASK, WALK, grid, sweep_of, walk
 
+from bench import compare
 from bench.algorithms.base import Method
 from bench.audit import audit
-from bench.comparison import compare
 from bench.errors import InputError
 from bench.privacy.events import Release, full_gaussian
 from bench.sweeps.run import run_sweep
@@ -39,7 +39,9 @@ def test_a_run_is_refused_before_it_starts(misspelt, tmp_path):
 def test_a_comparison_is_refused_also_where_units_may_differ(misspelt, tmp_path):
     for units in (False, True):
         with pytest.raises(InputError, match=REFUSED) as error:
-            compare([misspelt], task="synthetic", epsilons=[1], seeds=1, rounds=2, trials=1, out=tmp_path, units=units)
+            compare(
+                [misspelt], task="synthetic", epsilons=[1], seeds=1, rounds=2, num_settings=1, out=tmp_path, units=units
+            )
         assert "\n" not in str(error.value)
 
 

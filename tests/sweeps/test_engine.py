@@ -115,7 +115,7 @@ else:
 def test_two_devices_agree_with_one(tmp_path, monkeypatch):
     """At most 5 points a chunk become 6, 3 a device; 12 points are no multiple of 5. Memory is counted on both."""
     monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
-    monkeypatch.setenv("PYTHONPATH", "tests:.")
+    monkeypatch.setenv("PYTHONPATH", "tests/helpers:.")
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # compiles in half the time
     done = subprocess.run([sys.executable, "-c", TWO_DEVICES, str(tmp_path)], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr

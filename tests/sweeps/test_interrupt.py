@@ -31,7 +31,7 @@ sys.exit(command.main())
 
 
 def start(out, pause: float = 0) -> subprocess.Popen:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(["tests", "."]), "PAUSE": str(pause)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(["tests/helpers", "."]), "PAUSE": str(pause)}
     command = [sys.executable, "-c", SCRIPT, "run", "tiny", "--chunk", "1", "--out", str(out)]
     return subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
