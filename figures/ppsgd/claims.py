@@ -15,20 +15,22 @@ ACCURACY = (
     "Final test accuracy at the step size that is best by mean over repetitions, once by test data and once by "
     "held-out data, which must agree"
 )
-BETWEEN = f"{ACCURACY}; holds where some a in between has an interval above those of local and of global learning"
+BETWEEN = f"{ACCURACY}; holds where some alpha Q in between has an interval above those of local and of global learning"
 SMALLEST = (
-    f"{ACCURACY}; at the noise whose epsilon is nearest to 1, the smallest a > 0 has the highest mean of all a > 0"
+    f"{ACCURACY}; at the noise whose epsilon is nearest to 1, the smallest alpha Q > 0 has the highest mean of all "
+    "alpha Q > 0"
 )
 GAIN = (
-    f"{ACCURACY}; holds where at some noise the interval of an a in between is above those of local and global learning"
+    f"{ACCURACY}; holds where at some noise the interval of an alpha Q in between is above those of local "
+    "and global learning"
 )
 DEGRADES = (
     "Test accuracy against rounds, step size tuned at every round by test and by held-out data; holds where the last "
-    "interval of a = inf is below an earlier one at some noise and that of the smallest a > 0 at none"
+    "interval of alpha Q = inf is below an earlier one at some noise and that of the smallest alpha Q > 0 at none"
 )
 CLAIMS = [
     Claim(
-        "Without noise, rounds 20 to 50: risk global < 3 < 1 < 0.3 < local",
+        "Without noise, rounds 20 to 50: risk of global < alpha Q = 3 < 1 < 0.3 < local",
         FIGURE_1A,
         "ppsgd_synthetic",
         synthetic.early_order,
@@ -43,11 +45,11 @@ CLAIMS = [
         "parameters drawn, all others below it",
     ),
     Claim(
-        "The same within 1,000 rounds at the delta_std 0.01 that the paper prints: some a goes below global",
+        "The same within 1,000 rounds at the delta_std 0.01 that the paper prints: some alpha Q goes below global",
         FIGURE_1A,
         "ppsgd_synthetic",
         synthetic.plateau_as_published,
-        f"{RISK}; after the last round, the mean log risk of some a < inf is below that of global learning",
+        f"{RISK}; after the last round, the mean log risk of some alpha Q < inf is below that of global learning",
     ),
     Claim(
         "With sigma = 10 local passes all others between rounds 150 and 320",
@@ -71,21 +73,21 @@ CLAIMS = [
         f"{ACCURACY}; holds where the interval of global learning is above that of local learning",
     ),
     Claim(
-        "Digits without noise: an intermediate a beats local and global by more than the intervals",
+        "Digits without noise: an intermediate alpha Q beats local and global by more than the intervals",
         "Figures 1c and 2; the text says so of Stack Overflow",
         "ppsgd_digits",
         digits.between_without_noise,
         BETWEEN,
     ),
     Claim(
-        "Digits at epsilon near 1: the smallest a > 0 is the best of all a > 0",
+        "Digits at epsilon near 1: the smallest alpha Q > 0 is the best of all alpha Q > 0",
         "section 6, Figure 2",
         "ppsgd_digits",
         digits.strong_privacy,
         SMALLEST,
     ),
     Claim(
-        "Digits at some finite epsilon: an intermediate a beats local and global by more than the intervals",
+        "Digits at some finite epsilon: an intermediate alpha Q beats local and global by more than the intervals",
         "section 6, Figure 2",
         "ppsgd_digits",
         digits.strict_gain,
@@ -96,20 +98,25 @@ CLAIMS = [
         for data, sweep in (("Tags", "ppsgd_tags"), ("Tags, generated documents", "ppsgd_tags_made_up"))
         for text, where, check, how in (
             (
-                "without noise an intermediate a beats local and global by more than the intervals",
+                "without noise an intermediate alpha Q beats local and global by more than the intervals",
                 FIGURE_1B,
                 digits.between_without_noise,
                 BETWEEN,
             ),
-            ("with noise large a degrades during training, small a does not", FIGURE_1B, real.large_degrade, DEGRADES),
             (
-                "at epsilon near 1 the smallest a > 0 is the best of all a > 0",
+                "with noise large alpha Q degrades during training, small alpha Q does not",
+                FIGURE_1B,
+                real.large_degrade,
+                DEGRADES,
+            ),
+            (
+                "at epsilon near 1 the smallest alpha Q > 0 is the best of all alpha Q > 0",
                 FIGURE_2,
                 digits.strong_privacy,
                 SMALLEST,
             ),
             (
-                "at some finite epsilon an intermediate a beats local and global by more than the intervals",
+                "at some finite epsilon an intermediate alpha Q beats local and global by more than the intervals",
                 FIGURE_2,
                 digits.strict_gain,
                 GAIN,
@@ -118,12 +125,12 @@ CLAIMS = [
     ),
     *(
         Claim(
-            f"{data} at an epsilon of 10 or less: some a > 0 beats users who learn alone for {steps} steps, not only "
-            "in the rounds that draw them",
+            f"{data} at an epsilon of 10 or less: some alpha Q > 0 beats users who learn alone for {steps} steps, not "
+            "only in the rounds that draw them",
             "not in the paper",
             sweep,
             digits.over_learning_alone,
-            f"{ACCURACY}; holds where the interval of some a > 0 is above that of learning alone",
+            f"{ACCURACY}; holds where the interval of some alpha Q > 0 is above that of learning alone",
             ours=True,
         )
         for data, sweep, steps in (("Digits", "ppsgd_digits", 1000), ("Tags", "ppsgd_tags", 300))
@@ -133,25 +140,26 @@ CLAIMS = [
         FIGURE_1D,
         "ppsgd_cnn",
         real.local_far_below,
-        f"{ACCURACY}; without noise, the interval of local learning is ten points below that of every a > 0",
+        f"{ACCURACY}; without noise, the interval of local learning is ten points below that of every alpha Q > 0",
     ),
     Claim(
-        "CNN: large a is the best where privacy is weak",
+        "CNN: large alpha Q is the best where privacy is weak",
         FIGURE_1D,
         "ppsgd_cnn",
         real.large_at_weak_privacy,
         f"{ACCURACY}; without noise, and at the least noise if its epsilon is above 10, the highest mean of all "
-        "a > 0 is that of an a of at least 10",
+        "alpha Q > 0 is that of an alpha Q of at least 1, which the authors' program calls a = 10",
     ),
     Claim(
-        "CNN: the smallest a > 0 is the best of all a > 0 where privacy is strong",
+        "CNN: the smallest alpha Q > 0 is the best of all alpha Q > 0 where privacy is strong",
         FIGURE_1D,
         "ppsgd_cnn",
         real.small_at_strong_privacy,
-        f"{ACCURACY}; at the smallest epsilon, if below 1, the smallest a > 0 has the highest mean of all a > 0",
+        f"{ACCURACY}; at the smallest epsilon, if below 1, the smallest alpha Q > 0 has the highest mean of all "
+        "alpha Q > 0",
     ),
     Claim(
-        "CNN at some finite epsilon: an intermediate a beats local and global by more than the intervals",
+        "CNN at some finite epsilon: an intermediate alpha Q beats local and global by more than the intervals",
         FIGURE_2,
         "ppsgd_cnn",
         digits.strict_gain,

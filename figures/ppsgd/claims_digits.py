@@ -31,7 +31,7 @@ def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     """
     runs = ppsgd_runs(runs)
     runs = runs[runs["rounds"] == runs["num_rounds"]]
-    require(runs["personalization"], [LOCAL, GLOBAL], "a", " at the last round")
+    require(runs["personalization"], [LOCAL, GLOBAL], "alpha Q", " at the last round")
     by = ["noise_multiplier", "personalization"]
     table = select.tuned_curves(
         runs,
@@ -89,15 +89,15 @@ def gap(low: float, high: float) -> Margin:
 
 
 def sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
-    """The rows of one noise level with a > 0, by a."""
+    """The rows of one noise level with alpha Q > 0, by alpha Q."""
     rows = table[table.index.get_level_values("noise_multiplier") == sigma].droplevel("noise_multiplier")
     return rows[rows.index > LOCAL]
 
 
 def silent(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
-    """Without noise: local, global, and what lies in between, by a."""
+    """Without noise: local, global, and what lies in between, by alpha Q."""
     local, silent = select.row(table, (0.0, LOCAL)), sharing(table, 0.0)
-    require(silent.index, [GLOBAL], "a", " and sigma = 0")
+    require(silent.index, [GLOBAL], "alpha Q", " and sigma = 0")
     return local, select.row(silent, GLOBAL), silent.drop(GLOBAL)
 
 
@@ -111,19 +111,19 @@ def without_noise(table: pd.DataFrame):
 
 @both_tunings
 def between_without_noise(table: pd.DataFrame):
-    """No noise: some a in between beats both, by more than the intervals over repetitions."""
+    """No noise: some alpha Q in between beats both, by more than the intervals over repetitions."""
     local, shared, between = silent(table)
     if between.empty:
-        raise NotTestable("no a in between without noise")
+        raise NotTestable("no alpha Q in between without noise")
     a = between["low"].idxmax()
     best, bar = select.row(between, a), max(local["high"], shared["high"])
-    said = f"a = {a:g} {percent(best)}, global {percent(shared)}, local {percent(local)}"
+    said = f"alpha Q = {a:g} {percent(best)}, global {percent(shared)}, local {percent(local)}"
     return bool(best["low"] > bar), said, [gap(best["low"], bar)]
 
 
 @both_tunings
 def strong_privacy(table: pd.DataFrame):
-    """At the noise whose epsilon is nearest to 1, the smallest a > 0 is the best of all a > 0, on average."""
+    """At the noise whose epsilon is nearest to 1, the smallest alpha Q > 0 has the best mean of all alpha Q > 0."""
     epsilon = table.loc[table.index.get_level_values("personalization") > LOCAL, "epsilon"]
     epsilon = epsilon[np.isfinite(epsilon) & (epsilon > 0)].groupby(level="noise_multiplier").mean()
     if epsilon.empty:
@@ -133,12 +133,12 @@ def strong_privacy(table: pd.DataFrame):
         raise NotTestable(f"the nearest epsilon to 1 is {epsilon[sigma]:.2g}")
     rows = sharing(table, sigma).sort_index()
     if len(rows) < 2:
-        raise NotTestable(f"two values of a > 0 are needed at sigma = {sigma:g}")
+        raise NotTestable(f"two values of alpha Q > 0 are needed at sigma = {sigma:g}")
     smallest, others = rows.iloc[0], rows.iloc[1:]
     other: Any = others["test_accuracy"].idxmax()
     said = (
-        f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: a = {rows.index[0]:g} {percent(smallest)}, "
-        f"best other a = {other:g} {percent(others.loc[other])}, "
+        f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: alpha Q = {rows.index[0]:g} {percent(smallest)}, "
+        f"best other alpha Q = {other:g} {percent(others.loc[other])}, "
         f"for comparison local {percent(select.row(table, (0.0, LOCAL)))}"
     )
     ahead = bool(smallest["test_accuracy"] > others.loc[other, "test_accuracy"])
@@ -147,7 +147,7 @@ def strong_privacy(table: pd.DataFrame):
 
 @both_tunings
 def strict_gain(table: pd.DataFrame):
-    """At some finite epsilon, an a in between beats local and global by more than the intervals over repetitions."""
+    """At some finite epsilon, an alpha Q in between beats local and global by more than the intervals."""
     local, gains = select.row(table, (0.0, LOCAL)), []
     for sigma in table.index.get_level_values("noise_multiplier").unique():
         rows = sharing(table, sigma)
@@ -157,18 +157,18 @@ def strict_gain(table: pd.DataFrame):
             best = select.row(between, a)
             gains.append((best["low"] - max(local["high"], shared["high"]), sigma, a, shared, best))
     if not gains:
-        raise NotTestable("no noise level has both global learning and an a in between")
+        raise NotTestable("no noise level has both global learning and an alpha Q in between")
     gain, sigma, a, shared, best = max(gains, key=lambda item: np.nan_to_num(item[0], nan=-np.inf))
     said = (
-        f"largest gap at sigma {sigma:g}, epsilon {best['epsilon']:.3g}: a = {a:g} {percent(best)}, "
+        f"largest gap at sigma {sigma:g}, epsilon {best['epsilon']:.3g}: alpha Q = {a:g} {percent(best)}, "
         f"global {percent(shared)}, local {percent(local)}"
     )
     return bool(gain > 0), said, [gap(gain, 0.0)]
 
 
 def over_learning_alone(runs: pd.DataFrame) -> Verdict:
-    """At an epsilon of 10 or less, some a > 0 beats users who learn alone for longer, by more than the intervals over
-    repetitions; epsilon as the paper counts it."""
+    """At an epsilon of 10 or less, some alpha Q > 0 beats users who learn alone for longer, by more than the intervals
+    over repetitions; epsilon as the paper counts it."""
 
     def decide(tuning: str):
         table, alone = _final_accuracy(runs, tuning), common.alone(runs, {tuning: digits.TUNINGS[tuning]})
@@ -186,7 +186,7 @@ def over_learning_alone(runs: pd.DataFrame) -> Verdict:
         least = f"from epsilon {reached.min():.3g} on" if len(reached) else "at no finite epsilon"
         said = (
             f"{bar['num_rounds']:g} steps alone {percent(bar)}, best at epsilon {best['epsilon']:.3g} "
-            f"a = {at[1]:g} {percent(best)}, some a is beyond them {least}"
+            f"alpha Q = {at[1]:g} {percent(best)}, some alpha Q is beyond them {least}"
         )
         return bool(best["low"] > bar["high"]), said, [gap(best["low"], bar["high"])]
 

@@ -16,14 +16,14 @@ from figures.ppsgd.common import GLOBAL, LOCAL, ppsgd_runs
 from figures.shared.verdicts import FAILS, HOLDS, NotTestable, Verdict, repeated, verdict
 
 FAR = 0.1  # of accuracy: what "far below" means
-LARGE = 10.0  # the least a that is called large
+LARGE = 1.0  # the least alpha Q that is called large
 STRONG = 1.0  # epsilon below which privacy is called strong
 WEAK = 10.0  # epsilon from which privacy is called weak
 
 
 def large_degrade(runs: pd.DataFrame) -> Verdict:
     """At some noise level global learning ends below an earlier accuracy of its own by more than the intervals, and the
-    smallest a > 0 does so at none."""
+    smallest alpha Q > 0 does so at none."""
     parts, outcomes, margins = [], [], []
     for tuning, metric in digits.TUNINGS.items():
         noisy = ppsgd_runs(runs)
@@ -50,7 +50,8 @@ def large_degrade(runs: pd.DataFrame) -> Verdict:
         outcomes.append(large > 0 >= small)
         margins += [gap(large, 0.0), gap(0.0, small)]
         parts.append(
-            f"step by {tuning}: {HOLDS if outcomes[-1] else FAILS}, a = inf {said}, a = {min(falls):g} {said_small}"
+            f"step by {tuning}: {HOLDS if outcomes[-1] else FAILS}, alpha Q = inf {said}, "
+            f"alpha Q = {min(falls):g} {said_small}"
         )
     return verdict(all(outcomes), "; ".join(parts), margins)
 
@@ -69,17 +70,17 @@ def _fall(curve: pd.DataFrame) -> tuple[float, str]:
 
 @both_tunings
 def local_far_below(table: pd.DataFrame):
-    """No noise: local learning is ten points below every a > 0, by more than the intervals over repetitions."""
+    """No noise: local learning is ten points below every alpha Q > 0, by more than the intervals over repetitions."""
     local, rows = silent(table)[0], sharing(table, 0.0)
     a = rows["low"].idxmin()
     lowest, bar = select.row(rows, a), local["high"] + FAR
-    said = f"local {percent(local)}, the lowest of a > 0 a = {a:g} {percent(lowest)}"
+    said = f"local {percent(local)}, the lowest of alpha Q > 0 alpha Q = {a:g} {percent(lowest)}"
     return bool(lowest["low"] > bar), said, [gap(lowest["low"], bar)]
 
 
 @both_tunings
 def large_at_weak_privacy(table: pd.DataFrame):
-    """Without noise, and at the least noise if its epsilon is above 10, a >= 10 is the best of all a > 0."""
+    """Without noise, and at the least noise if its epsilon is above 10, alpha Q >= 1 is the best of all alpha Q > 0."""
     holds, parts, margins = [], [], []
     for sigma in sorted(set(table.index.get_level_values("noise_multiplier")))[:2]:
         rows = sharing(table, sigma)
@@ -90,7 +91,8 @@ def large_at_weak_privacy(table: pd.DataFrame):
         large, small = (part["test_accuracy"] for part in (rows[rows.index >= LARGE], rows[rows.index < LARGE]))
         if len(large) and len(small):
             margins.append(lead(select.row(rows, large.idxmax()), select.row(rows, small.idxmax())))
-        parts.append(f"sigma {sigma:g} (epsilon {rows['epsilon'].min():.3g}): a = {best:g} {percent(rows.loc[best])}")
+        weak = rows["epsilon"].min()
+        parts.append(f"sigma {sigma:g} (epsilon {weak:.3g}): alpha Q = {best:g} {percent(rows.loc[best])}")
     if not holds:
         raise NotTestable("no runs at weak privacy")
     return bool(np.all(holds)), ", ".join(parts), margins
@@ -98,7 +100,7 @@ def large_at_weak_privacy(table: pd.DataFrame):
 
 @both_tunings
 def small_at_strong_privacy(table: pd.DataFrame):
-    """At the smallest epsilon, if it is below 1, the smallest a > 0 is the best of all a > 0, on average."""
+    """At the smallest epsilon, if it is below 1, the smallest alpha Q > 0 has the best mean of all alpha Q > 0."""
     spent = table.loc[table.index.get_level_values("personalization") > LOCAL, "epsilon"]
     smallest: Any = spent.idxmin()
     sigma, _ = smallest
@@ -106,12 +108,12 @@ def small_at_strong_privacy(table: pd.DataFrame):
         raise NotTestable(f"the smallest epsilon is {spent.min():.2g}")
     rows = sharing(table, sigma).sort_index()
     if len(rows) < 2:
-        raise NotTestable(f"two values of a > 0 are needed at sigma = {sigma:g}")
+        raise NotTestable(f"two values of alpha Q > 0 are needed at sigma = {sigma:g}")
     best: Any = rows["test_accuracy"].idxmax()
     second: Any = rows["test_accuracy"].drop(best).idxmax()
     said = (
-        f"sigma {sigma:g} (epsilon {spent.min():.2g}): a = {best:g} {percent(rows.loc[best])}, then a = {second:g} "
-        f"{percent(rows.loc[second])}"
+        f"sigma {sigma:g} (epsilon {spent.min():.2g}): alpha Q = {best:g} {percent(rows.loc[best])}, "
+        f"then alpha Q = {second:g} {percent(rows.loc[second])}"
     )
     other: Any = rows["test_accuracy"].iloc[1:].idxmax()
     return bool(best == rows.index[0]), said, [lead(rows.iloc[0], rows.loc[other])]

@@ -23,7 +23,7 @@ LOGS = "of the logarithm of the risks' ratio"
 
 
 def _risk(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) -> pd.DataFrame:
-    """Excess risk of the figure's curves: rows (trial, seed, rounds), a column per a; infinite where it diverged.
+    """Excess risk of the figure's curves: rows (trial, seed, rounds), a column per alpha Q; infinite where it diverged.
 
     Only repetitions and rounds of which all curves are there.
 
@@ -35,7 +35,7 @@ def _risk(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) ->
     runs = runs[np.isclose(runs["delta_std"], delta_std) & (runs["rounds"] > 0)]
     runs = runs[(runs["noise_multiplier"] == sigma) | (runs["personalization"] == LOCAL)]
     where = f" at sigma = {sigma:g}, delta_std = {delta_std:g}"
-    require(runs["personalization"], fig1a.CURVES, "a", where)
+    require(runs["personalization"], fig1a.CURVES, "alpha Q", where)
     runs = runs[runs["personalization"].isin(fig1a.CURVES)]
     best = select.tune(runs, by=["personalization", "rounds"], over="step_size", on="excess_risk", best="min", log=True)
     best = best.set_index([*select.REPETITION, "rounds", "personalization"])["excess_risk"].astype(float)
@@ -76,7 +76,7 @@ def early_order(runs: pd.DataFrame) -> Verdict:
         margins += [paired(column, LOGS) for _, rows in gaps.groupby(level="rounds") for _, column in rows.items()]
         smallest = gaps.loc[gaps.index.get_level_values("rounds") == at, above].apply(np.exp)
         evidence.append(
-            f"delta_std {delta:g}: the closest neighbours are a = {above:g} and {below:g} at round {at}, "
+            f"delta_std {delta:g}: the closest neighbours are alpha Q = {above:g} and {below:g} at round {at}, "
             f"risk of the second over the first {spread(smallest)}"
         )
     return verdict(holds, "; ".join(evidence), margins)
@@ -102,13 +102,14 @@ def plateau(runs: pd.DataFrame) -> Verdict:
 
 
 def plateau_as_published(runs: pd.DataFrame) -> Verdict:
-    """The same at the paper's own delta_std = 0.01: some a < inf is below global after 1,000 rounds."""
+    """The same at the paper's own delta_std = 0.01: some alpha Q < inf is below global after 1,000 rounds."""
     logs = _at_end(_risk(runs, 0.01, 0.0, until=LONG)).apply(np.log)
     best: Any = logs.drop(columns=GLOBAL).mean().idxmin()
     ratio = (logs[best] - logs[GLOBAL]).apply(np.exp)
     return verdict(
         bool(logs[best].mean() < logs[GLOBAL].mean()),
-        f"global ends at {np.exp(logs[GLOBAL].mean()):.3g}; the best other, a = {best:g}, at {spread(ratio)} of that",
+        f"global ends at {np.exp(logs[GLOBAL].mean()):.3g}; the best other, alpha Q = {best:g}, "
+        f"at {spread(ratio)} of that",
         [paired(logs[GLOBAL] - logs[best], LOGS)],
     )
 

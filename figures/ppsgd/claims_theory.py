@@ -30,8 +30,8 @@ def bound_holds(runs: pd.DataFrame) -> Verdict:
 
 
 def best_alpha_changes(runs: pd.DataFrame) -> Verdict:
-    """At every budget: the a of lowest mean risk is 0 at the numbers of samples from the threshold on and above 0 at
-    those below it."""
+    """At every budget: the alpha Q of lowest mean risk is 0 at the numbers of samples from the threshold on and above 0
+    at those below it."""
     table = theory.table(runs)
     best = theory.best(table)
     budgets = best[np.isfinite(best["target_epsilon"])]
@@ -39,7 +39,7 @@ def best_alpha_changes(runs: pd.DataFrame) -> Verdict:
         raise NotTestable("no budget with numbers of samples on both sides of the threshold")
     parts = []
     for target, rows in budgets.groupby("target_epsilon"):
-        said = ", ".join(f"n = {row.samples:g}: a = {row.measured:g}" for row in rows.itertuples())
+        said = ", ".join(f"n = {row.samples:g}: alpha Q = {row.measured:g}" for row in rows.itertuples())
         first = rows.loc[rows["local_is_better"] == 1, "samples"].min()
         parts.append(f"epsilon {target:g}, threshold by n = {first:g}: {said}")
     right = (budgets["measured"] == 0) == (budgets["local_is_better"] == 1)
@@ -48,7 +48,7 @@ def best_alpha_changes(runs: pd.DataFrame) -> Verdict:
 
 
 def _ahead(rows: pd.DataFrame) -> Margin:
-    """By how much the best a on the side that the lemma names has a lower risk than the best on the other side."""
+    """By how much the best alpha Q on the side that the lemma names has a lower risk than the best other."""
     local = rows["personalization"] == 0
     named = local if rows["local_is_better"].iloc[0] == 1 else ~local
     one, other = (select.row(side, side["excess_risk"].idxmin()) for side in (rows[named], rows[~named]))
@@ -57,4 +57,4 @@ def _ahead(rows: pd.DataFrame) -> Margin:
 
 
 def _point(row: pd.Series) -> str:
-    return f"a = {row['personalization']:g}, n = {row['samples']:g}, epsilon {row['target_epsilon']:g}"
+    return f"alpha Q = {row['personalization']:g}, n = {row['samples']:g}, epsilon {row['target_epsilon']:g}"

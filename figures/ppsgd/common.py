@@ -24,8 +24,10 @@ STAND_INS = {
 }
 
 
-def ppsgd_runs(runs: pd.DataFrame) -> pd.DataFrame:
+def ppsgd_runs(runs: pd.DataFrame, *, legend: bool = False) -> pd.DataFrame:
     """PPSGD's runs at the clipping norm shown. Local learning has no noise: it stands once, at sigma 0.
+
+    With `legend`, `personalization` of the network is what the authors' program calls a, Q times the ratio alpha Q.
 
     Raises:
         InputError: where there are none.
@@ -34,7 +36,7 @@ def ppsgd_runs(runs: pd.DataFrame) -> pd.DataFrame:
     ours = runs[(runs["algorithm"] == "PPSGD") & (runs["clip_norm"] == clip_norm)]
     if ours.empty:
         raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, no --where")
-    if "legend_personalization" in ours and ours["legend_personalization"].notna().all():
+    if legend and "legend_personalization" in ours and ours["legend_personalization"].notna().all():
         ours = ours.assign(personalization=ours["legend_personalization"], step_size=ours["legend_step_size"])
     local = ours[ours["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
     once = local.drop_duplicates([*REPETITION, "task", "step_size", "rounds"]).assign(noise_multiplier=0.0)

@@ -22,10 +22,10 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def label(a: float) -> str:
-    """The program's a, and in brackets the ratio of the steps that it makes."""
+    """The ratio of the steps, and in brackets what the program calls a."""
     if a in (common.LOCAL, common.GLOBAL):
         return drawing.personalization_label(a)
-    return rf"$a = {a:g}$ ($\alpha Q = {a / NUM_SAMPLED:g}$)"
+    return rf"$\alpha Q = {a / NUM_SAMPLED:g}$ ($a = {a:g}$)"
 
 
 def handles() -> list[Line2D]:
@@ -44,8 +44,8 @@ def draw(table: pd.DataFrame):
         ylabel="test accuracy, examples of all users",
         notes=[
             f"Passes over the data: {table['num_epochs'].iloc[0]:g}; the paper's: 20.",
-            "a is what the authors' program calls the ratio; it multiplies the local step by Q = 10, so that the true "
-            "ratio of the steps, in brackets, is a / 10. The paper's legend may be either.",
+            "alpha Q is the ratio of the steps. The authors' program multiplies the local step by Q = 10 and calls "
+            "a = 10 alpha Q the ratio, in brackets. The paper's legend may be either.",
         ],
     )
 

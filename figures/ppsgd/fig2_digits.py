@@ -26,7 +26,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
     The black curve is over all alpha of the runs, of which the picture shows some.
     """
-    shown = common.ppsgd_runs(runs)
+    shown = common.ppsgd_runs(runs, legend=True)
     lines = select.tuned_curves(
         shown[shown["rounds"] == shown["num_rounds"]],
         by=["personalization", "noise_multiplier"],

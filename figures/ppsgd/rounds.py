@@ -14,7 +14,7 @@ from figures.shared.figure import Figure
 def table(runs: pd.DataFrame, panels: Sequence[float], curves: Sequence[float]) -> pd.DataFrame:
     """Test accuracy by noise, personalisation, round and way of tuning; local learning stands in every panel."""
     out = select.tuned_curves(
-        common.in_panels(common.ppsgd_runs(runs), panels, curves),
+        common.in_panels(common.ppsgd_runs(runs, legend=True), panels, curves),
         by=["noise_multiplier", "personalization", "rounds"],
         value="test_accuracy",
         best="max",

@@ -83,12 +83,12 @@ def test_a_digit_claim_must_hold_with_both_ways_of_tuning():
 
 
 def test_the_smallest_a_must_be_the_best_not_just_a_small_one():
-    """With a = 0.1 a little below a = 1 the claim fails, though both are small."""
+    """With alpha Q = 0.1 a little below alpha Q = 1 the claim fails, though both are small."""
     runs = DIGITS[DIGITS["noise_multiplier"].isin([0.0, 5.0])]
     assert judge(PRIVATE, runs).outcome == HOLDS
     runs = changed(runs, at(personalization=1.0, noise_multiplier=5.0), test_accuracy=1.5)
     assert judge(PRIVATE, runs).outcome == FAILS
-    assert "best other a = 1" in judge(PRIVATE, runs).evidence
+    assert "best other alpha Q = 1" in judge(PRIVATE, runs).evidence
 
 
 def test_the_gap_is_between_intervals():

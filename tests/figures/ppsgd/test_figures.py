@@ -120,8 +120,8 @@ def test_data_that_stand_in_are_named():
 
 def test_the_networks_legend_has_both_readings():
     text = words(fig1d.FIGURE.picture(fig1d.table(RUNS["ppsgd_fig1d"])))
-    assert r"$a = 10$ ($\alpha Q = 1$)" in text
-    assert r"$a = 0.1$ ($\alpha Q = 0.01$)" in text
+    assert r"$\alpha Q = 1$ ($a = 10$)" in text
+    assert r"$\alpha Q = 0.01$ ($a = 0.1$)" in text
     table = fig1d.table(RUNS["ppsgd_fig1d"])
     assert set(table["personalization"]) == {0.0, 0.1, 1.0, 10.0, INF}
     assert set(table["step_size"]) <= {0.1, 0.5}
@@ -190,7 +190,7 @@ def test_claims_on_the_network():
     assert judge(far, cnn_runs()).outcome == HOLDS
     assert judge(far, cnn_runs(lambda a, s, seed: 0.5 + 0.05 * (a > 0) + 0.001 * seed)).outcome == FAILS
     assert judge(large, cnn_runs()).outcome == HOLDS
-    assert "a = 10" in judge(large, cnn_runs()).evidence  # the program's a, not the true ratio
+    assert "alpha Q = 1 " in judge(large, cnn_runs()).evidence  # the true ratio, not the program's a = 10
     small = next(c for text, c in CNN.items() if "smallest a" in text)
     assert judge(small, cnn_runs(sigmas=(0.0, 1.0, 30.0))).outcome == HOLDS
     assert judge(small, cnn_runs(lambda a, s, seed: 0.5 + min(a, 99) / 1e3, sigmas=(0.0, 30.0))).outcome == FAILS
