@@ -6,9 +6,10 @@
 #   ./run_all.sh test                sets up and runs the tests
 #
 # Options: --scale NAME, --out DIR (default results), --data-dir DIR (data files that you have), --download (allow
-# downloads from official addresses), --gpu (the CUDA build of jax), --jax VERSION (another jax than the locked one: a
-# number, or newest, the newest that pyproject.toml admits). Environment: PYTHON, the interpreter to use; BENCH_VENV,
-# where the environment goes (default .venv). Relative paths are relative to this folder.
+# downloads from official addresses), --workers N and --executor NAME (those of `bench run`), --gpu (the CUDA build of
+# jax), --jax VERSION (another jax than the locked one: a number, or newest, the newest that pyproject.toml admits).
+# Environment: PYTHON, the interpreter to use; BENCH_VENV, where the environment goes (default .venv). Relative paths
+# are relative to this folder.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -24,9 +25,11 @@ while [ $# -gt 0 ]; do
     --out) [ $# -gt 1 ] || fail "--out needs a folder"; out=$2; shift ;;
     --data-dir) [ $# -gt 1 ] || fail "--data-dir needs a folder"; run_options+=(--data-dir "$2"); get_options+=(--data-dir "$2"); shift ;;
     --download) run_options+=(--download); get_options+=(--download) ;;
+    --workers) [ $# -gt 1 ] || fail "--workers needs a number, or auto"; run_options+=(--workers "$2"); shift ;;
+    --executor) [ $# -gt 1 ] || fail "--executor needs local, ray, ray://HOST:PORT or slurm"; run_options+=(--executor "$2"); shift ;;
     --gpu) gpu=yes ;;
     --jax) [ $# -gt 1 ] || fail "--jax needs a version such as 0.10.0, or newest, or locked"; jax=$2; shift ;;
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) fail "no option or command is called '$1': see ./run_all.sh --help" ;;
   esac
   shift

@@ -36,6 +36,10 @@ def options(
     """What stands before a command."""
 
 
+Workers = Annotated[
+    str, typer.Option(help="Processes or tasks at the same time; auto: one a GPU, or else one a core.", metavar="N")
+]
+Executor = Annotated[str, typer.Option(help="Where they run: local, ray, ray://HOST:PORT or slurm.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with data files that you have already.")]
 Download = Annotated[bool, typer.Option("--download", help="Allow downloads from official addresses.")]
 
@@ -65,6 +69,8 @@ def run(
     task: Annotated[str | None, typer.Option(help="Another task than the sweep's own; see `list`.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="First set all the sweep's results aside.")] = False,
     chunk: Annotated[int | None, typer.Option(help="Points at once at most; never changes a result.")] = None,
+    workers: Workers = "auto",
+    executor: Executor = "local",
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
@@ -74,6 +80,7 @@ def run(
     """
     from bench.api import chosen_sweep
     from bench.sweeps import SWEEPS
+    from bench.sweeps.execution.pool import Pool
     from bench.sweeps.run import run_sweep, use_compilation_cache
 
     if chunk is not None and not 1 <= chunk <= 10**9:
@@ -83,8 +90,11 @@ def run(
     chosen = list(SWEEPS) if names == ["all"] else names
     # Names and conditions of all of them are checked before the first one runs.
     todo = [chosen_sweep(name, scale, where=where, seeds=seeds, task=task) for name in chosen]
-    for whole, sweep in todo:
-        run_sweep(sweep, whole=whole, scale=scale, out=out, data_files=data_files, fresh=fresh, most=chunk)
+    with Pool(executor, workers) as pool:
+        for whole, sweep in todo:
+            run_sweep(
+                sweep, whole=whole, scale=scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool
+            )
 
 
 @app.command()
@@ -111,6 +121,8 @@ def compare(
     name: Annotated[str | None, typer.Option(help="Of the folder in OUT/compare.")] = None,
     out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
     fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of that name aside.")] = False,
+    workers: Workers = "auto",
+    executor: Executor = "local",
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
@@ -140,6 +152,8 @@ def compare(
         name=name,
         out=out,
         fresh=fresh,
+        workers=workers,
+        executor=executor,
         data_dir=data_dir,
         download=download,
     )

@@ -24,6 +24,7 @@ from bench.data.problems.tasks import TASKS
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, SWEEPS, store
+from bench.sweeps.execution.pool import Pool
 from bench.sweeps.run import run_sweep, use_compilation_cache
 from bench.sweeps.spec import on_task, select
 
@@ -38,6 +39,8 @@ def run(
     out: str | os.PathLike = "results",
     fresh: bool = False,
     chunk: int | None = None,
+    workers: int | str = "auto",
+    executor: str = "local",
     data_dir: str | os.PathLike | None = None,
     download: bool = False,
 ) -> pd.DataFrame:
@@ -52,6 +55,9 @@ def run(
         out: results folder.
         fresh: first set all the sweep's results aside.
         chunk: points at once at most; never changes a result.
+        workers: processes or tasks at the same time; "auto": one a GPU, or else one a core, and none but this process
+            where there is little to do.
+        executor: where they run: "local", "ray", "ray://HOST:PORT" or "slurm".
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
         download: whether the authors' addresses may be asked for data that nothing else has.
 
@@ -64,7 +70,8 @@ def run(
     data_files = DataFiles(data_dir, download)
     whole, sweep = chosen_sweep(name, scale, where=where, seeds=seeds, task=task)
     use_compilation_cache()
-    run_sweep(sweep, whole=whole, scale=scale, out=out, data_files=data_files, fresh=fresh, most=chunk)
+    with Pool(executor, workers) as pool:
+        run_sweep(sweep, whole=whole, scale=scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
     return store.read(Path(out) / scale / sweep.name)
 
 
@@ -136,6 +143,8 @@ def compare(
     name: str | None = None,
     out: str | os.PathLike = "results",
     fresh: bool = False,
+    workers: int | str = "auto",
+    executor: str = "local",
     data_dir: str | os.PathLike | None = None,
     download: bool = False,
 ) -> pd.DataFrame:
@@ -158,6 +167,7 @@ def compare(
         name: of the folder in out/compare; default the task and the methods.
         out: results folder.
         fresh: set earlier runs of that name aside.
+        workers, executor: as for `run`.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
         download: whether the authors' addresses may be asked for data that nothing else has.
 
@@ -189,6 +199,7 @@ def compare(
         data_files=DataFiles(data_dir, download),
     )
     use_compilation_cache()
-    table = figure.write(comparison.compare(request))
+    with Pool(executor, workers) as pool:
+        table = figure.write(comparison.compare(request, pool))
     table.attrs["folder"] = str(request.folder)
     return table

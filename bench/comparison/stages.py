@@ -14,6 +14,7 @@ from bench.comparison.statements import calibrated
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import store
+from bench.sweeps.execution.pool import Pool
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments
 
@@ -22,21 +23,25 @@ FILES = "comparison"  # what table and picture are called, before the dot
 SLACK = 1.001  # of epsilon: the calibration is a bisection
 
 
-def compare(request: Request) -> Comparison:
+def compare(request: Request, pool: Pool | None = None) -> Comparison:
     """Tune and test methods beside the baselines of a problem. Interrupted, it goes on where it was.
+
+    Args:
+        request: what is compared.
+        pool: the workers; default one of each stage's own.
 
     Raises:
         InputError: for anything that cannot be used, before anything is run.
         NotComparable: (an InputError) for a method that makes another statement of privacy.
     """
     plan = make_plan(request)
-    tuning = tune(plan)
-    runs = test(plan, choose(tuning, metric=request.problem.tuned_by, best=request.problem.best))
+    tuning = tune(plan, pool)
+    runs = test(plan, choose(tuning, metric=request.problem.tuned_by, best=request.problem.best), pool)
     return Comparison(plan, tuning, runs)
 
 
-def tune(plan: Plan) -> pd.DataFrame:
-    """Run every setting of every method at every epsilon on the tuning data.
+def tune(plan: Plan, pool: Pool | None = None) -> pd.DataFrame:
+    """Run every setting of every method at every epsilon on the tuning data, in the pool's workers.
 
     Returns:
         One row per run, at its end.
@@ -49,7 +54,7 @@ def tune(plan: Plan) -> pd.DataFrame:
     }
     pairs = [(split, TUNING_SEEDS + split) for split in range(request.num_splits)]
     sweep = _sweep(plan, "tuning", make, points, pairs)
-    run_sweep(sweep, scale=SCALE, out=request.out, fresh=request.fresh)
+    run_sweep(sweep, scale=SCALE, out=request.out, fresh=request.fresh, pool=pool)
     rows = _last_rows(request, "tuning")
     return rows[rows["trial"] < request.num_splits].reset_index(drop=True)
 
@@ -74,12 +79,13 @@ def choose(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
     return ordered.drop_duplicates(keys)[[*keys, "setting"]].sort_values(keys, ignore_index=True)
 
 
-def test(plan: Plan, chosen: pd.DataFrame) -> pd.DataFrame:
+def test(plan: Plan, chosen: pd.DataFrame, pool: Pool | None) -> pd.DataFrame:
     """Run the chosen settings with fresh randomness, and measure each once on the test data.
 
     Args:
         plan: what is compared.
         chosen: of `choose`.
+        pool: the workers; None: one of this call's own.
 
     Returns:
         One row per run, at its end, with "spent": the epsilon that the run has cost by the proven reading.
@@ -102,7 +108,8 @@ def test(plan: Plan, chosen: pd.DataFrame) -> pd.DataFrame:
             for label, rows in points.items()
         }
         sweep = _sweep(plan, "test", make, part, [(split, split)])
-        run_sweep(sweep, whole=whole, scale=SCALE, out=request.out, fresh=request.fresh and split == 0)
+        fresh = request.fresh and split == 0
+        run_sweep(sweep, whole=whole, scale=SCALE, out=request.out, fresh=fresh, pool=pool)
     rows = _last_rows(request, "test")
     rows = rows.merge(chosen, on=["algorithm", "target_epsilon", "trial", "setting"])
     rows["spent"] = [_spent(row) for row in rows.to_dict("records")]

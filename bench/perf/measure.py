@@ -11,7 +11,7 @@ import numpy as np
 
 from bench.data.task import Task
 from bench.sweeps import engine
-from bench.sweeps.run import memory_budget
+from bench.sweeps.execution.resources import memory_budget
 
 REPEATS = 3  # the best of so many: others use the machine too
 
@@ -58,7 +58,7 @@ def time_grid(task: Task, points, eval_every: int, num_rounds: int) -> Timed:
     """Time the compiled program on the points; rounds include evaluations, as in a sweep."""
     program = engine.Program(points[0].method.make, points[0].static, eval_every)
     hypers = {name: np.array([point.traced[name] for point in points]) for name in points[0].traced}
-    plan = engine.plan(program, task, 1, hypers, budget=memory_budget())
+    plan = engine.plan(program, task, 1, hypers, len(points), budget=memory_budget())
     hypers = {name: column[: plan.chunk] for name, column in hypers.items()}
     keys = engine.run_keys(np.zeros(1, np.int32), np.zeros(1, np.int32))
     run = partial(engine.run_chunk, program, plan.step, task, keys, hypers)

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
 
 from bench.algorithms.base import State
 from bench.data.task import Task
@@ -29,12 +28,11 @@ START, ROUNDS = 0, 1  # the two uses of a run's key
 
 
 class Program(NamedTuple):
-    """What is fixed at compile time: the method's factory, its static arguments, rounds in a call, devices."""
+    """What is fixed at compile time: the method's factory, its static arguments, rounds in a call."""
 
     make: Callable
     static: tuple[tuple[str, Any], ...]
     num_rounds: int
-    mesh: Mesh | None = None
 
     def algorithm(self, task: Task, hypers: Mapping):
         return self.make(task, **dict(self.static), **hypers)
@@ -77,17 +75,6 @@ def _sizes(keys, hypers) -> tuple[int, int]:
     return keys.shape[0], jax.tree.leaves(hypers)[0].shape[0]
 
 
-def _on_devices(program: Program, function, state_in: bool):
-    """The function with its points spread over the program's devices; unchanged for one device."""
-    if program.mesh is None:
-        return function
-    everywhere, points = PartitionSpec(), PartitionSpec("points")
-    state = State(everywhere, PartitionSpec(None, "points"))
-    metrics = PartitionSpec(None, "points")
-    specs = (everywhere, everywhere, points, state, everywhere) if state_in else (everywhere, everywhere, points)
-    return jax.shard_map(function, mesh=program.mesh, in_specs=specs, out_specs=(state, metrics), check_vma=False)
-
-
 def _metrics(program: Program, task: Task, keys, hypers, state):
     """The task's metrics at [seed, point]."""
     num_seeds, num_points = _sizes(keys, hypers)
@@ -106,39 +93,33 @@ def _metrics(program: Program, task: Task, keys, hypers, state):
 def start(task: Task, keys, hypers, *, program: Program):
     """The state before the first round, leaves [seed, point, ...], and its metrics [seed, point]."""
 
-    def body(task, keys, hypers):
-        def one(key, hyper):
-            return program.algorithm(task, hyper).init(jax.random.fold_in(key, START))
+    def one(key, hyper):
+        return program.algorithm(task, hyper).init(jax.random.fold_in(key, START))
 
-        num_seeds, num_points = _sizes(keys, hypers)
-        over_points = _over(one, (None, 0), OVER_POINTS, num_points)
-        state = _over(over_points, (0, None), State(0, 0), num_seeds)(keys, hypers)
-        return state, _metrics(program, task, keys, hypers, state)
-
-    return _on_devices(program, body, state_in=False)(task, keys, hypers)
+    num_seeds, num_points = _sizes(keys, hypers)
+    over_points = _over(one, (None, 0), OVER_POINTS, num_points)
+    state = _over(over_points, (0, None), State(0, 0), num_seeds)(keys, hypers)
+    return state, _metrics(program, task, keys, hypers, state)
 
 
 @partial(jax.jit, static_argnames="program", donate_argnames="state")
 def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
     """`program.num_rounds` rounds, then the metrics and the mean of the rounds' info, each [seed, point]."""
 
-    def body(task, keys, hypers, state, first_round):
-        def one(key, hyper, state):
-            return program.algorithm(task, hyper).round(key, state)
+    def one(key, hyper, state):
+        return program.algorithm(task, hyper).round(key, state)
 
-        num_seeds, num_points = _sizes(keys, hypers)
-        over_points = _over(one, (None, 0, OVER_POINTS), (OVER_POINTS, 0), num_points)
-        over_seeds = _over(over_points, (0, None, State(0, 0)), (State(0, 0), 0), num_seeds)
+    num_seeds, num_points = _sizes(keys, hypers)
+    over_points = _over(one, (None, 0, OVER_POINTS), (OVER_POINTS, 0), num_points)
+    over_seeds = _over(over_points, (0, None, State(0, 0)), (State(0, 0), 0), num_seeds)
 
-        def one_round(state, t):
-            at_t = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, ROUNDS), t))(keys)
-            return over_seeds(at_t, hypers, state)
+    def one_round(state, t):
+        at_t = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, ROUNDS), t))(keys)
+        return over_seeds(at_t, hypers, state)
 
-        state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
-        means = jax.tree.map(lambda leaf: leaf.mean(0), info)
-        return state, _metrics(program, task, keys, hypers, state) | means
-
-    return _on_devices(program, body, state_in=True)(task, keys, hypers, state, first_round)
+    state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
+    means = jax.tree.map(lambda leaf: leaf.mean(0), info)
+    return state, _metrics(program, task, keys, hypers, state) | means
 
 
 class Plan(NamedTuple):
@@ -178,7 +159,7 @@ def _schedule_error(program: Program, error: ValueError) -> ValueError:
 
 
 def _peak(program: Program, task: Task, keys, hypers, state):
-    """The compiled step for these shapes, and its peak memory on all devices together."""
+    """The compiled step for these shapes, and its peak memory."""
     try:
         first_round = jax.ShapeDtypeStruct((), jnp.int32)
         step = advance.lower(task, keys, hypers, state, first_round, program=program).compile()
@@ -188,31 +169,32 @@ def _peak(program: Program, task: Task, keys, hypers, state):
     if memory is None:  # a backend that does not say
         return step, 0
     peak = memory.argument_size_in_bytes + memory.temp_size_in_bytes + memory.output_size_in_bytes
-    return step, (peak - memory.alias_size_in_bytes) * _num_devices(program)
+    return step, peak - memory.alias_size_in_bytes
 
 
-def _num_devices(program: Program) -> int:
-    return 1 if program.mesh is None else program.mesh.size
-
-
-def plan(program: Program, task: Task, num_seeds: int, hypers, *, budget: float, most: int | None = None) -> Plan:
-    """The largest chunk, at most `most` points, whose compiled program fits into `budget` bytes on all devices.
+def plan(program: Program, task: Task, num_seeds: int, names, num_points: int, *, budget: float) -> Plan:
+    """The largest chunk, at most `num_points` points, whose compiled program fits into `budget` bytes.
 
     The compiler's own figure decides; where it is too large the chunk is halved and compiled again.
+
+    Args:
+        program, task: what runs.
+        num_seeds: runs that go together.
+        names: of the traced arguments.
+        num_points: that are wanted in a chunk.
+        budget: bytes.
     """
-    devices = _num_devices(program)
-    num_points = len(next(iter(hypers.values())))
-    chunk = -(-min(num_points, most or num_points) // devices) * devices
+    chunk = num_points
     while True:
-        shapes = _abstract(program, task, num_seeds, hypers, chunk)
+        shapes = _abstract(program, task, num_seeds, names, chunk)
         held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes[-1].variables))
-        if held > budget and chunk > devices:  # too large for certain: not worth compiling
+        if held > budget and chunk > 1:  # too large for certain: not worth compiling
             peak = held
         else:
             step, peak = _peak(program, task, *shapes)
-            if peak <= budget or chunk <= devices:
+            if peak <= budget or chunk == 1:
                 return Plan(chunk, peak, step)
-        chunk = max(1, min(chunk // 2, int(chunk * budget / peak)) // devices) * devices
+        chunk = max(1, min(chunk // 2, int(chunk * budget / peak)))
 
 
 def run_chunk(program: Program, step, task: Task, keys, hypers, *, num_evals: int, chunk: int, on_block=None):

@@ -1,6 +1,7 @@
 """How far a long run is: a bar on a terminal, plain lines elsewhere."""
 
 import sys
+import threading
 import time
 
 from rich.console import Console
@@ -21,6 +22,7 @@ class Meter:
         self.done = 0
         self.console = Console(file=sys.stderr, soft_wrap=True)
         self.bar = None
+        self.lock = threading.Lock()
 
     def __enter__(self):
         self.began = self.last = time.monotonic()
@@ -40,8 +42,16 @@ class Meter:
         """A line above the bar."""
         self.console.print(text, highlight=False, markup=False, emoji=False)
 
+    def part(self) -> "Part":
+        """A count of its own, which can be taken back."""
+        return Part(self)
+
     def add(self, units: int) -> None:
-        """Units done since the last call."""
+        """Units done since the last call; may be called from any thread."""
+        with self.lock:
+            self._add(units)
+
+    def _add(self, units: int) -> None:
         self.done += units
         now = time.monotonic()
         rate = self.done / max(now - self.began, 1e-9)
@@ -52,3 +62,20 @@ class Meter:
             left = (self.total - self.done) / max(rate, 1e-9)
             percent = 100 * self.done / self.total
             self.say(f"{self.title}: {percent:.0f} %, {rate:,.0f} run-rounds/s, {left:,.0f} s left")
+
+
+class Part:
+    """What one piece of work has added to a meter."""
+
+    def __init__(self, meter: Meter):
+        self.meter, self.units = meter, 0
+
+    def add(self, units: int) -> None:
+        """Units done since the last call."""
+        self.units += units
+        self.meter.add(units)
+
+    def undo(self) -> None:
+        """The work is lost."""
+        self.meter.add(-self.units)
+        self.units = 0

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -18,14 +18,25 @@ from bench.data.task import Task
 from bench.privacy.accounting import epsilons
 from bench.privacy.events import Release
 from bench.sweeps.points import Point
-from bench.sweeps.spec import Sweep
+
+
+class Origin(NamedTuple):
+    """What all rows of a sweep have in common: its name, its scale, the delta at which epsilon is stated, and the
+    commit of the code that asked for them.
+    """
+
+    sweep: str
+    scale: str
+    delta: float
+    commit: str
+
 
 _known: dict[tuple, np.ndarray] = {}  # epsilons of everything that has been accounted in this process
 
 
 @cache
-def provenance() -> dict[str, str]:
-    """The code, the libraries and the machine, as columns."""
+def commit() -> str:
+    """The commit of the code, with "-dirty" where files of the suite differ from it; "unknown" outside a checkout."""
 
     def git(*words):
         with contextlib.suppress(OSError, subprocess.SubprocessError):
@@ -34,10 +45,15 @@ def provenance() -> dict[str, str]:
             return done.stdout.strip()
         return ""
 
-    commit = git("rev-parse", "--short=12", "HEAD")
-    dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no", "--", "bench") else ""
+    head = git("rev-parse", "--short=12", "HEAD")
+    dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no", "--", ":/bench") else ""
+    return head + dirty if head else "unknown"
+
+
+@cache
+def platform_columns() -> dict[str, str]:
+    """The libraries and the machine, as columns."""
     return {
-        "commit": commit + dirty if commit else "unknown",
         "jax_version": jax.__version__,
         "jaxlib_version": importlib.metadata.version("jaxlib"),
         "python_version": platform.python_version(),
@@ -93,8 +109,7 @@ def _released(released: np.ndarray | None, rounds: np.ndarray, shape: tuple[int,
 
 
 def rows_of(
-    sweep: Sweep,
-    scale: str,
+    origin: Origin,
     task: Task,
     points: Sequence[Point],
     runs: Sequence[tuple[int, int]],
@@ -104,6 +119,8 @@ def rows_of(
     """The table of a finished chunk: one row per run and evaluation.
 
     Args:
+        origin: of the sweep.
+        task: that they were trained on.
         points: of the chunk, all with the same rounds.
         runs: (trial, seed) of the chunk.
         metrics: name -> [run, point, evaluation].
@@ -116,11 +133,11 @@ def rows_of(
     whole = [
         {
             "point": point.id,
-            "sweep": sweep.name,
+            "sweep": origin.sweep,
             "algorithm": point.algorithm,
             "task": task.name,
             "source": task.source,
-            "scale": scale,
+            "scale": origin.scale,
             "trial": trials[:, None],
             "seed": seeds[:, None],
             "num_rounds": point.num_rounds,
@@ -129,15 +146,15 @@ def rows_of(
         }
         | point.labels
         | point.args
-        | privacy_columns(point.method.readings(task, delta=sweep.delta, **point.args), counts[p])
+        | privacy_columns(point.method.readings(task, delta=origin.delta, **point.args), counts[p])
         | {name: values[:, p] for name, values in metrics.items() if name != "released"}
         | {"version": point.method.version, "checksum": task.checksum}
         for p, point in enumerate(points)
     ]
     names = dict.fromkeys(name for one in whole for name in one)
     columns = {name: _column([one.get(name, np.nan) for one in whole], shape) for name in names}
-    shared = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")} | provenance() | dict(timing)
-    return pd.DataFrame(columns | shared)
+    shared = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"), "commit": origin.commit}
+    return pd.DataFrame(columns | shared | platform_columns() | dict(timing))
 
 
 def _column(values: list, shape: tuple[int, int, int]):

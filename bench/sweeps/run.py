@@ -1,27 +1,29 @@
 """Run what is missing of a sweep, and write it down."""
 
 import os
-import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import nullcontext
 from pathlib import Path
 
 import jax
-import numpy as np
-import psutil
-from jax.sharding import Mesh
 
 from bench.data.fetch import cache
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import engine
+from bench.sweeps.execution.executor import WorkerDied
+from bench.sweeps.execution.pool import Pool
+from bench.sweeps.execution.queue import Block, Queue, describe
+from bench.sweeps.execution.unit import Unit
 from bench.sweeps.points import Point, resolve
-from bench.sweeps.progress import Meter
-from bench.sweeps.rows import rows_of
+from bench.sweeps.progress import Meter, Part
+from bench.sweeps.rows import Origin, commit
 from bench.sweeps.spec import Sweep
 from bench.sweeps.store import Store
 
-MEMORY_LIMIT = 10e9  # bytes that a compiled program may need at most, whatever the machine has
+TASK_BYTES = 2e9  # of data sets that the driver keeps at hand
 
 
 def use_compilation_cache() -> None:
@@ -29,99 +31,6 @@ def use_compilation_cache() -> None:
     if not jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
         jax.config.update("jax_compilation_cache_dir", str(cache.folder("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
-
-
-def memory_budget() -> float:
-    """Bytes that one compiled program may need: 60 % of what is free, at most MEMORY_LIMIT on a CPU."""
-    if jax.default_backend() == "cpu":
-        return min(MEMORY_LIMIT, 0.6 * psutil.virtual_memory().available)
-    stats = jax.local_devices()[0].memory_stats() or {}
-    return 0.8 * stats.get("bytes_limit", MEMORY_LIMIT / 0.8) * jax.local_device_count()
-
-
-class _Runner:
-    """Keeps compiled programs, and how many points were too many, between the groups of one call."""
-
-    def __init__(self, budget: float, most: int | None, meter: Meter, devices=None):
-        devices = devices or jax.local_devices()
-        self.mesh = Mesh(np.array(devices), ("points",)) if len(devices) > 1 else None
-        self.num_devices = len(devices)
-        self.budget, self.most, self.meter = budget, most, meter
-        self.plans: dict[tuple, tuple[engine.Plan, float]] = {}
-        self.limits: dict[tuple, int] = {}
-
-    def plan(self, program: engine.Program, task: Task, num_seeds: int, hypers, most: int):
-        """The plan for this many points, and the seconds that it took to compile."""
-        leaves, structure = jax.tree.flatten(task)
-        shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
-        size = len(next(iter(hypers.values())))
-        key = (program, structure, shapes, num_seeds, size, most)
-        if key not in self.plans:
-            began = time.monotonic()
-            made = engine.plan(program, task, num_seeds, hypers, budget=self.budget, most=most)
-            self.plans[key] = made, time.monotonic() - began
-            self.meter.say(
-                f"{task.name}: {size} points x {num_seeds} seeds in chunks of {made.chunk}, "
-                f"peak memory {made.peak_bytes / 1e9:.2f} GB, compiled in {self.plans[key][1]:.1f} s"
-            )
-        return self.plans[key]
-
-    def run(self, task: Task, points: list[Point], runs, finished: Callable) -> None:
-        """Train points that share their static arguments and rounds; call `finished` with each chunk's outcome.
-
-        Several runs (trial, seed) go together where all points fit at once, else one after the other.
-        """
-        first, eval_every = points[0], points[0].eval_every
-        program = engine.Program(first.method.make, first.static, eval_every, self.mesh)
-        most = self.limits.get((program, len(runs)), self.most or len(points))
-        hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
-        plan, compile_s = None, 0.0
-        if len(runs) == 1 or most >= len(points):
-            plan, compile_s = self.plan(program, task, len(runs), hypers, most)
-        if plan is None or (len(runs) > 1 and plan.chunk < len(points)):
-            for run in runs:
-                self.run(task, points, [run], finished)
-            return
-        chunk = plan.chunk
-        keys = engine.run_keys(*np.array(runs, np.int32).T)
-        for at in range(0, len(points), chunk):
-            part = points[at : at + chunk]
-            began, done = time.monotonic(), self.meter.done
-            units = len(part) * len(runs) * eval_every
-            try:
-                metrics = engine.run_chunk(
-                    program,
-                    plan.step,
-                    task,
-                    keys,
-                    {name: column[at : at + chunk] for name, column in hypers.items()},
-                    num_evals=first.num_rounds // eval_every,
-                    chunk=chunk,
-                    on_block=lambda _, units=units: self.meter.add(units),
-                )
-            except (MemoryError, jax.errors.JaxRuntimeError) as error:
-                if not (isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)):
-                    raise
-                if len(runs) == 1 and chunk <= self.num_devices:
-                    raise InputError(f"{task.name} needs more memory than there is, even for one point") from None
-                self.meter.add(done - self.meter.done)
-                self.meter.say(f"out of memory with {chunk} points x {len(runs)} seeds at a time: going on with fewer")
-                self.limits[program, len(runs)] = min(chunk, len(points)) // 2
-                self.run(task, points[at:], runs, finished)
-                return
-            wall_s = (time.monotonic() - began) / (len(part) * len(runs))
-            timing = {"wall_s": wall_s, "compile_s": compile_s, "points_per_chunk": chunk}
-            finished(part, runs, metrics, timing)
-
-
-def _groups(points: list[Point], missing: Mapping[str, tuple[int, ...]]) -> dict[tuple, list[Point]]:
-    """Points that one program can run together: same static arguments, rounds, and seeds still to do."""
-    groups: dict[tuple, list[Point]] = {}
-    for point in points:
-        if missing[point.id]:
-            key = (point.method.make, point.static, point.num_rounds, point.eval_every, missing[point.id])
-            groups.setdefault(key, []).append(point)
-    return groups
 
 
 def run_sweep(
@@ -133,8 +42,7 @@ def run_sweep(
     data_files: DataFiles | None = None,
     fresh: bool = False,
     most: int | None = None,
-    budget: float | None = None,
-    devices=None,
+    pool: Pool | None = None,
 ) -> None:
     """Run the runs of a sweep that are not in the store yet.
 
@@ -147,11 +55,11 @@ def run_sweep(
         data_files: the user's own files, and whether data may be downloaded; default DataFiles().
         fresh: set everything aside first.
         most: points in a chunk at most; default as many as fit. Never changes a result.
-        budget: bytes that a compiled program may need; default from the memory at hand.
-        devices: to spread points over; default all local ones.
+        pool: the workers; default Pool(), of this call alone.
 
     Raises:
-        InputError: for a value out of range, or a store that cannot be used.
+        InputError: for a value out of range, a store that cannot be used, or points of which two workers died; the
+            rest has been run then.
     """
     whole, data_files = whole or sweep, data_files or DataFiles()
     seeds_of: dict[int, list[int]] = {}
@@ -167,30 +75,104 @@ def run_sweep(
             store.clear()
         done = set(store.open_parts(valid).itertuples(index=False, name=None))
         wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
-        todo = {
-            (trial, name): {
-                p.id: tuple(s for s in seeds if (trial, s) in wanted[p.algorithm] and (p.id, trial, s) not in done)
-                for p in group
-            }
-            for trial, seeds in seeds_of.items()
-            for name, group in points.items()
-        }
-        rounds = {p.id: p.num_rounds for group in points.values() for p in group}
-        missing = [(rounds[id], len(seeds)) for part in todo.values() for id, seeds in part.items()]
-        with Meter(sweep.name, sum(rounds * seeds for rounds, seeds in missing)) as meter:
+        blocks = []
+        for trial, seeds in seeds_of.items():
+            for name, group in points.items():
+                missing = {
+                    p.id: tuple(s for s in seeds if (trial, s) in wanted[p.algorithm] and (p.id, trial, s) not in done)
+                    for p in group
+                }
+                blocks += _blocks(name, trial, group, missing, _bytes(tasks[name]))
+        with Meter(sweep.name, sum(block.run_rounds for block in blocks)) as meter:
             for note in store.notes:
                 meter.say(note)
-            num_runs = sum(seeds for _, seeds in missing)
+            num_runs = sum(len(block.points) * len(block.runs) for block in blocks)
             meter.say(f"{sweep.name} at scale {scale}: {num_runs} runs to do, {len(done)} in {folder}")
-            runner = _Runner(budget or memory_budget(), most, meter, devices)
-            for (trial, name), seeds in todo.items():
-                if not any(seeds.values()):
-                    continue
-                task = tasks[name] if trial == first_trial else sweep.task(name, trial, data_files)
+            if blocks:
+                origin = Origin(sweep.name, scale, sweep.delta, commit())
+                shelf = _Shelf({(name, first_trial): task for name, task in tasks.items()})
+                with nullcontext(pool) if pool else Pool() as workers:
+                    _work(blocks, origin, lambda key: shelf.task(sweep, key, data_files), store, meter, workers, most)
 
-                def finished(part, runs, metrics, timing, task=task):
-                    store.write(rows_of(sweep, scale, task, part, runs, metrics, timing))
 
-                for (*_, together), members in _groups(points[name], seeds).items():
-                    runs = [(trial, seed) for seed in together]
-                    runner.run(task, members, runs, finished)
+def _bytes(task: Task) -> int:
+    return sum(leaf.nbytes for leaf in jax.tree.leaves(task))
+
+
+def _blocks(
+    name: str, trial: int, points: list[Point], missing: Mapping[str, tuple[int, ...]], task_bytes: int
+) -> list[Block]:
+    """Points that one program can run together: same static arguments, rounds, and seeds still to do."""
+    groups: dict[tuple, list[Point]] = {}
+    for point in points:
+        if missing[point.id]:
+            key = (point.method.make, point.static, point.num_rounds, point.eval_every, missing[point.id])
+            groups.setdefault(key, []).append(point)
+    return [
+        Block((name, trial), task_bytes, tuple(members), tuple((trial, seed) for seed in seeds))
+        for (*_, seeds), members in groups.items()
+    ]
+
+
+class _Shelf:
+    """Tasks at hand, by name and trial: those used last, up to a size."""
+
+    def __init__(self, tasks: Mapping[tuple[str, int], Task]):
+        self.tasks = OrderedDict(tasks)
+
+    def task(self, sweep: Sweep, key: tuple[str, int], data_files: DataFiles) -> Task:
+        if key not in self.tasks:
+            self.tasks[key] = sweep.task(*key, data_files)
+        self.tasks.move_to_end(key)
+        while len(self.tasks) > 1 and sum(map(_bytes, self.tasks.values())) > TASK_BYTES:
+            self.tasks.popitem(last=False)
+        return self.tasks[key]
+
+
+def _work(
+    blocks: list[Block],
+    origin: Origin,
+    task_of: Callable[[tuple[str, int]], Task],
+    store: Store,
+    meter: Meter,
+    pool: Pool,
+    most: int | None,
+) -> None:
+    """Have all blocks trained, and write what comes back."""
+    executor = pool.executor(Queue(blocks).total())
+    queue = Queue(blocks, workers=executor.num_workers, most=most)
+    pending: dict[Future, tuple[Block, Part]] = {}
+    given_up: list[Block] = []
+    while queue or pending:
+        while queue and len(pending) < executor.num_workers:
+            block = queue.pop()
+            counted = meter.part()
+            unit = Unit(origin, task_of(block.task), block.points, block.runs, block.chunk)
+            pending[executor.submit(unit, counted.add)] = block, counted
+        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+            block, counted = pending.pop(future)
+            try:
+                outcome = future.result()
+            except WorkerDied:
+                counted.undo()
+                again = queue.died(block)
+                meter.say(f"a worker died: {'once more' if again else 'given up'}: {describe(block)}")
+                given_up += [] if again else [block]
+                continue
+            for sentence in outcome.said:
+                meter.say(sentence)
+            if outcome.rows is None:
+                counted.undo()
+                meter.say(
+                    f"out of memory with {outcome.num_points} points x {outcome.num_runs} seeds at a time: "
+                    "going on with fewer"
+                )
+            else:
+                store.write(outcome.rows)
+            queue.finished(block, outcome)
+    if given_up:
+        runs = sum(len(block.points) * len(block.runs) for block in given_up)
+        raise InputError(
+            f"workers died twice of {runs} runs of {origin.sweep}, the first of them {describe(given_up[0])}; all "
+            "others are done: run the same command with --workers 1 to see why"
+        )

@@ -7,6 +7,7 @@ from tiny_sweeps import assert_same_rows, run, walks
 from bench.errors import InputError
 from bench.sweeps import engine
 from bench.sweeps import run as running
+from bench.sweeps.execution.pool import Pool
 
 
 def out_of_memory(monkeypatch, error, fits, after=0):
@@ -54,7 +55,7 @@ def test_memory_that_runs_out_later_leaves_what_was_finished_as_it_is(tmp_path, 
 
 def test_not_even_one_point_fits(tmp_path, monkeypatch):
     out_of_memory(monkeypatch, MemoryError(), fits=0)
-    with pytest.raises(InputError, match=r"synthetic_0.1 needs more memory than there is, even for one point"):
+    with pytest.raises(InputError, match=r"synthetic needs more memory than there is, even for one point"):
         run(walks(), tmp_path)
 
 
@@ -65,5 +66,5 @@ def test_other_errors_of_the_device_are_not_taken_for_lack_of_memory(tmp_path, m
 
 
 def test_the_budget_decides_the_chunk(tmp_path, undisturbed, calls):
-    assert_same_rows(run(walks(), tmp_path, budget=1.0), undisturbed)
+    assert_same_rows(run(walks(), tmp_path, pool=Pool(workers=1, budget=1.0)), undisturbed)
     assert calls == [(1, 1)] * 8

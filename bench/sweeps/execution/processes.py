@@ -1,0 +1,159 @@
+"""Workers that are processes of this machine, each with cores, or a GPU, of its own."""
+
+import contextlib
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import jax
+
+import bench
+from bench.errors import InputError
+from bench.sweeps.execution import resources
+from bench.sweeps.execution.executor import OnBlock, WorkerDied
+from bench.sweeps.execution.shared import Sender, Wire, code
+from bench.sweeps.execution.unit import Outcome, Unit
+from bench.sweeps.execution.worker import Settings
+
+ROOT = Path(bench.__file__).parent.parent
+PASSED_ON = (
+    "jax_compilation_cache_dir",
+    "jax_persistent_cache_min_compile_time_secs",
+    "jax_enable_x64",
+    "jax_default_matmul_precision",
+)
+
+
+def settings(cores: tuple[int, ...] | None, budget: float | None, workers_here: int) -> Settings:
+    """For a worker with these cores, this budget, and so many workers on its machine."""
+    config = {name: getattr(jax.config, name) for name in PASSED_ON}
+    return Settings(cores, config, code(), budget, workers_here)
+
+
+class Worker:
+    """One process and the connection to it.
+
+    Args:
+        number: of the worker, from 0.
+        workers: how many there are.
+        budget: bytes that a compiled program may need; None: its share of what is free.
+    """
+
+    def __init__(self, number: int, workers: int, budget: float | None):
+        mine, its = socket.socketpair()
+        gpus = resources.gpus()
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        environment = os.environ | {"PYTHONPATH": path}
+        if gpus:
+            environment["CUDA_VISIBLE_DEVICES"] = gpus[number % len(gpus)]
+            here = -(-workers // len(gpus))
+            if here > 1:
+                environment["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.75 / here:.3f}"
+        else:
+            here = workers
+        command = [sys.executable, "-m", "bench.sweeps.execution.worker", "--fd", str(its.fileno())]
+        with its:
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                pass_fds=[its.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the driver, which ends its workers
+            )
+        self.connection = Connection(mine.detach())
+        cores = None if gpus else resources.shares(workers)[number]
+        self.connection.send_bytes(cloudpickle.dumps(tuple(settings(cores, budget, here))))
+
+    def converse(self, wire: Wire, sender: Sender, on_block: OnBlock) -> Outcome:
+        """Have a unit trained.
+
+        Raises:
+            WorkerDied: where the process ends before.
+            InputError: as the unit did.
+            RuntimeError: with the worker's traceback, for any other error there.
+        """
+        try:
+            self.connection.send_bytes(cloudpickle.dumps(wire))
+            while True:
+                kind, *content = self.connection.recv()
+                if kind == "need":
+                    self.connection.send_bytes(sender.pack(content[0]))
+                elif kind == "progress":
+                    on_block(content[0])
+                elif kind == "outcome":
+                    return content[0]
+                elif kind == "error":
+                    refused, text = content
+                    raise InputError(refused) if refused is not None else RuntimeError(f"in a worker:\n{text}")
+        except (EOFError, OSError):
+            raise WorkerDied from None
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait()
+        with contextlib.suppress(OSError):
+            self.connection.close()
+
+
+class Processes:
+    """Workers of this machine, started when there is something for them to do.
+
+    Args:
+        workers: how many.
+        budget: bytes that a compiled program of each may need; None: its share of what is free.
+    """
+
+    def __init__(self, workers: int, budget: float | None = None):
+        self.num_workers, self.budget = workers, budget
+        self.sender = Sender()
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for number in range(workers):
+            self._free.put(number)
+        self._workers: dict[int, Any] = {}
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
+        self._closed = threading.Event()
+
+    def submit(self, unit: Unit, on_block: OnBlock) -> "Future[Outcome]":
+        wire = self.sender.wire(unit)
+        future = self._threads.submit(self._run, wire, on_block)
+        future.add_done_callback(lambda _: self.sender.finished(wire))
+        return future
+
+    def _start(self, number: int) -> Worker:
+        return Worker(number, self.num_workers, self.budget)
+
+    def _run(self, wire: Wire, on_block: OnBlock) -> Outcome:
+        number = self._free.get()
+        try:
+            if self._closed.is_set():
+                raise WorkerDied
+            if number not in self._workers:
+                self._workers[number] = self._start(number)
+                if self._closed.is_set():  # while it was started
+                    raise WorkerDied
+            return self._workers[number].converse(wire, self.sender, on_block)
+        except WorkerDied:
+            if number in self._workers:
+                self._workers.pop(number).kill()
+            raise
+        finally:
+            self._free.put(number)
+
+    def close(self) -> None:
+        """End all workers at once."""
+        self._closed.set()
+        for worker in list(self._workers.values()):
+            worker.process.kill()  # which ends the conversation in its thread
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for worker in self._workers.values():
+            worker.kill()
+        self._workers.clear()

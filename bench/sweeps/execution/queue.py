@@ -1,0 +1,161 @@
+"""What is left to do, longest first, cut into units for several workers."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bench.errors import InputError
+from bench.sweeps.execution.unit import Outcome
+from bench.sweeps.points import Point
+
+BYTES_PER_SECOND = 5e9  # a round reads a task's data about once, before anything is known of a program's speed
+WORTH_S = 1.0  # seconds of work that are worth cutting off for another worker, beside those of compiling
+
+
+@dataclass(frozen=True)
+class Block:
+    """Points times runs still to do, which one program can train.
+
+    task: (name of the task, trial).
+    task_bytes: of its data.
+    points: that share method, static arguments and rounds.
+    runs: (trial, seed), all of one trial.
+    chunk, runs_each: points to compile for, and runs in a unit, where that is settled.
+    deaths: workers that have died of it.
+    """
+
+    task: tuple[str, int]
+    task_bytes: int
+    points: tuple[Point, ...]
+    runs: tuple[tuple[int, int], ...]
+    chunk: int | None = None
+    runs_each: int | None = None
+    deaths: int = 0
+
+    @property
+    def program(self) -> tuple:
+        """What blocks of one compiled program have in common."""
+        first = self.points[0]
+        return first.method.make, first.static, first.num_rounds, first.eval_every, self.task[0]
+
+    @property
+    def run_rounds(self) -> int:
+        return len(self.points) * len(self.runs) * self.points[0].num_rounds
+
+    def part(self, points: slice = slice(None), runs: slice = slice(None), **changes) -> "Block":
+        """Some of its points and runs."""
+        return replace(self, points=self.points[points], runs=self.runs[runs], **changes)
+
+
+class Queue:
+    """The blocks of a sweep that nobody works on.
+
+    Args:
+        blocks: all that is to do.
+        workers: how many units are wanted at the same time.
+        most: points in a unit at most.
+    """
+
+    def __init__(self, blocks: Sequence[Block], *, workers: int = 1, most: int | None = None):
+        self.blocks, self.workers, self.most = list(blocks), workers, most
+        self.measured: dict[tuple, tuple[float, float]] = {}  # program -> seconds, and what was guessed for them
+        self.compile_s: dict[tuple, float] = {}
+        self.limits: dict[tuple, int] = {}  # (program, runs at once) -> points that fit
+
+    def __bool__(self) -> bool:
+        return bool(self.blocks)
+
+    def seconds(self, block: Block) -> float:
+        """Of work, by the speed of its program, or else by a guess that is scaled as guesses had to be so far."""
+        guess = block.run_rounds * block.task_bytes / BYTES_PER_SECOND
+        known = [self.measured[block.program]] if block.program in self.measured else self.measured.values()
+        spent, guessed = (sum(pair[side] for pair in known) for side in (0, 1))
+        return guess * spent / guessed if guessed else guess
+
+    def total(self) -> float:
+        """Seconds of work of everything in the queue."""
+        return sum(map(self.seconds, self.blocks))
+
+    def pop(self) -> Block:
+        """The next unit: of the longest block (or of the first, for one worker) as much as one worker shall have."""
+        block = max(self.blocks, key=self.seconds) if self.workers > 1 else self.blocks[0]
+        pieces = self._pieces(block)
+        self.blocks.remove(block)
+        limit = min(self.most or math.inf, self.limits.get((block.program, len(block.runs)), math.inf))
+        if len(block.runs) > 1 and limit < len(block.points):
+            # More points than fit go one run after the other, so that each run's chunks are as large as can be.
+            self.blocks = [block.part(runs=slice(i, i + 1)) for i in range(len(block.runs))] + self.blocks
+            return self.pop()
+        if block.chunk and block.chunk > limit:
+            block = block.part(chunk=None)
+        if block.runs_each or (not block.chunk and len(block.points) < pieces and len(block.runs) > 1):
+            return self._cut(block, runs=block.runs_each or math.ceil(len(block.runs) / pieces))
+        size = block.chunk or math.ceil(len(block.points) / pieces)
+        return self._cut(block, points=int(min(size, limit)))
+
+    def _pieces(self, block: Block) -> int:
+        """How many workers shall share a block: all, where it is the most of what is left and worth their compiling."""
+        if self.workers == 1:
+            return 1
+        seconds = self.seconds(block)
+        compile_s = self.compile_s.get(block.program, max(self.compile_s.values(), default=WORTH_S))
+        worth = seconds / max(compile_s, WORTH_S)
+        share = self.workers * seconds / max(self.total(), 1e-9)
+        return max(1, min(self.workers, math.ceil(share - 0.1), int(worth)))
+
+    def _cut(self, block: Block, *, points: int | None = None, runs: int | None = None) -> Block:
+        """The first points, or runs, of a block; the rest goes back to the front."""
+        if points is not None and points < len(block.points):
+            block = block.part(chunk=points)  # the last unit, if smaller, is filled up: one program for all
+            self.blocks.insert(0, block.part(points=slice(points, None)))
+            return block.part(points=slice(points))
+        if runs is not None and runs < len(block.runs):
+            block = replace(block, runs_each=runs)
+            self.blocks.insert(0, block.part(runs=slice(runs, None)))
+            return block.part(runs=slice(runs))
+        return block
+
+    def finished(self, block: Block, outcome: Outcome) -> None:
+        """Learn from what became of a unit, and take back what of it was not done.
+
+        Raises:
+            InputError: where not even one point fits into memory.
+        """
+        if outcome.compile_s:
+            self.compile_s[block.program] = outcome.compile_s
+        if outcome.rows is None:
+            self._halve(block, outcome)
+            return
+        points, runs = outcome.num_points, outcome.num_runs
+        done = block.part(slice(points), slice(runs))
+        guess = done.run_rounds * block.task_bytes / BYTES_PER_SECOND
+        spent, guessed = self.measured.get(block.program, (0.0, 0.0))
+        self.measured[block.program] = spent + outcome.train_s, guessed + guess
+        left = [block.part(slice(points, None), slice(runs), chunk=outcome.chunk)]
+        left += [block.part(runs=slice(i, i + 1), chunk=outcome.chunk) for i in range(runs, len(block.runs))]
+        self.blocks = [part for part in left if part.points and part.runs] + self.blocks
+
+    def _halve(self, block: Block, outcome: Outcome) -> None:
+        runs, points = outcome.num_runs, min(outcome.chunk, len(block.points))
+        if runs == 1 and points <= 1:
+            raise InputError(f"{block.task[0]} needs more memory than there is, even for one point")
+        if len(block.runs) > 1:
+            self.limits[block.program, len(block.runs)] = 0
+        if runs == 1:
+            self.limits[block.program, 1] = points // 2
+        self.blocks.insert(0, block.part(chunk=None))
+
+    def died(self, block: Block) -> bool:
+        """Put back a unit whose worker died; whether it gets another chance."""
+        if block.deaths:
+            return False
+        self.blocks.insert(0, block.part(deaths=1))
+        return True
+
+
+def describe(block: Block) -> str:
+    """A block in words, for a line that names it."""
+    first, number = block.points[0], len(block.points)
+    more = f" and {number - 1} points more" if number > 1 else ""
+    text = ", ".join(f"{name}={value}" for name, value in first.args.items())
+    return f"{first.algorithm} on {block.task[0]}, trial and seed {block.runs[0]}: {text}{more}"

@@ -1,0 +1,104 @@
+"""Cores, devices and memory of this machine, and how many workers they are good for."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import IO
+
+import jax
+import psutil
+
+from bench.errors import InputError
+
+MEMORY_LIMIT = 10e9  # bytes that a compiled program may need at most, whatever the machine has
+WORKER_BYTES = 1.5e9  # of memory that a worker wants at least
+_claims: list[IO] = []  # of cores, by this process
+
+
+def memory_budget() -> float:
+    """Bytes that one compiled program may need: 60 % of what is free, at most MEMORY_LIMIT on a CPU."""
+    if jax.default_backend() == "cpu":
+        return min(MEMORY_LIMIT, 0.6 * psutil.virtual_memory().available)
+    stats = jax.local_devices()[0].memory_stats() or {}
+    return 0.8 * stats.get("bytes_limit", MEMORY_LIMIT / 0.8)
+
+
+def cores() -> list[int]:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def gpus() -> list[str]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; found without starting jax on them."""
+    if jax.config.jax_platforms == "cpu":  # pyright: ignore[reportAttributeAccessIssue]
+        return []
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return [name for name in visible.split(",") if name and name != "-1"]
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    done = subprocess.run([program, "--list-gpus"], capture_output=True, text=True, timeout=30)
+    return [str(number) for number, line in enumerate(done.stdout.splitlines()) if line.startswith("GPU ")]
+
+
+def automatic_workers() -> int:
+    """One a GPU; without one, one a physical core, and fewer where memory is short."""
+    if found := gpus():
+        return len(found)
+    physical = min(len(cores()), psutil.cpu_count(logical=False) or 1)
+    return max(1, min(physical, int(psutil.virtual_memory().available / WORKER_BYTES)))
+
+
+def number_of_workers(text: str | int) -> int | None:
+    """What a person asks for; None is as many as there is use for ("auto").
+
+    Raises:
+        InputError: for anything but "auto" or a number from 1 to 10,000.
+    """
+    if text == "auto":
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= 10_000:
+        raise InputError(f"--workers is {text}: give a number from 1 to 10,000, or auto")
+    return number
+
+
+def keep_to(wanted: Sequence[int] | None) -> None:
+    """Use these cores alone, where the system can do that; () is one that no other process has claimed so."""
+    if wanted is None or not hasattr(os, "sched_setaffinity") or (not wanted and gpus()):
+        return
+    os.sched_setaffinity(0, wanted or _unclaimed())
+
+
+def _unclaimed() -> list[int]:
+    """A core whose claim, a locked file, nobody holds; all cores where there is none. Held while this process lives."""
+    for core in cores():
+        file = open(Path(tempfile.gettempdir()) / f"bench-{os.getuid()}-core-{core}.lock", "a")  # noqa: SIM115
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            continue
+        _claims.append(file)
+        return [core]
+    return cores()
+
+
+def shares(workers: int) -> list[tuple[int, ...]]:
+    """The cores of each worker: equal shares; several workers to a core where there are more of them."""
+    own: Sequence[int] = cores()
+    if workers >= len(own):
+        return [(own[number % len(own)],) for number in range(workers)]
+    bounds = [round(number * len(own) / workers) for number in range(workers + 1)]
+    return [tuple(own[low:high]) for low, high in pairwise(bounds)]

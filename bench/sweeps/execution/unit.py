@@ -1,0 +1,121 @@
+"""One chunk of a compiled group: what a worker is asked for, and what it gives back."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pandas as pd
+
+from bench.data.task import Task
+from bench.sweeps import engine
+from bench.sweeps.points import Point
+from bench.sweeps.rows import Origin, rows_of
+
+
+class Unit(NamedTuple):
+    """Points times runs that one program can train.
+
+    origin: of the rows.
+    task: the data of the runs' trial.
+    points: that share method, static arguments and rounds.
+    runs: (trial, seed) of one trial.
+    chunk: points that the program is compiled for, where an earlier unit has shown how many fit; None: all of them, or
+        as many as fit.
+    """
+
+    origin: Origin
+    task: Task
+    points: Sequence[Point]
+    runs: Sequence[tuple[int, int]]
+    chunk: int | None = None
+
+
+class Outcome(NamedTuple):
+    """What has become of a unit. All of it may not fit at once: then the first points, or the first run, are done.
+
+    rows: of what is done; None where the memory ran out.
+    num_points, num_runs: how many from the front were trained together.
+    chunk: points that the compiled program has room for.
+    train_s, compile_s: wall time; compile_s is 0 where the program was there.
+    said: sentences for people.
+    """
+
+    rows: pd.DataFrame | None
+    num_points: int
+    num_runs: int
+    chunk: int
+    train_s: float
+    compile_s: float
+    said: tuple[str, ...] = ()
+
+
+class Trainer:
+    """Trains units one after the other, and keeps their compiled programs.
+
+    Args:
+        budget: bytes that a compiled program may need.
+    """
+
+    def __init__(self, budget: float):
+        self.budget = budget
+        self.plans: dict[tuple, tuple[engine.Plan, float]] = {}
+
+    def run(self, unit: Unit, on_block: Callable[[int], Any] = lambda units: None) -> Outcome:
+        """Train as much of a unit as fits at once.
+
+        Args:
+            unit: what to train.
+            on_block: called with the run-rounds done since the last call.
+        """
+        first, points, runs = unit.points[0], unit.points, list(unit.runs)
+        program = engine.Program(first.method.make, first.static, first.eval_every)
+        said: list[str] = []
+        began = time.monotonic()
+        plan, plan_s = self._plan(program, unit, len(runs), said)
+        if len(runs) > 1 and plan.chunk < len(points):  # several runs go together where all points fit at once
+            runs = runs[:1]
+            plan, plan_s = self._plan(program, unit, 1, said)
+        compile_s, points = time.monotonic() - began, points[: plan.chunk]
+        hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
+        began = time.monotonic()
+        try:
+            metrics = engine.run_chunk(
+                program,
+                plan.step,
+                unit.task,
+                engine.run_keys(*np.array(runs, np.int32).T),
+                hypers,
+                num_evals=first.num_rounds // first.eval_every,
+                chunk=plan.chunk,
+                on_block=lambda _: on_block(len(points) * len(runs) * first.eval_every),
+            )
+        except (MemoryError, jax.errors.JaxRuntimeError) as error:
+            if not (isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)):
+                raise
+            return Outcome(None, len(points), len(runs), plan.chunk, 0.0, compile_s, tuple(said))
+        train_s = time.monotonic() - began
+        timing = {
+            "wall_s": train_s / (len(points) * len(runs)),
+            "compile_s": plan_s,
+            "points_per_chunk": plan.chunk,
+        }
+        rows = rows_of(unit.origin, unit.task, points, runs, metrics, timing)
+        return Outcome(rows, len(points), len(runs), plan.chunk, train_s, compile_s, tuple(said))
+
+    def _plan(self, program: engine.Program, unit: Unit, num_runs: int, said: list[str]):
+        """The plan for this many runs at once, and the seconds that it took to compile."""
+        leaves, structure = jax.tree.flatten(unit.task)
+        shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
+        size = unit.chunk or len(unit.points)
+        key = (program, structure, shapes, num_runs, size)
+        if key not in self.plans:
+            began = time.monotonic()
+            made = engine.plan(program, unit.task, num_runs, unit.points[0].traced, size, budget=self.budget)
+            self.plans[key] = made, time.monotonic() - began
+            said.append(
+                f"{unit.task.name}: {len(unit.points)} points x {num_runs} seeds in chunks of {made.chunk}, "
+                f"peak memory {made.peak_bytes / 1e9:.2f} GB, compiled in {self.plans[key][1]:.1f} s"
+            )
+        return self.plans[key]
