@@ -56,12 +56,11 @@ class Meter:
         now = time.monotonic()
         rate = self.done / max(now - self.began, 1e-9)
         if self.bar:
-            self.bar.update(self.task, completed=self.done, rate=f"{rate:,.0f} run-rounds/s")
+            self.bar.update(self.task, completed=self.done, rate=f"{rate:,.3g} run-rounds/s")
         elif now - self.last >= self.every or self.done >= self.total:
             self.last = now
-            left = (self.total - self.done) / max(rate, 1e-9)
-            percent = 100 * self.done / self.total
-            self.say(f"{self.title}: {percent:.0f} %, {rate:,.0f} run-rounds/s, {left:,.0f} s left")
+            left = f", {(self.total - self.done) / rate:,.0f} s left" if rate else ""
+            self.say(f"{self.title}: {100 * self.done / self.total:.0f} %, {rate:,.3g} run-rounds/s{left}")
 
 
 class Part:

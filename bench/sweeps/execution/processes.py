@@ -96,8 +96,13 @@ class Worker:
         except (EOFError, OSError):
             raise WorkerDied from None
 
+    def hang_up(self) -> None:
+        """End the conversation, which the thread that leads it will see, and with it the worker."""
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self.connection.fileno())) as end:
+            end.shutdown(socket.SHUT_RDWR)
+
     def kill(self) -> None:
-        """End it at once."""
+        """End it at once; nobody talks to it."""
         self.process.kill()
         self.process.wait()
         with contextlib.suppress(OSError):
@@ -152,7 +157,7 @@ class Processes:
         """End all workers at once."""
         self._closed.set()
         for worker in list(self._workers.values()):
-            worker.process.kill()  # which ends the conversation in its thread
+            worker.hang_up()
         self._threads.shutdown(wait=True, cancel_futures=True)
         for worker in self._workers.values():
             worker.kill()

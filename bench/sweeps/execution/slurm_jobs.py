@@ -1,21 +1,24 @@
 """Workers that are jobs of a Slurm cluster, for sites that have nothing else. They connect to the driver."""
 
+import contextlib
 import os
 import queue
 import secrets
-import shlex
 import socket
 import sys
 import threading
 from multiprocessing.connection import Connection, Listener
+from pathlib import Path
 from typing import Any
 
 from bench.errors import InputError
+from bench.sweeps.execution.executor import WorkerDied
 from bench.sweeps.execution.processes import ROOT, Processes, Worker, settings
 from bench.sweeps.execution.shared import packed
 
 FOLDER = "slurm"  # of submitit's scripts and logs, where the command was typed
-WAIT_S = 24 * 3600.0  # in the cluster's queue
+CLUSTER = "slurm"  # of submitit; "local" starts processes of this machine in place of jobs
+POLL_S = 1.0
 
 
 class SlurmJobs(Processes):
@@ -27,52 +30,70 @@ class SlurmJobs(Processes):
     Args:
         workers: how many jobs.
         budget: bytes that a compiled program may need in a job; None: from what its node has free.
-        cluster: of submitit: "slurm", or "local", which starts processes of this machine.
 
     Raises:
         InputError: where submitit is not installed, or Slurm is not there.
     """
 
-    def __init__(self, workers: int, budget: float | None = None, *, cluster: str = "slurm"):
+    def __init__(self, workers: int, budget: float | None = None):
         try:
             import submitit
         except ImportError:
             raise InputError("--executor slurm needs submitit: pip install '.[slurm]'") from None
-        super().__init__(workers, budget)
-        self._key = secrets.token_bytes(32)
-        self._listener = Listener(("", 0), authkey=self._key, backlog=64)
-        self._connections: queue.SimpleQueue[Any] = queue.SimpleQueue()
         try:
-            self._cluster = submitit.AutoExecutor(folder=FOLDER, cluster=cluster)
+            self._cluster = submitit.AutoExecutor(folder=FOLDER, cluster=CLUSTER)
         except RuntimeError as error:
             raise InputError(f"--executor slurm cannot be used here: {error}") from None
         self._cluster.update_parameters(name="bench", timeout_min=7 * 24 * 60)
+        super().__init__(workers, budget)
+        key = secrets.token_bytes(32)
+        # On a command line others could read it; in a file of the folder that the nodes share nobody else can.
+        self._key_file = Path(FOLDER) / f"{secrets.token_hex(8)}.key"
+        self._key_file.touch(mode=0o600)
+        self._key_file.write_bytes(key)
+        self._listener = Listener(("", 0), authkey=key, backlog=64)
+        self._arrivals: dict[str, queue.SimpleQueue[Any]] = {}  # connections, by the name of their worker
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
         while not self._closed.is_set():
             try:
-                self._connections.put(self._listener.accept())
+                connection = self._listener.accept()
+                self._arrivals[connection.recv()].put(connection)
             except OSError:
                 return
             except Exception as error:  # somebody else knocked, without the key
                 print(f"refused a connection: {error}", file=sys.stderr)
 
     def _start(self, number: int) -> Worker:
-        host = socket.gethostname() if self._cluster.cluster == "slurm" else "localhost"
-        job = self._cluster.submit(_work, host, self._listener.address[1], self._key.hex(), str(ROOT))
-        try:
-            connection = self._connections.get(timeout=WAIT_S)
-        except queue.Empty:
-            job.cancel()
-            raise InputError(f"Slurm job {job.job_id} did not start within a day: see its log in {FOLDER}/") from None
+        from submitit.helpers import CommandFunction
+
+        host = socket.gethostname() if CLUSTER == "slurm" else "localhost"
+        name, port = secrets.token_hex(8), str(self._listener.address[1])
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        words = ["env", f"PYTHONPATH={path}", sys.executable, "-m", "bench.sweeps.execution.worker"]
+        words += ["--address", host, port, "--name", name, "--key", str(self._key_file.resolve())]
+        self._arrivals[name] = queue.SimpleQueue()
+        job = self._cluster.submit(CommandFunction(words))
+        connection = self._connection(job, self._arrivals[name])
         connection.send_bytes(packed(tuple(settings(None, self.budget, 1))))
         return JobWorker(job, connection)
+
+    def _connection(self, job: Any, arrival: queue.SimpleQueue) -> Connection:
+        """The connection of a job, which may wait for days in Slurm's queue."""
+        while not self._closed.is_set():
+            with contextlib.suppress(queue.Empty):
+                return arrival.get(timeout=POLL_S)
+            if job.done():
+                raise InputError(f"Slurm job {job.job_id} ended before it could work: its log is {job.paths.stderr}")
+        job.cancel()
+        raise WorkerDied
 
     def close(self) -> None:
         """Cancel all jobs."""
         super().close()
         self._listener.close()
+        self._key_file.unlink(missing_ok=True)
 
 
 class JobWorker(Worker):
@@ -82,15 +103,6 @@ class JobWorker(Worker):
         self.job, self.connection = job, connection
 
     def kill(self) -> None:
-        """Cancel the job, which has no driver any more."""
+        """Cancel the job; nobody talks to it."""
         self.connection.close()
         self.job.cancel()
-
-
-def _work(host: str, port: int, key: str, root: str) -> None:
-    """Be a worker; runs in the job."""
-    os.environ["BENCH_WORKER_KEY"] = key
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-m", "bench.sweeps.execution.worker", "--address", host, str(port)]
-    print(shlex.join(command), flush=True)
-    os.execv(command[0], command)

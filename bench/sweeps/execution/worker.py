@@ -21,6 +21,7 @@ import threading
 import traceback
 from collections.abc import Mapping
 from multiprocessing.connection import Client, Connection
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -46,12 +47,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A worker of the suite; started by `bench run --workers`.")
     parser.add_argument("--fd", type=int)
     parser.add_argument("--address", nargs=2, metavar=("HOST", "PORT"))
+    parser.add_argument("--name")
+    parser.add_argument("--key", type=Path)
     given = parser.parse_args()
     if given.fd is not None:
         connection: Any = Connection(given.fd)
     else:
         host, port = given.address
-        connection = Client((host, int(port)), authkey=bytes.fromhex(os.environ["BENCH_WORKER_KEY"]))
+        connection = Client((host, int(port)), authkey=given.key.read_bytes())
+        connection.send(given.name)
     serve(connection)
 
 
