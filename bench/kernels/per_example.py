@@ -53,7 +53,7 @@ def in_turn(function: Callable) -> Callable:
     # `jit` for its cache: every `vmap` around the call would trace the function anew, and outside of the choice.
     traced_once = jax.jit(only(function, on_cpu=True), inline=True)
     one_by_one = jax.custom_batching.sequential_vmap(traced_once)
-    return lambda *args: by_platform(*args, cpu=one_by_one, accelerator=function)
+    return lambda *args: by_platform(one_by_one, function, *args)
 
 
 def micro_batch(widest: int) -> int:
@@ -137,7 +137,7 @@ def clipped_gradient_of_rows(
     layers = jax.eval_shape(lambda x: _tapped(network, params, x, None, {})[1], one)
     sizes = micro_batch(max(x.size for x, _ in layers.values())), ACCELERATOR_BATCH
     cpu, accelerator = (partial(_in_batches_of, min(size, rows.shape[0]), network) for size in sizes)
-    return by_platform(params, pool, rows, count, clip_norm, cpu=cpu, accelerator=accelerator)
+    return by_platform(cpu, accelerator, params, pool, rows, count, clip_norm)
 
 
 def _in_batches_of(size: int, network: nn.Module, params, pool, rows, count, clip_norm):

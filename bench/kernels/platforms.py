@@ -7,18 +7,22 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 import jax
+from jax import Array
+from jaxtyping import PyTree, Shaped
 
 _ON_CPU: ContextVar[bool | None] = ContextVar("on_cpu", default=None)  # of the branch that is being traced
 
 
-def by_platform(*args, cpu: Callable, accelerator: Callable):
+def by_platform(
+    cpu: Callable, accelerator: Callable, *args: PyTree[Shaped[Array, "..."]]
+) -> PyTree[Shaped[Array, "..."]]:
     """What `cpu` gives for the arguments on a CPU, and `accelerator` elsewhere; the compiler sees one of them alone.
 
     Within a function made by `only` the choice has been made already.
 
     Args:
-        args: pytrees of arrays.
-        cpu, accelerator: functions of them with results of the same shapes. Both are traced.
+        cpu, accelerator: functions with results of the same shapes. Both are traced.
+        args: what they take.
     """
     on_cpu = _ON_CPU.get()
     if on_cpu is not None:
@@ -26,8 +30,11 @@ def by_platform(*args, cpu: Callable, accelerator: Callable):
     return jax.lax.platform_dependent(*args, cpu=only(cpu, on_cpu=True), default=only(accelerator, on_cpu=False))
 
 
-def only(function: Callable, *, on_cpu: bool) -> Callable:
-    """The function for that kind of platform alone, so that what it calls need not be traced for the other as well."""
+def only(function: Callable, on_cpu: bool) -> Callable:
+    """The function for that kind of platform alone, so that what it calls need not be traced for the other as well.
+
+    Traces that JAX keeps do not say which kind they are of: what is jitted within is to be jitted nowhere else.
+    """
 
     def chosen(*args):
         before = _ON_CPU.set(on_cpu)

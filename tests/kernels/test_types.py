@@ -69,6 +69,8 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "per_example.micro_batch": ((1.5,), "widest"),
     "personal.dense": ((link, VECTOR.astype(int), 3), "init_local"),
     "personal.dual": ((STACK, 1), "gram"),
+    "platforms.by_platform": ((link, 1.0, VECTOR), "accelerator"),
+    "platforms.only": ((1.0, True), "function"),
     "proximal.project_ball": ((VECTOR, jnp.ones(2), 1.0), "center"),
     "proximal.proximal_step": ((VECTOR, (VECTOR, jnp.ones(2)), (1.0, 1.0), VECTOR, 1.0), "anchors"),
     "sampling.distinct_rows": ((KEY, MATRIX, 5, 2), "num_examples"),
