@@ -5,24 +5,21 @@ It is made when a program is lowered, for the platform that it is lowered for, w
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from typing import Any
 
 import jax
-from jax import Array
-from jaxtyping import PyTree, Shaped
 
 _ON_CPU: ContextVar[bool | None] = ContextVar("on_cpu", default=None)  # of the branch that is being traced
 
 
-def by_platform(
-    cpu: Callable, accelerator: Callable, *args: PyTree[Shaped[Array, "..."]]
-) -> PyTree[Shaped[Array, "..."]]:
+def by_platform(cpu: Callable, accelerator: Callable, *args: Any) -> Any:
     """What `cpu` gives for the arguments on a CPU, and `accelerator` elsewhere; the compiler sees one of them alone.
 
     Within a function made by `only` the choice has been made already.
 
     Args:
         cpu, accelerator: functions with results of the same shapes. Both are traced.
-        args: what they take.
+        args: pytrees of arrays that they take.
     """
     on_cpu = _ON_CPU.get()
     if on_cpu is not None:
