@@ -163,8 +163,8 @@ def participation(
         users = jax.tree.map(lambda leaf: jnp.pad(leaf, (0, -places % size)), users)
 
         def batch_at(first):
-            mine = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, first, size), users)
-            return batch_of(key_examples, *mine, first)
+            who, there, theirs = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, first, size), users)
+            return batch_of(key_examples, who, there, theirs, first)
 
         def one_block(carry, first):
             kept, totals = carry
@@ -181,10 +181,10 @@ def participation(
 
 def _example_bytes(task: Task, batch_size: int) -> int:
     """Of one user's minibatch."""
-    one = task.train
+    one, sample = task.train, task.sample
     if one is None:
-        assert task.sample is not None
-        one = jax.eval_shape(lambda key: task.sample(key, task, jnp.zeros(1, jnp.int32), 1), jax.random.key(0))
+        assert sample is not None
+        one = jax.eval_shape(lambda key: sample(key, task, jnp.zeros(1, jnp.int32), 1), jax.random.key(0))
     return batch_size * sum(math.prod(leaf.shape[2:]) * leaf.dtype.itemsize for leaf in jax.tree.leaves(one))
 
 

@@ -81,6 +81,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "sampling.queue_draw": ((KEY, QUEUE, jnp.ones(4), 2), "num_blocks"),
     "sampling.queue_rounds": (([3, 3], 1.5, 1), "num_epochs"),
     "sampling.queue_start": ((KEY, jnp.ones(4), 1, 2), "num_blocks"),
+    "sampling.uniform_rows": ((KEY, 0, 2, 1.5), "width"),
     "smoothing.moreau_slopes": ((link, VECTOR, jnp.ones(2), VECTOR, 3), "targets"),
     "smoothing.uniform_ball": ((KEY, 3), "shape"),
     "sparse.densify": ((MATRIX,), "rows"),
