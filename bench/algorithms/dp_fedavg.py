@@ -12,6 +12,7 @@ PPSGD with personalization inf.
 
 import jax
 import jax.numpy as jnp
+import optax
 
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.algorithms.participation import check_participation, noisy_sums, participation
@@ -46,6 +47,7 @@ def dp_fedavg(
         sampler, num_epochs: see `participation`.
     """
     who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler, num_epochs=num_epochs)
+    size = optax.tree.size(task.init_params)
     nothing_local = jax.tree.map(jnp.zeros_like, task.init_params)
     example_loss = task.loss
     assert example_loss is not None
@@ -70,15 +72,19 @@ def dp_fedavg(
     def one_round(key, state):
         key_draw, key_noise = jax.random.split(key)
         w = state.variables
-        drawn, schedule = who.draw(key_draw, state.schedule)
-        updates = jax.vmap(travelled, in_axes=(None, 0, 0))(w, drawn.batch.examples, drawn.batch.weight)
-        total, norms = kernel.clipped_sum(updates, clip_norm)
+
+        def of_users(nothing_kept, batch):
+            updates = jax.vmap(travelled, in_axes=(None, 0, 0))(w, batch.examples, batch.weight)
+            total, norms = kernel.clipped_sum(updates, clip_norm)
+            return nothing_kept, (total, jnp.sum(norms > clip_norm, dtype=jnp.float32))
+
+        _, (total, clipped), drawn, schedule = who.in_blocks(key_draw, state.schedule, of_users, (), 2 * size)
         noise = kernel.gaussian_like(key_noise, w)
         std = jnp.where(drawn.released, kernel.noise_scale(noise_multiplier, clip_norm), 0.0)
         w = jax.tree.map(lambda z, g, n: z - server_step_size * (g + std * n) / drawn.divisor, w, total, noise)
         info = {
             "released": drawn.released.astype(jnp.float32),
-            "clipped": jnp.sum(norms > clip_norm, dtype=jnp.float32) / jnp.maximum(drawn.count, 1.0),
+            "clipped": clipped / jnp.maximum(drawn.count, 1.0),
         }
         return State(schedule, w), info
 

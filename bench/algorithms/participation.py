@@ -3,6 +3,7 @@
 Everything here depends on the key and the data alone, never on a hyper-parameter that a sweep varies.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -37,11 +38,40 @@ class Draw(NamedTuple):
     released: Array
 
 
+class Round(NamedTuple):
+    """A round's `Draw` without the minibatches, which were used block by block."""
+
+    divisor: float | Array
+    count: Array
+    released: Array
+
+
 class Participation(NamedTuple):
-    """init: key -> schedule. draw: (key, schedule) -> (Draw, schedule)."""
+    """Who takes part, all at once or in blocks of users; with the same key they are the same.
+
+    init: key -> schedule.
+    draw: (key, schedule) -> (Draw, schedule).
+    in_blocks: (key, schedule, work, kept, numbers) -> (kept, sums, Round, schedule). It folds
+        work: (kept, Batch) -> (kept, sums) over blocks of the round's users, adding up the sums, so that memory grows
+        with a block and not with the round. `kept` is what users keep; a block changes that of its own users alone.
+        `numbers`: how many a user brings beside its examples, such as those of its gradient.
+    """
 
     init: Callable
     draw: Callable
+    in_blocks: Callable
+
+
+# Rounds of so many users are one block: as they were, to the last bit, before there were blocks.
+WHOLE = 1024
+BLOCK_BYTES = 2**24  # of examples and gradients of the users of a block
+
+
+def block_size(num_users: int, bytes_a_user: int) -> int:
+    """Users that are worked on together in a round of `num_users`."""
+    if num_users <= WHOLE:
+        return num_users
+    return min(num_users, 2 ** (max(BLOCK_BYTES // bytes_a_user, 1).bit_length() - 1))
 
 
 def participation(
@@ -82,11 +112,12 @@ def participation(
         clients = None if sampler == "all" else sampling.fixed_size(key, num_clients, num_sampled)
         return clients, jnp.ones(num_sampled, bool), None, schedule
 
-    def examples_of(key, clients, blocks):
+    def examples_of(key, clients, blocks, first):
         """Rows of the stored examples (None for a stream), the examples, and which of them are real."""
         if task.train is None:
             assert task.sample is not None
             taken = sizes if clients is None else sizes[clients]
+            key = key if first is None else jax.random.fold_in(key, first)
             return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size)[None] < taken[:, None]
         if clients is None:
             everything = jnp.broadcast_to(jnp.arange(batch_size), (num_clients, batch_size))
@@ -94,26 +125,67 @@ def participation(
                 return everything, task.train, everything < sizes[:, None]
             clients = jnp.arange(num_clients)
         if blocks is None:
-            rows, real = sampling.distinct_rows(key, task.num_examples[clients], _capacity(task), batch_size)
+            rows, real = sampling.distinct_rows(key, task.num_examples[clients], _capacity(task), batch_size, first)
         else:
             rows = blocks[:, None] * batch_size + jnp.arange(batch_size)[None]
             real = jnp.ones(rows.shape, bool)
         return rows, jax.tree.map(lambda leaf: leaf[clients[:, None], rows], task.train), real
 
-    def draw(key, schedule):
-        key_clients, key_examples = jax.random.split(key)
-        clients, present, blocks, schedule = clients_of(key_clients, schedule)
-        rows, examples, real = examples_of(key_examples, clients, blocks)
+    def batch_of(key, clients, present, blocks, first=None):
+        """The minibatches of these users; `first`: the place in the round of the first of them, where not of all."""
+        rows, examples, real = examples_of(key, clients, blocks, first)
         weight = (real & present[:, None]).astype(jnp.float32)
         if reduce == "mean":
             weight = weight / jnp.maximum(jnp.sum(real, axis=1, keepdims=True, dtype=jnp.float32), 1.0)
+        return Batch(clients, rows, examples, weight)
+
+    def round_of(present):
         count = jnp.sum(present, dtype=jnp.float32)
         queued = sampler == "queue"
         divisor = jnp.maximum(count, 1.0) * (batch_size if reduce == "sum" else 1) if queued else expected
-        released = count > 0 if queued else jnp.ones((), bool)
-        return Draw(Batch(clients, rows, examples, weight), divisor, count, released), schedule
+        return Round(divisor, count, count > 0 if queued else jnp.ones((), bool))
 
-    return Participation(init, draw)
+    def draw(key, schedule):
+        key_clients, key_examples = jax.random.split(key)
+        clients, present, blocks, schedule = clients_of(key_clients, schedule)
+        return Draw(batch_of(key_examples, clients, present, blocks), *round_of(present)), schedule
+
+    def in_blocks(key, schedule, work, kept, numbers):
+        key_clients, key_examples = jax.random.split(key)
+        clients, present, blocks, schedule = clients_of(key_clients, schedule)
+        places = present.shape[0]
+        size = block_size(places, 4 * numbers + _example_bytes(task, batch_size))
+        if size == places:
+            kept, sums = work(kept, batch_of(key_examples, clients, present, blocks))
+            return kept, sums, round_of(present), schedule
+        # Empty places at the end, of no weight, make the blocks equal.
+        users = jnp.arange(places) if clients is None else clients, present, blocks
+        users = jax.tree.map(lambda leaf: jnp.pad(leaf, (0, -places % size)), users)
+
+        def batch_at(first):
+            who, there, theirs = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, first, size), users)
+            return batch_of(key_examples, who, there, theirs, first)
+
+        def one_block(carry, first):
+            kept, totals = carry
+            kept, sums = work(kept, batch_at(first))
+            return (kept, jax.tree.map(jnp.add, totals, sums)), None
+
+        shapes = jax.eval_shape(lambda kept: work(kept, batch_at(0))[1], kept)
+        nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+        (kept, sums), _ = jax.lax.scan(one_block, (kept, nothing), jnp.arange(0, places, size))
+        return kept, sums, round_of(present), schedule
+
+    return Participation(init, draw, in_blocks)
+
+
+def _example_bytes(task: Task, batch_size: int) -> int:
+    """Of one user's minibatch."""
+    one, sample = task.train, task.sample
+    if one is None:
+        assert sample is not None
+        one = jax.eval_shape(lambda key: sample(key, task, jnp.zeros(1, jnp.int32), 1), jax.random.key(0))
+    return batch_size * sum(math.prod(leaf.shape[2:]) * leaf.dtype.itemsize for leaf in jax.tree.leaves(one))
 
 
 def _capacity(task: Task) -> int:

@@ -24,6 +24,7 @@ The personalisation ratio is alpha Q = eta_w / eta_theta here, the argument `per
 
 import jax
 import jax.numpy as jnp
+import optax
 
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.algorithms.participation import check_participation, noisy_sums, participation
@@ -88,9 +89,12 @@ def ppsgd(
         assert task.loss is not None
         start = task.init_params if task.init_local is None else task.init_local
         form = personal.dense(task.loss, start, task.num_clients)
+        size = 2 * (optax.tree.size(task.init_params) + optax.tree.size(start))
     else:
         assert task.gram is not None
-        form = personal.dual(task.gram, task.train[1].shape[-1])
+        outputs = task.train[1].shape[-1]
+        form = personal.dual(task.gram, outputs)
+        size = task.gram.shape[1] * (batch_size + outputs)
     eta_w, eta_theta = step_sizes(step_size, personalization)
 
     def init(key):
@@ -105,14 +109,19 @@ def ppsgd(
         key_draw, key_noise = jax.random.split(key)
         schedule, variables = state
         w, local_models = variables["w"], variables["local"]
-        drawn, queue = who.draw(key_draw, schedule["who"])
-        grads = form.gradients(w, local_models, drawn.batch)
-        total, norms = form.clipped_sum(drawn.batch, grads, clip_norm)
+
+        def of_users(models, batch):
+            grads = form.gradients(w, models, batch)
+            total, norms = form.clipped_sum(batch, grads, clip_norm)
+            clipped = jnp.sum(norms > clip_norm, dtype=jnp.float32)
+            return form.move(models, batch, grads, eta_theta), (total, clipped)
+
+        models, (total, clipped), drawn, queue = who.in_blocks(key_draw, schedule["who"], of_users, local_models, size)
         noise = kernel.gaussian_like(key_noise, w)
         std = jnp.where(drawn.released, kernel.noise_scale(noise_multiplier, clip_norm), 0.0)
         moved = {
             "w": jax.tree.map(lambda z, g, n: z - eta_w * (g + std * n) / drawn.divisor, w, total, noise),
-            "local": form.move(local_models, drawn.batch, grads, eta_theta),
+            "local": models,
         }
         schedule = schedule | {"who": queue}
         if average:
@@ -121,7 +130,7 @@ def ppsgd(
             schedule, moved = schedule | {"t": t + 1}, moved | {"mean": mean}
         info = {
             "released": drawn.released.astype(jnp.float32),
-            "clipped": jnp.sum(norms > clip_norm, dtype=jnp.float32) / jnp.maximum(drawn.count, 1.0),
+            "clipped": clipped / jnp.maximum(drawn.count, 1.0),
         }
         return State(schedule, moved), info
 

@@ -24,6 +24,9 @@ from jaxtyping import Float, Int, Shaped
 
 from bench.kernels.gradient import Tree, clip_factor
 from bench.kernels.patches import patches
+from bench.kernels.platforms import by_platform, only
+
+ACCELERATOR_BATCH = 128  # examples that are differentiated together where memory is not a CPU's cache
 
 
 class Affine(nn.Module):
@@ -47,18 +50,21 @@ def cross_entropy(logits: Float[Array, "*example class"], labels: Int[Array, "*e
 def in_turn(function: Callable) -> Callable:
     """The function, whose vmapped calls are made one after the other on a CPU, where one call's data then stay in the
     cache and convolutions of different kernels stay convolutions; on an accelerator together, as always."""
-    return jax.custom_batching.sequential_vmap(function) if jax.default_backend() == "cpu" else function
+    # `jit` for its cache: every `vmap` around the call would trace the function anew, and outside of the choice.
+    traced_once = jax.jit(only(function, on_cpu=True), inline=True)
+    one_by_one = jax.custom_batching.sequential_vmap(traced_once)
+    return lambda *args: by_platform(one_by_one, function, *args)
 
 
 def micro_batch(widest: int) -> int:
-    """Examples that are differentiated together. It changes memory and time, and results by rounding only.
+    """Examples that are differentiated together on a CPU. It changes memory and time, and results by rounding only.
 
     Args:
         widest: numbers that one example brings into the widest layer, patches of a convolution included.
     """
-    # On a CPU about a megabyte, which stays in the cache; a power of two, because XLA is slower with other sizes.
+    # About a megabyte, which stays in the cache; a power of two, because XLA is slower with other sizes.
     fitting = min(max(2**18 // widest, 8), 64)
-    return 2 ** (fitting.bit_length() - 1) if jax.default_backend() == "cpu" else 128
+    return 2 ** (fitting.bit_length() - 1)
 
 
 def clipped_gradient_sum(
@@ -114,7 +120,7 @@ def clipped_gradient_of_rows(
     count: int | Int[Array, ""],
     clip_norm: float | Float[Array, ""],
 ) -> tuple[Tree, Float[Array, ""], Float[Array, ""]]:
-    """`clipped_gradient_sum` over the first `count` of some rows of a pool, `micro_batch` at a time.
+    """`clipped_gradient_sum` over the first `count` of some rows of a pool, a micro-batch at a time.
 
     Memory grows with the micro-batch, time with `count` and not with the length of `rows`.
 
@@ -129,7 +135,13 @@ def clipped_gradient_of_rows(
     """
     one = jax.ShapeDtypeStruct((1, *pool[0].shape[1:]), jnp.float32)
     layers = jax.eval_shape(lambda x: _tapped(network, params, x, None, {})[1], one)
-    size = min(micro_batch(max(x.size for x, _ in layers.values())), rows.shape[0])
+    sizes = micro_batch(max(x.size for x, _ in layers.values())), ACCELERATOR_BATCH
+    cpu, accelerator = (partial(_in_batches_of, min(size, rows.shape[0]), network) for size in sizes)
+    return by_platform(cpu, accelerator, params, pool, rows, count, clip_norm)
+
+
+def _in_batches_of(size: int, network: nn.Module, params, pool, rows, count, clip_norm):
+    """`clipped_gradient_of_rows` with so many examples at a time."""
     padded = jnp.pad(rows, (0, -rows.shape[0] % size))
 
     def add(at, totals):

@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Int, Int32, PRNGKeyArray
+from jax.extend.random import threefry_2x32
+from jaxtyping import Bool, Float32, Int, Int32, PRNGKeyArray
 from scipy import stats
 
 
@@ -66,8 +67,35 @@ def poisson_bound(num_clients: int, rate: float, failure: float = 1e-12) -> int:
     return min(num_clients, int(stats.binom.isf(failure, num_clients, rate)))
 
 
+def uniform_rows(
+    key: PRNGKeyArray, first: int | Int[Array, ""], num_rows: int, width: int
+) -> Float32[Array, "{num_rows} {width}"]:
+    """Rows first, first + 1, ... of `jax.random.uniform(key, (any number, width))`, without those before and after.
+
+    JAX's generator hashes the key with each number's place, counted row by row. Another generator than the default, or
+    the default set to count in another way, gives rows of other numbers, as independent.
+
+    Args:
+        key: randomness.
+        first: row; first + num_rows rows hold fewer than 2^32 numbers.
+        num_rows, width: of what is returned.
+    """
+    if str(jax.random.key_impl(key)) != "threefry2x32" or not jax.config.jax_threefry_partitionable:  # pyright: ignore[reportAttributeAccessIssue]
+        return jax.random.uniform(jax.random.fold_in(key, first), (num_rows, width))
+    rows = jnp.asarray(first).astype(jnp.uint32) + jnp.arange(num_rows, dtype=jnp.uint32)
+    place = rows[:, None] * jnp.uint32(width) + jnp.arange(width, dtype=jnp.uint32)[None]
+    halves = threefry_2x32(jax.random.key_data(key), jnp.concatenate([jnp.zeros_like(place), place]))
+    bits = halves[:num_rows] ^ halves[num_rows:]
+    one = jnp.uint32(0x3F800000)  # the bits of 1.0, to which 23 random ones add what is below 1
+    return jax.lax.bitcast_convert_type(bits >> jnp.uint32(9) | one, jnp.float32) - 1.0
+
+
 def distinct_rows(
-    key: PRNGKeyArray, num_examples: Int[Array, " client"], capacity: int, batch_size: int
+    key: PRNGKeyArray,
+    num_examples: Int[Array, " client"],
+    capacity: int,
+    batch_size: int,
+    first: int | Int[Array, ""] | None = None,
 ) -> tuple[Int32[Array, "client {batch_size}"], Bool[Array, "client {batch_size}"]]:
     """`batch_size` different examples of each client, uniformly at random without replacement.
 
@@ -76,11 +104,14 @@ def distinct_rows(
         num_examples: how many of the `capacity` padded examples are real.
         capacity: length of the padded example axis, at least `batch_size`.
         batch_size: places in the minibatch.
+        first: where these are some of the clients, how many come before them: their rows are those that they would
+            get if all were given together.
 
     Returns:
         Rows, and which of them are real: a client with fewer examples than `batch_size` uses all of them.
     """
-    draws = jax.random.uniform(key, (num_examples.shape[0], capacity))
+    count = num_examples.shape[0]
+    draws = jax.random.uniform(key, (count, capacity)) if first is None else uniform_rows(key, first, count, capacity)
     real = jnp.arange(capacity)[None] < num_examples[:, None]
     best, rows = jax.lax.top_k(jnp.where(real, draws, -1.0), batch_size)
     return rows, best >= 0

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.data.files import DataFiles, with_files
-from bench.perf import grids, isrl, p2p, pfl, ppsgd
+from bench.perf import grids, isrl, p2p, pfl, ppsgd, users
 from bench.perf.measure import Measurement, peak_flops
 
 BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "clipping_cnn": pfl.clipping_cnn,
     "clipping_scattering": pfl.clipping_scattering,
     "small_runs": grids.small_runs,
+    "users": users.users,
 }
 
 

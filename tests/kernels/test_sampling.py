@@ -237,3 +237,26 @@ def test_queue_rounds_is_blocks_over_Q_when_the_blocks_come_out_even():
     assert sampling.queue_rounds([6, 6, 6], 2, 3) == 12
     assert sampling.queue_rounds([5], 4, 3) == 20
     assert sampling.queue_rounds([0, 0], 4, 3) == 0
+
+
+@pytest.mark.parametrize("first", [0, 3, 7])
+def test_some_rows_of_a_draw_are_those_of_the_whole_draw(first):
+    key = jax.random.key(5)
+    some = jax.jit(lambda first: sampling.uniform_rows(key, first, 4, 3))(first)
+    np.testing.assert_array_equal(some, jax.random.uniform(key, (11, 3))[first : first + 4])
+
+
+def test_some_rows_by_another_generator_are_uniform_and_differ():
+    key = jax.random.key(5, impl="rbg")
+    draws = [np.asarray(sampling.uniform_rows(key, first, 1000, 2)) for first in (0, 1000)]
+    assert stats.kstest(np.ravel(draws), "uniform").pvalue > UNLIKELY
+    assert not np.any(draws[0] == draws[1])
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_rows_of_some_clients_are_those_they_get_among_all(first):
+    key, sizes = jax.random.key(1), jnp.array([3, 6, 5, 2, 4], jnp.int32)
+    rows, real = sampling.distinct_rows(key, sizes, 6, 4)
+    some, some_real = sampling.distinct_rows(key, sizes[first : first + 3], 6, 4, first)
+    np.testing.assert_array_equal(some, rows[first : first + 3])
+    np.testing.assert_array_equal(some_real, real[first : first + 3])

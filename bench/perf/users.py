@@ -1,0 +1,102 @@
+"""Rounds of private FedAvg and PPSGD on ever more users: time and memory, beside a straight line through the first."""
+
+import gc
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import psutil
+
+from bench.algorithms import ALGORITHMS
+from bench.data.task import Task
+from bench.models.additive import squared_loss
+from bench.perf.measure import Measurement, best_time
+from bench.sweeps import engine
+
+FEATURES, EXAMPLES = 10, 5
+COUNTS = (10**3, 10**4, 10**5, 10**6)
+MOST = 10**5  # users in a round, of which there are as many as users up to here
+ROUNDS = 3
+ARGS = {
+    "dp_fedavg": {"step_size": 0.1, "server_step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0},
+    "ppsgd": {"step_size": 0.1, "personalization": 1.0, "clip_norm": 1.0, "noise_multiplier": 1.0},
+}
+
+
+def _norm(params, task: Task) -> dict:
+    return {"norm": jnp.linalg.norm(getattr(params, "w", params))}
+
+
+def _generated(num_users: int) -> Task:
+    """Least squares on random examples."""
+    rng = np.random.default_rng(0)
+    return Task(
+        init_params=jnp.zeros(FEATURES),
+        num_examples=jnp.full(num_users, EXAMPLES, jnp.int32),
+        train=(
+            jnp.asarray(rng.standard_normal((num_users, EXAMPLES, FEATURES), np.float32)),
+            jnp.asarray(rng.standard_normal((num_users, EXAMPLES), np.float32)),
+        ),
+        loss=squared_loss,
+        metrics=_norm,
+        name=f"users_{num_users}",
+        source="generated",
+    )
+
+
+def _measured(name: str, task: Task) -> tuple[float, float, float]:
+    """Of one round of a method: seconds, GB of the compiled program, and GB of the process while it runs."""
+    cohort = min(task.num_clients, MOST)
+    static = {"num_sampled": cohort, "batch_size": EXAMPLES, "sampler": "fixed"}
+    program = engine.Program(ALGORITHMS[name].make, tuple(sorted(static.items())), ROUNDS)
+    hypers = {key: np.full(1, value, np.float32) for key, value in ARGS[name].items()}
+    plan = engine.plan(program, task, 1, hypers, budget=np.inf)
+    keys = engine.run_keys(np.zeros(1, np.int32), np.zeros(1, np.int32))
+    hypers = {key: jnp.asarray(column) for key, column in hypers.items()}
+    state, _ = engine.start(task, keys, hypers, program=program)
+
+    def rounds():
+        nonlocal state
+        state, metrics = plan.step(task, keys, hypers, state, jnp.int32(0))
+        jax.block_until_ready(metrics)
+
+    seconds = best_time(rounds) / ROUNDS
+    return seconds, plan.peak_bytes / 1e9, psutil.Process().memory_info().rss / 1e9
+
+
+def _line(counts, values, count: int) -> float:
+    """The straight line through the first two counts, at another."""
+    slope = (values[1] - values[0]) / (counts[1] - counts[0])
+    return values[0] + slope * (count - counts[0])
+
+
+def users(counts=COUNTS) -> list[Measurement]:
+    """A round of private FedAvg and of PPSGD at 1,000 to a million users, of whom up to 100,000 take part.
+
+    Numbers of users for which memory has no room are left out.
+    """
+    free = psutil.virtual_memory().available
+    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ARGS}
+    done = []
+    for count in counts:
+        # Data, and a model of their own for every user, before and after a round.
+        if 4 * count * (EXAMPLES + 2) * (FEATURES + 1) * 3 > free:
+            break
+        task = _generated(count)
+        for name in ARGS:
+            found[name].append(_measured(name, task))
+        done.append(count)
+        del task
+        gc.collect()
+    lines = []
+    for name, rows in found.items():
+        for what, unit, scale, column in (
+            ("time", "ms a round", 1e3, 0),
+            ("memory of the program", "GB", 1, 1),
+            ("memory of the process", "GB", 1, 2),
+        ):
+            values = [scale * row[column] for row in rows]
+            for count, value in zip(done, values, strict=True):
+                straight = f"straight line: {_line(done, values, count):.3g}" if len(done) > 1 else ""
+                lines.append(Measurement(f"{name}, {count:,} users: {what}", value, unit, remarks=straight))
+    return lines

@@ -1,0 +1,126 @@
+"""Nothing is for a CPU alone: every sweep's program and every method's round lower for GPUs and TPUs, here.
+
+A machine without either lowers for them and stops before it compiles: a primitive without a rule for the platform, or a
+choice by platform without one for it, ends that with an error.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import pytest
+from stand_in_tasks import stand_in
+from toy_problems import toy_of
+
+from bench.algorithms import ALGORITHMS
+from bench.data.task import Task
+from bench.sweeps import SWEEPS, engine
+from bench.sweeps.spec import Entry, arguments, parameters
+
+PLATFORMS = ("cuda", "tpu")
+SLOW = ("pfl_splits", "ppsgd_cnn", "p2p_dimensions")  # programs of networks, or many of them
+
+
+def lower(function, *args) -> None:
+    """Trace the function once, and lower it for each platform."""
+    traced = jax.jit(function).trace(*args)
+    for platform in PLATFORMS:
+        assert traced.lower(lowering_platforms=(platform,)).as_text()
+
+
+# ---- What the check can see ----
+
+
+def for_a_cpu_alone(x):
+    return jax.lax.platform_dependent(x, cpu=jnp.sin)
+
+
+def on_the_host(x):
+    return jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct((3,), jnp.float32), x)
+
+
+def test_a_program_that_needs_a_cpu_is_noticed():
+    lower(jnp.sin, jnp.ones(3))
+    with pytest.raises(NotImplementedError, match="cuda"):
+        lower(for_a_cpu_alone, jnp.ones(3))
+    with pytest.raises(ValueError, match="cuda"):
+        lower(on_the_host, jnp.ones(3))
+
+
+# ---- Methods ----
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_method_lowers(name):
+    toy, method = toy_of(name), ALGORITHMS[name]
+    args = arguments(method, toy.args | dict.fromkeys(private(method), 1.0))
+    traced = parameters(method)[1]
+
+    def rounds(task, hypers, key):
+        algorithm = method.make(task, **{k: v for k, v in args.items() if k not in traced}, **hypers)
+        state, info = algorithm.round(key, algorithm.init(key))
+        return algorithm.params(state), info
+
+    lower(rounds, toy.task(), {name: jnp.float32(args[name]) for name in traced}, jax.random.key(0))
+
+
+def private(method) -> set[str]:
+    """Arguments without which a method adds no noise."""
+    return {method.noise, "clip_norm"} & parameters(method)[1]
+
+
+# ---- Sweeps ----
+
+
+def programs(name: str) -> set[tuple[str, object, tuple]]:
+    """(task, method's factory, static arguments) of every program of the sweep at scale smoke."""
+    sweep = SWEEPS[name]("smoke")
+    return {one for entry in sweep.entries.values() for one in _of_entry(entry, next(iter(sweep.tasks)))}
+
+
+def _of_entry(entry: Entry, first: str) -> set[tuple[str, object, tuple]]:
+    traced = parameters(entry.method)[1]
+    found = set()
+    for row in entry.points.to_dict("records"):
+        args = arguments(entry.method, {str(column): value for column, value in row.items()})
+        static = tuple(sorted((k, v) for k, v in args.items() if k not in traced))
+        found.add((row.get("task", first), entry.method.make, static))
+    return found
+
+
+def lower_program(task: Task, make, static) -> None:
+    """Start and rounds of two points and one seed, as the engine compiles them."""
+    program = engine.Program(make, static, num_rounds=2)
+    names = {name for method in ALGORITHMS.values() if method.make is make for name in parameters(method)[1]}
+    key = jax.eval_shape(engine.run_keys, *2 * [jax.ShapeDtypeStruct((1,), jnp.int32)])
+    hypers = {name: jax.ShapeDtypeStruct((2,), jnp.float32) for name in names}
+
+    def run(task, key, hypers):
+        state, first = engine.start.__wrapped__(task, key, hypers, program=program)
+        return first, engine.advance.__wrapped__(task, key, hypers, state, jnp.int32(0), program=program)
+
+    lower(run, task, key, hypers)
+
+
+@cache
+def done() -> set:
+    """Programs that were lowered already, for another sweep or task."""
+    return set()
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in SWEEPS]
+)
+def test_every_sweep_lowers(name, monkeypatch):
+    makers, tasks = SWEEPS[name]("smoke").tasks, {}
+    for task_name, make, static in sorted(programs(name), key=repr):
+        if task_name not in tasks:
+            with monkeypatch.context() as patch:
+                tasks[task_name] = stand_in(makers[task_name], patch)
+        task = tasks[task_name]
+        shapes = [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(task)]
+        program = str(shapes), jax.tree.structure(replace(task, name="")), make, static
+        if program not in done():
+            done().add(program)
+            lower_program(task, make, static)
