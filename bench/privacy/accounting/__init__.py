@@ -21,7 +21,7 @@ from bench.privacy.accounting.kept import kept
 from bench.privacy.accounting.pld import PLD_LIMIT, pld_epsilon
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
 from bench.privacy.accounting.rdp import ORDERS, rdp_epsilon, rdp_floor
-from bench.privacy.accounting.smallest import central_limit, smallest
+from bench.privacy.accounting.search import central_limit, smallest
 from bench.privacy.events import ParallelDpEvent, Release, checked, require
 
 __all__ = [

@@ -3,20 +3,20 @@
 The bisection doubles or halves from 1 until it has the root between two powers of 2, and then takes geometric middles
 until its two ends differ by less than 0.05 %. All that it can end with are the nodes of one fixed tree. So its result
 is known as soon as two neighbouring nodes are, of which one suffices and the other does not, in whatever way they were
-found. Here a model walks down the tree in place of the accountant, which is asked at the two nodes where the walk ends;
-every answer corrects the model. Where more noise costs less, the result is the very float of the bisection.
+found. Here a guess walks down the tree in place of the accountant, which is asked at the two nodes where the walk ends;
+every answer corrects the guess. Where more noise costs less, the result is the very float of the bisection.
 
-The model is the central limit of composition (Dong, Roth and Su 2022; Bu et al. 2020): the releases are about one
-Gaussian mechanism with
+The first guess, which the first answer scales, is the central limit of composition (Dong, Roth and Su 2022; Bu et al. 2020): the
+releases are about one Gaussian mechanism with
 
     mu^2 = sum q^2 (exp(1 / sigma^2) - 1)  at sampling rates q < 1,   sum 1 / sigma^2  without sampling,
 
-times a correction that is linear in log sigma on the log scale, through the two answers nearest to the target.
+From the second answer on it is the line through the two answers nearest to the target, log epsilon against log sigma.
 """
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import dp_accounting as dp
 
@@ -24,8 +24,10 @@ from bench.privacy.accounting.atoms import Atoms
 from bench.privacy.events.release import require
 
 RATIO = 1.0005  # of the two ends when the bisection stops
-TRUSTED = 8  # answers after which the model is given up, and the bisection goes on by itself
-FAR = 4.0  # by which an answer is taken to miss the target that is no positive number
+TRUSTED = 10  # answers after which guessing is given up for the bisection itself
+FAR = 4.0  # stands for epsilon / target where epsilon is infinite or not computed
+TINY = 2.0**-38  # beyond it, and beyond its inverse, nothing is guessed
+FLATTEST = -0.1  # slope of log epsilon against log sigma; 1 to 4 in size but where a conversion has its floor
 LARGE_MU = 20.0  # from which on the Gaussian is taken by its upper bound: the exact form would overflow
 
 
@@ -64,47 +66,50 @@ def smallest(target: float, spent: Callable[[float], float], model: Callable[[fl
     Raises:
         InputError: as `bisect`.
     """
-    model = functools.cache(model)
-    answers: dict[float, float] = {}  # log sigma -> log of (epsilon over the model's)
+    spent = functools.cache(spent)
+    answers: dict[float, float] = {}  # log sigma -> log(epsilon / target)
     too_little, suffices = 0.0, math.inf
-
-    def ask(sigma: float) -> bool:
-        nonlocal too_little, suffices
+    while len(answers) < TRUSTED:
+        low, high = _guessed(target, answers, model, too_little, suffices)
+        if (too_little, suffices) == (low, high):
+            return high
+        sigma = high if high < suffices else low
         epsilon = spent(sigma)
+        if epsilon == 0:  # less than it can compute with: what it says around here may rise with the noise
+            break
         if epsilon <= target:
             suffices = sigma
         else:
             too_little = sigma
-        if not 0 < epsilon < math.inf:
-            epsilon = target / FAR if epsilon <= target else target * FAR
-        answers[math.log(sigma)] = math.log(epsilon / model(sigma))
-        return epsilon <= target
+        ratio = epsilon / target if epsilon < math.inf else FAR
+        answers[math.log(sigma)] = math.log(ratio)
+    return bisect(target, lambda sigma: spent(sigma) <= target)[1]
+
+
+def _guessed(
+    target: float, answers: Mapping[float, float], model: Callable[[float], float], too_little: float, suffices: float
+) -> tuple[float, float]:
+    """Where the bisection would end by what is known, that is the answers and two ends, and by the model."""
+    guess, scale = _root(answers), 1.0
+    if len(answers) == 1:
+        ((at, value),) = answers.items()
+        scale = target * math.exp(value) / model(math.exp(at))
 
     def enough(sigma: float) -> bool:
-        if sigma <= too_little or sigma >= suffices:
-            return sigma >= suffices
-        if len(answers) >= TRUSTED or not 2.0**-30 < sigma < 2.0**30:
-            return ask(sigma)
-        return math.log(model(sigma)) + _correction(math.log(sigma), nearest) <= math.log(target)
+        if sigma <= too_little or sigma >= suffices or not TINY < sigma < 1 / TINY:
+            return sigma >= min(suffices, 1 / TINY)
+        return model(sigma) * scale <= target if guess is None else math.log(sigma) >= guess
 
-    while True:
-        missed = {at: abs(ratio + math.log(model(math.exp(at)) / target)) for at, ratio in answers.items()}
-        nearest = [(at, answers[at]) for at in sorted(missed, key=missed.__getitem__)[:2]]
-        low, high = bisect(target, enough)
-        if high < suffices:
-            ask(high)
-        elif low > too_little:
-            ask(low)
-        else:
-            return high
+    return bisect(target, enough)
 
 
-def _correction(at: float, answers: list[tuple[float, float]]) -> float:
-    """The line through at most two answers, at the logarithm of a noise multiplier."""
+def _root(answers: Mapping[float, float]) -> float | None:
+    """Where the line through the two answers nearest to 0 is 0; None for fewer than two."""
     if len(answers) < 2:
-        return answers[0][1] if answers else 0.0
-    (first, value), (second, other) = answers
-    return value + (other - value) / (second - first) * (at - first)
+        return None
+    (first, value), (second, other) = sorted(answers.items(), key=lambda answer: abs(answer[1]))[:2]
+    slope = (other - value) / (second - first)
+    return first - value / min(slope, FLATTEST)
 
 
 def central_limit(atoms: Atoms, delta: float) -> float:
