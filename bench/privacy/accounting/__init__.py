@@ -12,7 +12,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 import numpy as np
 
 from bench.privacy.accounting.atoms import Atoms, atoms_of

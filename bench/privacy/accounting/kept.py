@@ -3,21 +3,17 @@
 That is the target, the rounds, what is released at several noise multipliers (events, relation, accountant, delta), the
 text of the accountants' own modules, and the versions of the libraries that they compute with. A file also says what
 is released at its number, which is compared when it is read: a file that is damaged or of something else counts as not
-there. Files are written whole or not at all, so that any number of processes can share the folder, and a folder that
-cannot be written is done without.
+there.
 """
 
-import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.cache_folder import folder
+from bench.cache_folder import folder, recall, remember
 from bench.privacy.events import Release
 
 FOLDER = "noise"  # in the cache folder
@@ -40,7 +36,7 @@ def kept(target: float, release: Callable[[float], Release], rounds: int, find: 
     found = _read(path, release, rounds)
     if found is None:
         found = find()
-        _write(path, {"noise_multiplier": found.hex(), "released": _described(release(found), rounds)})
+        remember(path, {"noise_multiplier": found.hex(), "released": _described(release(found), rounds)})
     return found
 
 
@@ -59,21 +55,9 @@ def _computed_by() -> list[str]:
 
 def _read(path: Path, release: Callable[[float], Release], rounds: int) -> float | None:
     """The number in a file; None where there is no such file, or it does not hold what it should."""
+    content = recall(path)
     try:
-        content = json.loads(path.read_bytes())
         sigma = float.fromhex(content["noise_multiplier"])
         return sigma if content["released"] == _described(release(sigma), rounds) else None
-    except (OSError, ValueError, KeyError, TypeError):  # a number out of its range is an InputError, so a ValueError
+    except (KeyError, TypeError, ValueError):  # a number out of its range is an InputError, so a ValueError
         return None
-
-
-def _write(path: Path, content: dict) -> None:
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(prefix=".part-", dir=path.parent)
-        try:
-            with open(handle, "w") as file:
-                json.dump(content, file)
-            os.replace(unfinished, path)
-        except OSError:
-            os.unlink(unfinished)

@@ -18,7 +18,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 
 from bench.privacy.accounting.atoms import Atoms
 from bench.privacy.events.release import require
