@@ -115,7 +115,7 @@ def row(table: pd.DataFrame, label: Any) -> pd.Series:
 
 def repetitions(runs: pd.DataFrame) -> tuple[int, int]:
     """How many repetitions the points of a table of runs have, the fewest and the most; 0 without runs."""
-    counts = runs.drop_duplicates(["sweep", "point", *REPETITION]).groupby(["sweep", "point"]).size()
+    counts = runs[["sweep", "point", *REPETITION]].drop_duplicates().groupby(["sweep", "point"]).size()
     return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
 
 

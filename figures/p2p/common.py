@@ -13,6 +13,7 @@ import pandas as pd
 from bench.analysis import select
 from bench.errors import InputError
 from figures.p2p.published import published
+from figures.shared.derived import derived
 from figures.shared.published import HERE
 
 LOCAL, NON_PRIVATE = "local", "non-private"
@@ -133,6 +134,7 @@ def published_note(table: pd.DataFrame) -> str:
 # ---- What was tuned, on other problem instances ----
 
 
+@derived
 def tuned_mu(runs: pd.DataFrame) -> float:
     """The mu with which coordinate descent without privacy is the most accurate on the instances to tune on.
 
@@ -170,6 +172,7 @@ def local_rows(runs: pd.DataFrame) -> list[pd.DataFrame]:
     return [final(local).assign(series=LOCAL, variant=name) for name, local in rows.items() if len(local)]
 
 
+@derived
 def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -> pd.DataFrame:
     """The final rows that are shown, with "series", "calibration", and "variant" of local models and of one release.
 
@@ -186,6 +189,7 @@ def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -
     return pd.concat(frames, ignore_index=True)
 
 
+@derived
 def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows as of `tuned_runs`, but at the mu that the paper tuned; nothing where it is not there, or chosen."""
     if tuned_mu(runs) == PAPER_MU or PAPER_MU not in set(runs["mu"]):

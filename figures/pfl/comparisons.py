@@ -14,6 +14,7 @@ import pandas as pd
 
 from bench.analysis import select
 from figures.pfl import common
+from figures.shared.derived import derived
 from figures.shared.margins import ONE, PAIRED, Margin, measured, tightest
 from figures.shared.verdicts import FAILS, HOLDS, NotTestable, Verdict
 
@@ -97,6 +98,7 @@ def to_best(cells: Cells, one: tuple, others: Sequence[tuple]) -> tuple[np.ndarr
     return (column[one] - rest[rest.mean().idxmax()]).to_numpy(), rest.shape[1] == len(others)
 
 
+@derived
 def on(runs: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """The runs on a data set.
 

@@ -76,9 +76,7 @@ def _composed_epsilon(atoms: frozenset[tuple[Any, int]], delta: float) -> float:
     return min(epsilon, above + capped) if only_laplace else epsilon
 
 
-def _epsilon_at(
-    composed: "PrivacyLossDistribution", delta: float, largest: float, step: float
-) -> float:
+def _epsilon_at(composed: "PrivacyLossDistribution", delta: float, largest: float, step: float) -> float:
     """Where delta(epsilon) falls to delta: by the library, whose search overflows at losses of 700; there by
     bisection down to `step`, from above.
 

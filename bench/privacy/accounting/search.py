@@ -6,8 +6,8 @@ is known as soon as two neighbouring nodes are, of which one suffices and the ot
 found. Here a guess walks down the tree in place of the accountant, which is asked at the two nodes where the walk ends;
 every answer corrects the guess. Where more noise costs less, the result is the very float of the bisection.
 
-The first guess, which the first answer scales, is the central limit of composition (Dong, Roth and Su 2022; Bu et al. 2020): the
-releases are about one Gaussian mechanism with
+The first guess, which the first answer scales, is the central limit of composition (Dong, Roth and Su 2022; Bu et al.
+2020): the releases are about one Gaussian mechanism with
 
     mu^2 = sum q^2 (exp(1 / sigma^2) - 1)  at sampling rates q < 1,   sum 1 / sigma^2  without sampling,
 
