@@ -70,14 +70,16 @@ class Cells:
         rows = rows[rows["dataset"] == dataset]
         accuracy = rows["test_accuracy"].astype(float).where(np.isfinite(rows["test_accuracy"].astype(float)))
         rows = rows.assign(value=100 * accuracy.fillna(0))
-        self._wide = rows.pivot(index=select.REPETITION, columns=KEYS, values="value")
+        wide = rows.pivot(index=select.REPETITION, columns=KEYS, values="value")
+        self._runs, self._values = wide.index, dict(zip(wide.columns, wide.to_numpy().T, strict=True))
         self.dataset, self.diverged = dataset, int(accuracy.isna().sum())
         self.asked: set[tuple] = set()
 
     def beside(self, keys: Sequence[tuple]) -> pd.DataFrame:
         """Those of the cells that were run, [run, cell], with the runs that all of them have."""
         self.asked.update(keys)
-        return self._wide[[key for key in keys if key in self._wide]].dropna()
+        found = {key: self._values[key] for key in keys if key in self._values}
+        return pd.DataFrame(found, index=self._runs).dropna()
 
 
 Test = Callable[[Cells], list[Comparison]]
