@@ -16,8 +16,8 @@ import dp_accounting.dp_event as dp
 import numpy as np
 
 from bench.privacy.accounting.atoms import Atoms, atoms_of
+from bench.privacy.accounting.disk import kept
 from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, pure_composition
-from bench.privacy.accounting.kept import kept
 from bench.privacy.accounting.pld import PLD_LIMIT, pld_epsilon
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
 from bench.privacy.accounting.rdp import ORDERS, rdp_epsilon, rdp_floor
@@ -110,7 +110,7 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
     """The smallest noise multiplier that keeps a release within a target epsilon: the end of a bisection.
 
     The result keeps within the target; 0.9995 times the result does not, or (pld, hardly any noise) is not
-    computed. It is kept on disk (`kept`), and found with few evaluations (`smallest`).
+    computed. It is kept on disk (`disk`), and found with few evaluations (`search`).
 
     Args:
         target: epsilon, above 0 and finite; for accountant "pld" at most 100.
