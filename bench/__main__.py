@@ -132,7 +132,7 @@ def compare(
     """
     from bench import api
     from bench.comparison.search import value, values
-    from bench.comparison.stages import FILES
+    from bench.defaults import COMPARISON
 
     if trials is not None:
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
@@ -158,8 +158,8 @@ def compare(
         download=download,
     )
     folder = Path(table.attrs["folder"])
-    print((folder / f"{FILES}.md").read_text())
-    print(folder / f"{FILES}.png")
+    print((folder / f"{COMPARISON}.md").read_text())
+    print(folder / f"{COMPARISON}.png")
 
 
 def _baselines(text: str) -> list[str]:

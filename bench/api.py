@@ -10,23 +10,20 @@ table = compare(["my_method.py:my_method"], task="digits", epsilons=[1, 4], seed
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bench import comparison
-from bench.algorithms.base import Method
-from bench.comparison import Problem, make_request
-from bench.comparison.request import EPSILONS, NUM_SETTINGS
-from bench.comparison.stages import FILES
 from bench.data.files import DataFiles
-from bench.data.problems.tasks import TASKS
-from bench.data.task import Task
+from bench.defaults import COMPARISON, EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
-from bench.sweeps import SCALES, SWEEPS, store
-from bench.sweeps.execution.pool import Pool
-from bench.sweeps.run import run_sweep, use_compilation_cache
-from bench.sweeps.spec import on_task, select
+from bench.sweeps import SCALES, store
+
+if TYPE_CHECKING:
+    from bench.algorithms.base import Method
+    from bench.comparison import Problem
+    from bench.data.task import Task
+    from bench.sweeps.spec import Sweep
 
 
 def run(
@@ -67,6 +64,9 @@ def run(
     Raises:
         InputError: for an unknown name, a value out of its range or a folder that is not there, before anything is run.
     """
+    from bench.sweeps.execution.pool import Pool
+    from bench.sweeps.run import run_sweep, use_compilation_cache
+
     data_files = DataFiles(data_dir, download)
     whole, sweep = chosen_sweep(name, scale, where=where, seeds=seeds, task=task)
     use_compilation_cache()
@@ -75,8 +75,14 @@ def run(
     return store.read(Path(out) / scale / sweep.name)
 
 
-def chosen_sweep(name: str, scale: str, *, where: str | None, seeds: int | None, task: str | None):
+def chosen_sweep(
+    name: str, scale: str, *, where: str | None, seeds: int | None, task: str | None
+) -> "tuple[Sweep, Sweep]":
     """A sweep whole, and the part of it that was asked for."""
+    from bench.data.problems.tasks import TASKS
+    from bench.sweeps import SWEEPS
+    from bench.sweeps.spec import on_task, select
+
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
     if name not in SWEEPS:
@@ -112,24 +118,27 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
     """
     kind, _, of = name.partition("/")
     if of:
-        path = Path(results) / kind / of / f"{FILES}.csv"
+        path = Path(results) / kind / of / f"{COMPARISON}.csv"
         if not path.is_file():
             raise InputError(f"no comparison in {path.parent}: first run `python -m bench compare`")
         return pd.read_csv(path)
-    if name not in SWEEPS and "_on_" not in name:
-        raise unknown_name("sweep", name, SWEEPS)
-    scales = [choice for choice in SCALES if (Path(results) / choice / name).is_dir()]
     if scale is not None and scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
-    if not scales and scale is None:
-        raise InputError(f"no results of {name} in {results}: first run `python -m bench run {name}`")
+    scales = [choice for choice in SCALES if (Path(results) / choice / name).is_dir()]
+    if scale not in scales and (scale or not scales):
+        from bench.sweeps import SWEEPS  # imports all methods, for the sake of a better message
+
+        if name not in SWEEPS and "_on_" not in name:
+            raise unknown_name("sweep", name, SWEEPS)
+        if scale is None:
+            raise InputError(f"no results of {name} in {results}: first run `python -m bench run {name}`")
     return store.read(Path(results) / (scale or scales[-1]) / name)
 
 
 def compare(
-    methods: str | Method | Callable | Sequence[str | Method | Callable] = (),
+    methods: "str | Method | Callable | Sequence[str | Method | Callable]" = (),
     *,
-    task: str | Problem | Task | Callable[[int], Task] = "digits",
+    task: "str | Problem | Task | Callable[[int], Task]" = "digits",
     epsilons: float | Sequence[float] = EPSILONS,
     seeds: int = 5,
     tuned: Mapping[str, Any] | None = None,
@@ -178,7 +187,10 @@ def compare(
     Raises:
         InputError: for anything that cannot be used, before anything is run.
     """
-    from bench.comparison import figure  # matplotlib is for drawing only
+    from bench import comparison
+    from bench.comparison import figure, make_request
+    from bench.sweeps.execution.pool import Pool
+    from bench.sweeps.run import use_compilation_cache
 
     request = make_request(
         methods,

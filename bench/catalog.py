@@ -1,35 +1,37 @@
-"""What the suite has: sweeps, algorithms, tasks, data sets and figures, each with a line about it."""
+"""What the suite has: sweeps, algorithms, tasks, data sets and figures, each with a line about it.
 
-import inspect
-from collections.abc import Sequence
+All but where the data sets are follows from the code, and takes seconds to gather: every method is imported and every
+sweep's table made. It is kept in the cache folder, with a digest of the code that it was gathered from.
+"""
+
+import hashlib
+import importlib.util
+import sys
+from pathlib import Path
 from typing import Any
 
-from bench.algorithms import ALGORITHMS
-from bench.comparison import Problem
-from bench.comparison.problems import PROBLEMS
+from bench.cache_folder import folder, recall, remember
 from bench.data.fetch import retrieval
 from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
-from bench.data.problems.tasks import TASKS
 from bench.errors import InputError
-from bench.sweeps import SCALES, SWEEPS
+
+KINDS = ("sweeps", "algorithms", "tasks", "data", "figures", "comparisons")
 
 
-def _line(thing) -> str:
-    """The first sentence of a docstring; of the function within, for a partial, with what it fixes."""
-    text = inspect.getdoc(getattr(thing, "func", thing)) or ""
-    fixed = ", ".join(f"{name} {value}" for name, value in getattr(thing, "keywords", {}).items() if value != "")
-    return " ".join(text.split("\n\n")[0].split()) + (f" [{fixed}]" if fixed else "")
+def catalog(data_files: DataFiles | None = None) -> dict[str, list[dict[str, Any]]]:
+    """Kind -> entries; every entry has "name" and "what", and what else there is to say.
 
-
-def _compared(problem: Problem) -> str:
-    """What a task to compare methods on protects, and its baselines."""
-    return f"one {problem.privacy_unit}, {problem.neighbors}; beside {', '.join(problem.baselines or ())}"
-
-
-def _sweep(names: Sequence[str]) -> str | Sequence[str] | None:
-    """The sweep of a figure, several where it has several, None where it needs no runs."""
-    return names if len(names) > 1 else next(iter(names), None)
+    Args:
+        data_files: where data sets are looked for beside the cache; default DataFiles().
+    """
+    data_files = data_files or DataFiles()
+    data = [
+        {"name": name, "what": data.what, "where": _where(name, data_files), "licence": data.licence}
+        for name, data in DATASETS.items()
+    ]
+    found = {**_from_code(), "data": data}
+    return {kind: found[kind] for kind in KINDS}
 
 
 def _where(name: str, data_files: DataFiles) -> str:
@@ -40,37 +42,28 @@ def _where(name: str, data_files: DataFiles) -> str:
     return copy.source if copy else "not here"
 
 
-def catalog(data_files: DataFiles | None = None) -> dict[str, list[dict[str, Any]]]:
-    """Kind -> entries; every entry has "name" and "what", and what else there is to say.
+def _from_code() -> dict[str, list[dict[str, Any]]]:
+    """The kinds that follow from the code, as kept where it is the same code."""
+    path, code = folder("catalog") / "catalog.json", _digest()
+    match recall(path):
+        case {"code": str(known), "found": found} if known == code:
+            return found
+    from bench.gathered import gathered
 
-    Args:
-        data_files: where data sets are looked for beside the cache; default DataFiles().
-    """
-    from figures import FIGURES  # here, since bench is there without them
+    found = gathered()
+    remember(path, {"code": code, "found": found})
+    return found
 
-    data_files = data_files or DataFiles()
-    sweeps = []
-    for name, make in SWEEPS.items():
-        by_scale = {scale: make(scale) for scale in SCALES}
-        runs = {
-            scale: sum(len(entry.points) * len(sweep.repetitions(entry)) for entry in sweep.entries.values())
-            for scale, sweep in by_scale.items()
-        }
-        notes = by_scale["paper"].notes
-        sweeps.append({"name": name, "what": by_scale["paper"].reproduces, "runs": runs, "notes": notes})
-    return {
-        "sweeps": sweeps,
-        "algorithms": [{"name": name, "what": _line(method.make)} for name, method in ALGORITHMS.items()],
-        "tasks": [{"name": name, "what": _line(make)} for name, make in TASKS.items()],
-        "data": [
-            {"name": name, "what": data.what, "where": _where(name, data_files), "licence": data.licence}
-            for name, data in DATASETS.items()
-        ],
-        "figures": [
-            {"name": name, "what": figure.summary, "sweep": _sweep(figure.sweeps)} for name, figure in FIGURES.items()
-        ],
-        "comparisons": [{"name": name, "what": _compared(make())} for name, make in PROBLEMS.items()],
-    }
+
+def _digest() -> str:
+    """Of all modules of the suite, and of what decides whether they have docstrings."""
+    whole = hashlib.sha256(str((sys.version_info[:2], sys.flags.optimize)).encode())
+    for package in ("bench", "figures"):
+        spec = importlib.util.find_spec(package)
+        for root in spec.submodule_search_locations or () if spec else ():
+            for path in sorted(Path(root).rglob("*.py")):
+                whole.update(f"{package}/{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return whole.hexdigest()
 
 
 def tables(entries: dict[str, list[dict[str, Any]]]) -> str:

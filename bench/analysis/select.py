@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit
 
 REPETITION = ["trial", "seed"]
 
@@ -83,7 +83,7 @@ def half_width(std, count):
         std: standard deviation over repetitions, with count - 1 in the denominator.
         count: of repetitions.
     """
-    return stats.t.ppf(0.975, np.maximum(count - 1, 1)) * std / np.sqrt(count)
+    return stdtrit(np.maximum(np.asarray(count) - 1, 1), 0.975) * std / np.sqrt(count)
 
 
 def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = False) -> pd.DataFrame:
@@ -115,7 +115,7 @@ def row(table: pd.DataFrame, label: Any) -> pd.Series:
 
 def repetitions(runs: pd.DataFrame) -> tuple[int, int]:
     """How many repetitions the points of a table of runs have, the fewest and the most; 0 without runs."""
-    counts = runs.drop_duplicates(["sweep", "point", *REPETITION]).groupby(["sweep", "point"]).size()
+    counts = runs[["sweep", "point", *REPETITION]].drop_duplicates().groupby(["sweep", "point"]).size()
     return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
 
 

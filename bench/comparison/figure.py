@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import select, style, tables
 from bench.comparison.result import Comparison
-from bench.comparison.stages import FILES
+from bench.defaults import COMPARISON
 from bench.errors import InputError
 
 COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6a532", "#a02c6b", "#5a4fb0", "#5b5b5b"]
@@ -214,9 +214,9 @@ def write(comparison: Comparison) -> pd.DataFrame:
     )
     try:
         with style.applied():
-            style.save(draw(whole, problem.held_out), whole, folder, FILES)
-        tables.save(printed(whole), folder, FILES)
-        with open(folder / f"{FILES}.md", "a") as file:
+            style.save(draw(whole, problem.held_out), whole, folder, COMPARISON)
+        tables.save(printed(whole), folder, COMPARISON)
+        with open(folder / f"{COMPARISON}.md", "a") as file:
             file.writelines(f"\n{note}.\n" for note in comparison.notes)
         comparison.tuning.to_csv(folder / "tuning.csv", index=False, float_format="%.6g")
     except OSError as error:

@@ -13,12 +13,11 @@ from bench.comparison.problems import problem
 from bench.comparison.statements import Statement
 from bench.data.files import DataFiles
 from bench.data.task import Task
+from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
 from bench.outside import load_method
 from bench.privacy.events import SENSITIVITY
 
-NUM_SETTINGS = 8
-EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t: no test run shares their randomness
 SCALE = "compare"  # where a sweep has its scale
 

@@ -19,7 +19,6 @@ from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments
 
 LABELS = ["target_epsilon", "setting", "reading", "privacy_unit_compared", "neighbors_compared"]
-FILES = "comparison"  # what table and picture are called, before the dot
 SLACK = 1.001  # of epsilon: the calibration is a bisection
 
 

@@ -8,13 +8,14 @@ The first prints 8.94197, the second 2.78003; each then prints one line that say
 
 import json
 import math
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bench.errors import InputError, unknown_name
-from bench.privacy import accounting, events
-from bench.privacy.events import Release, require
+
+if TYPE_CHECKING:
+    from bench.privacy.events import Release
 
 Rate = Annotated[float | None, typer.Option(help="Share of the units in a round; left out without sampling.")]
 Steps = Annotated[int, typer.Option(help="Number of noisy sums released.")]
@@ -47,9 +48,11 @@ def epsilon(
 
     Example: python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4
     """
+    from bench.privacy import accounting, events
+
     sigma = noise_multiplier
     usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
-    require("--noise-multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
+    events.require("--noise-multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
     rate = _checked(steps, delta, sampling_rate, sampling, accountant)
     release = events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
     value = accounting.epsilon(release, steps)
@@ -70,10 +73,12 @@ def noise(
 
     Example: python -m bench noise --epsilon 2 --sampling-rate 0.01 --steps 20000 --delta 1e-4
     """
-    require("--epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
+    from bench.privacy import accounting, events
+
+    events.require("--epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
     rate = _checked(steps, delta, sampling_rate, sampling, accountant)
 
-    def release(sigma: float) -> Release:
+    def release(sigma: float) -> events.Release:
         return events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
 
     sigma = accounting.noise_multiplier(epsilon, release, steps)
@@ -86,6 +91,8 @@ def noise(
 
 def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str) -> float:
     """The sampling rate to account with; raises InputError, naming the option, for what cannot be used."""
+    from bench.privacy import events
+
     if sampling not in events.SAMPLINGS:
         raise unknown_name("--sampling", sampling, events.SAMPLINGS)
     if accountant not in events.GAUSSIAN_ACCOUNTANTS:
@@ -93,20 +100,22 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     if (sampling, accountant) == ("fixed", "pld"):
         raise InputError("--accountant pld does not know --sampling fixed: take --accountant rdp.")
     most = MOST_STEPS[accountant]
-    require("--steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with --accountant {accountant}")
-    require("--delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
+    events.require("--steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with --accountant {accountant}")
+    events.require("--delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
     if sampling_rate is None:
         if sampling != "none":
             raise InputError("--sampling-rate is missing: give the share of the units in a round.")
         return 1.0
-    require("--sampling-rate", sampling_rate, 0 < sampling_rate <= 1, "give a share above 0 and at most 1")
+    events.require("--sampling-rate", sampling_rate, 0 < sampling_rate <= 1, "give a share above 0 and at most 1")
     if sampling == "none":
-        require("--sampling-rate", sampling_rate, sampling_rate == 1, "with --sampling none leave it out")
+        events.require("--sampling-rate", sampling_rate, sampling_rate == 1, "with --sampling none leave it out")
     return sampling_rate
 
 
-def _meaning(release: Release, steps: int, value: float) -> str:
+def _meaning(release: "Release", steps: int, value: float) -> str:
     """What is protected, against whom, under which relation and sampler, and how it was computed."""
+    from bench.privacy import accounting, events
+
     text = (
         f"{steps} step{'s' if steps > 1 else ''}, each {release.mechanism}; protects one unit (whatever is"
         f" clipped and sampled: a user, an example) under {release.neighbors}, against"
@@ -124,11 +133,13 @@ def _meaning(release: Release, steps: int, value: float) -> str:
 
 
 def _print(
-    name: str, value: float, text: str, meaning: str, release: Release, steps: int, rate: float, as_json: bool
+    name: str, value: float, text: str, meaning: str, release: "Release", steps: int, rate: float, as_json: bool
 ) -> None:
     if not as_json:
         typer.echo(f"{text}\n{meaning}")
         return
+    from bench.privacy import events
+
     fields = {
         name: value if math.isfinite(value) else str(value),  # JSON has no inf and no nan
         "delta": release.delta,

@@ -2,13 +2,24 @@
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from bench.papers import PAPERS
-from bench.sweeps.spec import Sweep
+
+if TYPE_CHECKING:
+    from bench.sweeps.spec import Sweep
+
+    SWEEPS: dict[str, Callable[[str], Sweep]]
 
 SCALES = ("smoke", "laptop", "paper")
 
-# Name -> scale -> the sweep; paper by paper, those of a paper as its module lists them.
-SWEEPS: dict[str, Callable[[str], Sweep]] = {
-    name: sweep for paper in PAPERS for name, sweep in import_module(f"bench.sweeps.{paper}").SWEEPS.items()
-}
+
+def __getattr__(name: str):
+    """SWEEPS, made when asked for, since the methods in it import JAX: name -> scale -> the sweep; paper by paper,
+    those of a paper as its module lists them.
+    """
+    if name != "SWEEPS":
+        raise AttributeError(f"module 'bench.sweeps' has no attribute {name!r}")
+    modules = [import_module(f"bench.sweeps.{paper}") for paper in PAPERS]
+    globals()[name] = {sweep: make for module in modules for sweep, make in module.SWEEPS.items()}
+    return globals()[name]

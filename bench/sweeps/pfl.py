@@ -4,7 +4,6 @@ import math
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
@@ -49,20 +48,23 @@ def _noise(epsilon: float, num_examples: int, batch_size: int) -> float:
     return noise_multiplier(epsilon, release, EPOCHS)
 
 
-def _with_noise(points: pd.DataFrame, share: float) -> pd.DataFrame:
-    """The points as arguments and labels: settings where they have none of their own, task, and noise for what a
-    client holds of its data set.
-    """
+def _calibrated(points: pd.DataFrame, share: float) -> list[float]:
+    """The noise for the budget of each point, and for what a client holds of its data set."""
+    data = {known.title: name for name, known in PICTURES.items()}
+    keys = zip(points["dataset"].map(data), points["num_clients"], strict=True)
+    sizes = [client_size(*key, share=share) for key in keys]
+    return [_noise(*key) for key in zip(points["target_epsilon"], sizes, points["batch_size"], strict=True)]
+
+
+def _settled(points: pd.DataFrame, share: float) -> pd.DataFrame:
+    """The points as arguments and labels: settings where they have none of their own, and task; noise is to come."""
     settings: dict[str, Any] = {name: points.get(name, value) for name, value in SETTINGS.items()}
-    batches = np.broadcast_to(settings["batch_size"], len(points))
     private = points["target_epsilon"] < math.inf
-    sizes = [client_size(*key, share=share) for key in zip(points["data"], points["num_clients"], strict=True)]
-    keys = zip(points["target_epsilon"], sizes, batches, strict=True)
     points = points.assign(
         task=points["data"] + "_" + points["model"] + "_" + points["num_clients"].astype(str),
         dataset=points["data"].map({name: data.title for name, data in PICTURES.items()}),
         data_share=share,
-        noise_multiplier=[_noise(*key) for key in keys],
+        noise_multiplier=math.nan,
         **{name: [PRIVATE[name] if p else SILENT[name] for p in private] for name in PRIVATE},
         **settings,
     )
@@ -96,8 +98,9 @@ def _sweep(
         for data, clients in mine[["data", "num_clients"]].drop_duplicates().itertuples(index=False):
             made = partial(images, dataset=data, model=model, num_clients=clients, share=share, **options)
             tasks[f"{data}_{model}_{clients}"] = made
-        points = _with_noise(mine.drop(columns="algorithm").assign(model=model), share)
-        entries[label] = Entry(ALGORITHMS["dpsgd_fedavg"], points.reset_index(drop=True), seeds=seeds[label])
+        points = _settled(mine.drop(columns="algorithm").assign(model=model), share).reset_index(drop=True)
+        noise = {"noise_multiplier": partial(_calibrated, share=share)}
+        entries[label] = Entry(ALGORITHMS["dpsgd_fedavg"], points, seeds=seeds[label], later=noise)
     return Sweep(
         name=name,
         reproduces=reproduces,

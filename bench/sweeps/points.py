@@ -9,7 +9,7 @@ import jax
 from bench.algorithms.base import Method
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.sweeps.spec import Sweep, arguments, parameters
+from bench.sweeps.spec import Sweep, arguments, completed, parameters
 from bench.sweeps.store import point_id
 
 # Columns that the engine adds to the results, beside epsilon and epsilon_*; no label may be called so.
@@ -62,6 +62,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     out: dict[str, list[Point]] = {name: [] for name in tasks}
     shapes = {name: [leaf.shape for leaf in jax.tree.leaves(task)] for name, task in tasks.items()}
     for algorithm, entry in sweep.entries.items():
+        entry = completed(entry)
         eval_every = sweep.eval_every if entry.eval_every is None else entry.eval_every
         if eval_every is not None and eval_every < 1:
             raise InputError(f"eval_every of {algorithm} in {sweep.name} is {eval_every}: it must be at least 1")

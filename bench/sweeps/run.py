@@ -33,6 +33,10 @@ def use_compilation_cache() -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
 
 
+def _ids(points: Mapping[str, list[Point]]) -> set[str]:
+    return {point.id for group in points.values() for point in group}
+
+
 def run_sweep(
     sweep: Sweep,
     *,
@@ -68,12 +72,13 @@ def run_sweep(
     first_trial = next(iter(seeds_of))
     tasks = {name: whole.task(name, first_trial, data_files) for name in whole.tasks}
     points = resolve(sweep, tasks)
-    valid = {p.id for group in resolve(whole, tasks).values() for p in group}
+    valid = _ids(points)
     folder = Path(out) / scale / sweep.name
     with Store(folder) as store:
         if fresh:
             store.clear()
-        done = set(store.open_parts(valid).itertuples(index=False, name=None))
+        there = store.open_parts(valid, lambda: _ids(resolve(whole, tasks)))
+        done = set(there.itertuples(index=False, name=None))
         wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
         blocks = []
         for trial, seeds in seeds_of.items():

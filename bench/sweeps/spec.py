@@ -3,8 +3,9 @@
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from bench.algorithms.base import Method, Scalar
 from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.sweeps.where import condition
+from bench.sweeps.where import condition, names
 
 
 class Entry(NamedTuple):
@@ -24,6 +25,8 @@ class Entry(NamedTuple):
         the sweep's tasks; all others are labels that are carried into the results.
     num_rounds, eval_every: where a round of this method is something else than of the others; default the sweep's.
     seeds: repetitions, where it is to have fewer than the sweep.
+    later: column -> points to its values, where these take long to compute, as calibrated noise does. Until `completed`
+        the column holds NaN.
     """
 
     method: Method
@@ -31,6 +34,13 @@ class Entry(NamedTuple):
     num_rounds: int | Callable[[Task, Mapping[str, Any]], int] | None = None
     eval_every: int | None = None
     seeds: int | None = None
+    later: Mapping[str, Callable[[pd.DataFrame], Sequence[float]]] = MappingProxyType({})
+
+
+def completed(entry: Entry) -> Entry:
+    """The entry with the values of all its columns."""
+    values = {column: compute(entry.points) for column, compute in entry.later.items()}
+    return entry._replace(points=entry.points.assign(**values), later={}) if values else entry
 
 
 class Sweep(NamedTuple):
@@ -139,6 +149,7 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
         InputError: for a column, or a value of `keep`, that the sweep does not have, and where nothing is left.
     """
     keep = {column: list(values) for column, values in (keep or {}).items()}
+    sweep = sweep._replace(entries={name: completed(entry) for name, entry in sweep.entries.items()})
     fields = {name: value for name, value in changes.items() if name in Sweep._fields}
     columns = {name: value for name, value in changes.items() if name not in Sweep._fields}
     known = {str(column) for entry in sweep.entries.values() for column in entry.points}
@@ -167,17 +178,20 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
 def select(sweep: Sweep, where: str) -> Sweep:
     """The sweep with the points that satisfy a condition (`bench.sweeps.where`) on its columns and "algorithm".
 
-    An entry that has no such column holds NaN there, which equals nothing.
+    An entry that has no such column holds NaN there, which equals nothing. Columns that take long are computed first
+    only where the condition names them.
 
     Raises:
         InputError: where the expression does not parse, names no column, or selects nothing.
     """
-    tables = {name: entry.points.assign(algorithm=name) for name, entry in sweep.entries.items()}
+    asked = names(where)
+    whole = {name: completed(entry) if asked & set(entry.later) else entry for name, entry in sweep.entries.items()}
+    tables = {name: entry.points.assign(algorithm=name) for name, entry in whole.items()}
     columns = list(dict.fromkeys(str(column) for table in tables.values() for column in table))
     numbers = next(iter(tables.values())).select_dtypes("number")
     example = f"{numbers.columns[0]} <= {numbers.iloc[0, 0]:g}" if numbers.size else "seed == 0"
     entries = {}
-    for name, entry in sweep.entries.items():
+    for name, entry in whole.items():
         try:
             chosen = condition(where, tables[name].reindex(columns=columns))
         except InputError as error:
@@ -203,11 +217,12 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
     """
     entries: dict[str, Entry] = {}
     for label, entry in sweep.entries.items():
+        entry = completed(entry)
         points = entry.points.drop(columns="task", errors="ignore")
-        names = [column for column in points if column in parameters(entry.method)[0]]
-        others = [column for column in points if column not in (*names, *sweep.task_labels)]
-        same = points.groupby(names, dropna=False)[others].nunique(dropna=False).max() <= 1
-        points = points[[*names, *same.index[same]]].drop_duplicates(ignore_index=True)
+        given = [column for column in points if column in parameters(entry.method)[0]]
+        others = [column for column in points if column not in (*given, *sweep.task_labels)]
+        same = points.groupby(given, dropna=False)[others].nunique(dropna=False).max() <= 1
+        points = points[[*given, *same.index[same]]].drop_duplicates(ignore_index=True)
         entry = entry._replace(points=points)
         twins = [twin for twin, earlier in entries.items() if _same_runs(earlier, entry)]
         for twin in twins:

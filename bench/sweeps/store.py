@@ -11,7 +11,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -168,11 +168,17 @@ class Store:
             raise _message(target, error) from None
         return place
 
-    def open_parts(self, valid_points: Iterable[str]) -> pd.DataFrame:
+    def open_parts(
+        self, valid_points: Iterable[str], more_points: Callable[[], Iterable[str]] | None = None
+    ) -> pd.DataFrame:
         """The runs that are there, one row each with the columns of IDENTITY.
 
         Damaged parts, and rows of points that are not in `valid_points` (another setting, other data, another
         version of a method), are set aside, and a sentence about each is added to `notes`.
+
+        Args:
+            valid_points: ids.
+            more_points: gives further ones, in case there are other points than these here.
 
         Raises:
             InputError: where a part cannot be opened or is of something else, before anything is moved; where
@@ -182,6 +188,9 @@ class Store:
         for path in parts_in(self.folder):
             table = read_part(path)
             parts.append((path, None if table is None else (_runs(table), table.schema)))
+        here = {point for _, content in parts if content for point in content[0]["point"]}
+        if more_points is not None and not here <= valid:
+            valid |= set(more_points())
         found, schemas = [], []
         for path, content in parts:
             if content is None:

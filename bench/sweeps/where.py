@@ -44,6 +44,14 @@ def condition(expression: str, table: pd.DataFrame) -> np.ndarray:
         raise InputError("it compares text with a number") from None
 
 
+def names(expression: str) -> set[str]:
+    """The names in an expression; none where it does not parse."""
+    try:
+        return {node.id for node in ast.walk(ast.parse(expression.strip(), mode="eval")) if isinstance(node, ast.Name)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+
+
 def _truth(node: ast.expr, table: pd.DataFrame) -> np.ndarray:
     """The node as a truth value of each row."""
     match node:

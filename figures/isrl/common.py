@@ -11,6 +11,7 @@ import pandas as pd
 
 from bench.analysis import select, style
 from bench.errors import InputError
+from figures.shared.derived import derived
 
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"  # calibrations
 ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"
@@ -39,6 +40,7 @@ SERIES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
 }
 
 
+@derived
 def at_end(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs after their last round.
 
@@ -90,6 +92,7 @@ def tried(table: pd.DataFrame, names=None) -> str:
     return f"{few} settings" if few == many else f"{few} to {many} settings"
 
 
+@derived
 def errors(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
     """Test error of every curve, calibration, epsilon and trial, where so many silos answer.
 

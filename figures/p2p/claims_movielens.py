@@ -12,6 +12,7 @@ from bench.analysis import select
 from figures.p2p import common, table1
 from figures.p2p.common import LOCAL, NON_PRIVATE
 from figures.p2p.published import published
+from figures.shared.derived import derived
 from figures.shared.margins import MEAN, Margin, apart, measured
 from figures.shared.verdicts import NotTestable, Verdict, repeated, require, verdict
 
@@ -19,6 +20,7 @@ UNIT = "of RMSE"
 NEAR_PUBLISHED, NEAR_NON_PRIVATE = 0.01, 0.003
 
 
+@derived
 def _rmse(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean RMSE with its interval by series: local, non-private, and private as above, the largest epsilon first."""
     rows = table1.final_rows(runs)

@@ -13,6 +13,7 @@ import pandas as pd
 from bench.analysis import select
 from bench.errors import InputError
 from figures.p2p.published import published
+from figures.shared.derived import derived
 from figures.shared.published import HERE
 
 LOCAL, NON_PRIVATE = "local", "non-private"
@@ -133,6 +134,7 @@ def published_note(table: pd.DataFrame) -> str:
 # ---- What was tuned, on other problem instances ----
 
 
+@derived
 def tuned_mu(runs: pd.DataFrame) -> float:
     """The mu with which coordinate descent without privacy is the most accurate on the instances to tune on.
 
@@ -170,6 +172,7 @@ def local_rows(runs: pd.DataFrame) -> list[pd.DataFrame]:
     return [final(local).assign(series=LOCAL, variant=name) for name, local in rows.items() if len(local)]
 
 
+@derived
 def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -> pd.DataFrame:
     """The final rows that are shown, with "series", "calibration", and "variant" of local models and of one release.
 
@@ -186,6 +189,7 @@ def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -
     return pd.concat(frames, ignore_index=True)
 
 
+@derived
 def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows as of `tuned_runs`, but at the mu that the paper tuned; nothing where it is not there, or chosen."""
     if tuned_mu(runs) == PAPER_MU or PAPER_MU not in set(runs["mu"]):
@@ -245,11 +249,14 @@ def by_vectors(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
         metrics: the columns to interpolate; the others are those of the first row of a run.
     """
     keys = [*select.REPETITION, "point"]
-    groups = list(runs.groupby(keys))
-    sent = np.linspace(0, runs.groupby(keys)["vectors_sent"].max().min(), runs["rounds"].nunique())
-    frames = []
+    runs = runs.reset_index(drop=True)
+    groups = runs[[*keys, "vectors_sent", *metrics]].groupby(keys)
+    sent = np.linspace(0, groups["vectors_sent"].max().min(), runs["rounds"].nunique())
+    firsts, values = [], {name: [] for name in metrics}
     for _, run in groups:
-        first = run.iloc[[0] * len(sent)].reset_index(drop=True)
-        values = {name: np.interp(sent, run["vectors_sent"], run[name].astype(float)) for name in metrics}
-        frames.append(first.assign(vectors_sent=sent, **values))
-    return pd.concat(frames, ignore_index=True)
+        firsts += [run.index[0]] * len(sent)
+        for name in metrics:
+            values[name].append(np.interp(sent, run["vectors_sent"], run[name].astype(float)))
+    interpolated = {name: np.concatenate(parts) for name, parts in values.items()}
+    out = runs.loc[firsts].reset_index(drop=True)
+    return out.assign(vectors_sent=np.tile(sent, groups.ngroups), **interpolated)

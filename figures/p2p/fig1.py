@@ -12,6 +12,7 @@ import pandas as pd
 from bench.analysis import select, style
 from figures.p2p import common, drawing
 from figures.p2p.common import DESCENT, EXACT
+from figures.shared.derived import derived
 from figures.shared.figure import Figure
 
 SERIES = ("CD", "ADMM")
@@ -21,6 +22,7 @@ METRICS = ("objective", "test_accuracy")
 AXES = ("iterations", "vectors_sent")
 
 
+@derived
 def chosen(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs of CD, and those of ADMM with the best penalty for each start, with "series" and "variant"."""
     runs = common.part(runs, algorithm=list(SERIES), start=list(STARTS))

@@ -10,6 +10,7 @@ import pandas as pd
 from bench.analysis import style
 from figures.p2p import common, drawing
 from figures.p2p.common import AS_PAPER, DESCENT, EXACT, LOCAL, NON_PRIVATE
+from figures.shared.derived import derived
 from figures.shared.figure import Figure
 
 AT_PAPER_MU: style.Look = {"linestyle": ":", "linewidth": 1.2, "marker": "", "band": False}
@@ -18,6 +19,7 @@ CARRY = [*common.SETTINGS, "lipschitz", *common.EPSILONS]
 KEYS = ["series", "variant", "calibration"]
 
 
+@derived
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final accuracy by number of features: local models, private with its settings, without privacy.
 

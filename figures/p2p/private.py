@@ -6,6 +6,7 @@ from bench.analysis import style
 from bench.errors import InputError
 from figures.p2p import common, drawing
 from figures.p2p.published import published
+from figures.shared.derived import derived
 from figures.shared.figure import Figure
 
 SWEEP = "p2p_private"
@@ -28,6 +29,7 @@ def variant(epsilon: float) -> str:
     return f"{common.epsilon_name(epsilon)} for the updates"
 
 
+@derived
 def table(runs: pd.DataFrame, figure: str, start: str) -> pd.DataFrame:
     """Objective and accuracy from one start by T/n, calibration, clipping norm, allocation and iterations."""
     runs = named(common.part(runs, algorithm="private CD", start=start))

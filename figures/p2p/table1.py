@@ -17,6 +17,7 @@ from bench.errors import InputError
 from figures.p2p import common
 from figures.p2p.common import LOCAL, NON_PRIVATE
 from figures.p2p.published import published
+from figures.shared.derived import derived
 from figures.shared.figure import Figure
 from figures.shared.published import HERE
 
@@ -45,6 +46,7 @@ def start_alone(runs: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(start="alone", start_share=1.0, start_step_size=rows["step_size"], num_updates=0.0)
 
 
+@derived
 def private(runs: pd.DataFrame) -> pd.DataFrame:
     """The tuned rows of private runs, with "series" and "variant".
 
@@ -66,6 +68,7 @@ def private(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+@derived
 def final_rows(runs: pd.DataFrame) -> pd.DataFrame:
     """The final rows of the table, one a repetition, with "series" and "variant"."""
     tested = common.part(runs, instances="test")
@@ -80,6 +83,7 @@ def final_rows(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+@derived
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """RMSE by row of the table, with its interval, what the paper printed, and the difference."""
     rows = final_rows(runs)

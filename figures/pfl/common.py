@@ -10,6 +10,7 @@ import pandas as pd
 from bench.analysis import select
 from bench.errors import InputError
 from figures.pfl.published import published_cells
+from figures.shared.derived import derived
 
 TABLES = ("pfl_table2", "pfl_table3", "pfl_table4", "pfl_table5")
 DATASETS = ("MNIST", "Fashion-MNIST", "CIFAR-10")
@@ -19,6 +20,7 @@ EPSILONS = ["epsilon", "epsilon_rdp", "epsilon_average", "epsilon_worst"]
 SETTINGS = ["noise_multiplier", "clip_norm", "step_size", "momentum", "batch_size", "data_share"]
 
 
+@derived
 def finished(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs of the paper's four models as the authors ran them, after the last round.
 
@@ -30,6 +32,7 @@ def finished(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[kept & (runs["rounds"] == runs["num_rounds"])]
 
 
+@derived
 def final(runs: pd.DataFrame) -> pd.DataFrame:
     """The finished runs.
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from bench.analysis import select
 from figures.pfl import common
+from figures.shared.derived import derived
 from figures.shared.margins import ONE, PAIRED, Margin, measured, tightest
 from figures.shared.verdicts import FAILS, HOLDS, NotTestable, Verdict
 
@@ -69,14 +70,16 @@ class Cells:
         rows = rows[rows["dataset"] == dataset]
         accuracy = rows["test_accuracy"].astype(float).where(np.isfinite(rows["test_accuracy"].astype(float)))
         rows = rows.assign(value=100 * accuracy.fillna(0))
-        self._wide = rows.pivot(index=select.REPETITION, columns=KEYS, values="value")
+        wide = rows.pivot(index=select.REPETITION, columns=KEYS, values="value")
+        self._runs, self._values = wide.index, dict(zip(wide.columns, wide.to_numpy().T, strict=True))
         self.dataset, self.diverged = dataset, int(accuracy.isna().sum())
         self.asked: set[tuple] = set()
 
     def beside(self, keys: Sequence[tuple]) -> pd.DataFrame:
         """Those of the cells that were run, [run, cell], with the runs that all of them have."""
         self.asked.update(keys)
-        return self._wide[[key for key in keys if key in self._wide]].dropna()
+        found = {key: self._values[key] for key in keys if key in self._values}
+        return pd.DataFrame(found, index=self._runs).dropna()
 
 
 Test = Callable[[Cells], list[Comparison]]
@@ -97,6 +100,7 @@ def to_best(cells: Cells, one: tuple, others: Sequence[tuple]) -> tuple[np.ndarr
     return (column[one] - rest[rest.mean().idxmax()]).to_numpy(), rest.shape[1] == len(others)
 
 
+@derived
 def on(runs: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """The runs on a data set.
 

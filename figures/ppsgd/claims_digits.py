@@ -13,6 +13,7 @@ from bench.analysis import select
 from figures.ppsgd import common
 from figures.ppsgd import digits as digits
 from figures.ppsgd.common import GLOBAL, LOCAL, ppsgd_runs
+from figures.shared.derived import derived
 from figures.shared.margins import BEYOND, Margin, measured, paired
 from figures.shared.verdicts import FAILS, HOLDS, NotTestable, Verdict, repeated, require, verdict
 
@@ -21,6 +22,7 @@ PRIVATE = 10.0  # the largest epsilon that is called private
 POINTS = "points of accuracy"
 
 
+@derived
 def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     """Final test accuracy with its interval, and epsilon; index (noise_multiplier, personalization).
 
@@ -46,7 +48,8 @@ def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     table[measured] = table[measured].fillna(-np.inf)  # diverged: worse than anything
     table = table.set_index(by).sort_index()
     rows = runs.merge(table.reset_index()[[*by, "step_size"]], on=[*by, "step_size"])
-    single = {cell: part.set_index(select.REPETITION)["test_accuracy"] for cell, part in rows.groupby(by)}
+    accuracy = rows.set_index(select.REPETITION)["test_accuracy"]
+    single = {cell: accuracy.iloc[places] for cell, places in rows.groupby(by).indices.items()}
     return table.assign(by_repetition=pd.Series(single).reindex(table.index))
 
 

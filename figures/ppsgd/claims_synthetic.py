@@ -13,6 +13,7 @@ import pandas as pd
 from bench.analysis import select
 from figures.ppsgd import fig1a as fig1a
 from figures.ppsgd.common import GLOBAL, LOCAL, ppsgd_runs
+from figures.shared.derived import derived
 from figures.shared.margins import EACH, measured, paired
 from figures.shared.verdicts import NotTestable, Verdict, repeated, require, spread, verdict
 
@@ -22,6 +23,7 @@ LONG = 1000
 LOGS = "of the logarithm of the risks' ratio"
 
 
+@derived
 def _risk(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) -> pd.DataFrame:
     """Excess risk of the figure's curves: rows (trial, seed, rounds), a column per alpha Q; infinite where it diverged.
 

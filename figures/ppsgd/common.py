@@ -7,6 +7,7 @@ import pandas as pd
 from bench.analysis import select
 from bench.analysis.select import REPETITION
 from bench.errors import InputError
+from figures.shared.derived import derived
 
 LOCAL, GLOBAL = 0.0, math.inf
 ALONE = "Learning alone"
@@ -24,6 +25,7 @@ STAND_INS = {
 }
 
 
+@derived
 def ppsgd_runs(runs: pd.DataFrame, *, legend: bool = False) -> pd.DataFrame:
     """PPSGD's runs at the clipping norm shown. Local learning has no noise: it stands once, at sigma 0.
 

@@ -4,6 +4,7 @@ The column "figure" says of which figure or table a row is, by the name that it 
 affair. How they were obtained is said in the module published.py beside it.
 """
 
+import functools
 import io
 from importlib.resources import files
 
@@ -14,6 +15,7 @@ from bench.errors import unknown_name
 HERE, PUBLISHED = "here", "published"  # where a number is from, column "origin"
 
 
+@functools.cache
 def numbers(package: str) -> pd.DataFrame:
     """All that a paper published in numbers. `package`: the paper's, "figures.p2p"."""
     return pd.read_csv(io.StringIO((files(package) / "published.csv").read_text()))

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from bench.cache_folder import folder
 from bench.data.dataset import LocalCopy, Unavailable
 from bench.data.decode import Contents, plain
 from bench.data.fetch.sources import DATASETS
@@ -18,15 +19,6 @@ from bench.errors import InputError
 
 RECORD = "source.json"  # beside the files: where they came from
 PART = ".part-"  # how the names of unfinished files and folders begin
-
-
-def folder(name: str) -> Path:
-    """Where files are kept under a name, a data set's or others: in BENCH_CACHE, or else the user's cache folder."""
-    if root := os.environ.get("BENCH_CACHE"):
-        return Path(root).expanduser() / name
-    import pooch
-
-    return Path(pooch.os_cache("private-federated-bench")) / name
 
 
 def md5(path: Path) -> str:

@@ -12,14 +12,16 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 import numpy as np
 
 from bench.privacy.accounting.atoms import Atoms, atoms_of
+from bench.privacy.accounting.disk import kept
 from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, pure_composition
 from bench.privacy.accounting.pld import PLD_LIMIT, pld_epsilon
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
 from bench.privacy.accounting.rdp import ORDERS, rdp_epsilon, rdp_floor
+from bench.privacy.accounting.search import central_limit, smallest
 from bench.privacy.events import ParallelDpEvent, Release, checked, require
 
 __all__ = [
@@ -66,9 +68,14 @@ def epsilon(release: Release, rounds: int) -> float:
     """
     rounds = operator.index(rounds)
     require("rounds", rounds, rounds >= 0, "give 0 or more")
-    event = checked(release).event(rounds)  # also for no rounds: a run may begin with a release
-    parts = event.events if isinstance(event, ParallelDpEvent) else (event,)
+    parts = _parts(checked(release), rounds)  # also for no rounds: a run may begin with a release
     return max((_spent(atoms_of(part), release) for part in parts), key=lambda spent: (math.isnan(spent), spent))
+
+
+def _parts(release: Release, rounds: int) -> Sequence[dp.DpEvent]:
+    """What is released on disjoint units, each part by itself."""
+    event = release.event(rounds)
+    return event.events if isinstance(event, ParallelDpEvent) else (event,)
 
 
 def _spent(atoms: Atoms, release: Release) -> float:
@@ -100,10 +107,10 @@ def epsilons(release: Release, rounds: Sequence[int]) -> np.ndarray:
 
 
 def noise_multiplier(target: float, release: Callable[[float], Release], rounds: int) -> float:
-    """The smallest noise multiplier that keeps a release within a target epsilon, by bisection.
+    """The smallest noise multiplier that keeps a release within a target epsilon: the end of a bisection.
 
     The result keeps within the target; 0.9995 times the result does not, or (pld, hardly any noise) is not
-    computed.
+    computed. It is kept on disk (`disk`), and found with few evaluations (`search`).
 
     Args:
         target: epsilon, above 0 and finite; for accountant "pld" at most 100.
@@ -118,18 +125,11 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
     if release(1.0).accountant == "pld":
         require("epsilon", target, target <= PLD_LIMIT / 2, "pld is for at most 100; take accountant rdp")
 
-    def enough(sigma: float) -> bool:
-        return epsilon(release(sigma), rounds) <= target  # False for NaN
+    def spent(sigma: float) -> float:
+        return epsilon(release(sigma), rounds)
 
-    high = 1.0
-    while not enough(high):
-        high *= 2
-        require("epsilon", target, high < 2.0**40, "no noise attains it at this delta; take a larger one")
-    low = high / 2
-    while enough(low):
-        low, high = low / 2, low
-        require("epsilon", target, low > 2.0**-40, "it holds without noise; take a smaller one")
-    while high / low > 1.0005:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    def model(sigma: float) -> float:
+        at = release(sigma)
+        return max(central_limit(atoms_of(part), at.delta) for part in _parts(at, rounds))
+
+    return kept(target, release, rounds, lambda: smallest(target, spent, model))

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 
 Atoms = dict[Any, int]  # DpEvent that is not a composition -> how many times
 

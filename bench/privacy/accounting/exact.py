@@ -7,7 +7,7 @@ composition: the pure epsilons of Laplace noise, composed by a formula.
 import math
 from collections.abc import Sequence
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 import numpy as np
 
 from bench.errors import InputError
@@ -19,8 +19,10 @@ def gdp_epsilon(atoms: Atoms, delta: float) -> float:
     if not all(isinstance(atom, dp.GaussianDpEvent) for atom in atoms):
         raise InputError("accountant gdp knows plain Gaussians only: take rdp or pld for a sampled release.")
     precision = sum(times / atom.noise_multiplier**2 for atom, times in atoms.items())
+    from dp_accounting.gaussian_mechanism import get_epsilon_gaussian  # which imports SciPy's statistics
+
     with np.errstate(divide="ignore"):  # log 0 where the two tails cancel: the delta there is 0
-        return float(dp.get_epsilon_gaussian(precision**-0.5, delta))
+        return float(get_epsilon_gaussian(precision**-0.5, delta))
 
 
 def composition_epsilon(atoms: Atoms, delta: float) -> float:

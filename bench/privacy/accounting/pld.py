@@ -12,15 +12,17 @@ more coordinates by induction. (tests/privacy/accounting/test_pld.py compares th
 import math
 from collections.abc import Sequence
 from functools import lru_cache, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import dp_accounting as dp
-from dp_accounting import pld
+import dp_accounting.dp_event as dp
 
 from bench.errors import InputError
 from bench.privacy.accounting.atoms import Atoms
 from bench.privacy.accounting.rdp import rdp_epsilon
 from bench.privacy.events.release import ADD_OR_REMOVE
+
+if TYPE_CHECKING:
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for a number that says "no privacy"
 PLD_LAPLACE = 32.0  # above this pure epsilon, what lies above is added to the result; costs e^-32 in delta
@@ -74,9 +76,7 @@ def _composed_epsilon(atoms: frozenset[tuple[Any, int]], delta: float) -> float:
     return min(epsilon, above + capped) if only_laplace else epsilon
 
 
-def _epsilon_at(
-    composed: pld.privacy_loss_distribution.PrivacyLossDistribution, delta: float, largest: float, step: float
-) -> float:
+def _epsilon_at(composed: "PrivacyLossDistribution", delta: float, largest: float, step: float) -> float:
     """Where delta(epsilon) falls to delta: by the library, whose search overflows at losses of 700; there by
     bisection down to `step`, from above.
 
@@ -97,14 +97,16 @@ def _epsilon_at(
 
 
 @lru_cache(maxsize=64)
-def _loss(atom: Any, interval: float) -> pld.privacy_loss_distribution.PrivacyLossDistribution:
+def _loss(atom: Any, interval: float) -> "PrivacyLossDistribution":
     """The privacy loss of one release, on a grid of that interval."""
+    from dp_accounting.pld import privacy_loss_distribution  # which imports SciPy's statistics and signal processing
+
     if isinstance(atom, dp.LaplaceDpEvent):
-        return pld.privacy_loss_distribution.from_laplace_mechanism(
+        return privacy_loss_distribution.from_laplace_mechanism(
             atom.noise_multiplier, value_discretization_interval=interval
         )
     sigma, rate = _gaussian_parameters(atom)
-    return pld.privacy_loss_distribution.from_gaussian_mechanism(
+    return privacy_loss_distribution.from_gaussian_mechanism(
         sigma, sampling_prob=rate, value_discretization_interval=interval
     )
 

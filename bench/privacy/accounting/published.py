@@ -3,7 +3,7 @@ noise gives."""
 
 import math
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 
 from bench.errors import InputError
 from bench.privacy.accounting.atoms import Atoms

@@ -16,8 +16,10 @@ import math
 from functools import lru_cache
 from typing import Any
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 import numpy as np
+from dp_accounting.privacy_accountant import NeighboringRelation
+from dp_accounting.rdp import RdpAccountant, compute_epsilon
 from scipy.special import gammaln, logsumexp
 
 from bench.errors import InputError
@@ -26,8 +28,8 @@ from bench.privacy.events.release import ADD_OR_REMOVE, REPLACE
 
 ORDERS = np.array([1 + x / 10 for x in range(1, 100)] + list(range(12, 64)))  # Opacus 1.5.3, its default
 RELATIONS = {
-    ADD_OR_REMOVE: dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
-    REPLACE: dp.NeighboringRelation.REPLACE_ONE,
+    ADD_OR_REMOVE: NeighboringRelation.ADD_OR_REMOVE_ONE,
+    REPLACE: NeighboringRelation.REPLACE_ONE,
 }
 TINY_NOISE = 0.02  # below it a round costs thousands, and sampling takes a few percent off that at most
 
@@ -35,7 +37,7 @@ TINY_NOISE = 0.02  # below it a round costs thousands, and sampling takes a few 
 def rdp_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
     """Epsilon at delta of a composition, by the conversion of the module's docstring."""
     total = np.sum([times * rdp_curve(atom, neighbors) for atom, times in atoms.items()], axis=0)
-    return float(dp.rdp.compute_epsilon(ORDERS.tolist(), total.tolist(), delta)[0])
+    return float(compute_epsilon(ORDERS.tolist(), total.tolist(), delta)[0])
 
 
 def rdp_floor(delta: float) -> float:
@@ -52,7 +54,7 @@ def rdp_curve(atom: Any, neighbors: str) -> np.ndarray:
             return _poisson_rdp(atom.sampling_probability, sigma)
         if isinstance(atom, dp.SampledWithoutReplacementDpEvent) and neighbors == REPLACE:
             return _fixed_size_rdp(atom.sample_size / atom.source_dataset_size, sigma)
-    accountant = dp.rdp.RdpAccountant(ORDERS.tolist(), RELATIONS[neighbors])
+    accountant = RdpAccountant(ORDERS.tolist(), RELATIONS[neighbors])
     if not accountant.supports(atom):
         raise InputError(f"accountant rdp does not know {atom} under {neighbors}: take another relation.")
     return accountant.compose(atom).rdp

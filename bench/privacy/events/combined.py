@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 
 from bench.privacy.events.release import EVERYBODY, REPLACE, Release, check_numbers, checked, require
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 
 from bench.errors import InputError
 from bench.privacy.events.release import (

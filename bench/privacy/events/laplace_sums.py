@@ -1,6 +1,6 @@
 """Laplace noise on a sum of vectors that are clipped in the L1 norm, of scale sigma C in each coordinate."""
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 
 from bench.privacy.events.release import EVERYBODY, REPLACE, Release, unsampled
 

@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-import dp_accounting as dp
+import dp_accounting.dp_event as dp
 
 from bench.errors import InputError, unknown_name
 

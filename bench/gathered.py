@@ -1,0 +1,52 @@
+"""What the suite has, as its code says: sweeps, algorithms, tasks, figures and what methods are compared on."""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from bench.algorithms import ALGORITHMS
+from bench.comparison import Problem
+from bench.comparison.problems import PROBLEMS
+from bench.data.problems.tasks import TASKS
+from bench.sweeps import SCALES, SWEEPS
+
+
+def gathered() -> dict[str, list[dict[str, Any]]]:
+    """Kind -> entries, as of `bench.catalog.catalog`, for every kind but "data"."""
+    from figures import FIGURES  # here, since bench is there without them
+
+    sweeps = []
+    for name, make in SWEEPS.items():
+        by_scale = {scale: make(scale) for scale in SCALES}
+        runs = {
+            scale: sum(len(entry.points) * len(sweep.repetitions(entry)) for entry in sweep.entries.values())
+            for scale, sweep in by_scale.items()
+        }
+        notes = by_scale["paper"].notes
+        sweeps.append({"name": name, "what": by_scale["paper"].reproduces, "runs": runs, "notes": notes})
+    return {
+        "sweeps": sweeps,
+        "algorithms": [{"name": name, "what": _line(method.make)} for name, method in ALGORITHMS.items()],
+        "tasks": [{"name": name, "what": _line(make)} for name, make in TASKS.items()],
+        "figures": [
+            {"name": name, "what": figure.summary, "sweep": _sweep(figure.sweeps)} for name, figure in FIGURES.items()
+        ],
+        "comparisons": [{"name": name, "what": _compared(make())} for name, make in PROBLEMS.items()],
+    }
+
+
+def _line(thing) -> str:
+    """The first sentence of a docstring; of the function within, for a partial, with what it fixes."""
+    text = inspect.getdoc(getattr(thing, "func", thing)) or ""
+    fixed = ", ".join(f"{name} {value}" for name, value in getattr(thing, "keywords", {}).items() if value != "")
+    return " ".join(text.split("\n\n")[0].split()) + (f" [{fixed}]" if fixed else "")
+
+
+def _compared(problem: Problem) -> str:
+    """What a task to compare methods on protects, and its baselines."""
+    return f"one {problem.privacy_unit}, {problem.neighbors}; beside {', '.join(problem.baselines or ())}"
+
+
+def _sweep(names: Sequence[str]) -> str | Sequence[str] | None:
+    """The sweep of a figure, several where it has several, None where it needs no runs."""
+    return names if len(names) > 1 else next(iter(names), None)

@@ -1,0 +1,63 @@
+"""Calibrated noise kept on disk: a small file for each, named by a digest of all that the number depends on.
+
+That is the target, the rounds, what is released at several noise multipliers (events, relation, accountant, delta), the
+text of the accountants' own modules, and the versions of the libraries that they compute with. A file also says what
+is released at its number, which is compared when it is read: a file that is damaged or of something else counts as not
+there.
+"""
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.cache_folder import folder, recall, remember
+from bench.privacy.events import Release
+
+FOLDER = "noise"  # in the cache folder
+PROBES = (0.5, 1.0, 3.7, 50.0)  # multipliers at which a release is described
+LIBRARIES = ("dp-accounting", "numpy", "scipy")
+
+
+def kept(target: float, release: Callable[[float], Release], rounds: int, find: Callable[[], float]) -> float:
+    """The noise multiplier of an earlier call with the same target, release and rounds, or else what `find` returns.
+
+    Args:
+        target: epsilon.
+        release: noise multiplier -> release.
+        rounds: of the release.
+        find: computes the noise multiplier.
+    """
+    described = [_described(release(sigma), rounds) for sigma in PROBES]
+    key = json.dumps([float(target).hex(), int(rounds), described, _computed_by()])
+    path = folder(FOLDER) / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+    found = _read(path, release, rounds)
+    if found is None:
+        found = find()
+        remember(path, {"noise_multiplier": found.hex(), "released": _described(release(found), rounds)})
+    return found
+
+
+def _described(release: Release, rounds: int) -> list[str]:
+    """What accountants read of a release."""
+    return [repr(release.event(rounds)), release.neighbors, release.accountant, float(release.delta).hex()]
+
+
+@functools.cache
+def _computed_by() -> list[str]:
+    """The accountants and the search, as a digest of their text, and the versions of what they compute with."""
+    text = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES]
+    return [hashlib.sha256(text).hexdigest(), *versions]
+
+
+def _read(path: Path, release: Callable[[float], Release], rounds: int) -> float | None:
+    """The number in a file; None where there is no such file, or it does not hold what it should."""
+    content = recall(path)
+    try:
+        sigma = float.fromhex(content["noise_multiplier"])
+        return sigma if content["released"] == _described(release(sigma), rounds) else None
+    except (KeyError, TypeError, ValueError):  # a number out of its range is an InputError, so a ValueError
+        return None

@@ -1,0 +1,142 @@
+"""The smallest noise multiplier that suffices, as a bisection defines it, found with few evaluations of the accountant.
+
+The bisection doubles or halves from 1 until it has the root between two powers of 2, and then takes geometric middles
+until its two ends differ by less than 0.05 %. All that it can end with are the nodes of one fixed tree. So its result
+is known as soon as two neighbouring nodes are, of which one suffices and the other does not, in whatever way they were
+found. Here a guess walks down the tree in place of the accountant, which is asked at the two nodes where the walk ends;
+every answer corrects the guess. Where more noise costs less, the result is the very float of the bisection.
+
+The first guess, which the first answer scales, is the central limit of composition (Dong, Roth and Su 2022; Bu et al.
+2020): the releases are about one Gaussian mechanism with
+
+    mu^2 = sum q^2 (exp(1 / sigma^2) - 1)  at sampling rates q < 1,   sum 1 / sigma^2  without sampling,
+
+From the second answer on it is the line through the two answers nearest to the target, log epsilon against log sigma.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+
+import dp_accounting.dp_event as dp
+
+from bench.privacy.accounting.atoms import Atoms
+from bench.privacy.events.release import require
+
+RATIO = 1.0005  # of the two ends when the bisection stops
+TRUSTED = 10  # answers after which guessing is given up for the bisection itself
+FAR = 4.0  # stands for epsilon / target where epsilon is infinite or not computed
+TINY = 2.0**-38  # beyond it, and beyond its inverse, nothing is guessed
+FLATTEST = -0.1  # slope of log epsilon against log sigma; 1 to 4 in size but where a conversion has its floor
+LARGE_MU = 20.0  # from which on the Gaussian is taken by its upper bound: the exact form would overflow
+
+
+def bisect(target: float, enough: Callable[[float], bool]) -> tuple[float, float]:
+    """The ends of the bisection: too little noise, and noise that suffices.
+
+    Args:
+        target: epsilon, for the messages.
+        enough: whether a noise multiplier suffices.
+
+    Raises:
+        InputError: where no multiplier from 2^-40 to 2^40 is the smallest.
+    """
+    high = 1.0
+    while not enough(high):
+        high *= 2
+        require("epsilon", target, high < 2.0**40, "no noise attains it at this delta; take a larger one")
+    low = high / 2
+    while enough(low):
+        low, high = low / 2, low
+        require("epsilon", target, low > 2.0**-40, "it holds without noise; take a smaller one")
+    while high / low > RATIO:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return low, high
+
+
+def smallest(target: float, spent: Callable[[float], float], model: Callable[[float], float]) -> float:
+    """The upper end of the bisection for `spent(sigma) <= target`, NaN being too much.
+
+    Args:
+        target: epsilon, above 0 and finite.
+        spent: noise multiplier -> epsilon by the accountant; falls.
+        model: noise multiplier -> about that; falls, above 0 and finite.
+
+    Raises:
+        InputError: as `bisect`.
+    """
+    spent = functools.cache(spent)
+    answers: dict[float, float] = {}  # log sigma -> log(epsilon / target)
+    too_little, suffices = 0.0, math.inf
+    while len(answers) < TRUSTED:
+        low, high = _guessed(target, answers, model, too_little, suffices)
+        if (too_little, suffices) == (low, high):
+            return high
+        sigma = high if high < suffices else low
+        epsilon = spent(sigma)
+        if epsilon == 0:  # less than it can compute with: what it says around here may rise with the noise
+            break
+        if epsilon <= target:
+            suffices = sigma
+        else:
+            too_little = sigma
+        ratio = epsilon / target if epsilon < math.inf else FAR
+        answers[math.log(sigma)] = math.log(ratio)
+    return bisect(target, lambda sigma: spent(sigma) <= target)[1]
+
+
+def _guessed(
+    target: float, answers: Mapping[float, float], model: Callable[[float], float], too_little: float, suffices: float
+) -> tuple[float, float]:
+    """Where the bisection would end by what is known, that is the answers and two ends, and by the model."""
+    guess, scale = _root(answers), 1.0
+    if len(answers) == 1:
+        ((at, value),) = answers.items()
+        scale = target * math.exp(value) / model(math.exp(at))
+
+    def enough(sigma: float) -> bool:
+        if sigma <= too_little or sigma >= suffices or not TINY < sigma < 1 / TINY:
+            return sigma >= min(suffices, 1 / TINY)
+        return model(sigma) * scale <= target if guess is None else math.log(sigma) >= guess
+
+    return bisect(target, enough)
+
+
+def _root(answers: Mapping[float, float]) -> float | None:
+    """Where the line through the two answers nearest to 0 is 0; None for fewer than two."""
+    if len(answers) < 2:
+        return None
+    (first, value), (second, other) = sorted(answers.items(), key=lambda answer: abs(answer[1]))[:2]
+    slope = (other - value) / (second - first)
+    return first - value / min(slope, FLATTEST)
+
+
+def central_limit(atoms: Atoms, delta: float) -> float:
+    """Epsilon at delta of the Gaussian mechanism that a composition is about; above 0."""
+    mu = math.sqrt(sum(times * _precision(atom) for atom, times in atoms.items()))
+    most = mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta))
+    if mu > LARGE_MU:
+        return most
+
+    def exceeds(epsilon: float) -> bool:
+        """Whether the delta of that epsilon is larger (Balle and Wang 2018, Theorem 8)."""
+        below, above = (math.erfc((epsilon / mu + sign * mu / 2) / math.sqrt(2)) / 2 for sign in (-1, 1))
+        return below - math.exp(epsilon) * above > delta
+
+    low, high = 0.0, most
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
+    return high
+
+
+def _precision(atom: dp.DpEvent) -> float:
+    """The mu^2 of one release, as in the module's docstring; Laplace noise as if it were Gaussian."""
+    rate = 1.0
+    if isinstance(atom, dp.PoissonSampledDpEvent):
+        rate, atom = atom.sampling_probability, atom.event
+    elif isinstance(atom, dp.SampledWithoutReplacementDpEvent):
+        rate, atom = atom.sample_size / atom.source_dataset_size, atom.event
+    sigma = getattr(atom, "noise_multiplier", 1.0)  # an unknown event is refused by its accountant
+    return rate**2 * math.expm1(min(sigma**-2, 500.0)) if rate < 1 else sigma**-2

@@ -1,0 +1,34 @@
+"""Tables derived from runs that many claims and figures ask for: made once for each table of runs."""
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import pandas as pd
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def derived(
+    function: Callable[Concatenate[pd.DataFrame, Arguments], Result],
+) -> Callable[Concatenate[pd.DataFrame, Arguments], Result]:
+    """The function, whose results are kept for as long as the table that it is given first.
+
+    That table, and what is returned, must not be changed in place. Further arguments are told apart by their repr. A
+    call that raises is made again.
+    """
+    kept: dict[int, dict[str, Any]] = {}  # by the id of the table, which is dropped with it
+
+    @functools.wraps(function)
+    def once(runs: pd.DataFrame, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        if id(runs) not in kept:
+            kept[id(runs)] = {}
+            weakref.finalize(runs, kept.pop, id(runs), None)
+        results, key = kept[id(runs)], repr((args, kwargs))
+        if key not in results:
+            results[key] = function(runs, *args, **kwargs)
+        return results[key]
+
+    return once

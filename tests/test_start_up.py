@@ -1,0 +1,77 @@
+"""What each command does not import, in a process of its own: start-up is a matter of that."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+HEAVY = {"jax", "flax", "optax", "tensorflow", "matplotlib", "pandas", "pyarrow", "scipy.stats", "scipy.special"}
+HEAVY |= {"dp_accounting.pld", "bench.sweeps.pfl", "figures"}
+EPSILON = "epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4"
+NOISE = "noise --epsilon 2 --sampling-rate 0.01 --steps 2000 --delta 1e-4"
+DRAW = "import bench.analysis.select, figures.__main__, figures"
+COMMAND = "import sys; from bench.__main__ import main; sys.argv[1:] = {!r}; assert main() == 0"
+
+
+def imported(code: str) -> set[str]:
+    """Of HEAVY, what is in sys.modules after some code."""
+    code += f"\nimport sys; print('modules', *{HEAVY!r} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+@pytest.mark.parametrize(
+    ("code", "may"),
+    [
+        ("import bench", set()),
+        (COMMAND.format(["--version"]), set()),
+        (COMMAND.format(["--help"]), set()),
+        (COMMAND.format(["run", "--help"]), set()),
+        (COMMAND.format(EPSILON.split()), {"scipy.special"}),
+        (COMMAND.format(NOISE.split()), {"scipy.special"}),
+        ("from bench import load", {"pandas", "pyarrow"}),
+        ("from bench import compare, load, run", {"pandas", "pyarrow"}),
+        (DRAW, {"pandas", "pyarrow", "matplotlib", "scipy.special", "figures"}),
+    ],
+)
+def test_only_what_is_needed_is_imported(code, may):
+    assert imported(code) <= may
+
+
+def test_the_list_is_gathered_once_for_the_same_code(tmp_path, monkeypatch):
+    """Calibrating nothing the first time, importing nothing of it the second."""
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
+    unused = "import bench.sweeps.pfl as pfl; pfl.noise_multiplier = None\n"
+    assert "jax" in imported(unused + COMMAND.format(["list"]))
+    assert imported(COMMAND.format(["list"])) == set()
+
+
+def test_all_public_names_are_there():
+    import bench
+
+    assert all(getattr(bench, name) for name in bench.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nosuch'"):
+        _ = bench.nosuch  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_dp_accounting_is_whole_for_whoever_asks():
+    code = """
+import bench.privacy, sys
+assert "dp_accounting.pld" not in sys.modules
+import dp_accounting as dp
+from dp_accounting import rdp
+assert "dp_accounting.pld" not in sys.modules
+event = dp.SelfComposedDpEvent(dp.GaussianDpEvent(3.0), 10)
+from bench.privacy.events import full_gaussian
+assert full_gaussian(3.0, delta=1e-5).event(10) == event
+assert dp.pld.PLDAccountant().compose(event).get_epsilon(1e-5) > 0
+try:
+    dp.nosuch
+except AttributeError:
+    print("as it should be")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, "as it should be\n"), done.stderr
