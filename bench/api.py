@@ -20,21 +20,24 @@ from bench.comparison import Problem, make_request
 from bench.comparison.request import EPSILONS, NUM_SETTINGS
 from bench.comparison.stages import FILES
 from bench.data.files import DataFiles
-from bench.data.problems.tasks import TASKS
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.sweeps import SCALES, SWEEPS, store
+from bench.sweeps import SCALES, SWEEPS, own, store
+from bench.sweeps.chosen import Chosen, chosen
 from bench.sweeps.run import run_sweep, use_compilation_cache
-from bench.sweeps.spec import on_task, select
 
 
 def run(
-    name: str,
+    sweep: str,
+    /,
     scale: str = "smoke",
     *,
     where: str | None = None,
     seeds: int | None = None,
     task: str | None = None,
+    grid: Mapping[str, Any] | None = None,
+    rounds: int | None = None,
+    name: str | None = None,
     out: str | os.PathLike = "results",
     fresh: bool = False,
     chunk: int | None = None,
@@ -44,11 +47,14 @@ def run(
     """Run what is missing of a sweep, and return all its rows.
 
     Args:
-        name: of the sweep.
+        sweep: its name.
         scale: "smoke", "laptop" or "paper".
         where: only these points, such as "noise_multiplier <= 10".
         seeds: repetitions of every point; default the sweep's.
         task: another task than the sweep's own.
+        grid: column -> values that it is to have in place of the sweep's; results go to a folder of their own.
+        rounds: communication rounds, in place of the sweep's; the same.
+        name: of that folder; default one made of the sweep and what was changed.
         out: results folder.
         fresh: first set all the sweep's results aside.
         chunk: points at once at most; never changes a result.
@@ -62,38 +68,30 @@ def run(
         InputError: for an unknown name, a value out of its range or a folder that is not there, before anything is run.
     """
     data_files = DataFiles(data_dir, download)
-    whole, sweep = chosen_sweep(name, scale, where=where, seeds=seeds, task=task)
+    wanted = chosen(sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name)
     use_compilation_cache()
-    run_sweep(sweep, whole=whole, scale=scale, out=out, data_files=data_files, fresh=fresh, most=chunk)
-    return store.read(Path(out) / scale / sweep.name)
+    return store.read(run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk))
 
 
-def chosen_sweep(name: str, scale: str, *, where: str | None, seeds: int | None, task: str | None):
-    """A sweep whole, and the part of it that was asked for."""
-    if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
-    if name not in SWEEPS:
-        raise unknown_name("sweep", name, SWEEPS)
-    if task is not None and task not in TASKS:
-        raise unknown_name("task", task, TASKS)
-    if seeds is not None and not 1 <= seeds <= 10_000:
-        raise InputError(f"--seeds is {seeds}: it must be at least 1 and at most 10,000")
-    whole = SWEEPS[name](scale)
-    if task is not None:
-        whole = on_task(whole, task, TASKS[task])
-    sweep = whole if where is None else select(whole, where)
-    if seeds is None:
-        return whole, sweep
-    # What is asked for holds for every entry, also for one that has fewer repetitions of its own.
-    entries = {label: entry._replace(seeds=None) for label, entry in sweep.entries.items()}
-    return whole, sweep._replace(seeds=seeds, entries=entries)
+def run_chosen(wanted: Chosen, scale: str, *, out: str | os.PathLike, fresh: bool, **options) -> Path:
+    """Run what is missing of a sweep as it was asked for; the folder of its results. Options are of `run_sweep`."""
+    folder = Path(out) / scale / wanted.part.name
+    if wanted.request is not None:
+        own.prepare(folder, wanted.request, fresh=fresh)
+    try:
+        run_sweep(wanted.part, whole=wanted.whole, scale=scale, out=out, fresh=fresh, **options)
+    except InputError:
+        if wanted.request is not None:
+            own.discard(folder)
+        raise
+    return folder
 
 
 def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "results") -> pd.DataFrame:
     """The rows of a sweep, or the table of a comparison, that has been run.
 
     Args:
-        name: of the sweep; or of a comparison, "compare/NAME".
+        name: of the sweep, or of a folder with values of one's own; or of a comparison, "compare/NAME".
         scale: default the largest there is.
         results: the folder.
 
@@ -109,7 +107,7 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
         if not path.is_file():
             raise InputError(f"no comparison in {path.parent}: first run `python -m bench compare`")
         return pd.read_csv(path)
-    if name not in SWEEPS and "_on_" not in name:
+    if name not in SWEEPS and "_on_" not in name and not own_folders(name, results):
         raise unknown_name("sweep", name, SWEEPS)
     scales = [choice for choice in SCALES if (Path(results) / choice / name).is_dir()]
     if scale is not None and scale not in SCALES:
@@ -117,6 +115,12 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
     if not scales and scale is None:
         raise InputError(f"no results of {name} in {results}: first run `python -m bench run {name}`")
     return store.read(Path(results) / (scale or scales[-1]) / name)
+
+
+def own_folders(name: str, results: str | os.PathLike) -> list[Path]:
+    """The folders, one a scale, of a sweep over values of one's own."""
+    folders = [Path(results) / scale / name for scale in SCALES]
+    return [folder for folder in folders if (folder / own.REQUEST).is_file()]
 
 
 def compare(

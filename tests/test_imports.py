@@ -15,6 +15,7 @@ MAY_IMPORT = {
     "bench.errors": [],
     "bench.cli": ["bench.errors"],
     "bench.papers": [],
+    "bench.values": ["bench.errors"],
     "bench.reference": ["bench.reference"],
     "bench.kernels": ["bench.kernels", "bench.errors"],
     "bench.privacy": ["bench.privacy", "bench.errors"],
@@ -45,6 +46,7 @@ MAY_IMPORT = {
     ],
     "bench.sweeps": [
         "bench.sweeps",
+        "bench.values",
         "bench.papers",
         "bench.algorithms",
         "bench.data",
@@ -58,6 +60,7 @@ MAY_IMPORT = {
     "bench.outside": ["bench.algorithms", "bench.privacy", "bench.errors"],
     "bench.comparison": [
         "bench.comparison",
+        "bench.values",
         "bench.analysis",
         "bench.outside",
         "bench.sweeps",

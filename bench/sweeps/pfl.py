@@ -11,6 +11,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.dpsgd_fedavg import local_release
 from bench.data.problems.images import PICTURES, client_size, images
 from bench.privacy.accounting import noise_multiplier
+from bench.sweeps.derived import Derived
 from bench.sweeps.spec import Entry, Sweep, grid
 from bench.sweeps.where import condition
 
@@ -69,6 +70,22 @@ def _with_noise(points: pd.DataFrame, share: float) -> pd.DataFrame:
     return points.drop(columns=["data", "model"])
 
 
+def _remade(points: pd.DataFrame, share: float) -> pd.DataFrame:
+    """The points, without the columns that `_with_noise` drops, with noise, sampler and clipping for their targets."""
+    data = points["dataset"].map({data.title: name for name, data in PICTURES.items()})
+    sizes = [client_size(*key, share=share) for key in zip(data, points["num_clients"], strict=True)]
+    silent = np.isinf(points["target_epsilon"])
+    points = points.assign(
+        noise_multiplier=[
+            _noise(*key) for key in zip(points["target_epsilon"], sizes, points["batch_size"], strict=True)
+        ],
+        sampler=np.where(silent, SILENT["sampler"], PRIVATE["sampler"]),
+        clip_norm=points["clip_norm"].where(np.isfinite(points["clip_norm"]), PRIVATE["clip_norm"]),
+    )
+    points["clip_norm"] = points["clip_norm"].mask(silent, SILENT["clip_norm"])
+    return points.drop_duplicates(ignore_index=True)
+
+
 def _sweep(
     name: str,
     reproduces: str,
@@ -97,7 +114,16 @@ def _sweep(
             made = partial(images, dataset=data, model=model, num_clients=clients, share=share, **options)
             tasks[f"{data}_{model}_{clients}"] = made
         points = _with_noise(mine.drop(columns="algorithm").assign(model=model), share)
-        entries[label] = Entry(ALGORITHMS["dpsgd_fedavg"], points.reset_index(drop=True), seeds=seeds[label])
+        entries[label] = Entry(
+            ALGORITHMS["dpsgd_fedavg"],
+            points.reset_index(drop=True),
+            seeds=seeds[label],
+            derived=Derived(
+                partial(_remade, share=share),
+                made=("noise_multiplier", "sampler"),
+                given=("target_epsilon", "num_epochs", "batch_size", "clip_norm"),
+            ),
+        )
     return Sweep(
         name=name,
         reproduces=reproduces,

@@ -14,6 +14,7 @@ from bench.algorithms.base import Method, Scalar
 from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
+from bench.sweeps.derived import Derived
 from bench.sweeps.where import condition
 
 
@@ -24,6 +25,7 @@ class Entry(NamedTuple):
         the sweep's tasks; all others are labels that are carried into the results.
     num_rounds, eval_every: where a round of this method is something else than of the others; default the sweep's.
     seeds: repetitions, where it is to have fewer than the sweep.
+    derived: which columns follow from which; None where all may be set freely.
     """
 
     method: Method
@@ -31,6 +33,7 @@ class Entry(NamedTuple):
     num_rounds: int | Callable[[Task, Mapping[str, Any]], int] | None = None
     eval_every: int | None = None
     seeds: int | None = None
+    derived: Derived | None = None
 
 
 class Sweep(NamedTuple):
@@ -112,6 +115,9 @@ RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "variance": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
     "gap": (lambda v: 0 < v < math.inf, "positive and finite"),
     "epsilon": (lambda v: v > 0, "positive"),
+    "target_epsilon": (lambda v: v > 0, "positive (inf is no noise)"),
+    "budget": (lambda v: v > 0, "positive"),
+    "start_share": (lambda v: 0 <= v < 1, "at least 0 and below 1"),
     "delta": (lambda v: 0 < v < 1, "between 0 and 1"),
 }
 
@@ -208,7 +214,7 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
         others = [column for column in points if column not in (*names, *sweep.task_labels)]
         same = points.groupby(names, dropna=False)[others].nunique(dropna=False).max() <= 1
         points = points[[*names, *same.index[same]]].drop_duplicates(ignore_index=True)
-        entry = entry._replace(points=points)
+        entry = entry._replace(points=points, derived=None)
         twins = [twin for twin, earlier in entries.items() if _same_runs(earlier, entry)]
         for twin in twins:
             label = entry.method.make.__name__

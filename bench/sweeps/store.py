@@ -34,7 +34,8 @@ def point_id(settings: Mapping[str, Any]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _message(path: Path, error: OSError) -> InputError:
+def cannot_write(path: Path, error: OSError) -> InputError:
+    """The error for a file or folder that could not be written: says why."""
     reason = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}.get(error.errno or 0)
     if reason is None:
         reason = "no permission" if isinstance(error, PermissionError) else (error.strerror or str(error))
@@ -114,7 +115,7 @@ def _write(path: Path, table: pa.Table) -> None:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise _message(path, error) from None
+            raise cannot_write(path, error) from None
         raise
 
 
@@ -138,13 +139,13 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = open(self.folder / ".lock", "w")
         except OSError as error:
-            raise _message(self.folder, error) from None
+            raise cannot_write(self.folder, error) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._lock.close()
             if not isinstance(error, BlockingIOError):
-                raise _message(self.folder, error) from None
+                raise cannot_write(self.folder, error) from None
             raise InputError(f"{self.folder} is in use by another run: wait for it, or choose --out") from None
         for leftover in self.folder.glob(".*.parquet.*"):  # of a writer that was killed
             leftover.unlink(missing_ok=True)
@@ -165,7 +166,7 @@ class Store:
                 place = target / f"{path.stem}-{number}.parquet"
             os.replace(path, place)
         except OSError as error:
-            raise _message(target, error) from None
+            raise cannot_write(target, error) from None
         return place
 
     def open_parts(self, valid_points: Iterable[str]) -> pd.DataFrame:
