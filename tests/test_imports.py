@@ -56,7 +56,16 @@ MAY_IMPORT = {
         "bench.theory",
         "bench.errors",
     ],
-    "figures": ["figures", "bench.papers", "bench.analysis", "bench.sweeps.store", "bench.theory", "bench.errors"],
+    "figures": [
+        "figures",
+        "bench.papers",
+        "bench.analysis",
+        "bench.sweeps.own",
+        "bench.sweeps.store",
+        "bench.sweeps.where",
+        "bench.theory",
+        "bench.errors",
+    ],
     "bench.outside": ["bench.algorithms", "bench.privacy", "bench.errors"],
     "bench.comparison": [
         "bench.comparison",

@@ -58,4 +58,11 @@ def draw(table: pd.DataFrame):
     return figure
 
 
-FIGURE = Figure(about=__doc__, sweeps=("p2p_dimensions",), table=table, draw=draw)
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=("p2p_dimensions",),
+    table=table,
+    draw=draw,
+    apart={"target_epsilon": "series", "budget": "series"},
+    tuned=tuple(common.SETTINGS),
+)
