@@ -13,6 +13,7 @@ from bench.data.commands import app as data_app
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.privacy.commands import epsilon, noise
+from bench.sweeps.commands import merge, status
 
 app = typer.Typer(
     help="A benchmark suite for private federated learning. Example: python -m bench run ppsgd_synthetic",
@@ -25,6 +26,8 @@ app.add_typer(data_app, name="data", help="The data sets: what is here, where th
 app.command()(epsilon)
 app.command()(noise)
 app.command()(audit)
+app.command()(merge)
+app.command()(status)
 
 
 @app.callback()

@@ -63,6 +63,6 @@ FIGURE = Figure(
     sweeps=("p2p_dimensions",),
     table=table,
     draw=draw,
-    apart={"target_epsilon": "series", "budget": "series"},
+    apart={"target_epsilon": "", "budget": ""},
     tuned=tuple(common.SETTINGS),
 )
