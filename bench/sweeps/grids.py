@@ -43,9 +43,11 @@ def listed(column: str, given: Any) -> list[Any]:
     for value in several:
         if not isinstance(value, Real | str) or value != value:
             raise InputError(f"--grid {column} has the value {value!r}: give numbers, words, True or False")
+    seen = set()
     for value in several:
-        if sum(type(other) is type(value) and other == value for other in several) > 1:
+        if (key := (isinstance(value, bool), value)) in seen:
             raise InputError(f"--grid {column} has {value} twice: give every value once")
+        seen.add(key)
     return several
 
 
