@@ -12,7 +12,7 @@ from bench.errors import InputError, unknown_name
 from bench.sweeps.derived import Derived
 from bench.sweeps.points import RESERVED
 from bench.sweeps.spec import RANGES, Entry, Sweep, arguments, grid, parameters
-from bench.values import values
+from bench.values import MOST, values
 
 Grid = Mapping[str, list[Any]]  # column -> the values that it is to have
 MOST_POINTS = 1_000_000
@@ -37,6 +37,8 @@ def listed(column: str, given: Any) -> list[Any]:
     if isinstance(given, str):
         given = values(given)
     several = list(given) if isinstance(given, Iterable) else [given]
+    if len(several) > MOST:
+        raise InputError(f"--grid {column} has {len(several):,} values: take at most {MOST:,}")
     several = [value.item() if isinstance(value, np.generic) else value for value in several]
     if not several:
         raise InputError(f"--grid {column} has no value: give at least one")
@@ -85,15 +87,16 @@ def _replaced(sweep: str, label: str, entry: Entry, columns: Grid) -> Entry:
     base = entry.points.drop(columns=[name for name in derived.made if name in entry.points])
     for column in columns:
         _check_free(sweep, label, entry, derived, base, column)
-    typed = {column: [_typed(entry, column, value) for value in several] for column, several in columns.items()}
-    others = base.drop(columns=list(typed)).drop_duplicates()
-    count = math.prod(map(len, typed.values())) * max(len(others), 1)
+    others = base.drop(columns=list(columns)).drop_duplicates()
+    count = math.prod(map(len, columns.values())) * max(len(others), 1)
     if count > MOST_POINTS:
         raise InputError(f"--grid makes {count:,} points of {label} in {sweep}: at most {MOST_POINTS:,}, give fewer")
+    typed = {column: [_typed(entry, column, value) for value in several] for column, several in columns.items()}
+    for column, several in typed.items():  # out of range before anything is computed from it
+        for value in several:
+            _check_range(column, value)
     replaced = grid(**typed)
     points = others.merge(replaced, how="cross") if len(others.columns) else replaced
-    for point in points.to_dict("records"):  # out of range before anything is computed from it
-        _check_ranges({str(name): value for name, value in point.items() if name in typed})
     points = derived.remake(points[list(base)])
     for column, several in typed.items():
         for value in several:
@@ -120,7 +123,7 @@ def _check_free(sweep: str, label: str, entry: Entry, derived: Derived, base: pd
     for name in names:
         if tied(base, column, name):
             raise InputError(f"--grid {column}: in {label} of {sweep} it goes with {name}; {choose}")
-    if base[column].nunique(dropna=False) > 1 and (
+    if names and base[column].nunique(dropna=False) > 1 and (
         base.groupby(names, dropna=False)[column].nunique(dropna=False).max() == 1
     ):
         raise InputError(f"--grid {column}: in {label} of {sweep} it goes with its other columns; {choose}")
@@ -163,11 +166,10 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
     return int(value) if integers else float(value)
 
 
-def _check_ranges(point: Mapping[str, Any]) -> None:
-    for name, value in point.items():
-        test, words = RANGES.get(name, (None, ""))
-        if test is not None and not test(float(value)):
-            raise InputError(f"--grid {name} has the value {value}: it must be {words}")
+def _check_range(column: str, value: Any) -> None:
+    test, words = RANGES.get(column, (None, ""))
+    if test is not None and not test(float(value)):
+        raise InputError(f"--grid {column} has the value {value}: it must be {words}")
 
 
 def with_rounds(sweep: Sweep, rounds: int) -> Sweep:

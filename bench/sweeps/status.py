@@ -129,8 +129,8 @@ def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame
     keys = points[names].map(_key).agg("|".join, axis=1)
     wanted = len(points) * len(repetitions)
     there = pd.DataFrame(columns=["key", "trial", "seed"])
+    runs = runs[runs["version"] == entry.method.version] if len(runs) else runs
     if len(runs):
-        runs = runs[runs["version"] == entry.method.version]
         settings = runs.reindex(columns=names).map(_key).agg("|".join, axis=1)
         there = runs[["point", "trial", "seed"]].assign(key=settings)
         there = there[there["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
