@@ -83,6 +83,7 @@ def run(
     from bench.api import run_chosen
     from bench.sweeps import SWEEPS
     from bench.sweeps.chosen import chosen
+    from bench.sweeps.grids import keeping_rounds
     from bench.sweeps.run import use_compilation_cache
 
     if chunk is not None and not 1 <= chunk <= 10**9:
@@ -99,6 +100,8 @@ def run(
         run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk)
         if wanted.request is not None:
             print(out / scale / wanted.part.name)
+            if rounds is not None and (kept := keeping_rounds(wanted.part)):
+                print(f"--rounds leaves {', '.join(kept)} at rounds of their own", file=sys.stderr)
 
 
 @app.command()

@@ -23,6 +23,7 @@ from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, SWEEPS, own, store
+from bench.sweeps import merge as merging
 from bench.sweeps.chosen import Chosen, chosen
 from bench.sweeps.run import run_sweep, use_compilation_cache
 
@@ -115,6 +116,35 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
     if not scales and scale is None:
         raise InputError(f"no results of {name} in {results}: first run `python -m bench run {name}`")
     return store.read(Path(results) / (scale or scales[-1]) / name)
+
+
+def merge(
+    folders: str | os.PathLike | Sequence[str | os.PathLike],
+    out: str | os.PathLike = "results",
+    *,
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> pd.DataFrame:
+    """Copy results made elsewhere to the results here: each run checked, and once, in few files.
+
+    Args:
+        folders: of results, of a scale, or of a sweep; they stay as they are.
+        out: the folder of results to copy into.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether the authors' addresses may be asked for data that nothing else has.
+
+    Returns:
+        One row per sweep and scale: its folder, runs added, runs there twice, and runs and parts that it has now. What
+        was left out, a sentence each, lies in .attrs["left_out"].
+
+    Raises:
+        InputError: for a folder without results, or data that are not there, before anything is written.
+    """
+    several = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
+    done, left_out, _ = merging.merge([Path(one) for one in several], Path(out), DataFiles(data_dir, download))
+    table = pd.DataFrame(done, columns=list(merging.Merged._fields))
+    table.attrs["left_out"] = left_out
+    return table
 
 
 def own_folders(name: str, results: str | os.PathLike) -> list[Path]:

@@ -21,7 +21,8 @@ def test_a_list_keeps_numbers_words_and_infinity():
 
 
 @pytest.mark.parametrize(
-    "text", ["log:0:1:3", "log:1:2", "lin:2:1:3", "log:1:2:0", "lin:a:2:3", "log:1:2:3:4", "1,,2", "", "log:1:2:999999999"]
+    "text",
+    ["log:0:1:3", "log:1:2", "lin:2:1:3", "log:1:2:0", "lin:a:2:3", "log:1:2:3:4", "1,,2", "", "log:1:2:999999999"],
 )
 def test_what_is_no_range_is_refused(text):
     with pytest.raises(InputError):

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ def listed(column: str, given: Any) -> list[Any]:
     if not several:
         raise InputError(f"--grid {column} has no value: give at least one")
     for value in several:
-        if not isinstance(value, Real | str) or value != value:
+        if not isinstance(value, int | float | str) or value != value:
             raise InputError(f"--grid {column} has the value {value!r}: give numbers, words, True or False")
     seen = set()
     for value in several:
@@ -123,8 +122,10 @@ def _check_free(sweep: str, label: str, entry: Entry, derived: Derived, base: pd
     for name in names:
         if tied(base, column, name):
             raise InputError(f"--grid {column}: in {label} of {sweep} it goes with {name}; {choose}")
-    if names and base[column].nunique(dropna=False) > 1 and (
-        base.groupby(names, dropna=False)[column].nunique(dropna=False).max() == 1
+    if (
+        names
+        and base[column].nunique(dropna=False) > 1
+        and (base.groupby(names, dropna=False)[column].nunique(dropna=False).max() == 1)
     ):
         raise InputError(f"--grid {column}: in {label} of {sweep} it goes with its other columns; {choose}")
 
@@ -154,10 +155,10 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
     elif isinstance(example, str):
         words, fits = f"a word such as {example}", isinstance(value, str)
     elif parameter is not None and parameter.annotation is int:
-        whole = isinstance(value, Real) and not isinstance(value, bool) and float(value).is_integer()
+        whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
         words, fits = "a whole number", whole
     else:
-        words, fits = "a number", isinstance(value, Real) and not isinstance(value, bool)
+        words, fits = "a number", isinstance(value, int | float) and not isinstance(value, bool)
     if not fits:
         raise InputError(f"--grid {column} has the value {value!r}: it must be {words}")
     if isinstance(example, bool | str):

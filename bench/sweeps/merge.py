@@ -109,12 +109,13 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
             elif "scale" not in table.column_names:
                 left_out.append(f"{path} is not a part of these results (no column 'scale'): move it elsewhere")
             else:
-                kinds |= {tuple(map(str, pair)) for pair in _distinct(table, ["scale", "sweep"])}
+                kinds |= {(str(scale), str(sweep)) for scale, sweep in _distinct(table, ["scale", "sweep"])}
         if len(kinds) > 1:
             said = ", ".join(sorted("/".join(kind) for kind in kinds))
             left_out.append(f"{one} holds results of several sweeps or scales ({said}): sort them into folders")
         elif kinds:
-            sources.append(Source(one, *kinds.pop(), read_request(one)))
+            ((scale, sweep),) = kinds
+            sources.append(Source(one, scale, sweep, read_request(one)))
     return sources
 
 

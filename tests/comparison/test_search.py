@@ -2,7 +2,6 @@
 
 from bench.comparison.search import settings
 
-
 SPACE = {"step_size": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], "personalization": [0.1, 1.0, 10.0]}
 
 
