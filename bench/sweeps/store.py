@@ -149,12 +149,15 @@ class Store:
             if not isinstance(error, BlockingIOError):
                 raise cannot_write(self.folder, error) from None
             raise InputError(f"{self.folder} is in use by another run: wait for it, or choose --out") from None
-        for leftover in self.folder.glob(".*.parquet.*"):  # of a writer that was killed
-            leftover.unlink(missing_ok=True)
         try:
+            for leftover in self.folder.glob(".*.parquet.*"):  # of a writer that was killed
+                leftover.unlink(missing_ok=True)
             journal.finish(self.folder)
-        except OSError as error:
-            raise cannot_write(self.folder, error) from None
+        except BaseException as error:  # Ctrl-C as well
+            self._lock.close()
+            if isinstance(error, OSError):
+                raise cannot_write(self.folder, error) from None
+            raise
         return self
 
     def __exit__(self, *_):
