@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from bench.audit.commands import audit
-from bench.cli import exit_status, print_version
+from bench.cli import distinct_pairs, exit_status, pairs, print_version
 from bench.data.commands import app as data_app
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.privacy.commands import epsilon, noise
+from bench.sweeps.commands import merge, status
 
 app = typer.Typer(
     help="A benchmark suite for private federated learning. Example: python -m bench run ppsgd_synthetic",
@@ -25,6 +26,8 @@ app.add_typer(data_app, name="data", help="The data sets: what is here, where th
 app.command()(epsilon)
 app.command()(noise)
 app.command()(audit)
+app.command()(merge)
+app.command()(status)
 
 
 @app.callback()
@@ -67,6 +70,11 @@ def run(
     where: Annotated[str | None, typer.Option(help='Only these points, as "noise_multiplier <= 10".')] = None,
     seeds: Annotated[int | None, typer.Option(help="Repetitions of every point.")] = None,
     task: Annotated[str | None, typer.Option(help="Another task than the sweep's own; see `list`.")] = None,
+    grid: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=VALUES in place of the sweep's: A,B,C or log:LOW:HIGH:COUNT.")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="Communication rounds, in place of the sweep's.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of the folder for --grid and --rounds.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="First set all the sweep's results aside.")] = False,
     chunk: Annotated[int | None, typer.Option(help="Points at once at most; never changes a result.")] = None,
     workers: Workers = "auto",
@@ -78,23 +86,30 @@ def run(
 
     Example: python -m bench run ppsgd_synthetic --scale laptop --where "noise_multiplier <= 10"
     """
-    from bench.api import chosen_sweep
+    from bench.api import run_chosen
     from bench.sweeps import SWEEPS
+    from bench.sweeps.chosen import chosen
     from bench.sweeps.execution.pool import Pool
-    from bench.sweeps.run import run_sweep, use_compilation_cache
+    from bench.sweeps.grids import keeping_rounds
+    from bench.sweeps.run import use_compilation_cache
 
     if chunk is not None and not 1 <= chunk <= 10**9:
         raise InputError(f"--chunk is {chunk}: it must be at least 1 and at most {10**9:,}")
     data_files = DataFiles(data_dir, download)
     use_compilation_cache()
-    chosen = list(SWEEPS) if names == ["all"] else names
+    sweeps = list(SWEEPS) if names == ["all"] else names
+    if name is not None and len(sweeps) > 1:
+        raise InputError(f"--name {name} is one folder for {len(sweeps)} sweeps: leave it out, or run them one by one")
+    own = {"grid": distinct_pairs("--grid", grid), "rounds": rounds, "folder": name}
     # Names and conditions of all of them are checked before the first one runs.
-    todo = [chosen_sweep(name, scale, where=where, seeds=seeds, task=task) for name in chosen]
+    todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, **own) for sweep in sweeps]
     with Pool(executor, workers) as pool:
-        for whole, sweep in todo:
-            run_sweep(
-                sweep, whole=whole, scale=scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool
-            )
+        for wanted in todo:
+            run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
+            if wanted.request is not None:
+                print(out / scale / wanted.part.name)
+                if rounds is not None and (kept := keeping_rounds(wanted.part)):
+                    print(f"--rounds leaves {', '.join(kept)} at rounds of their own", file=sys.stderr)
 
 
 @app.command()
@@ -131,8 +146,8 @@ def compare(
     Example: python -m bench compare examples/ditto.py --task digits --epsilons 1,4 --seeds 3
     """
     from bench import api
-    from bench.comparison.search import value, values
     from bench.defaults import COMPARISON
+    from bench.values import value, values
 
     if trials is not None:
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
@@ -141,8 +156,8 @@ def compare(
         task=task,
         epsilons=values(epsilons),
         seeds=seeds,
-        tuned={key: values(text) for key, text in _pairs("--tune", tune)},
-        fixed={key: value(text) for key, text in _pairs("--set", fix)},
+        tuned={key: values(text) for key, text in pairs("--tune", tune)},
+        fixed={key: value(text) for key, text in pairs("--set", fix)},
         num_settings=num_settings,
         rounds=rounds,
         baselines=None if baselines is None else _baselines(baselines),
@@ -164,17 +179,6 @@ def compare(
 
 def _baselines(text: str) -> list[str]:
     return [] if text == "none" else [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
-    """NAME=TEXT, taken apart."""
-    pairs = []
-    for text in given or []:
-        key, equals, rest = text.partition("=")
-        if not (key and equals and rest):
-            raise InputError(f"{option} {text} is no pair: write {option} NAME=VALUE")
-        pairs.append((key.strip(), rest.strip()))
-    return pairs
 
 
 @app.command()

@@ -17,22 +17,26 @@ import pandas as pd
 from bench.data.files import DataFiles
 from bench.defaults import COMPARISON, EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
-from bench.sweeps import SCALES, store
+from bench.sweeps import SCALES, own, store
 
 if TYPE_CHECKING:
     from bench.algorithms.base import Method
     from bench.comparison import Problem
     from bench.data.task import Task
-    from bench.sweeps.spec import Sweep
+    from bench.sweeps.chosen import Chosen
 
 
 def run(
-    name: str,
+    sweep: str,
+    /,
     scale: str = "smoke",
     *,
     where: str | None = None,
     seeds: int | None = None,
     task: str | None = None,
+    grid: Mapping[str, Any] | None = None,
+    rounds: int | None = None,
+    name: str | None = None,
     out: str | os.PathLike = "results",
     fresh: bool = False,
     chunk: int | None = None,
@@ -44,11 +48,14 @@ def run(
     """Run what is missing of a sweep, and return all its rows.
 
     Args:
-        name: of the sweep.
+        sweep: its name.
         scale: "smoke", "laptop" or "paper".
         where: only these points, such as "noise_multiplier <= 10".
         seeds: repetitions of every point; default the sweep's.
         task: another task than the sweep's own.
+        grid: column -> values that it is to have in place of the sweep's; results go to a folder of their own.
+        rounds: communication rounds, in place of the sweep's; the same.
+        name: of that folder; default one made of the sweep and what was changed.
         out: results folder.
         fresh: first set all the sweep's results aside.
         chunk: points at once at most; never changes a result.
@@ -64,49 +71,39 @@ def run(
     Raises:
         InputError: for an unknown name, a value out of its range or a folder that is not there, before anything is run.
     """
+    from bench.sweeps.chosen import chosen
     from bench.sweeps.execution.pool import Pool
-    from bench.sweeps.run import run_sweep, use_compilation_cache
+    from bench.sweeps.run import use_compilation_cache
 
     data_files = DataFiles(data_dir, download)
-    whole, sweep = chosen_sweep(name, scale, where=where, seeds=seeds, task=task)
+    wanted = chosen(sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name)
     use_compilation_cache()
     with Pool(executor, workers) as pool:
-        run_sweep(sweep, whole=whole, scale=scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
-    return store.read(Path(out) / scale / sweep.name)
+        folder = run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
+    return store.read(folder)
 
 
-def chosen_sweep(
-    name: str, scale: str, *, where: str | None, seeds: int | None, task: str | None
-) -> "tuple[Sweep, Sweep]":
-    """A sweep whole, and the part of it that was asked for."""
-    from bench.data.problems.tasks import TASKS
-    from bench.sweeps import SWEEPS
-    from bench.sweeps.spec import on_task, select
+def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: bool, **options) -> Path:
+    """Run what is missing of a sweep as it was asked for; the folder of its results. Options are of `run_sweep`."""
+    from bench.sweeps.run import run_sweep
 
-    if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
-    if name not in SWEEPS:
-        raise unknown_name("sweep", name, SWEEPS)
-    if task is not None and task not in TASKS:
-        raise unknown_name("task", task, TASKS)
-    if seeds is not None and not 1 <= seeds <= 10_000:
-        raise InputError(f"--seeds is {seeds}: it must be at least 1 and at most 10,000")
-    whole = SWEEPS[name](scale)
-    if task is not None:
-        whole = on_task(whole, task, TASKS[task])
-    sweep = whole if where is None else select(whole, where)
-    if seeds is None:
-        return whole, sweep
-    # What is asked for holds for every entry, also for one that has fewer repetitions of its own.
-    entries = {label: entry._replace(seeds=None) for label, entry in sweep.entries.items()}
-    return whole, sweep._replace(seeds=seeds, entries=entries)
+    folder = Path(out) / scale / wanted.part.name
+    if wanted.request is not None:
+        own.prepare(folder, wanted.request, fresh=fresh)
+    try:
+        run_sweep(wanted.part, whole=wanted.whole, scale=scale, out=out, fresh=fresh, **options)
+    except InputError:
+        if wanted.request is not None:
+            own.discard(folder)
+        raise
+    return folder
 
 
 def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "results") -> pd.DataFrame:
     """The rows of a sweep, or the table of a comparison, that has been run.
 
     Args:
-        name: of the sweep; or of a comparison, "compare/NAME".
+        name: of the sweep, or of a folder with values of one's own; or of a comparison, "compare/NAME".
         scale: default the largest there is.
         results: the folder.
 
@@ -128,11 +125,48 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
     if scale not in scales and (scale or not scales):
         from bench.sweeps import SWEEPS  # imports all methods, for the sake of a better message
 
-        if name not in SWEEPS and "_on_" not in name:
+        if name not in SWEEPS and "_on_" not in name and not own_folders(name, results):
             raise unknown_name("sweep", name, SWEEPS)
         if scale is None:
             raise InputError(f"no results of {name} in {results}: first run `python -m bench run {name}`")
     return store.read(Path(results) / (scale or scales[-1]) / name)
+
+
+def merge(
+    folders: str | os.PathLike | Sequence[str | os.PathLike],
+    out: str | os.PathLike = "results",
+    *,
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> pd.DataFrame:
+    """Copy results made elsewhere to the results here: each run checked, and once, in few files.
+
+    Args:
+        folders: of results, of a scale, or of a sweep; they stay as they are.
+        out: the folder of results to copy into.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether the authors' addresses may be asked for data that nothing else has.
+
+    Returns:
+        One row per sweep and scale: its folder, runs added, runs there twice, and runs and parts that it has now. What
+        was left out, a sentence each, lies in .attrs["left_out"].
+
+    Raises:
+        InputError: for a folder without results, or data that are not there, before anything is written.
+    """
+    from bench.sweeps import merge as merging
+
+    several = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
+    done, left_out, _ = merging.merge([Path(one) for one in several], Path(out), DataFiles(data_dir, download))
+    table = pd.DataFrame(done, columns=list(merging.Merged._fields))
+    table.attrs["left_out"] = left_out
+    return table
+
+
+def own_folders(name: str, results: str | os.PathLike) -> list[Path]:
+    """The folders, one a scale, of a sweep over values of one's own."""
+    folders = [Path(results) / scale / name for scale in SCALES]
+    return [folder for folder in folders if (folder / own.REQUEST).is_file()]
 
 
 def compare(

@@ -33,6 +33,35 @@ def exit_status(app: typer.Typer) -> int:
     return code
 
 
+def pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
+    """NAME=TEXT, taken apart.
+
+    Raises:
+        InputError: where one is no pair.
+    """
+    out = []
+    for text in given or []:
+        key, equals, rest = text.partition("=")
+        if not (key.strip() and equals and rest.strip()):
+            raise InputError(f"{option} {text} is no pair: write {option} NAME=VALUE")
+        out.append((key.strip(), rest.strip()))
+    return out
+
+
+def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    """NAME=TEXT, taken apart, every name once.
+
+    Raises:
+        InputError: where one is no pair, or a name comes twice.
+    """
+    out: dict[str, str] = {}
+    for key, text in pairs(option, given):
+        if key in out:
+            raise InputError(f"{option} {key} is given twice: write all its values in one, {key}=A,B,C")
+        out[key] = text
+    return out
+
+
 def version() -> str:
     """Of the package as it is installed, or of the folder that it runs from."""
     try:

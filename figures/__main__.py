@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from bench.analysis import style, tables
 from bench.cli import exit_status, print_version
 from bench.errors import InputError, unknown_name
+from figures.shared import own
 from figures.shared.drawn import digest, record
 from figures.shared.figure import Figure
 from figures.shared.runs import SCALES, command, no_results, runs_of
@@ -136,6 +137,10 @@ def draw(
     out: Folder = None,
     scale: Scale = None,
     tune: Tune = "both",
+    runs: Annotated[
+        list[Path] | None, typer.Option(help="Folder of `bench run --grid`, to draw its values; may be repeated.")
+    ] = None,
+    where: Annotated[str | None, typer.Option(help="With --runs: only these rows.")] = None,
 ) -> None:
     """Draw figures from results: PNG, PDF, the numbers as CSV, tables as Markdown and LaTeX as well.
 
@@ -151,6 +156,17 @@ def draw(
     for name in names or []:
         if name not in FIGURES:
             raise unknown_name("figure", name, FIGURES)
+    if where is not None and not runs:
+        raise InputError(f"--where {where!r} goes with --runs: give the folder of runs")
+    if runs:
+        if not names:
+            raise InputError("--runs without a figure: say which to draw, as `python -m figures ppsgd_fig1a --runs F`")
+        for name in names:
+            path, lines = own.write(name, FIGURES[name], runs, where, out)
+            print(path)
+            for line in lines:
+                print(line, file=sys.stderr)
+        return
     drawn = 0
     for name in names or FIGURES:
         try:

@@ -9,9 +9,10 @@ import numpy as np
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.algorithms.silos import total_rounds
-from bench.comparison.search import Space, values
+from bench.comparison.search import Space
 from bench.data.task import Task
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE
+from bench.values import values
 
 Count = Callable[[Task, Mapping[str, Any]], int]
 

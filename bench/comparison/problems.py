@@ -9,7 +9,6 @@ from typing import Any
 
 from bench.comparison.baselines import LOCAL_STEPS, of_networks, of_peers, of_silos, of_users
 from bench.comparison.problem import Problem, from_tasks
-from bench.comparison.search import values
 from bench.data.files import DataFiles, with_files
 from bench.data.problems import digits, odd_even, tags
 from bench.data.problems.clients_file import clients_file
@@ -19,6 +18,7 @@ from bench.data.problems.peers import linear_p2p
 from bench.data.problems.synthetic import synthetic
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
+from bench.values import values
 
 
 def _users(

@@ -50,7 +50,7 @@ def _measured(name: str, task: Task) -> tuple[float, float, float]:
     static = {"num_sampled": cohort, "batch_size": EXAMPLES, "sampler": "fixed"}
     program = engine.Program(ALGORITHMS[name].make, tuple(sorted(static.items())), ROUNDS)
     hypers = {key: np.full(1, value, np.float32) for key, value in ARGS[name].items()}
-    plan = engine.plan(program, task, 1, hypers, budget=np.inf)
+    plan = engine.plan(program, task, 1, hypers, 1, budget=np.inf)
     keys = engine.run_keys(np.zeros(1, np.int32), np.zeros(1, np.int32))
     hypers = {key: jnp.asarray(column) for key, column in hypers.items()}
     state, _ = engine.start(task, keys, hypers, program=program)

@@ -12,6 +12,7 @@ from bench.data.problems import odd_even, quadratic
 from bench.errors import InputError, unknown_name
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import REPLACE, full_gaussian
+from bench.sweeps.derived import Derived
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory import isrl as theory
 
@@ -59,6 +60,30 @@ def with_noise(points: pd.DataFrame, uses, delta: float = DELTA) -> pd.DataFrame
     return points.assign(noise_multiplier=[noise(*key, delta) for key in keys], clip_norm=1.0)
 
 
+def _remade(points: pd.DataFrame, delta: float = DELTA) -> pd.DataFrame:
+    """The points with the noise for their target and calibration; without noise there is one target."""
+    silent = (points["calibration"] == SILENT) | np.isinf(points["target_epsilon"])
+    alike = {"calibration": SILENT, "target_epsilon": math.inf}
+    points = points.assign(**{name: points[name].mask(silent, value) for name, value in alike.items()})
+    points = points.drop_duplicates(ignore_index=True)
+    uses = points["phase_rounds"]
+    if "sampler" in points:
+        uses = uses.mask(points["sampler"] == "once", 1)
+    return with_noise(points, uses, delta).assign(clip_norm=points["clip_norm"])
+
+
+def _searched(points: pd.DataFrame) -> pd.DataFrame:
+    """The points of the localized method: those that are no repetitions, each in the search that it belongs to."""
+    repeated = points["step_size"] * points["regularization"] > 1  # longer steps are cut to this: the same runs
+    wide = points["step_size"].isin(STEPS[5::2]) | (points["regularization"] == 0)
+    points = points.assign(search=np.where(wide, "wide", "equal"))
+    return _remade(points[~repeated & ~(wide & (points["calibration"] == EXACT))].reset_index(drop=True))
+
+
+NOISE = ("target_epsilon", "calibration", "phase_rounds", "num_phases", "sampler", "num_sampled")
+CALIBRATED = Derived(_remade, made=("noise_multiplier",), given=NOISE)
+
+
 def isrl_odd_even(scale: str) -> Sweep:
     """Figures 2 and 3: test error against epsilon, MNIST odd/even in 25 silos, with and without unreliable silos.
 
@@ -80,11 +105,19 @@ def isrl_odd_even(scale: str) -> Sweep:
         reproduces="Gao et al. 2024, Figures 2 and 3 (MNIST odd/even)",
         tasks={"odd_even": odd_even.odd_even},
         entries={
-            "One-pass MB-SGD": Entry(ALGORITHMS["minibatch_sgd"], with_noise(plain.assign(sampler="once"), 1)),
-            "Multi-pass MB-SGD": Entry(
-                ALGORITHMS["minibatch_sgd"], with_noise(plain.assign(sampler="all"), plain["phase_rounds"])
+            "One-pass MB-SGD": Entry(
+                ALGORITHMS["minibatch_sgd"], with_noise(plain.assign(sampler="once"), 1), derived=CALIBRATED
             ),
-            "Localized MB-SGD": Entry(ALGORITHMS["localized"], with_noise(phases, phases["phase_rounds"])),
+            "Multi-pass MB-SGD": Entry(
+                ALGORITHMS["minibatch_sgd"],
+                with_noise(plain.assign(sampler="all"), plain["phase_rounds"]),
+                derived=CALIBRATED,
+            ),
+            "Localized MB-SGD": Entry(
+                ALGORITHMS["localized"],
+                with_noise(phases, phases["phase_rounds"]),
+                derived=Derived(_searched, made=("noise_multiplier", "search"), given=NOISE),
+            ),
         },
         num_rounds=total_rounds,
         eval_every=None,
@@ -125,7 +158,7 @@ def isrl_nonsmooth(scale: str) -> Sweep:
 
     def entry(points, **columns):
         points = everywhere.merge(points.assign(**columns), how="cross")
-        return Entry(ALGORITHMS["localized"], with_noise(points, points["phase_rounds"]))
+        return Entry(ALGORITHMS["localized"], with_noise(points, points["phase_rounds"]), derived=CALIBRATED)
 
     smoothed = {"solver": "accelerated"}
     paper = Sweep(
@@ -181,17 +214,22 @@ def isrl_rounds(scale: str) -> Sweep:
     steps = [float(f"{10 ** (k / 5):.3g}") for k in range(-10, 8)]
     plain = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=steps, num_sampled=25), how="cross")
     twice = plain[plain["step_size"].isin(steps[2::3])].merge(grid(theorem_lambda=[0.01, 0.1, 1.0]), how="cross")
-    twice["num_phases"] = twice["num_records"].map(theory.num_phases)
-    twice["regularization"] = twice["theorem_lambda"] * [
-        theory.regularization(_setting(n, epsilon))
-        for n, epsilon in zip(twice["num_records"], twice["target_epsilon"], strict=True)
-    ]
+    twice = _of_theorem(twice)
     inner = {"rounds_ratio": FALLING, "growth": theory.growth(25, min(RECORDS))}
     bound = {"clip_norm": quadratic.LIPSCHITZ}
 
     def entry(method, points, uses=None, **columns):
         points = with_noise(points.assign(**columns), points["phase_rounds"] if uses is None else uses, ROUNDS_DELTA)
-        return Entry(ALGORITHMS[method], points.assign(**bound))
+        remake, made = partial(_remade, delta=ROUNDS_DELTA), ("noise_multiplier",)
+        if "theorem_lambda" in points:
+            derived = Derived(
+                lambda points: remake(_of_theorem(points)),
+                made=(*made, "num_phases", "regularization"),
+                given=("target_epsilon", "calibration", "phase_rounds", "theorem_lambda"),
+            )
+        else:
+            derived = Derived(remake, made=made, given=NOISE)
+        return Entry(ALGORITHMS[method], points.assign(**bound), derived=derived)
 
     paper = Sweep(
         name="isrl_rounds",
@@ -223,6 +261,17 @@ def isrl_rounds(scale: str) -> Sweep:
         trials=2,
     )
     return {"paper": paper, "laptop": paper, "smoke": smoke}[scale]
+
+
+def _of_theorem(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with as many phases as Theorem C.1 has, and theorem_lambda times its regularisation."""
+    lambdas = [
+        theory.regularization(_setting(n, epsilon))
+        for n, epsilon in zip(points["num_records"], points["target_epsilon"], strict=True)
+    ]
+    return points.assign(
+        num_phases=points["num_records"].map(theory.num_phases), regularization=points["theorem_lambda"] * lambdas
+    )
 
 
 def _setting(records: int, epsilon: float) -> theory.Setting:

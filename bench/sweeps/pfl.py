@@ -4,12 +4,14 @@ import math
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dpsgd_fedavg import local_release
 from bench.data.problems.images import PICTURES, client_size, images
 from bench.privacy.accounting import noise_multiplier
+from bench.sweeps.derived import Derived
 from bench.sweeps.spec import Entry, Sweep, grid
 from bench.sweeps.where import condition
 
@@ -71,6 +73,18 @@ def _settled(points: pd.DataFrame, share: float) -> pd.DataFrame:
     return points.drop(columns=["data", "model"])
 
 
+def _remade(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with sampler and clipping for their targets; noise is to come."""
+    silent = np.isinf(points["target_epsilon"])
+    clip_norm = points["clip_norm"].where(np.isfinite(points["clip_norm"]), PRIVATE["clip_norm"])
+    points = points.assign(
+        noise_multiplier=math.nan,
+        sampler=np.where(silent, SILENT["sampler"], PRIVATE["sampler"]),
+        clip_norm=clip_norm.mask(silent, SILENT["clip_norm"]),
+    )
+    return points.drop_duplicates(ignore_index=True)
+
+
 def _sweep(
     name: str,
     reproduces: str,
@@ -99,8 +113,17 @@ def _sweep(
             made = partial(images, dataset=data, model=model, num_clients=clients, share=share, **options)
             tasks[f"{data}_{model}_{clients}"] = made
         points = _settled(mine.drop(columns="algorithm").assign(model=model), share).reset_index(drop=True)
-        noise = {"noise_multiplier": partial(_calibrated, share=share)}
-        entries[label] = Entry(ALGORITHMS["dpsgd_fedavg"], points, seeds=seeds[label], later=noise)
+        entries[label] = Entry(
+            ALGORITHMS["dpsgd_fedavg"],
+            points,
+            seeds=seeds[label],
+            later={"noise_multiplier": partial(_calibrated, share=share)},
+            derived=Derived(
+                _remade,
+                made=("noise_multiplier", "sampler"),
+                given=("target_epsilon", "num_epochs", "batch_size", "clip_norm"),
+            ),
+        )
     return Sweep(
         name=name,
         reproduces=reproduces,

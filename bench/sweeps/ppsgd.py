@@ -4,13 +4,14 @@ import math
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.data.problems import digits, tags
 from bench.data.problems.synthetic import synthetic
 from bench.kernels.sampling import queue_rounds
 from bench.sweeps import ppsgd_theory
-from bench.sweeps.ppsgd_grid import PERSONALIZATION, once_for_local
+from bench.sweeps.ppsgd_grid import PERSONALIZATION, once_for_local, with_local_once
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 EVAL_EVERY = 500  # of the experiments on real data
@@ -60,7 +61,7 @@ def ppsgd_synthetic(scale: str) -> Sweep:
         name="ppsgd_synthetic",
         reproduces="Bietti et al. 2022, Figure 1a",
         tasks={f"synthetic_{std:g}": partial(synthetic, delta_std=std) for std in (0.01, 0.1)},
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], points)},
+        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], points, derived=with_local_once(10.0))},
         num_rounds=1000,
         eval_every=10,
         delta=1e-4,
@@ -104,7 +105,9 @@ def ppsgd_digits(scale: str) -> Sweep:
         name="ppsgd_digits",
         reproduces="Bietti et al. 2022, Figures 1c and 2 (EMNIST, linear)",
         tasks={"digits": digits.best_available},
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], once_for_local(points, clip_norm=10.0))},
+        entries={
+            "PPSGD": Entry(ALGORITHMS["ppsgd"], once_for_local(points, clip_norm=10.0), derived=with_local_once(10.0))
+        },
         num_rounds=_evaluated_rounds,
         eval_every=EVAL_EVERY,
         delta=1e-4,
@@ -148,7 +151,11 @@ def _tags(name: str, of: str, tasks, every: int) -> Sweep:
         name=name,
         reproduces=f"Bietti et al. 2022, Figures 1b and 2 (Stack Overflow){of}",
         tasks=tasks,
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], once_for_local(grid(**TAG_GRID), clip_norm=0.01))},
+        entries={
+            "PPSGD": Entry(
+                ALGORITHMS["ppsgd"], once_for_local(grid(**TAG_GRID), clip_norm=0.01), derived=with_local_once(0.01)
+            )
+        },
         num_rounds=partial(_evaluated_rounds, every=every),
         eval_every=every,
         delta=1e-4,
@@ -208,6 +215,13 @@ def ppsgd_tags_made_up(scale: str) -> Sweep:
     return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
 
 
+def _of_the_program(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with the true ratio and step of what the authors' program calls a and step size."""
+    a, s = points["legend_personalization"], points["legend_step_size"]
+    eta_w, eta_theta = s * a.clip(upper=1), points["num_sampled"] * s / a.clip(lower=1)
+    return points.assign(personalization=a / points["num_sampled"], step_size=np.maximum(eta_w, eta_theta))
+
+
 def ppsgd_cnn(scale: str) -> Sweep:
     """Figures 1d and 2: accuracy of a convolutional network on digits by client, 20 passes, ten users in a round.
 
@@ -225,15 +239,17 @@ def ppsgd_cnn(scale: str) -> Sweep:
         num_epochs=20,
         sampler="queue",
     )
-    a, s = points["legend_personalization"], points["legend_step_size"]
-    eta_w, eta_theta = s * a.clip(upper=1), points["num_sampled"] * s / a.clip(lower=1)
-    points["personalization"] = a / points["num_sampled"]
-    points["step_size"] = np.maximum(eta_w, eta_theta)
+    derived = with_local_once(
+        0.1,
+        _of_the_program,
+        made=("personalization", "step_size"),
+        given=("legend_personalization", "legend_step_size", "num_sampled"),
+    )
     paper = Sweep(
         name="ppsgd_cnn",
         reproduces="Bietti et al. 2022, Figures 1d and 2 (EMNIST, CNN)",
         tasks={"digits": partial(digits.best_available, model="cnn")},
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], once_for_local(points, clip_norm=0.1))},
+        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], derived.remake(points), derived=derived)},
         num_rounds=_evaluated_rounds,
         eval_every=EVAL_EVERY,
         delta=1e-4,

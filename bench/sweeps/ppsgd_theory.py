@@ -10,7 +10,8 @@ from bench.algorithms import ALGORITHMS
 from bench.data.problems.bounded import bounded
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import gaussian_readings
-from bench.sweeps.ppsgd_grid import PERSONALIZATION, once_for_local
+from bench.sweeps.derived import closed
+from bench.sweeps.ppsgd_grid import PERSONALIZATION, once_for_local, with_local_once
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory import ppsgd as theory
 
@@ -75,6 +76,12 @@ def _under_the_theorem(num_rounds: int, targets: list[float]) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(samples=num_rounds, **fixed)
 
 
+def _entry(num_rounds: int) -> Entry:
+    """So many rounds; step, noise and bound are computed together, for these points and no others."""
+    points = _under_the_theorem(num_rounds, [3.0, 10.0, math.inf])
+    return Entry(ALGORITHMS["ppsgd"], points, num_rounds=num_rounds, derived=closed(points))
+
+
 def ppsgd_theory(scale: str) -> Sweep:
     """Excess risk of Algorithm 1's average iterate on users that are alike, under the bound of Theorem 4.5."""
     numbers = [10, 30, 100, 300, 1000, 3000, 10_000] if scale != "smoke" else [10, 30, 100]
@@ -84,10 +91,7 @@ def ppsgd_theory(scale: str) -> Sweep:
         tasks={
             "bounded": partial(bounded, num_clients=NUM_CLIENTS, num_features=NUM_FEATURES, label_noise=LABEL_NOISE)
         },
-        entries={
-            f"PPSGD, n = {n}": Entry(ALGORITHMS["ppsgd"], _under_the_theorem(n, [3.0, 10.0, math.inf]), num_rounds=n)
-            for n in numbers
-        },
+        entries={f"PPSGD, n = {n}": _entry(n) for n in numbers},
         num_rounds=numbers[-1],
         eval_every=None,
         delta=DELTA,
@@ -118,12 +122,13 @@ def ppsgd_sampling(scale: str) -> Sweep:
     sampled = round(RATE * NUM_CLIENTS)
     method = ALGORITHMS["ppsgd"]
     everybody = points.assign(num_sampled=NUM_CLIENTS, sampler="all", reduce="mean")
-    entries = {"Algorithm 1": Entry(method, everybody, num_rounds=round(RATE * num_rounds))}
+    once = with_local_once(1.0)
+    entries = {"Algorithm 1": Entry(method, everybody, num_rounds=round(RATE * num_rounds), derived=once)}
     for sampler in ("poisson", "fixed"):
         some = points.assign(num_sampled=sampled, sampler=sampler)
         sums = some.assign(reduce="sum", clip_norm=some["clip_norm"] * largest / 4)
-        entries[f"Algorithm 2, {sampler}"] = Entry(method, sums)
-        entries[f"Algorithm 3, {sampler}"] = Entry(method, some.assign(reduce="mean"))
+        entries[f"Algorithm 2, {sampler}"] = Entry(method, sums, derived=with_local_once(largest / 4))
+        entries[f"Algorithm 3, {sampler}"] = Entry(method, some.assign(reduce="mean"), derived=once)
     paper = Sweep(
         name="ppsgd_sampling",
         reproduces="Bietti et al. 2022, section 5",

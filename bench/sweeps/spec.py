@@ -15,6 +15,8 @@ from bench.algorithms.base import Method, Scalar
 from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
+from bench.sweeps.derived import Derived
+from bench.sweeps.ranges import RANGES
 from bench.sweeps.where import condition, names
 
 
@@ -27,6 +29,7 @@ class Entry(NamedTuple):
     seeds: repetitions, where it is to have fewer than the sweep.
     later: column -> points to its values, where these take long to compute, as calibrated noise does. Until `completed`
         the column holds NaN.
+    derived: which columns follow from which; None where all may be set freely.
     """
 
     method: Method
@@ -35,12 +38,18 @@ class Entry(NamedTuple):
     eval_every: int | None = None
     seeds: int | None = None
     later: Mapping[str, Callable[[pd.DataFrame], Sequence[float]]] = MappingProxyType({})
+    derived: Derived | None = None
 
 
 def completed(entry: Entry) -> Entry:
     """The entry with the values of all its columns."""
     values = {column: compute(entry.points) for column, compute in entry.later.items()}
     return entry._replace(points=entry.points.assign(**values), later={}) if values else entry
+
+
+def pending(entry: Entry) -> pd.DataFrame:
+    """The entry's points with 1 in the columns that are to come, for who wants to know of the others only."""
+    return entry.points.assign(**dict.fromkeys(entry.later, 1.0))
 
 
 class Sweep(NamedTuple):
@@ -87,43 +96,6 @@ class Sweep(NamedTuple):
         if self.trials is None:
             return [(seed, seed) for seed in range(seeds)]
         return list(itertools.product(range(self.trials), range(seeds)))
-
-
-# What a value of each name must satisfy, wherever it appears: (test, in words).
-RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
-    "mu": (lambda v: 0 < v < math.inf, "positive and finite"),
-    "penalty": (lambda v: 0 < v < math.inf, "positive and finite"),
-    "lipschitz": (lambda v: 0 < v < math.inf, "positive and finite"),
-    "bound": (lambda v: 0 < v < math.inf, "positive and finite"),
-    "start_noise_multiplier": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
-    "start_step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
-    "start_value": (lambda v: -math.inf < v < math.inf, "finite"),
-    "num_updates": (lambda v: v >= 1, "at least 1 (inf never stops)"),
-    "max_updates": (lambda v: v >= 0, "at least 0 (0 never stops)"),
-    "num_awake": (lambda v: v >= 1, "at least 1"),
-    "num_ticks": (lambda v: 1 <= v <= 10**7, "at least 1 and at most ten million"),
-    "step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
-    "server_step_size": (lambda v: 0 < v < math.inf, "positive and finite"),
-    "personalization": (lambda v: v >= 0, "at least 0 (inf is global learning)"),
-    "clip_norm": (lambda v: v > 0, "positive (inf does not clip)"),
-    "noise_multiplier": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
-    "num_sampled": (lambda v: v >= 1, "at least 1"),
-    "batch_size": (lambda v: v >= 1, "at least 1"),
-    "num_epochs": (lambda v: v >= 1, "at least 1"),
-    "total_epochs": (lambda v: v >= 1, "at least 1"),
-    "momentum": (lambda v: 0 <= v < 1, "at least 0 and below 1"),
-    "num_steps": (lambda v: v >= 1, "at least 1"),
-    "num_stages": (lambda v: v >= 1, "at least 1"),
-    "regularization": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
-    "radius": (lambda v: v > 0, "positive (inf is the whole space)"),
-    "constraint": (lambda v: v > 0, "positive (inf does not constrain)"),
-    "smoothing_radius": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
-    "moreau_smoothness": (lambda v: 0 < v < math.inf, "positive and finite"),
-    "variance": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
-    "gap": (lambda v: 0 < v < math.inf, "positive and finite"),
-    "epsilon": (lambda v: v > 0, "positive"),
-    "delta": (lambda v: 0 < v < 1, "between 0 and 1"),
-}
 
 
 def grid(**columns) -> pd.DataFrame:
@@ -223,7 +195,7 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
         others = [column for column in points if column not in (*given, *sweep.task_labels)]
         same = points.groupby(given, dropna=False)[others].nunique(dropna=False).max() <= 1
         points = points[[*given, *same.index[same]]].drop_duplicates(ignore_index=True)
-        entry = entry._replace(points=points)
+        entry = entry._replace(points=points, derived=None)
         twins = [twin for twin, earlier in entries.items() if _same_runs(earlier, entry)]
         for twin in twins:
             label = entry.method.make.__name__

@@ -11,7 +11,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.errors import InputError
+from bench.sweeps import journal
 
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
 REQUIRED = [*IDENTITY, "sweep", "algorithm", "task", "rounds"]
@@ -34,7 +35,8 @@ def point_id(settings: Mapping[str, Any]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _message(path: Path, error: OSError) -> InputError:
+def cannot_write(path: Path, error: OSError) -> InputError:
+    """The error for a file or folder that could not be written: says why."""
     reason = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}.get(error.errno or 0)
     if reason is None:
         reason = "no permission" if isinstance(error, PermissionError) else (error.strerror or str(error))
@@ -43,7 +45,8 @@ def _message(path: Path, error: OSError) -> InputError:
 
 def parts_in(folder: Path) -> list[Path]:
     """The files of a sweep's runs, by name."""
-    return sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._" and path.name != COLUMNS)
+    names = [path.name for path in folder.glob("*.parquet") if path.name[0] not in "._" and path.name != COLUMNS]
+    return sorted(journal.in_force(folder, names), key=lambda path: path.name)
 
 
 def _parquet(path: Path) -> pa.Table | None:
@@ -95,7 +98,7 @@ def read(folder: str | os.PathLike) -> pd.DataFrame:
     return rows
 
 
-def _runs(table: pa.Table) -> pd.DataFrame:
+def runs_in(table: pa.Table) -> pd.DataFrame:
     """The runs of a part, one row each."""
     return table.group_by(IDENTITY, use_threads=False).aggregate([]).to_pandas()
 
@@ -114,7 +117,7 @@ def _write(path: Path, table: pa.Table) -> None:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise _message(path, error) from None
+            raise cannot_write(path, error) from None
         raise
 
 
@@ -138,16 +141,23 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = open(self.folder / ".lock", "w")
         except OSError as error:
-            raise _message(self.folder, error) from None
+            raise cannot_write(self.folder, error) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._lock.close()
             if not isinstance(error, BlockingIOError):
-                raise _message(self.folder, error) from None
+                raise cannot_write(self.folder, error) from None
             raise InputError(f"{self.folder} is in use by another run: wait for it, or choose --out") from None
-        for leftover in self.folder.glob(".*.parquet.*"):  # of a writer that was killed
-            leftover.unlink(missing_ok=True)
+        try:
+            for leftover in self.folder.glob(".*.parquet.*"):  # of a writer that was killed
+                leftover.unlink(missing_ok=True)
+            journal.finish(self.folder)
+        except BaseException as error:  # Ctrl-C as well
+            self._lock.close()
+            if isinstance(error, OSError):
+                raise cannot_write(self.folder, error) from None
+            raise
         return self
 
     def __exit__(self, *_):
@@ -165,16 +175,21 @@ class Store:
                 place = target / f"{path.stem}-{number}.parquet"
             os.replace(path, place)
         except OSError as error:
-            raise _message(target, error) from None
+            raise cannot_write(target, error) from None
         return place
 
     def open_parts(
-        self, valid_points: Iterable[str], more_points: Callable[[], Iterable[str]] | None = None
+        self,
+        valid_points: Iterable[str],
+        more_points: Callable[[], Iterable[str]] | None = None,
+        *,
+        twice: bool = False,
     ) -> pd.DataFrame:
         """The runs that are there, one row each with the columns of IDENTITY.
 
         Damaged parts, and rows of points that are not in `valid_points` (another setting, other data, another
-        version of a method), are set aside, and a sentence about each is added to `notes`.
+        version of a method), are set aside, and a sentence about each is added to `notes`. `twice`: whether two parts
+        may hold the same run, as before `replace`.
 
         Args:
             valid_points: ids.
@@ -187,7 +202,7 @@ class Store:
         valid, parts = set(valid_points), []
         for path in parts_in(self.folder):
             table = read_part(path)
-            parts.append((path, None if table is None else (_runs(table), table.schema)))
+            parts.append((path, None if table is None else (runs_in(table), table.schema)))
         here = {point for _, content in parts if content for point in content[0]["point"]}
         if more_points is not None and not here <= valid:
             valid |= set(more_points())
@@ -216,7 +231,7 @@ class Store:
         if not found:
             return pd.DataFrame(columns=IDENTITY)
         runs = pd.concat(found, ignore_index=True)
-        if runs.duplicated().any():
+        if not twice and runs.duplicated().any():
             raise InputError(f"{self.folder} holds some runs twice: move one of the copied parts elsewhere")
         return runs
 
@@ -236,11 +251,11 @@ class Store:
             _write(path, schema.empty_table())
         self._schema = schema
 
-    def _write_part(self, table: pa.Table) -> Path:
-        """Write a part; its name follows from the runs in it."""
-        runs = _runs(table).astype(str).agg("/".join, axis=1)
+    def _write_part(self, table: pa.Table, folder: Path | None = None) -> Path:
+        """Write a part, to the store's folder or another; its name follows from the runs in it."""
+        runs = runs_in(table).astype(str).agg("/".join, axis=1)
         digest = hashlib.blake2b("\n".join(sorted(runs)).encode(), digest_size=8).hexdigest()
-        path = self.folder / f"part-{digest}.parquet"
+        path = (folder or self.folder) / f"part-{digest}.parquet"
         _write(path, table)
         return path
 
@@ -251,6 +266,19 @@ class Store:
             self._set_aside(path, "stale")
         if paths:
             self.notes.append(f"{len(paths)} parts are set aside in {self.folder / SET_ASIDE['stale']}")
+
+    def replace(self, tables: Sequence[pa.Table]) -> None:
+        """Put parts with these tables in place of all that are there, at one moment (`bench.sweeps.journal`).
+
+        Raises:
+            InputError: where they cannot be written; what was there stays.
+        """
+        old = [path.name for path in parts_in(self.folder)]
+        self._name_columns([table.schema for table in tables])
+        try:
+            journal.replace(self.folder, old, lambda folder: [self._write_part(table, folder) for table in tables])
+        except OSError as error:
+            raise cannot_write(self.folder, error) from None
 
     def write(self, rows: pd.DataFrame) -> Path:
         """Add a finished chunk."""

@@ -103,7 +103,18 @@ def figure_of(about: str, num_sampled: int, title: str) -> Figure:
         sweeps=(SWEEP,),
         table=lambda runs: table(runs, num_sampled),
         draw=lambda numbers: draw(numbers, title),
+        apart={"target_epsilon": "target_epsilon", "calibration": "calibration", "num_sampled": "num_sampled"},
+        tuned=tuple(common.SETTING),
+        own=lambda runs: _own(about, num_sampled, title, runs),
     )
+
+
+def _own(about: str, num_sampled: int, title: str, runs: pd.DataFrame) -> Figure:
+    """The figure itself, or where the runs have another number of silos that answer, that of this number."""
+    counts = sorted(runs["num_sampled"].unique())
+    if num_sampled in counts or len(counts) != 1:
+        return figure_of(about, num_sampled, title)
+    return figure_of(about, int(counts[0]), f"MNIST odd/even in 25 silos, {counts[0]} of 25 silos answer")
 
 
 FIGURE_2 = figure_of(

@@ -22,6 +22,7 @@ SCALE = ["#e6a532", "#e07b39", "#c8443c", "#a02c6b", "#7a3b9a", "#3c78b4"]  # of
 GREY: style.Look = {"color": "#b4b4b4", "linestyle": "-", "linewidth": 2.6, "alpha": 0.75, "zorder": 1.5, "marker": ""}
 NEUTRAL: style.Look = {"color": "#444444"}  # of a legend entry that is about several series
 SECOND: style.Look = {"linestyle": (0, (4, 2))}
+FURTHER = [(0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1, 2)), (0, (9, 3))]  # line styles after the second
 NAMES = {
     "iterations": "iterations",
     "vectors_sent": "vectors sent",
@@ -41,6 +42,12 @@ def looks(series: Iterable[str]) -> dict[str, style.Look]:
         for place, name in enumerate(ordered)
     }
     return {name: LOOKS.get(name) or scale[name] for name in series}
+
+
+def styles(count: int) -> list[style.Look]:
+    """So many line styles: solid, dashed, and where there are more, further ones, in turn."""
+    further: list[style.Look] = [{"linestyle": FURTHER[place % len(FURTHER)]} for place in range(count - 2)]
+    return [{}, SECOND, *further][:count]
 
 
 def budgets(table: pd.DataFrame) -> list[str]:

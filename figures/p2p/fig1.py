@@ -81,4 +81,4 @@ def draw(table: pd.DataFrame):
     return figure
 
 
-FIGURE = Figure(about=__doc__, sweeps=("p2p_convergence",), table=table, draw=draw)
+FIGURE = Figure(about=__doc__, sweeps=("p2p_convergence",), table=table, draw=draw, tuned=("penalty",))

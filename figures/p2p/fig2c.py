@@ -60,4 +60,11 @@ def draw(table: pd.DataFrame):
     return figure
 
 
-FIGURE = Figure(about=__doc__, sweeps=("p2p_dimensions",), table=table, draw=draw)
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=("p2p_dimensions",),
+    table=table,
+    draw=draw,
+    apart={"target_epsilon": "", "budget": ""},
+    tuned=tuple(common.SETTINGS),
+)

@@ -65,7 +65,7 @@ def draw(table: pd.DataFrame, title: str):
     """Objective and accuracy against iterations: published calibration, equal split of the budget."""
     shown = drawn(table)
     epsilons = sorted(common.here(shown)["target_epsilon"].unique())
-    variants = dict(zip(map(variant, epsilons), ({}, drawing.SECOND), strict=False))
+    variants = dict(zip(map(variant, epsilons), drawing.styles(len(epsilons)), strict=True))
     figure, axes = style.subplots(1, 2, figsize=(11.5, 4.6), sharex=True)
     ordered = common.here(table).sort_values("max_updates")
     look = drawing.looks(ordered["series"].unique())
@@ -96,6 +96,7 @@ def figure_of(about: str, name: str, start: str, title: str) -> Figure:
         sweeps=(SWEEP,),
         table=lambda runs: table(runs, name, start),
         draw=lambda numbers: draw(numbers, title),
+        apart={name: name for name in (*KEYS, "max_updates")},
     )
 
 

@@ -97,4 +97,10 @@ def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:
     return f"Not run: {'; '.join(lacking)}." if lacking else ""
 
 
-FIGURE = Figure(about=__doc__, sweeps=SWEEPS, table=table, draw=draw)
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=SWEEPS,
+    table=table,
+    draw=draw,
+    apart={name: name for name in ("target_epsilon", "num_epochs")},
+)

@@ -20,11 +20,14 @@ def draw(table: pd.DataFrame):
     names = style.present(table, "dataset", common.DATASETS)
     columns = table.groupby("dataset")["target_epsilon"].nunique().max()
     figure, axes = style.subplots(
-        len(names), columns, figsize=(11.5, 2.9 * len(names) + 0.9), sharex=True, sharey="row"
+        len(names), columns, figsize=(11.5, 2.9 * len(names) + 0.9), sharex=True, sharey="row", squeeze=False
     )
     for row, name in zip(axes, names, strict=True):
         rows = table[table["dataset"] == name]
-        for ax, epsilon in zip(row, sorted(rows["target_epsilon"].unique(), reverse=True), strict=True):
+        epsilons = sorted(rows["target_epsilon"].unique(), reverse=True)
+        for ax in row[len(epsilons) :]:
+            ax.remove()
+        for ax, epsilon in zip(row, epsilons, strict=False):
             curves.panel(ax, rows[rows["target_epsilon"] == epsilon], "num_epochs")
             ax.set_title(f"{name}, {common.epsilon_symbol(epsilon)}")
         row[0].set_ylabel("test accuracy")
@@ -35,4 +38,16 @@ def draw(table: pd.DataFrame):
     return curves.finish(figure, table, title, curves.gaps(table))
 
 
-FIGURE = Figure(about=__doc__, sweeps=("pfl_splits",), table=table, draw=draw)
+def own(_: pd.DataFrame) -> Figure:
+    """The figure of the cells that were run, published or not."""
+    return FIGURE._replace(table=lambda runs: tables.table(runs, *common.TABLES[:3], own=True))
+
+
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=("pfl_splits",),
+    table=table,
+    draw=draw,
+    apart={name: name for name in ("target_epsilon", "num_epochs")},
+    own=own,
+)

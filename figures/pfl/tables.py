@@ -43,7 +43,7 @@ def agreement(difference: float, repetitions: float) -> str:
     return list(AGREEMENT)[2 + (steps if difference > 0 else -steps)]
 
 
-def table(runs: pd.DataFrame, *figures: str) -> pd.DataFrame:
+def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
     """One row per published cell: accuracy here with interval and repetitions, published, difference, agreement.
 
     A cell that was not run has the published value alone.
@@ -51,17 +51,18 @@ def table(runs: pd.DataFrame, *figures: str) -> pd.DataFrame:
     Args:
         runs: of one sweep.
         figures: the published tables, "pfl_table2".
+        own: take the cells that were run, published or not, and no others.
 
     Raises:
         InputError: where no cell of them was run.
     """
     cells = common.published_tables(*figures)
-    rows = common.final(runs).merge(cells[CELL], on=CELL)
+    rows = common.final(runs) if own else common.final(runs).merge(cells[CELL], on=CELL)
     if rows.empty:
         sweep = " ".join(runs["sweep"].unique())
         names = ", ".join(figures)
         raise InputError(f"no run of {sweep} is in a cell of {names}: run the whole sweep, no --where")
-    compared = cells.merge(common.averaged(rows), on=CELL, how="left")
+    compared = cells.merge(common.averaged(rows), on=CELL, how="right" if own else "left")
     compared["difference"] = compared["test_accuracy"] - compared["published"]
     words = [agreement(*pair) for pair in compared[["difference", "repetitions"]].to_numpy()]
     rounds = compared["total_epochs"] // compared["num_epochs"]

@@ -25,16 +25,46 @@ STAND_INS = {
 }
 
 
+# What the figures of these sweeps tell apart: column of the runs -> column of the numbers.
+APART = {name: name for name in ("delta_std", "noise_multiplier", "personalization")} | {
+    "legend_personalization": "personalization"
+}
+TUNED = ("step_size", "legend_step_size")
+
+
+def own_values(runs: pd.DataFrame) -> tuple[float, tuple[float, ...], tuple[float, ...]]:
+    """Clipping norm, noise levels and personalisations of runs over values of one's own.
+
+    Raises:
+        InputError: where PPSGD has no run, or several clipping norms.
+    """
+    ours = runs[runs["algorithm"] == "PPSGD"]
+    norms = sorted(ours["clip_norm"].unique())
+    if len(norms) != 1:
+        number = ", ".join(f"{norm:g}" for norm in norms) or "none"
+        raise InputError(f"PPSGD's runs have several clipping norms, or none ({number}): choose one by --where")
+    name = "legend_personalization" if "legend_personalization" in ours else "personalization"
+    curves = sorted(ours[name].unique())
+    shared = ours[ours[name] > LOCAL]
+    panels = sorted((shared if len(shared) else ours)["noise_multiplier"].unique())
+    return float(norms[0]), tuple(panels), tuple(curves)
+
+
 @derived
-def ppsgd_runs(runs: pd.DataFrame, *, legend: bool = False) -> pd.DataFrame:
+def ppsgd_runs(runs: pd.DataFrame, clip_norm: float | None = None, *, legend: bool = False) -> pd.DataFrame:
     """PPSGD's runs at the clipping norm shown. Local learning has no noise: it stands once, at sigma 0.
 
-    With `legend`, `personalization` of the network is what the authors' program calls a, Q times the ratio alpha Q.
+    Args:
+        runs: of one sweep.
+        clip_norm: default that of the paper's figures.
+        legend: whether `personalization` of the network is what the authors' program calls a, Q times the ratio
+            alpha Q.
 
     Raises:
         InputError: where there are none.
     """
-    clip_norm = CLIP_NORMS.get(next(iter(runs["sweep"]), ""), CLIP_NORM)
+    if clip_norm is None:
+        clip_norm = CLIP_NORMS.get(next(iter(runs["sweep"]), ""), CLIP_NORM)
     ours = runs[(runs["algorithm"] == "PPSGD") & (runs["clip_norm"] == clip_norm)]
     if ours.empty:
         raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, no --where")

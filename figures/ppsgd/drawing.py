@@ -31,6 +31,22 @@ NEUTRAL: style.Look = {"color": "#444444"}  # of a legend entry that is about se
 SECOND: style.Look = {"linestyle": ":", "linewidth": 1.1, "marker": ""}
 
 
+# Of values that the paper does not have.
+OTHER_COLORS = ("#2b9a8b", "#8f6b32", "#b0518f", "#6c8f2b", "#444f8f", "#9a4a2b")
+OTHER_MARKERS = "*hXpd8"
+
+
+def looks(curves: Iterable[float]) -> dict[float, style.Look]:
+    """A look for each personalisation: its own, or the next of those for values that the paper does not have."""
+    curves = list(curves)
+    others = [a for a in curves if a not in PERSONALIZATION]
+    further: dict[float, style.Look] = {
+        a: {"color": OTHER_COLORS[place % 6], "marker": OTHER_MARKERS[(place + place // 6) % 6]}
+        for place, a in enumerate(others)
+    }
+    return {a: PERSONALIZATION.get(a) or further[a] for a in curves}
+
+
 def personalization_label(a: float) -> str:
     """The paper's legend: alpha Q."""
     if a == 0:
@@ -42,13 +58,13 @@ def personalization_label(a: float) -> str:
 
 def personalization_handles(curves: Iterable[float]) -> list[Line2D]:
     """Legend entries of the curves."""
-    return [Line2D([], [], label=personalization_label(a), **PERSONALIZATION[a]) for a in curves]
+    return [Line2D([], [], label=personalization_label(a), **look) for a, look in looks(curves).items()]
 
 
 def curves(ax: Axes, table: pd.DataFrame, x: str, y: str, order: Sequence[float], tunings: Sequence[str]) -> None:
     """A line for each personalisation; the first way of tuning solid with markers and band, the second dotted."""
-    for number, a in enumerate(order):
-        look = PERSONALIZATION[a] | {"markevery": (0.02 * number, 0.15)}
+    for number, (a, own) in enumerate(looks(order).items()):
+        look = own | {"markevery": (0.02 * number, 0.15)}
         for place, tuning in enumerate(tunings):
             line = table[(table["personalization"] == a) & (table["tuned_on"] == tuning)]
             style.curve(ax, line, x, y, band=place == 0, **(look | SECOND if place else look))
@@ -67,7 +83,7 @@ def with_epsilon(rows: int, columns: int, height: float) -> tuple[Figure, np.nda
     figure, axes = style.subplots(
         rows + 1,
         columns,
-        figsize=(11.5, height * rows + 1.9),
+        figsize=(max(11.5, 2.9 * columns), height * rows + 1.9),
         sharex=True,
         sharey="row",
         squeeze=False,

@@ -20,14 +20,14 @@ TUNING_TITLES = {"risk": "step size by exact risk, as in the paper", "validation
 FLOOR: style.Look = {"color": "#333333", "linestyle": (0, (7, 3, 1, 3)), "linewidth": 0.9}
 
 
-def table(runs: pd.DataFrame) -> pd.DataFrame:
+def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | None = None) -> pd.DataFrame:
     """Excess risk by delta_std, noise, personalisation, round and way of tuning the step size.
 
     "risk" tunes on the exact risk, as the paper did; "validation" on examples that nobody trains on. Local
     learning has no noise: its one curve stands in every panel.
     """
     out = select.tuned_curves(
-        common.in_panels(common.ppsgd_runs(runs), PANELS, CURVES),
+        common.in_panels(common.ppsgd_runs(runs, clip_norm), panels, curves),
         by=["delta_std", "noise_multiplier", "personalization", "rounds"],
         value="excess_risk",
         best="min",
@@ -38,14 +38,14 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     return out.assign(**select.where_from(runs))
 
 
-def draw(table: pd.DataFrame):
+def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     """Rows delta_std, columns sigma, under them epsilon; solid as the paper tuned, dotted on held-out data."""
     deltas, tunings = sorted(table["delta_std"].unique()), style.present(table, "tuned_on", TUNINGS)
-    figure, axes = drawing.with_epsilon(len(deltas), len(PANELS), height=2.8)
+    figure, axes = drawing.with_epsilon(len(deltas), len(panels), height=2.8)
     for row, delta in zip(axes, deltas, strict=False):
-        for ax, sigma in zip(row, PANELS, strict=True):
+        for ax, sigma in zip(row, panels, strict=True):
             panel = table[(table["delta_std"] == delta) & (table["noise_multiplier"] == sigma)]
-            drawing.curves(ax, panel, "rounds", "excess_risk", CURVES, tunings)
+            drawing.curves(ax, panel, "rounds", "excess_risk", curves, tunings)
             ax.set_yscale("log")
             with style.same_limits(ax):
                 for floor in panel["global_floor"].unique()[:1]:
@@ -53,7 +53,7 @@ def draw(table: pd.DataFrame):
         row[0].set_ylabel(
             f"excess risk per user and coordinate\nusers' spread $\\delta_{{\\mathrm{{std}}}}$ = {delta:g}"
         )
-    for column, sigma in enumerate(PANELS):
+    for column, sigma in enumerate(panels):
         panel = table[table["noise_multiplier"] == sigma]
         drawing.noise_title(axes[0, column], panel, sigma)
         drawing.epsilon(axes[-1, column], panel)
@@ -62,7 +62,7 @@ def draw(table: pd.DataFrame):
     style.head(
         figure,
         "Personalised private SGD, synthetic stream (Bietti et al. 2022, Fig. 1a)",
-        [*drawing.personalization_handles(CURVES), Line2D([], [], label="floor of global learning", **FLOOR)],
+        [*drawing.personalization_handles(curves), Line2D([], [], label="floor of global learning", **FLOOR)],
         [*drawing.tuning_handles(tunings, TUNING_TITLES), *drawing.epsilon_handles()],
     )
     style.footer(
@@ -77,4 +77,22 @@ def draw(table: pd.DataFrame):
     return figure
 
 
-FIGURE = Figure(about=__doc__, sweeps=("ppsgd_synthetic",), table=table, draw=draw, tunings=TUNINGS)
+def own(runs: pd.DataFrame) -> Figure:
+    """The figure with the noise levels and curves that are there."""
+    clip_norm, panels, curves = common.own_values(runs)
+    return FIGURE._replace(
+        table=lambda runs: table(runs, panels, curves, clip_norm),
+        draw=lambda numbers: draw(numbers, panels, curves),
+    )
+
+
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=("ppsgd_synthetic",),
+    table=table,
+    draw=draw,
+    tunings=TUNINGS,
+    apart=common.APART,
+    tuned=common.TUNED,
+    own=own,
+)

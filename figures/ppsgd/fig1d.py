@@ -16,9 +16,9 @@ CURVES = (0.0, 0.1, 1.0, 10.0, float("inf"))
 NUM_SAMPLED = 10
 
 
-def table(runs: pd.DataFrame) -> pd.DataFrame:
+def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | None = None) -> pd.DataFrame:
     """Test accuracy by noise, the program's a, round and way of tuning; local learning stands in every panel."""
-    return rounds.table(runs, PANELS, CURVES).assign(num_epochs=runs["num_epochs"].max())
+    return rounds.table(runs, panels, curves, clip_norm).assign(num_epochs=runs["num_epochs"].max())
 
 
 def label(a: float) -> str:
@@ -28,18 +28,18 @@ def label(a: float) -> str:
     return rf"$\alpha Q = {a / NUM_SAMPLED:g}$ ($a = {a:g}$)"
 
 
-def handles() -> list[Line2D]:
+def handles(curves) -> list[Line2D]:
     """Legend entries in both readings."""
-    return [Line2D([], [], label=label(a), **drawing.PERSONALIZATION[a]) for a in CURVES]
+    return [Line2D([], [], label=label(a), **look) for a, look in drawing.looks(curves).items()]
 
 
-def draw(table: pd.DataFrame):
+def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     """Columns are the noise levels, under them epsilon; solid as the paper tuned, dotted on held-out data."""
     return rounds.draw(
         table,
-        PANELS,
-        CURVES,
-        handles=handles(),
+        panels,
+        curves,
+        handles=handles(curves),
         title="Personalised private SGD, digits by client, CNN (Bietti et al. 2022, Fig. 1d)",
         ylabel="test accuracy, examples of all users",
         notes=[
@@ -50,4 +50,22 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("ppsgd_cnn",), table=table, draw=draw, tunings=digits.TUNINGS)
+def own(runs: pd.DataFrame) -> Figure:
+    """The figure with the noise levels and curves that are there."""
+    clip_norm, panels, curves = common.own_values(runs)
+    return FIGURE._replace(
+        table=lambda runs: table(runs, panels, curves, clip_norm),
+        draw=lambda numbers: draw(numbers, panels, curves),
+    )
+
+
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=("ppsgd_cnn",),
+    table=table,
+    draw=draw,
+    tunings=digits.TUNINGS,
+    apart=common.APART,
+    tuned=common.TUNED,
+    own=own,
+)

@@ -21,12 +21,12 @@ ALONE: style.Look = {"color": "#5b5b5b", "linestyle": (0, (4, 2)), "linewidth": 
 SAME_EPSILON = 0.01  # closer values are one point of the black curve, as in the authors' plot
 
 
-def table(runs: pd.DataFrame) -> pd.DataFrame:
+def table(runs: pd.DataFrame, clip_norm: float | None = None) -> pd.DataFrame:
     """Final accuracy by personalisation, noise and way of tuning, and the black curve with personalization NaN.
 
     The black curve is over all alpha of the runs, of which the picture shows some.
     """
-    shown = common.ppsgd_runs(runs, legend=True)
+    shown = common.ppsgd_runs(runs, clip_norm, legend=True)
     lines = select.tuned_curves(
         shown[shown["rounds"] == shown["num_rounds"]],
         by=["personalization", "noise_multiplier"],
@@ -55,16 +55,16 @@ def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
     return points[last].assign(curve="best so far", personalization=np.nan)
 
 
-def draw(table: pd.DataFrame):
+def draw(table: pd.DataFrame, curves=CURVES):
     """One panel per way of tuning; the strip at its left has the values without noise."""
     tunings = style.present(table, "tuned_on", digits.TUNINGS)
     figure, axes = _axes(len(tunings))
     for (silent, ax), label in zip(axes, tunings, strict=True):
-        panel(silent, ax, table[table["tuned_on"] == label])
+        panel(silent, ax, table[table["tuned_on"] == label], curves)
         ax.set_title(digits.TUNING_TITLES[label])
     axes[0][0].set_ylabel("final test accuracy, examples of all users")
     style.percent(axes[0][0].yaxis)
-    handles = drawing.personalization_handles(style.present(table, "personalization", CURVES))
+    handles = drawing.personalization_handles(style.present(table, "personalization", curves))
     style.head(
         figure,
         "Accuracy against privacy, digits by client, linear (Bietti et al. 2022, Fig. 2)",
@@ -124,12 +124,12 @@ def _level(axes, rows: pd.DataFrame, **look) -> None:
                 ax.axhspan(row.low, row.high, color=look["color"], alpha=0.15, linewidth=0)
 
 
-def panel(silent, ax, panel: pd.DataFrame) -> None:
+def panel(silent, ax, panel: pd.DataFrame, curves=CURVES) -> None:
     """Accuracy against epsilon, and at its left in a strip the values without noise."""
     best = panel[panel["curve"] == "best so far"].sort_values("epsilon")
     ax.step(best["epsilon"], best["test_accuracy"], color="black", linewidth=2.5, where="post", zorder=1.9)
-    for a in style.present(panel, "personalization", CURVES):
-        line, look = panel[panel["personalization"] == a], drawing.PERSONALIZATION[a]
+    for a, look in drawing.looks(style.present(panel, "personalization", curves)).items():
+        line = panel[panel["personalization"] == a]
         if a == common.LOCAL:
             _level((silent, ax), line, color=look["color"])
             continue
@@ -148,4 +148,19 @@ def panel(silent, ax, panel: pd.DataFrame) -> None:
     silent.set_xlabel("no noise")
 
 
-FIGURE = Figure(about=__doc__, sweeps=("ppsgd_digits",), table=table, draw=draw, tunings=digits.TUNINGS)
+def own(runs: pd.DataFrame) -> Figure:
+    """The figure with the curves that are there."""
+    clip_norm, _, curves = common.own_values(runs)
+    return FIGURE._replace(table=lambda runs: table(runs, clip_norm), draw=lambda numbers: draw(numbers, curves))
+
+
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=("ppsgd_digits",),
+    table=table,
+    draw=draw,
+    tunings=digits.TUNINGS,
+    apart=common.APART,
+    tuned=common.TUNED,
+    own=own,
+)

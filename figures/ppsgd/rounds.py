@@ -11,10 +11,12 @@ from figures.ppsgd import digits as digits
 from figures.shared.figure import Figure
 
 
-def table(runs: pd.DataFrame, panels: Sequence[float], curves: Sequence[float]) -> pd.DataFrame:
+def table(
+    runs: pd.DataFrame, panels: Sequence[float], curves: Sequence[float], clip_norm: float | None = None
+) -> pd.DataFrame:
     """Test accuracy by noise, personalisation, round and way of tuning; local learning stands in every panel."""
     out = select.tuned_curves(
-        common.in_panels(common.ppsgd_runs(runs, legend=True), panels, curves),
+        common.in_panels(common.ppsgd_runs(runs, clip_norm, legend=True), panels, curves),
         by=["noise_multiplier", "personalization", "rounds"],
         value="test_accuracy",
         best="max",
@@ -76,13 +78,25 @@ def figure_of(
     about: str, *, sweep: str, panels: Sequence[float], curves: Sequence[float], title: str, ylabel: str
 ) -> Figure:
     """The figure of a sweep; the arguments are those of `draw`."""
-    return Figure(
+
+    def own(runs: pd.DataFrame) -> Figure:
+        clip_norm, panels, curves = common.own_values(runs)
+        return made._replace(
+            table=lambda runs: table(runs, panels, curves, clip_norm),
+            draw=lambda numbers: draw(numbers, panels, curves, title=title, ylabel=ylabel),
+        )
+
+    made = Figure(
         about=about,
         sweeps=(sweep,),
         table=lambda runs: table(runs, panels, curves),
         draw=lambda numbers: draw(numbers, panels, curves, title=title, ylabel=ylabel),
         tunings=digits.TUNINGS,
+        apart=common.APART,
+        tuned=common.TUNED,
+        own=own,
     )
+    return made
 
 
 FIGURE_1B = figure_of(

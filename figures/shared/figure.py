@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import matplotlib.figure
@@ -21,6 +22,10 @@ class Figure(NamedTuple):
     draw: the numbers -> the picture, within the suite's style (`picture` sees to that).
     printed: the numbers -> the cells of a table as a reader sees it; None for a figure.
     tunings: the two ways of tuning that it shows -> the metric of each, the paper's way first; None where there is one.
+    apart: columns of the runs that it tells apart -> the column of the numbers that says which, "" where none does.
+    tuned: columns of the runs of which it shows the best value alone.
+    own: runs over values of one's own -> the figure with their panels and curves; None where it takes those that are
+        there anyway, or has fixed ones.
     """
 
     about: str | None
@@ -29,6 +34,9 @@ class Figure(NamedTuple):
     draw: Callable[[pd.DataFrame], matplotlib.figure.Figure]
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     tunings: Mapping[str, str] | None = None
+    apart: Mapping[str, str] = MappingProxyType({})
+    tuned: tuple[str, ...] = ()
+    own: "Callable[[pd.DataFrame], Figure] | None" = None
 
     @property
     def _words(self) -> str:

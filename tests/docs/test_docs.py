@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import main
+from figures.__main__ import run as draw
 
-DOCS = sorted((Path(__file__).parents[2] / "docs").glob("adding-*.md"))
+PAGES = Path(__file__).parents[2] / "docs"
+DOCS = [*sorted(PAGES.glob("adding-*.md")), PAGES / "own-grids.md"]
 BLOCK = re.compile(r"^```(python|console)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -20,16 +22,17 @@ def typed(command: str, monkeypatch) -> int:
     if words[1] != "-m":
         exec(compile(Path(words[1]).read_text(), words[1], "exec"), {"__name__": "__main__"})
         return 0
-    assert words[1:3] == ["-m", "bench"], command
-    monkeypatch.setattr(sys, "argv", ["bench", *words[3:]])
-    return main()
+    assert words[1] == "-m", command
+    program = {"bench": main, "figures": draw}[words[2]]
+    monkeypatch.setattr(sys, "argv", words[2:])
+    return program()
 
 
 @pytest.mark.usefixtures("quick_compilation")
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
 def test_the_page_runs(page, tmp_path, monkeypatch, capsys):
     blocks = BLOCK.findall(page.read_text())
-    assert len(blocks) >= 4, "a page without blocks tests nothing"
+    assert len(blocks) >= 3, "a page without blocks tests nothing"
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     for kind, file, text in blocks:

@@ -1,0 +1,71 @@
+"""The commands that look at results, or join them: merge, status."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataDir = Annotated[Path | None, typer.Option(help="Folder with data files that you have already.")]
+Download = Annotated[bool, typer.Option("--download", help="Allow downloads from official addresses.")]
+Out = Annotated[Path, typer.Option(help="Results folder.")]
+
+
+def merge(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of results, of a scale, or of a sweep.")],
+    out: Out = Path("results"),
+    data_dir: DataDir = None,
+    download: Download = False,
+) -> None:
+    """Copy results made elsewhere to the results here: each run checked, and once, in few files.
+
+    The exit status is 1 where something was left out, which is named.
+
+    Example: python -m bench merge elsewhere/results --out results
+    """
+    from bench.data.files import DataFiles
+    from bench.sweeps.merge import merge as merged
+    from bench.sweeps.run import use_compilation_cache
+
+    use_compilation_cache()
+    done, left_out, notes = merged(folders, out, DataFiles(data_dir, download))
+    for one in done:
+        now = f"{one.runs:,} runs in {one.parts:,} parts"
+        print(f"{one.folder}: {one.added:,} runs added, {one.twice:,} there twice and dropped; now {now}")
+    for note in notes:
+        print(note, file=sys.stderr)
+    for line in left_out:
+        print(f"left out: {line}", file=sys.stderr)
+    if left_out:
+        raise typer.Exit(1)
+
+
+def status(
+    names: Annotated[list[str] | None, typer.Argument(help="Sweeps, or names of own folders; default all.")] = None,
+    scale: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "smoke",
+    out: Out = Path("results"),
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check every part and every id; exit status 1 where something is wrong.")
+    ] = False,
+    data_dir: DataDir = None,
+    download: Download = False,
+) -> None:
+    """What of the sweeps is there, what is missing, and how many core-hours that is. Changes nothing.
+
+    Example: python -m bench status ppsgd_synthetic --scale laptop
+    """
+    from bench.data.files import DataFiles
+    from bench.sweeps.status import statuses, written
+
+    found = statuses(names or [], scale, out, DataFiles(data_dir, download), verified=verify)
+    if as_json:
+        print(json.dumps([one.as_dict() for one in found], indent=2))
+    else:
+        print(written(found, by_entry=bool(names)))
+    problems = [line for one in found for line in one.problems]
+    for line in problems:
+        print(line, file=sys.stderr)
+    if verify and problems:
+        raise typer.Exit(1)

@@ -1,0 +1,239 @@
+"""Results made elsewhere joined to those here: every run checked against the sweep, each there once, in few files."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+
+from bench.data.files import DataFiles
+from bench.data.problems.tasks import TASKS
+from bench.errors import InputError
+from bench.sweeps import SCALES, SWEEPS
+from bench.sweeps.chosen import requested
+from bench.sweeps.own import Request, checked_name, read_request, write_request
+from bench.sweeps.points import Point, resolve
+from bench.sweeps.spec import Sweep, on_task
+from bench.sweeps.store import IDENTITY, Store, parts_in, read_part, runs_in
+
+MOST_ROWS = 1_000_000  # of a part
+
+
+class Merged(NamedTuple):
+    """What became of one sweep's folder.
+
+    folder: where its results are now. added: runs that it did not have. twice: runs that were there already, or several
+    times among what was merged. runs, parts: how many it has now. before: how many parts it had.
+    """
+
+    folder: Path
+    added: int
+    twice: int
+    runs: int
+    parts: int
+    before: int
+
+
+class Source(NamedTuple):
+    """A folder of parts, of which sweep and scale they are by their rows, and the request beside them."""
+
+    folder: Path
+    scale: str
+    sweep: str
+    request: Request | None
+
+
+def merge(
+    folders: Sequence[Path], out: Path, data_files: DataFiles | None = None
+) -> tuple[list[Merged], list[str], list[str]]:
+    """Copy the runs of folders into a folder of results. The folders stay as they are.
+
+    Args:
+        folders: of results, of a scale, or of a sweep; what each is follows from its content.
+        out: the folder of results to copy into.
+        data_files: where the sweeps' data may come from, by which points are told; default DataFiles().
+
+    Returns:
+        What became of every sweep; what was left out, a sentence each; and what was set aside where it was copied to.
+
+    Raises:
+        InputError: for a folder without results, or data that are not there, before anything is written.
+    """
+    left_out: list[str] = []
+    sources = [one for folder in folders for one in sources_in(Path(folder), left_out)]
+    by_target: dict[tuple[str, str], list[Source]] = {}
+    for source in sources:
+        by_target.setdefault((source.scale, source.sweep), []).append(source)
+    jobs = []
+    for (scale, name), group in by_target.items():
+        for request in dict.fromkeys(source.request.canonical if source.request else None for source in group):
+            mine = [one for one in group if (one.request.canonical if one.request else None) == request]
+            sweep = _sweep_of(mine[0], left_out)
+            if sweep is not None:
+                jobs.append((out / scale / name, mine, points_of(sweep, data_files or DataFiles())))
+    merged, notes = [], []
+    for folder, group, points in jobs:
+        done = _into(folder, group, points, left_out, notes)
+        merged += [done] if done else []
+    return merged, left_out, notes
+
+
+def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
+    """The folders of parts in a folder, down to two below it; those that cannot be told are added to `left_out`.
+
+    Raises:
+        InputError: where there is none.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder: give one of results, of a scale or of a sweep")
+    level = [folder]
+    for _ in range(3):
+        found = [one for one in level if parts_in(one)]
+        if found:
+            break
+        level = [one for above in level for one in sorted(above.iterdir()) if one.is_dir() and one.name[0] not in "._"]
+    else:
+        raise InputError(f"{folder} holds no results: give a folder of results, of a scale or of a sweep")
+    sources = []
+    for one in found:
+        kinds = set()
+        for path in parts_in(one):
+            try:
+                table = read_part(path)
+            except InputError as error:
+                left_out.append(str(error))
+                continue
+            if table is None:
+                left_out.append(f"{path} is damaged: copy it again, or have its runs done again")
+            elif "scale" not in table.column_names:
+                left_out.append(f"{path} is not a part of these results (no column 'scale'): move it elsewhere")
+            else:
+                kinds |= {(str(scale), str(sweep)) for scale, sweep in _distinct(table, ["scale", "sweep"])}
+        if len(kinds) > 1:
+            said = ", ".join(sorted("/".join(kind) for kind in kinds))
+            left_out.append(f"{one} holds results of several sweeps or scales ({said}): sort them into folders")
+        elif kinds:
+            ((scale, sweep),) = kinds
+            sources.append(Source(one, scale, sweep, read_request(one)))
+    return sources
+
+
+def _distinct(table: pa.Table, columns: list[str]) -> Iterable[tuple]:
+    return table.select(columns).to_pandas().drop_duplicates().itertuples(index=False, name=None)
+
+
+def _sweep_of(source: Source, left_out: list[str]) -> Sweep | None:
+    """The sweep of a folder's runs as it is now; None where there is none, which is added to `left_out`."""
+    try:
+        return sweep_named(source.sweep, source.scale, source.request)
+    except InputError as error:
+        left_out.append(f"{source.folder}: {error}")
+        return None
+
+
+def sweep_named(name: str, scale: str, request: Request | None) -> Sweep:
+    """The sweep whose results a folder of that name holds: of the suite, on another task, or over values of one's own.
+
+    Raises:
+        InputError: where there is none.
+    """
+    if scale not in SCALES:
+        raise InputError(f"{scale!r} is no scale, but {name} is said to be of it: only sweeps can be merged")
+    if request is not None:
+        return requested(request, checked_name(name, SWEEPS))
+    if name in SWEEPS:
+        return SWEEPS[name](scale)
+    for sweep in SWEEPS:
+        task = name.removeprefix(f"{sweep}_on_")
+        if task != name and task in TASKS:
+            return on_task(SWEEPS[sweep](scale), task, TASKS[task])
+    raise InputError(f"no sweep is called {name!r}: results over values of one's own need the file _request.json")
+
+
+def points_of(sweep: Sweep, data_files: DataFiles) -> dict[str, Point]:
+    """The points that a sweep has now, by id.
+
+    Raises:
+        InputError: where its data are not there.
+    """
+    trial = sweep.repetitions()[0][0]
+    tasks = {name: sweep.task(name, trial, data_files) for name in sweep.tasks}
+    return {point.id: point for group in resolve(sweep, tasks).values() for point in group}
+
+
+def foreign(table: pa.Table, points: dict[str, Point]) -> tuple[pd.Series, str]:
+    """Which rows belong to no point of the sweep, or to a run of which rows are missing or doubled; and a sentence."""
+    rows = table.select([*IDENTITY, "rounds"]).to_pandas()
+    unknown = ~rows["point"].isin(list(points))
+    wanted = rows["point"].map({id: one.num_rounds // one.eval_every + 1 for id, one in points.items()})
+    runs = rows.groupby(IDENTITY, dropna=False)["rounds"]
+    broken = ~unknown & ((runs.transform("nunique") != wanted) | (runs.transform("size") != wanted))
+    said = []
+    for wrong, words in ((unknown, "of other settings, data or code versions"), (broken, "with rows missing or twice")):
+        if wrong.any():
+            said.append(f"{len(rows[wrong].drop_duplicates(IDENTITY)):,} runs {words}")
+    return unknown | broken, " and ".join(said)
+
+
+def _into(
+    folder: Path, sources: list[Source], points: dict[str, Point], left_out: list[str], notes: list[str]
+) -> Merged | None:
+    with Store(folder) as store:
+        request = sources[0].request
+        there = read_request(folder)
+        same = (there.canonical if there else None) == (request.canonical if request else None)
+        if not same and (there is not None or parts_in(folder)):
+            left_out.append(f"{sources[0].folder}: {folder} holds results over other values: rename one of the folders")
+            return None
+        store.open_parts(points, twice=True)
+        notes += store.notes
+        here = parts_in(folder)
+        tables = [(None, _table(path)) for path in here]
+        for source in sources:
+            if source.folder.resolve() != folder.resolve():
+                tables += [(path, _table(path)) for path in parts_in(source.folder)]
+        kept, seen, twice, added = [], set(), 0, 0
+        for path, table in tables:
+            if table is None:  # named when the folders were looked through
+                continue
+            if path is not None:
+                wrong, why = foreign(table, points)
+                if why:
+                    left_out.append(f"{path}: {why}")
+                table = table.filter(pa.array(~wrong))
+            runs = set(runs_in(table).itertuples(index=False, name=None))
+            twice += len(runs & seen)
+            added += len(runs - seen) if path is not None else 0
+            kept.append(_once(table, runs - seen))
+            seen |= runs
+        parts = _joined([table for table in kept if len(table)])
+        if request is not None and there is None:
+            write_request(folder, request)
+        if parts and (added or twice or len(parts) < len(here)):
+            store.replace(parts)
+        return Merged(folder, added, twice, len(seen), len(parts_in(folder)), len(here))
+
+
+def _table(path: Path) -> pa.Table | None:
+    try:
+        return read_part(path)
+    except InputError:
+        return None
+
+
+def _once(table: pa.Table, runs: set[tuple]) -> pa.Table:
+    """The rows of these runs, every evaluation once."""
+    rows = table.select([*IDENTITY, "rounds"]).to_pandas()
+    wanted = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(list(runs)) & ~rows.duplicated()
+    return table if wanted.all() else table.filter(pa.array(wanted))
+
+
+def _joined(tables: list[pa.Table]) -> list[pa.Table]:
+    """Few tables in place of many, each of at most MOST_ROWS rows, or of one part that has more."""
+    groups: list[list[pa.Table]] = []
+    for table in tables:
+        if not groups or sum(map(len, groups[-1])) + len(table) > MOST_ROWS:
+            groups.append([])
+        groups[-1].append(table)
+    return [pa.concat_tables(group, promote_options="permissive").combine_chunks() for group in groups]

@@ -1,0 +1,130 @@
+"""A request for a sweep over values of one's own, and the file that keeps it beside the results."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.errors import InputError
+from bench.sweeps.store import Store, cannot_write, parts_in
+
+REQUEST = "_request.json"  # begins with "_": readers of the folder leave it out
+NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
+
+
+class Request(NamedTuple):
+    """What was asked for.
+
+    sweep: the sweep that is changed. scale: of its points, before they are changed.
+    grid: column -> its values. rounds: communication rounds; None for the sweep's. task: by the name of `--task`;
+        None for the sweep's own.
+    """
+
+    sweep: str
+    scale: str
+    grid: Mapping[str, list[Any]]
+    rounds: int | None = None
+    task: str | None = None
+
+    @property
+    def canonical(self) -> str:
+        """As text, the same for grids of the same values."""
+        columns = {name: sorted(map(_word, values)) for name, values in self.grid.items()}
+        return json.dumps(self._asdict() | {"grid": columns}, sort_keys=True)
+
+    @property
+    def default_name(self) -> str:
+        """What the folder is called when nobody says: the sweep, what was changed, and a digest of all of it."""
+        changed = [*sorted(self.grid), *([f"rounds_{self.rounds}"] if self.rounds else [])]
+        digest = hashlib.blake2b(self.canonical.encode(), digest_size=3).hexdigest()
+        on = [f"on_{self.task}"] if self.task else []
+        return "-".join(["-".join([self.sweep, *changed, *on])[:90].rstrip("-_"), digest])
+
+    @property
+    def words(self) -> str:
+        """In a line, as it is typed."""
+        columns = [f"{name} = {', '.join(map(str, values))}" for name, values in self.grid.items()]
+        return "; ".join([*columns, *([f"{self.rounds} rounds"] if self.rounds else [])])
+
+
+def _word(value: Any) -> str:
+    """A value as text, alike for 1 and 1.0."""
+    return repr(float(value)) if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
+
+
+def checked_name(name: str, taken: Mapping[str, Any]) -> str:
+    """The name of a folder of results, where it is one that no sweep has, or could have on another task.
+
+    Raises:
+        InputError: where it is not.
+    """
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise InputError(f"--name {name!r} is no name: take letters, digits and _ . + -, at most 100 of them")
+    small = name.lower()
+    if small in {*map(str.lower, taken), "figures"} or any(small.startswith(f"{one}_on_".lower()) for one in taken):
+        raise InputError(f"--name {name} is where results of the suite's own go: choose another")
+    return name
+
+
+def read_request(folder: Path) -> Request | None:
+    """The request whose results a folder holds; None where it holds those of a sweep as it is.
+
+    Raises:
+        InputError: where the file is damaged.
+    """
+    path = folder / REQUEST
+    try:
+        found = json.loads(path.read_text())
+        request = Request(**found)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): make it readable") from None
+    except (ValueError, TypeError):
+        raise InputError(f"{path} is damaged: run the same command with --fresh, or copy the file again") from None
+    lists = isinstance(request.grid, dict) and all(isinstance(values, list) for values in request.grid.values())
+    words = (request.sweep, request.scale, request.task or "")
+    if not lists or not all(isinstance(word, str) for word in words) or not isinstance(request.rounds, int | None):
+        raise InputError(f"{path} is damaged: run the same command with --fresh, or copy the file again")
+    return request
+
+
+def write_request(folder: Path, request: Request) -> None:
+    """Write the request's file, whole or not at all."""
+    path = folder / REQUEST
+    unfinished = path.with_name(f"{REQUEST}.{os.getpid()}")
+    try:
+        unfinished.write_text(json.dumps(request._asdict(), indent=1) + "\n")
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def prepare(folder: Path, request: Request, *, fresh: bool = False) -> None:
+    """Make the folder of a request, or see that it holds results of this one and no other.
+
+    Raises:
+        InputError: where it does not, unless all of it is to be set aside (`fresh`); where it cannot be written.
+    """
+    with Store(folder):
+        there = read_request(folder) if not fresh else None
+        if there is not None and there.canonical == request.canonical:
+            return
+        if parts_in(folder) and not fresh:
+            held = f"those of {there.sweep} with {there.words}" if there else "those of no own grid"
+            raise InputError(f"{folder} holds other results, {held}: choose another --name, or --fresh")
+        write_request(folder, request)
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder that was prepared where nothing came to be in it."""
+    if not folder.is_dir() or any(path.name not in (REQUEST, ".lock") for path in folder.iterdir()):
+        return
+    with suppress(OSError):
+        for name in (REQUEST, ".lock"):
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()

@@ -1,0 +1,271 @@
+"""What of the sweeps is there, what is missing, and how long the rest takes at the rates measured so far.
+
+Runs are told by their settings, which stand in the rows: no data set is read. Only the check of ids (`verify`) reads
+data, since a point's id depends on their checksum.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bench.data.files import DataFiles
+from bench.errors import InputError, unknown_name
+from bench.sweeps import SCALES, SWEEPS
+from bench.sweeps.merge import foreign, points_of, sweep_named
+from bench.sweeps.own import REQUEST, read_request
+from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
+from bench.sweeps.store import IDENTITY, parts_in, read_part, runs_in
+
+# Where a rate is from, the nearest first: runs that differ in nothing that is compiled in, runs of the method, of the
+# sweep.
+ALIKE, METHOD, SWEEP = "alike", "method", "sweep"
+
+
+class Rest(NamedTuple):
+    """An entry of a sweep, or all of it.
+
+    wanted, there: runs. hours: of a core, for the missing ones; None where nothing was measured. rates: where they are
+    from -> how many missing runs have such a rate; "unknown" for those without one.
+    """
+
+    wanted: int
+    there: int
+    hours: float | None
+    rates: dict[str, int]
+
+    @property
+    def missing(self) -> int:
+        return self.wanted - self.there
+
+
+class Status(NamedTuple):
+    """One sweep at one scale. problems: what is damaged or foreign, a sentence each, where that was looked for."""
+
+    sweep: str
+    scale: str
+    folder: Path
+    entries: dict[str, Rest]
+    others: int
+    problems: list[str]
+
+    @property
+    def whole(self) -> Rest:
+        parts = list(self.entries.values())
+        known = [part.hours for part in parts if part.hours is not None]
+        rates: dict[str, int] = {}
+        for part in parts:
+            for name, count in part.rates.items():
+                rates[name] = rates.get(name, 0) + count
+        hours = sum(known) if known or not any(part.missing for part in parts) else None
+        return Rest(sum(part.wanted for part in parts), sum(part.there for part in parts), hours, rates)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+
+        def plain(rest: Rest) -> dict[str, Any]:
+            hours = {"core_hours": None if rest.hours is None else round(rest.hours, 4), "rates": rest.rates}
+            return {"wanted": rest.wanted, "there": rest.there, "missing": rest.missing} | hours
+
+        entries = {label: plain(rest) for label, rest in self.entries.items()}
+        head = {"sweep": self.sweep, "scale": self.scale, "folder": str(self.folder)} | plain(self.whole)
+        return head | {"entries": entries, "other_runs": self.others, "problems": self.problems}
+
+
+def status(sweep: Sweep, scale: str, folder: Path) -> Status:
+    """What of a sweep is in its folder. Opens every part, changes nothing.
+
+    Raises:
+        InputError: where a part cannot be opened.
+    """
+    done, problems = _done(folder)
+    entries, matched = {}, 0
+    for label, entry in sweep.entries.items():
+        of_entry = done[done["algorithm"] == label] if len(done) else done
+        entries[label], known = _rest(sweep, entry, of_entry, done)
+        matched += known
+    return Status(sweep.name, scale, folder, entries, len(done) - matched, problems)
+
+
+def _done(folder: Path) -> tuple[pd.DataFrame, list[str]]:
+    """The runs of all parts that can be read, the last row of each, and a sentence for every part that cannot."""
+    frames, problems = [], []
+    for path in parts_in(folder):
+        try:
+            table = read_part(path)
+        except InputError as error:
+            problems.append(str(error))
+            continue
+        if table is None:
+            problems.append(f"{path} is damaged: run the sweep again, which sets it aside and redoes it")
+        else:
+            frames.append(table.to_pandas().sort_values("rounds").drop_duplicates(IDENTITY, keep="last"))
+    if not frames:
+        return pd.DataFrame(), problems
+    runs = pd.concat(frames, ignore_index=True)
+    return runs.drop_duplicates(IDENTITY).reset_index(drop=True), problems
+
+
+def _key(value: Any) -> str:
+    """A value as text: alike for 1, 1.0 and True, and for no value at all."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    return repr(float(value)) if isinstance(value, int | float | np.number | np.bool_) else str(value)
+
+
+def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame) -> tuple[Rest, int]:
+    """What is missing of an entry, and how many of its runs belong to it."""
+    made = entry.derived.made if entry.derived else ()
+    rows = [
+        {str(k): v for k, v in record.items() if k != "task"}
+        | arguments(entry.method, {str(k): v for k, v in record.items()})
+        for record in pending(entry).to_dict("records")
+    ]
+    points = pd.DataFrame(rows)
+    names = [name for name in points if name not in made]
+    repetitions = pd.DataFrame(sweep.repetitions(entry), columns=["trial", "seed"])
+    keys = points[names].map(_key).agg("|".join, axis=1)
+    wanted = len(points) * len(repetitions)
+    there = pd.DataFrame(columns=["key", "trial", "seed"])
+    runs = runs[runs["version"] == entry.method.version] if len(runs) else runs
+    if len(runs):
+        settings = runs.reindex(columns=names).map(_key).agg("|".join, axis=1)
+        there = runs[["point", "trial", "seed"]].assign(key=settings)
+        there = there[there["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
+    # Points that differ in the task alone share a key: as many runs of it count as there are such points.
+    counts = keys.value_counts()
+    done = there.groupby(["key", "trial", "seed"]).size() if len(there) else pd.Series(dtype=int)
+    most = counts.reindex(done.index.get_level_values("key")).to_numpy() if len(done) else np.array([])
+    have = done.clip(upper=most).groupby("key").sum() if len(done) else pd.Series(dtype=int)
+    share = have.reindex(keys).fillna(0).to_numpy() / counts.reindex(keys).to_numpy()
+    missing = len(repetitions) - share.astype(float)
+    hours, rates = _time(entry, points.assign(missing=missing), runs, all_runs)
+    total = int(have.sum())
+    return Rest(wanted, total, hours, rates), len(there)
+
+
+def _time(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.DataFrame):
+    """Core-hours of the missing runs of an entry, and where the rates are from."""
+    todo = points[points["missing"] > 0]
+    if todo.empty:
+        return 0.0, {}
+    static = [name for name in parameters(entry.method)[0] if name not in parameters(entry.method)[1]]
+    labels = [name for name in ("dataset", "num_clients", "num_features", "data_share") if name in points]
+    apart = list(dict.fromkeys([*static, *labels]))
+    seconds, rates = 0.0, {}
+    compiled = 0.0
+    alike = {}
+    if len(runs):
+        by = runs.reindex(columns=apart).map(_key).agg("|".join, axis=1) if apart else pd.Series("", runs.index)
+        alike = runs.groupby(by)["wall_s"].mean().to_dict()
+        compiled = float(runs["compile_s"].mean())
+    groups = todo.reindex(columns=apart).map(_key).agg("|".join, axis=1) if apart else pd.Series("", todo.index)
+    for key, group in todo.groupby(groups):
+        count = group["missing"].sum()
+        if key in alike:
+            kind, each = ALIKE, alike[key]
+        elif len(runs):
+            kind, each = METHOD, runs["wall_s"].mean()
+        elif len(all_runs):
+            kind, each = SWEEP, all_runs["wall_s"].mean()
+        else:
+            kind, each = "unknown", np.nan
+        rates[kind] = rates.get(kind, 0) + round(count)
+        if kind != "unknown":
+            seconds += each * count + compiled
+    return (None if set(rates) == {"unknown"} else float(seconds / 3600)), rates
+
+
+def statuses(
+    names: Sequence[str], scale: str, out: Path, data_files: DataFiles, *, verified: bool = False
+) -> list[Status]:
+    """What is there of sweeps at a scale.
+
+    Args:
+        names: of sweeps, or of folders with values of one's own; none for all of both.
+        scale: smoke, laptop or paper.
+        out: the folder of results.
+        data_files: where data may come from; read only where `verified`.
+        verified: also check every part and every id.
+
+    Raises:
+        InputError: for an unknown name.
+    """
+    if scale not in SCALES:
+        raise unknown_name("scale", scale, SCALES)
+    own = [path.parent.name for path in sorted((out / scale).glob(f"*/{REQUEST}"))]
+    for name in names:
+        if name not in SWEEPS and name not in own and not parts_in(out / scale / name):
+            raise unknown_name("sweep", name, [*SWEEPS, *own])
+    found = []
+    for name in names or [*SWEEPS, *own]:
+        folder = out / scale / name
+        sweep = sweep_named(name, scale, read_request(folder))
+        one = status(sweep, scale, folder)
+        found.append(one._replace(problems=verify(sweep, folder, data_files)) if verified else one)
+    return found
+
+
+def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> list[str]:
+    """What of a folder's parts is damaged, foreign, or there twice, a sentence each. Looks only.
+
+    Where the sweep's data are not there, the ids of points cannot be checked, and a sentence says so.
+    """
+    said, points = [], None
+    try:
+        points = points_of(sweep, data_files or DataFiles()) if parts_in(folder) else {}
+    except InputError as error:
+        said.append(f"ids in {folder} are not checked, since data are missing: {error}")
+    seen: set[tuple] = set()
+    for path in parts_in(folder):
+        try:
+            table = read_part(path)
+        except InputError as error:
+            said.append(str(error))
+            continue
+        if table is None:
+            said.append(f"{path} is damaged: run the sweep again, which sets it aside and redoes it")
+            continue
+        if points is not None and (why := foreign(table, points)[1]):
+            said.append(f"{path}: {why}")
+        runs = set(runs_in(table).itertuples(index=False, name=None))
+        if runs & seen:
+            said.append(f"{path}: {len(runs & seen):,} runs that another part has as well: `bench merge` drops them")
+        seen |= runs
+    return said
+
+
+def written(statuses: Sequence[Status], by_entry: bool) -> str:
+    """A table for people: a line a sweep, and a line an entry where asked for."""
+    lines = [("sweep", "there", "missing", "core-hours", "rate from")]
+    for one in statuses:
+        lines.append(_line(one.sweep, one.whole))
+        if by_entry:
+            lines += [_line(f"  {label}", rest) for label, rest in one.entries.items()]
+    widths = [max(len(line[place]) for line in lines) for place in range(5)]
+    table = "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+    known = [one.whole.hours for one in statuses if one.whole.hours is not None]
+    unknown = sum(one.whole.rates.get("unknown", 0) for one in statuses)
+    rest = f"\n\nThe rest: {sum(known):.3g} core-hours" + (f", and {unknown:,} runs without a rate" if unknown else "")
+    note = ". A process counts as one core; rates are those of the machines that made the rows."
+    return table + rest + note
+
+
+WORDS: Mapping[str, str] = {
+    ALIKE: "runs like them",
+    METHOD: "all runs of the method, pooled",
+    SWEEP: "all runs of the sweep, pooled",
+    "unknown": "none measured",
+}
+
+
+def _line(name: str, rest: Rest) -> tuple[str, str, str, str, str]:
+    hours = "" if not rest.missing else "?" if rest.hours is None else f"{rest.hours:.3g}"
+    sources = "; ".join(
+        WORDS[kind] if len(rest.rates) == 1 else f"{WORDS[kind]} ({n:,})" for kind, n in rest.rates.items()
+    )
+    return name, f"{rest.there:,} of {rest.wanted:,}", f"{rest.missing:,}", hours, sources

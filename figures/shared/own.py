@@ -1,0 +1,118 @@
+"""Figures drawn from a folder of runs over values of one's own, and what of those values they show."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib.figure
+import pandas as pd
+
+from bench.analysis import style
+from bench.errors import InputError
+from bench.sweeps import store
+from bench.sweeps.own import Request, read_request
+from bench.sweeps.where import condition
+from figures.shared.figure import Figure
+
+
+def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list[Request]]:
+    """The runs of folders, each under the name of the sweep that was changed, and what was asked for.
+
+    Args:
+        folders: of runs, one for each sweep of the figure.
+        where: only these rows, a condition on their columns.
+
+    Raises:
+        InputError: where a folder has no runs, or the condition selects none.
+    """
+    tables, requests = [], []
+    for folder in folders:
+        rows, request = store.read(folder), read_request(folder)
+        if request is not None:
+            rows, requests = rows.assign(sweep=request.sweep), [*requests, request]
+        tables.append(rows)
+    runs = pd.concat(tables, ignore_index=True)
+    if where is not None:
+        try:
+            runs = runs[condition(where, runs)].reset_index(drop=True)
+        except InputError as error:
+            raise InputError(f"--where {where!r} does not work on these runs: {error}") from None
+        if runs.empty:
+            raise InputError(f"--where {where!r} selects none of the runs: widen the condition")
+    return runs, requests
+
+
+def adapted(name: str, figure: Figure, runs: pd.DataFrame, requests: Sequence[Request]) -> Figure:
+    """The figure with the panels and curves of these runs, where it can.
+
+    Raises:
+        InputError: where the runs are of another sweep, or differ in a column that the figure would average over.
+    """
+    others = sorted(set(runs["sweep"]) - set(figure.sweeps))
+    if others:
+        raise InputError(f"{name} shows {' '.join(figure.sweeps)}, not {' '.join(others)}: choose another figure")
+    for request in requests:
+        mine = runs[runs["sweep"] == request.sweep]
+        for column in request.grid:
+            several = present(mine, column)
+            if len(several) > 1 and column not in (*figure.apart, *figure.tuned):
+                raise InputError(
+                    f"{name} does not tell {column} = {words(several)} apart: choose one by --where "
+                    f'"{column} == {several[0]!r}"'
+                )
+    return figure.own(runs) if figure.own else figure
+
+
+def present(runs: pd.DataFrame, column: str) -> list:
+    """The values of a column that occur in the runs, in order."""
+    return sorted(runs[column].dropna().unique().tolist()) if column in runs else []
+
+
+def words(several: Sequence) -> str:
+    """Values as text."""
+    return ", ".join(f"{value:g}" if isinstance(value, int | float) else str(value) for value in several)
+
+
+def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame, requests: Sequence[Request]):
+    """A line for each column of which the figure leaves values out."""
+    lines = []
+    for request in requests:
+        mine = runs[runs["sweep"] == request.sweep]
+        for column in request.grid:
+            shown = figure.apart.get(column, column)
+            if column in figure.tuned or shown not in table:
+                continue
+            missing = sorted(set(present(mine, column)) - set(table[shown].dropna()))
+            if missing:
+                lines.append(f"{name} does not show {column} = {words(missing)}")
+    return lines
+
+
+def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[Request]) -> None:
+    """Write above a picture that its values are not the sweep's own."""
+    said = "; ".join(f"{request.sweep} with {request.words}" for request in requests)
+    if said:
+        drawing.text(0.01, 1.01, f"Own values, not the published grid: {said}.", fontsize=7.5, va="bottom")
+
+
+def write(name: str, figure: Figure, folders: Sequence[Path], where: str | None, out: Path | None) -> tuple[Path, list]:
+    """Draw a figure from folders of runs; where the picture is, and lines on what of the runs it leaves out.
+
+    Args:
+        out: folder to write to; default figures/NAME beside the first folder, called NAME.
+
+    Raises:
+        InputError: where the figure cannot be made of them, or not be written.
+    """
+    runs, requests = read(folders, where)
+    figure = adapted(name, figure, runs, requests)
+    table = figure.table(runs)
+    drawing = figure.picture(table)
+    with style.applied():
+        say_own(drawing, requests)
+    first = folders[0].absolute()
+    folder = out or first.parent / "figures" / first.name
+    try:
+        path = style.save(drawing, table, folder, name)[0]
+    except OSError as error:
+        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
+    return path, not_shown(name, figure, runs, table, requests)
