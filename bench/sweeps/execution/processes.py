@@ -9,21 +9,19 @@ import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
 import jax
 
-import bench
 from bench.errors import InputError
 from bench.sweeps.execution import resources
 from bench.sweeps.execution.executor import OnBlock, WorkerDied
-from bench.sweeps.execution.shared import Sender, Wire, code
+from bench.sweeps.execution.shared import PACKAGE, Sender, Wire, code
 from bench.sweeps.execution.unit import Outcome, Unit
 from bench.sweeps.execution.worker import Settings
 
-ROOT = Path(bench.__file__).parent.parent
+ROOT = PACKAGE.parent
 PASSED_ON = (
     "jax_compilation_cache_dir",
     "jax_persistent_cache_min_compile_time_secs",

@@ -5,11 +5,10 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-import bench
 from bench.errors import InputError
 from bench.sweeps.execution.executor import OnBlock, WorkerDied
 from bench.sweeps.execution.processes import ROOT, settings
-from bench.sweeps.execution.shared import Sender, Wire
+from bench.sweeps.execution.shared import PACKAGE, Sender, Wire
 from bench.sweeps.execution.unit import Outcome, Unit
 from bench.sweeps.execution.worker import Settings
 
@@ -59,7 +58,7 @@ class RayTasks:
         if self._ours:
             here = address == "ray" and "RAY_ADDRESS" not in os.environ
             # A cluster elsewhere gets the source of the suite; the packages that it imports must be installed there.
-            source = {"env_vars": {"PYTHONPATH": str(ROOT)}} if here else {"py_modules": [bench]}
+            source = {"env_vars": {"PYTHONPATH": str(ROOT)}} if here else {"py_modules": [str(PACKAGE)]}
             try:
                 ray.init(address=None if address == "ray" else address, runtime_env=source, log_to_driver=False)
             except (ConnectionError, RuntimeError, ValueError) as error:
