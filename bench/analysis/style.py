@@ -129,6 +129,8 @@ UNFINISHED = "(the runs are not complete)"
 def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands", unequal: str = UNFINISHED) -> None:
     """Source, scale, repetitions and how to read the figure, under it; a note each begins a line.
 
+    A table of geometric means says so in a column "mean".
+
     Args:
         bands: what shows the intervals.
         unequal: why some numbers rest on fewer repetitions than others.
@@ -136,9 +138,10 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
     facts, counts = table.iloc[0], table["repetitions"].dropna().astype(int)
     few, many = counts.min(), counts.max()
     repetitions = f"{few} to {many} repetitions {unequal}" if few < many else f"{many} repetitions"
-    intervals = (
-        f"{repetitions}; {bands} are 95 % intervals of the mean over them" if many > 1 else "1 repetition, no intervals"
-    )
+    mean = "geometric mean" if "mean" in table and set(table["mean"].dropna()) == {"geometric"} else "mean"
+    shown = f"; shown is the {mean}, {bands} are its 95 % intervals" if mean != "mean" else ""
+    shown = shown or f"; {bands} are 95 % intervals of the mean over them"
+    intervals = f"{repetitions}{shown}" if many > 1 else "1 repetition, no intervals"
     data = f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, {intervals}."
     width = int(figure.get_figwidth() * 18)
     lines = [line for note in (data, *notes) if note for line in textwrap.wrap(note, width)]

@@ -22,6 +22,7 @@ import numpy as np
 from bench.algorithms.base import State
 from bench.data.task import Task
 from bench.errors import InputError
+from bench.sweeps.columns import check_measured
 
 OVER_POINTS = State(schedule=None, variables=0)
 START, ROUNDS = 0, 1  # the two uses of a run's key
@@ -119,7 +120,10 @@ def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
 
     state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
     means = jax.tree.map(lambda leaf: leaf.mean(0), info)
-    return state, _metrics(program, task, keys, hypers, state) | means
+    metrics = _metrics(program, task, keys, hypers, state)
+    args = [*dict(program.static), *hypers]
+    check_measured(program.make.__name__, task.name, metrics=metrics, info=means, args=args)
+    return state, metrics | means
 
 
 class Plan(NamedTuple):

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from bench.errors import InputError, unknown_name
+from bench.sweeps.columns import is_reserved
 from bench.sweeps.derived import Derived
-from bench.sweeps.points import RESERVED
 from bench.sweeps.ranges import RANGES
 from bench.sweeps.spec import Entry, Sweep, arguments, grid, parameters, pending
 from bench.values import MOST, values
@@ -115,7 +115,7 @@ def _check_free(sweep: str, label: str, entry: Entry, derived: Derived, base: pd
         raise InputError(f"--grid {column}: {label} in {sweep} computes it from other columns; {instead}")
     if column in derived.given:
         return
-    if column not in parameters(entry.method)[0] or column in RESERVED:
+    if column not in parameters(entry.method)[0] or is_reserved(column):
         raise InputError(f"--grid {column}: it is a label of {label} in {sweep}, no argument of its method; {choose}")
     if column in CALIBRATED_FOR and BUDGETS & set(entry.points):
         raise InputError(f"--grid {column}: the noise of {label} in {sweep} was found for the values it has; {choose}")

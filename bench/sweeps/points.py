@@ -9,17 +9,9 @@ import jax
 from bench.algorithms.base import Method
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
+from bench.sweeps.columns import is_reserved
 from bench.sweeps.spec import Sweep, arguments, completed, parameters
 from bench.sweeps.store import point_id
-
-# Columns that the engine adds to the results, beside epsilon and epsilon_*; no label may be called so.
-# fmt: off
-RESERVED = {
-    "point", "sweep", "algorithm", "source", "scale", "trial", "seed", "num_rounds", "rounds", "releases",
-    "privacy_unit", "neighbors", "accounted_as", "accountant", "delta", "version", "checksum", "date", "commit",
-    "jax_version", "jaxlib_version", "python_version", "device", "wall_s", "compile_s", "points_per_chunk",
-}
-# fmt: on
 
 
 class Point(NamedTuple):
@@ -68,7 +60,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             raise InputError(f"eval_every of {algorithm} in {sweep.name} is {eval_every}: it must be at least 1")
         keywords, traced = parameters(entry.method)
         for label in entry.points.columns.difference(list(keywords)):
-            if label in RESERVED or label.startswith("epsilon"):
+            if is_reserved(label):
                 raise InputError(f"the points of {algorithm} have a column {label}, as the results have: rename it")
             if near := difflib.get_close_matches(label, keywords, 1, 0.88):
                 raise InputError(f"the points of {algorithm} have a column {label}: did you mean {near[0]}?")

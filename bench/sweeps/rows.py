@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bench.data.task import Task
+from bench.errors import InputError
 from bench.privacy.accounting import epsilons
 from bench.privacy.events import Release
 from bench.sweeps.points import Point
@@ -35,18 +36,17 @@ _known: dict[tuple, np.ndarray] = {}  # epsilons of everything that has been acc
 
 
 @cache
-def commit() -> str:
+def commit(suite: Path = Path(__file__).parents[1]) -> str:
     """The commit of the code, with "-dirty" where files of the suite differ from it; "unknown" outside a checkout."""
 
     def git(*words):
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            root = Path(__file__).parent
-            done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, timeout=5)
+            done = subprocess.run(["git", *words], cwd=suite, capture_output=True, text=True, timeout=5)
             return done.stdout.strip()
         return ""
 
     head = git("rev-parse", "--short=12", "HEAD")
-    dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no", "--", ":/bench") else ""
+    dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no", "--", ".") else ""
     return head + dirty if head else "unknown"
 
 
@@ -125,7 +125,13 @@ def rows_of(
         runs: (trial, seed) of the chunk.
         metrics: name -> [run, point, evaluation].
         timing: columns that all rows share.
+
+    Raises:
+        InputError: where something that was measured is called as a label of the points.
     """
+    for name in metrics:
+        if any(name in point.labels for point in points):
+            raise InputError(f"{points[0].algorithm} has a label {name}, which task and method measure: rename it")
     shape = (len(points), len(runs), next(iter(metrics.values())).shape[-1])
     rounds = np.arange(shape[-1]) * points[0].eval_every
     counts = _released(metrics.get("released"), rounds, shape)

@@ -58,7 +58,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     for name, bound in (("rounds_low", "ratio_low"), ("rounds_to_target", "ratio"), ("rounds_high", "ratio_high")):
         reached = out[out[bound] <= 1 + 1e-12].groupby([*PANEL, "algorithm"])["num_rounds"].min()
         out = out.merge(reached.rename(name).reset_index(), on=[*PANEL, "algorithm"], how="left")
-    return out.assign(delta=runs["delta"].iloc[0], **select.where_from(runs))
+    return out.assign(delta=runs["delta"].iloc[0], mean="geometric", **select.where_from(runs))
 
 
 def _counted(settings: pd.Series) -> str:

@@ -35,7 +35,7 @@ def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | N
         carry=[*common.EPSILONS, "global_floor"],
         log=True,
     )
-    return out.assign(**select.where_from(runs))
+    return out.assign(mean="geometric", **select.where_from(runs))
 
 
 def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):

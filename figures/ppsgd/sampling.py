@@ -56,7 +56,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
             frames.append(part.merge(spent, on=by).assign(risk=risk, curve=name))
     out = pd.concat(frames, ignore_index=True)
     fixed = out["algorithm"].str.endswith("fixed")
-    return out.assign(sound_epsilon=np.where(fixed, out["epsilon_sampler"], out["epsilon"]), **select.where_from(runs))
+    sound = np.where(fixed, out["epsilon_sampler"], out["epsilon"])
+    return out.assign(sound_epsilon=sound, mean="geometric", **select.where_from(runs))
 
 
 def draw(table: pd.DataFrame):

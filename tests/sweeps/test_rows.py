@@ -4,7 +4,6 @@ import datetime
 import importlib.metadata
 import math
 import platform
-import re
 import subprocess
 
 import jax
@@ -19,7 +18,7 @@ from bench.data.task import Task
 from bench.models.additive import squared_loss
 from bench.privacy.accounting import epsilon
 from bench.sweeps import rows
-from bench.sweeps.points import RESERVED
+from bench.sweeps.columns import RESERVED
 from bench.sweeps.run import use_compilation_cache
 from bench.sweeps.spec import arguments, grid, parameters
 
@@ -80,7 +79,8 @@ def test_every_row_says_which_run_it_is_of(table):
 def test_every_row_says_what_made_it(table):
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=ROOT).stdout.strip()
     (written,) = set(table["commit"])
-    assert written == "unknown" if not commit else re.fullmatch(f"{commit[:12]}(-dirty)?", written)
+    assert written == rows.commit()
+    assert written == "unknown" if not commit else written.removesuffix("-dirty") == commit[:12]
     said = {
         "jax_version": jax.__version__,
         "jaxlib_version": importlib.metadata.version("jaxlib"),
@@ -170,3 +170,29 @@ def test_an_epsilon_is_computed_once_for_all_points_that_say_the_same(monkeypatc
     run(private_sgd(points=points.assign(**dict(STATIC))), tmp_path)
     assert len(asked) == 4  # ways of accounting
     assert set(asked) == {tuple(range(0, ROUNDS + 1, EVERY))}
+
+
+def test_a_change_of_the_suite_is_dirty_and_one_elsewhere_is_not(tmp_path):
+    """A repository with a suite: clean, with another page, with a changed file of the suite; and no repository."""
+    suite = tmp_path / "here" / "bench"
+    suite.mkdir(parents=True)
+
+    def git(*words):
+        who = ["-c", "user.name=n", "-c", "user.email=e"]
+        return subprocess.run(
+            ["git", *who, *words], cwd=suite.parent, capture_output=True, text=True, check=True
+        ).stdout
+
+    for name in ("bench/code.py", "page.md"):
+        (suite.parent / name).write_text("1")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "one")
+    head = git("rev-parse", "HEAD")[:12]
+    commit = rows.commit.__wrapped__
+    assert commit(suite) == head
+    (suite.parent / "page.md").write_text("2")
+    assert commit(suite) == head
+    (suite / "code.py").write_text("2")
+    assert commit(suite) == f"{head}-dirty"
+    assert commit(tmp_path) == "unknown"

@@ -1,0 +1,40 @@
+"""The names of columns: which the results have anyway, and what a method or a task may therefore not call its own."""
+
+from collections.abc import Iterable
+
+from bench.errors import InputError
+
+# Columns that the engine adds to the results, beside epsilon and epsilon_*; nothing else may be called so.
+# fmt: off
+RESERVED = {
+    "point", "sweep", "algorithm", "source", "scale", "trial", "seed", "num_rounds", "rounds", "releases",
+    "privacy_unit", "neighbors", "accounted_as", "accountant", "delta", "version", "checksum", "date", "commit",
+    "jax_version", "jaxlib_version", "python_version", "device", "wall_s", "compile_s", "points_per_chunk",
+}
+# fmt: on
+
+
+def is_reserved(name: str) -> bool:
+    """Whether the results have a column of this name, whatever is run."""
+    return name in RESERVED or name.startswith("epsilon")
+
+
+def check_measured(method: str, task: str, *, metrics: Iterable[str], info: Iterable[str], args: Iterable[str]) -> None:
+    """Refuse names by which one number would replace another in the results.
+
+    Args:
+        method, task: names, for the message.
+        metrics: what the task measures.
+        info: what a round reports.
+        args: the method's arguments.
+
+    Raises:
+        InputError: naming the first that is taken.
+    """
+    metrics, args = set(metrics), set(args)
+    for name in sorted(metrics):
+        if is_reserved(name) or name in args or name in ("task", "released"):
+            raise InputError(f"`metrics` of task {task} has {name}, as the results have already: rename it")
+    for name in sorted(info):
+        if is_reserved(name) or name in metrics | args | {"task"}:
+            raise InputError(f"`round` of {method} reports {name}, as the results have already: rename it in its info")
