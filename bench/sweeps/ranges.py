@@ -36,7 +36,7 @@ RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "variance": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
     "gap": (lambda v: 0 < v < math.inf, "positive and finite"),
     "epsilon": (lambda v: v > 0, "positive"),
-    "target_epsilon": (lambda v: v > 0, "positive (inf is no noise)"),
+    "target_epsilon": (lambda v: v >= 0, "at least 0 (0 releases nothing, inf has no noise)"),
     "budget": (lambda v: v > 0, "positive"),
     "start_share": (lambda v: 0 <= v < 1, "at least 0 and below 1"),
     "delta": (lambda v: 0 < v < 1, "between 0 and 1"),
