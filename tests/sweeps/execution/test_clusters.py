@@ -19,6 +19,19 @@ from bench.sweeps.execution.pool import Pool
 ROUNDS = {"num_rounds": 40_000, "eval_every": 4_000}  # some seconds of work a unit, so that there is something to lose
 
 
+# Ray and submitit leave processes to the garbage collector, which says so.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collected():
+    """Nothing of these tests is left for the collector to complain of in another."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """A head without cores, and two nodes of one core."""
