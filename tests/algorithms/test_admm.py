@@ -70,6 +70,7 @@ def test_every_tick_is_that_of_the_plain_implementation(penalty, num_steps, num_
     assert np.abs(played.models[-1] - played.models[0]).max() > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [logistic_peers, squared_peers])
 def test_it_goes_to_the_minimiser_with_any_penalty_and_few_steps(problem):
     task = problem()

@@ -68,6 +68,7 @@ def test_stages_make_a_strongly_convex_problem_fall_geometrically():
     assert max(distance) < 0.05 * np.linalg.norm(best)
 
 
+@pytest.mark.slow
 def test_algorithm_3_falls_at_its_own_rate():
     """2 L^2 / (lambda (R + 1)) on a hinge loss with a regulariser (Bubeck 2015, Theorem 6.2)."""
     rng, strength = np.random.default_rng(2), 0.05

@@ -12,6 +12,7 @@ from figures.__main__ import run as draw
 
 PAGES = Path(__file__).parents[2] / "docs"
 DOCS = [*sorted(PAGES.glob("adding-*.md")), PAGES / "own-grids.md"]
+SLOW = {"own-grids"}  # more than a minute
 BLOCK = re.compile(r"^```(python|console)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -29,7 +30,10 @@ def typed(command: str, monkeypatch) -> int:
 
 
 @pytest.mark.usefixtures("quick_compilation")
-@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else []) for page in DOCS],
+)
 def test_the_page_runs(page, tmp_path, monkeypatch, capsys):
     blocks = BLOCK.findall(page.read_text())
     assert len(blocks) >= 3, "a page without blocks tests nothing"

@@ -55,6 +55,7 @@ def test_equals_the_gradients_formed_one_by_one(tiny, clip_norm):
     assert_close(got, want)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:optax.global_norm:DeprecationWarning")
 def test_equals_jax_privacy(tiny):
     params, inputs, labels = tiny

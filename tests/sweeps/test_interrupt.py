@@ -72,6 +72,7 @@ def kill_at_random_moments(out, times):
     assert "damaged" not in said
 
 
+@pytest.mark.slow
 def test_kill_9_loses_nothing_that_was_finished(tmp_path):
     kill_at_random_moments(tmp_path / "out", times=1)
     assert_whole(tmp_path / "out", tmp_path / "reference")

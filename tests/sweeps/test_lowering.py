@@ -19,7 +19,7 @@ from bench.sweeps import SWEEPS, engine
 from bench.sweeps.spec import Entry, arguments, parameters, pending
 
 PLATFORMS = ("cuda", "tpu")
-SLOW = ("pfl_splits", "ppsgd_cnn", "p2p_dimensions")  # programs of networks, or many of them
+FAST = {"ppsgd_synthetic", "ppsgd_digits", "isrl_odd_even", "p2p_private", "pfl_one_client"}  # one of a kind
 
 
 def lower(function, *args) -> None:
@@ -110,7 +110,7 @@ def done() -> set:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in SWEEPS]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name not in FAST else []) for name in SWEEPS]
 )
 def test_every_sweep_lowers(name, monkeypatch):
     makers, tasks = SWEEPS[name]("smoke").tasks, {}

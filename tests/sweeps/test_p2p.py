@@ -214,7 +214,9 @@ def results(tmp_path_factory, ratings):
     return rows
 
 
-@pytest.mark.parametrize("name", SWEEPS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "p2p_dimensions" else []) for name in SWEEPS]
+)
 def test_a_tiny_one_runs_into_parquet(results, name):
     rows, sweep = results(name), tiny(name)
     assert set(rows["algorithm"]) == set(sweep.entries)

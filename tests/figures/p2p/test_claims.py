@@ -258,6 +258,7 @@ def test_a_claim_that_the_runs_cannot_decide_is_not_testable(name):
         assert said in found.evidence, (claim.text, found)
 
 
+@pytest.mark.slow
 def test_a_claim_never_stops_by_a_mistake():
     """Random parts of the runs, with random values lost."""
     rng = np.random.default_rng(5)
