@@ -63,9 +63,7 @@ def start(cluster, out) -> subprocess.Popen:
     """A driver of eight units of one point, in a process of its own."""
     environment = os.environ | {"PYTHONPATH": "tests/helpers:.", "RAY_ADDRESS": cluster.address}
     words = [sys.executable, "-c", textwrap.dedent(DRIVER), str(out)]
-    return subprocess.Popen(
-        words, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=open("/work/tmp/driver.err", "a")
-    )
+    return subprocess.Popen(words, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def wait_for(condition, seconds=120.0):
