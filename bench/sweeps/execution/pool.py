@@ -33,8 +33,9 @@ class Pool:
             raise InputError(f"no executor is called {executor!r}: there are {EXECUTORS}")
         self.kind, self.budget = executor, budget
         self.asked = resources.number_of_workers(workers)
+        self.gpus = resources.gpus() if executor == "local" else []  # before the driver turns its back on them
         self._executors: dict[str, Any] = {}
-        if self.kind != "local" or (self.asked or len(resources.gpus())) > 1:
+        if self.kind != "local" or (self.asked or len(self.gpus)) > 1:
             # The driver only hands out work: it leaves the accelerators to the workers.
             jax.config.update("jax_platforms", "cpu")
 
@@ -49,10 +50,10 @@ class Pool:
     def executor(self, seconds: float) -> Executor:
         """The executor for so many seconds of work; one of several workers is started once and kept."""
         if self.kind == "local":
-            workers = self.asked or (resources.automatic_workers() if seconds >= WORTH_S else 1)
+            workers = self.asked or (resources.automatic_workers(self.gpus) if seconds >= WORTH_S else 1)
             if workers == 1:
                 return self._kept("process", lambda: InProcess(self.budget or resources.memory_budget()))
-            return self._kept("local", lambda: Processes(workers, self.budget and self.budget / workers))
+            return self._kept("local", lambda: Processes(workers, self.budget and self.budget / workers, self.gpus))
         if self.kind == "slurm":
             from bench.sweeps.execution.slurm_jobs import SlurmJobs
 

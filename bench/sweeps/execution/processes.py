@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any
@@ -43,11 +44,11 @@ class Worker:
         number: of the worker, from 0.
         workers: how many there are.
         budget: bytes that a compiled program may need; None: its share of what is free.
+        gpus: of the machine, which the workers share.
     """
 
-    def __init__(self, number: int, workers: int, budget: float | None):
+    def __init__(self, number: int, workers: int, budget: float | None, gpus: Sequence[str]):
         mine, its = socket.socketpair()
-        gpus = resources.gpus()
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         environment = os.environ | {"PYTHONPATH": path}
         if gpus:
@@ -113,10 +114,11 @@ class Processes:
     Args:
         workers: how many.
         budget: bytes that a compiled program of each may need; None: its share of what is free.
+        gpus: of the machine, as `resources.gpus` names them.
     """
 
-    def __init__(self, workers: int, budget: float | None = None):
-        self.num_workers, self.budget = workers, budget
+    def __init__(self, workers: int, budget: float | None = None, gpus: Sequence[str] = ()):
+        self.num_workers, self.budget, self.gpus = workers, budget, gpus
         self.sender = Sender()
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number in range(workers):
@@ -132,7 +134,7 @@ class Processes:
         return future
 
     def _start(self, number: int) -> Worker:
-        return Worker(number, self.num_workers, self.budget)
+        return Worker(number, self.num_workers, self.budget, self.gpus)
 
     def _run(self, wire: Wire, on_block: OnBlock) -> Outcome:
         number = self._free.get()

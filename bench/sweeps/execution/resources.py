@@ -49,10 +49,10 @@ def gpus() -> list[str]:
     return [str(number) for number, line in enumerate(done.stdout.splitlines()) if line.startswith("GPU ")]
 
 
-def automatic_workers() -> int:
+def automatic_workers(gpus: Sequence[str]) -> int:
     """One a GPU; without one, one a physical core, and fewer where memory is short."""
-    if found := gpus():
-        return len(found)
+    if gpus:
+        return len(gpus)
     physical = min(len(cores()), psutil.cpu_count(logical=False) or 1)
     return max(1, min(physical, int(psutil.virtual_memory().available / WORKER_BYTES)))
 

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 
+import jax
 import psutil
 import pytest
 from tiny_sweeps import COLUMNS, KEY, ROOT, assert_same_rows, run, table, walks
@@ -123,6 +124,30 @@ with Pool(workers=2) as pool:
     print("go", flush=True)
     run(walks(num_rounds=4_000_000, eval_every=40_000), Path(sys.argv[1]), pool=pool, most=1)
 """
+
+
+def test_each_gpu_has_a_worker_of_its_own(tmp_path, undisturbed, monkeypatch):
+    """Named by the environment, though there are none: what a worker is told, and that the driver leaves them alone."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
+    platforms = jax.config.jax_platforms
+    jax.config.update("jax_platforms", None)
+    before = workers_of(os.getpid())
+    try:
+        with Pool() as pool:
+            assert jax.config.jax_platforms == "cpu"
+            assert pool.executor(100.0).num_workers == 2
+            assert_same_rows(run(walks(), tmp_path, pool=Kept(pool), most=2), undisturbed)
+            started = [worker for worker in workers_of(os.getpid()) if worker not in before]
+            assert {worker.environ()["CUDA_VISIBLE_DEVICES"] for worker in started} == {"4", "7"}
+    finally:
+        jax.config.update("jax_platforms", platforms)
+
+
+class Kept:
+    """A pool that gives its workers however little there is to do."""
+
+    def __init__(self, pool):
+        self.executor = lambda _: pool.executor(100.0)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
