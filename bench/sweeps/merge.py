@@ -15,7 +15,7 @@ from bench.sweeps.chosen import requested
 from bench.sweeps.own import Request, checked_name, read_request, write_request
 from bench.sweeps.points import Point, resolve
 from bench.sweeps.spec import Sweep, on_task
-from bench.sweeps.store import IDENTITY, Store, parts_in, read_part, runs_in
+from bench.sweeps.store import IDENTITY, Store, parts_in, read_part, readable_parts, runs_in
 
 MOST_ROWS = 1_000_000  # of a part
 
@@ -98,15 +98,8 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
     sources = []
     for one in found:
         kinds = set()
-        for path in parts_in(one):
-            try:
-                table = read_part(path)
-            except InputError as error:
-                left_out.append(str(error))
-                continue
-            if table is None:
-                left_out.append(f"{path} is damaged: copy it again, or have its runs done again")
-            elif "scale" not in table.column_names:
+        for path, table in readable_parts(one, left_out, "copy it again, or have its runs done again"):
+            if "scale" not in table.column_names:
                 left_out.append(f"{path} is not a part of these results (no column 'scale'): move it elsewhere")
             else:
                 kinds |= {(str(scale), str(sweep)) for scale, sweep in _distinct(table, ["scale", "sweep"])}

@@ -17,7 +17,7 @@ from bench.sweeps import SCALES, SWEEPS
 from bench.sweeps.merge import foreign, points_of, sweep_named
 from bench.sweeps.own import REQUEST, read_request
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
-from bench.sweeps.store import IDENTITY, parts_in, read_part, runs_in
+from bench.sweeps.store import IDENTITY, parts_in, readable_parts, runs_in
 
 # Where a rate is from, the nearest first: runs that differ in nothing that is compiled in, runs of the method, of the
 # sweep.
@@ -92,16 +92,8 @@ def status(sweep: Sweep, scale: str, folder: Path) -> Status:
 def _done(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     """The runs of all parts that can be read, the last row of each, and a sentence for every part that cannot."""
     frames, problems = [], []
-    for path in parts_in(folder):
-        try:
-            table = read_part(path)
-        except InputError as error:
-            problems.append(str(error))
-            continue
-        if table is None:
-            problems.append(f"{path} is damaged: run the sweep again, which sets it aside and redoes it")
-        else:
-            frames.append(table.to_pandas().sort_values("rounds").drop_duplicates(IDENTITY, keep="last"))
+    for _, table in readable_parts(folder, problems):
+        frames.append(table.to_pandas().sort_values("rounds").drop_duplicates(IDENTITY, keep="last"))
     if not frames:
         return pd.DataFrame(), problems
     runs = pd.concat(frames, ignore_index=True)
@@ -219,15 +211,7 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> l
     except InputError as error:
         said.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()
-    for path in parts_in(folder):
-        try:
-            table = read_part(path)
-        except InputError as error:
-            said.append(str(error))
-            continue
-        if table is None:
-            said.append(f"{path} is damaged: run the sweep again, which sets it aside and redoes it")
-            continue
+    for path, table in readable_parts(folder, said):
         if points is not None and (why := foreign(table, points)[1]):
             said.append(f"{path}: {why}")
         runs = set(runs_in(table).itertuples(index=False, name=None))

@@ -11,7 +11,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from bench.sweeps import journal
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
 REQUIRED = [*IDENTITY, "sweep", "algorithm", "task", "rounds"]
 COLUMNS = "columns.parquet"
+REDO = "run the sweep again, which sets it aside and redoes it"
 SET_ASIDE = {"stale": "_stale", "corrupt": "_corrupt"}
 
 
@@ -74,6 +75,26 @@ def read_part(path: Path) -> pa.Table | None:
     return table
 
 
+def readable_parts(folder: Path, problems: list[str], remedy: str = REDO) -> Iterator[tuple[Path, pa.Table]]:
+    """The parts that can be read, and for every other one a sentence that goes to `problems`.
+
+    Args:
+        folder: of one sweep at one scale.
+        problems: appended to.
+        remedy: what to do about a damaged part.
+    """
+    for path in parts_in(folder):
+        try:
+            table = read_part(path)
+        except InputError as error:
+            problems.append(str(error))
+            continue
+        if table is None:
+            problems.append(f"{path} is damaged: {remedy}")
+        else:
+            yield path, table
+
+
 def read(folder: str | os.PathLike) -> pd.DataFrame:
     """The whole table of one sweep at one scale, one row per run and evaluation.
 
@@ -85,7 +106,7 @@ def read(folder: str | os.PathLike) -> pd.DataFrame:
     for path in parts_in(folder):
         table = read_part(path)
         if table is None:
-            raise InputError(f"{path} is damaged: run the sweep again, which sets it aside and redoes it")
+            raise InputError(f"{path} is damaged: {REDO}")
         tables.append(table)
     if not tables:
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")

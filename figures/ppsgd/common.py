@@ -1,6 +1,8 @@
 """What the figures and claims of Bietti et al. 2022 share: which runs they read, and on which data."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 
@@ -8,6 +10,7 @@ from bench.analysis import select
 from bench.analysis.select import REPETITION
 from bench.errors import InputError
 from figures.shared.derived import derived
+from figures.shared.figure import Figure
 
 LOCAL, GLOBAL = 0.0, math.inf
 ALONE = "Learning alone"
@@ -48,6 +51,37 @@ def own_values(runs: pd.DataFrame) -> tuple[float, tuple[float, ...], tuple[floa
     shared = ours[ours[name] > LOCAL]
     panels = sorted((shared if len(shared) else ours)["noise_multiplier"].unique())
     return float(norms[0]), tuple(panels), tuple(curves)
+
+
+def figure_of(
+    about: str | None,
+    *,
+    sweep: str,
+    table: Callable[..., pd.DataFrame],
+    draw: Callable[..., Any],
+    tunings: dict[str, str],
+) -> Figure:
+    """A figure with a panel for each noise level and a curve for each personalisation.
+
+    Args:
+        about: what it shows.
+        sweep: whose runs it reads.
+        table: its numbers, from runs and, for values of one's own, panels, curves and the clipping norm.
+        draw: the picture, from those numbers and, for values of one's own, panels and curves.
+        tunings: the ways in which step sizes are tuned, and the column that each looks at.
+    """
+
+    def own(runs: pd.DataFrame) -> Figure:
+        clip_norm, panels, curves = own_values(runs)
+        return published._replace(
+            table=lambda runs: table(runs, panels, curves, clip_norm),
+            draw=lambda numbers: draw(numbers, panels, curves),
+        )
+
+    published = Figure(
+        about=about, sweeps=(sweep,), table=table, draw=draw, tunings=tunings, apart=APART, tuned=TUNED, own=own
+    )
+    return published
 
 
 @derived

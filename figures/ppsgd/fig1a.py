@@ -11,7 +11,6 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.ppsgd import common, drawing
-from figures.shared.figure import Figure
 
 PANELS = (0.0, 1.0, 10.0)
 CURVES = (0.0, 0.3, 1.0, 3.0, float("inf"))
@@ -77,22 +76,4 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     return figure
 
 
-def own(runs: pd.DataFrame) -> Figure:
-    """The figure with the noise levels and curves that are there."""
-    clip_norm, panels, curves = common.own_values(runs)
-    return FIGURE._replace(
-        table=lambda runs: table(runs, panels, curves, clip_norm),
-        draw=lambda numbers: draw(numbers, panels, curves),
-    )
-
-
-FIGURE = Figure(
-    about=__doc__,
-    sweeps=("ppsgd_synthetic",),
-    table=table,
-    draw=draw,
-    tunings=TUNINGS,
-    apart=common.APART,
-    tuned=common.TUNED,
-    own=own,
-)
+FIGURE = common.figure_of(__doc__, sweep="ppsgd_synthetic", table=table, draw=draw, tunings=TUNINGS)

@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from figures.ppsgd import common, digits, drawing, rounds
-from figures.shared.figure import Figure
 
 PANELS = (0.0, 1.0, 3.0)
 CURVES = (0.0, 0.1, 1.0, 10.0, float("inf"))
@@ -50,22 +49,4 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     )
 
 
-def own(runs: pd.DataFrame) -> Figure:
-    """The figure with the noise levels and curves that are there."""
-    clip_norm, panels, curves = common.own_values(runs)
-    return FIGURE._replace(
-        table=lambda runs: table(runs, panels, curves, clip_norm),
-        draw=lambda numbers: draw(numbers, panels, curves),
-    )
-
-
-FIGURE = Figure(
-    about=__doc__,
-    sweeps=("ppsgd_cnn",),
-    table=table,
-    draw=draw,
-    tunings=digits.TUNINGS,
-    apart=common.APART,
-    tuned=common.TUNED,
-    own=own,
-)
+FIGURE = common.figure_of(__doc__, sweep="ppsgd_cnn", table=table, draw=draw, tunings=digits.TUNINGS)

@@ -79,24 +79,13 @@ def figure_of(
 ) -> Figure:
     """The figure of a sweep; the arguments are those of `draw`."""
 
-    def own(runs: pd.DataFrame) -> Figure:
-        clip_norm, panels, curves = common.own_values(runs)
-        return made._replace(
-            table=lambda runs: table(runs, panels, curves, clip_norm),
-            draw=lambda numbers: draw(numbers, panels, curves, title=title, ylabel=ylabel),
-        )
-
-    made = Figure(
-        about=about,
-        sweeps=(sweep,),
-        table=lambda runs: table(runs, panels, curves),
-        draw=lambda numbers: draw(numbers, panels, curves, title=title, ylabel=ylabel),
+    return common.figure_of(
+        about,
+        sweep=sweep,
+        table=lambda runs, panels=panels, curves=curves, clip_norm=None: table(runs, panels, curves, clip_norm),
+        draw=lambda numbers, panels=panels, curves=curves: draw(numbers, panels, curves, title=title, ylabel=ylabel),
         tunings=digits.TUNINGS,
-        apart=common.APART,
-        tuned=common.TUNED,
-        own=own,
     )
-    return made
 
 
 FIGURE_1B = figure_of(

@@ -5,6 +5,7 @@ import shutil
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from killing import WRITES, Killed, killed_at
 from tiny_sweeps import assert_same_rows, run, table, walks
 
 from bench.errors import InputError
@@ -13,10 +14,6 @@ from bench.sweeps.merge import merge
 from bench.sweeps.own import Request, prepare
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import select
-
-
-class Killed(BaseException):
-    """The process is gone: no handler of errors sees it."""
 
 
 @pytest.fixture(autouse=True)
@@ -138,29 +135,6 @@ def test_a_folder_in_use_is_refused(halves, tmp_path):
         merge(halves, tmp_path / "out")
 
 
-def dying(monkeypatch, number):
-    """Die at the given call of all that change the disk."""
-    left = [number]
-
-    def wrapped(original):
-        def call(*args, **options):
-            if left[0] == 0:
-                raise Killed
-            left[0] -= 1
-            return original(*args, **options)
-
-        return call
-
-    for module, name in [
-        (store.os, "replace"),
-        (store.os, "fsync"),
-        (store.pq, "write_table"),
-        (store.Path, "unlink"),
-        (journal.shutil, "rmtree"),
-    ]:
-        monkeypatch.setattr(module, name, wrapped(getattr(module, name)))
-
-
 def test_dying_anywhere_loses_nothing_and_doubles_nothing(halves, tmp_path, monkeypatch, undisturbed):
     """At every call that changes the disk, and again while what was under way is finished."""
     for number in range(100):
@@ -169,7 +143,7 @@ def test_dying_anywhere_loses_nothing_and_doubles_nothing(halves, tmp_path, monk
         through = False
         for further in (number, number % 3):
             with monkeypatch.context() as patched:
-                dying(patched, further)
+                killed_at(patched, further, [*WRITES, (journal.shutil, "rmtree")])
                 try:
                     merge(halves[:1], out)
                     through = through or further == number

@@ -1,31 +1,10 @@
 """A run that dies at any moment loses the chunk in flight at most, and doubles nothing."""
 
+from killing import WRITES, Killed, killed_at
 from tiny_sweeps import assert_same_rows, run, walks
 
-from bench.sweeps import engine, store
+from bench.sweeps import engine
 from bench.sweeps.run import run_sweep
-
-
-class Killed(BaseException):
-    """The process is gone: no handler of errors sees it."""
-
-
-def killed_at(monkeypatch, number: int):
-    """Die at the given call, counted over all that change the disk or train."""
-    left = [number]
-
-    def dying(original):
-        def call(*args, **options):
-            if left[0] == 0:
-                raise Killed
-            left[0] -= 1
-            return original(*args, **options)
-
-        return call
-
-    places = [(store.os, "replace"), (store.os, "fsync"), (store.pq, "write_table"), (store.Path, "unlink")]
-    for module, name in [*places, (engine, "run_chunk")]:
-        monkeypatch.setattr(module, name, dying(getattr(module, name)))
 
 
 def test_dying_anywhere_loses_the_chunk_in_flight_at_most(tmp_path, monkeypatch, undisturbed, calls):
@@ -33,7 +12,7 @@ def test_dying_anywhere_loses_the_chunk_in_flight_at_most(tmp_path, monkeypatch,
     for number in range(100):
         out = tmp_path / str(number)
         with monkeypatch.context() as patched:
-            killed_at(patched, number)
+            killed_at(patched, number, [*WRITES, (engine, "run_chunk")])
             try:
                 run_sweep(walks(), scale="smoke", out=out, most=2)
                 break
@@ -56,7 +35,7 @@ def test_dying_while_stale_rows_are_sorted_out_doubles_nothing(tmp_path, monkeyp
         out = tmp_path / str(number)
         run_sweep(walks(), scale="smoke", out=out)
         with monkeypatch.context() as patched:
-            killed_at(patched, number)
+            killed_at(patched, number, [*WRITES, (engine, "run_chunk")])
             try:
                 run_sweep(smaller, scale="smoke", out=out)
                 break
