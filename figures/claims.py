@@ -1,8 +1,8 @@
 """What the papers claim, and whether the results here bear it out.
 
-A claim is a function of the runs that gives a verdict and the numbers behind it. A claim that fails is shown as
-failing; one that the runs at hand cannot decide is "not testable at this scale"; and one whose check stopped is an
-"error", which is no verdict.
+A claim is a function of the runs that gives a verdict and the numbers behind it: it holds, or fails, where chance over
+repetitions is unlikely to explain its margin, and is undecided where chance can. One whose runs are not there is "not
+run"; and one whose check stopped is an "error", which is no verdict.
 """
 
 import textwrap
@@ -16,26 +16,29 @@ from bench.analysis.select import repetitions, span, where_from
 from bench.analysis.tables import markdown
 from bench.errors import InputError
 from figures import PAPERS
-from figures.shared.verdicts import ERROR, FAILS, HOLDS, UNTESTABLE, Claim, NotTestable, Verdict
+from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, NotTestable, Verdict
 
-COLUMNS = ["paper", "where", "claim", "how", "verdict", "margin", "evidence", "source", "scale", "repetitions"]
-NOT_RUN = "not run yet"
+COLUMNS = [
+    *("paper", "where", "claim", "how", "verdict", "margin", "to_decide", "edges"),
+    *("evidence", "source", "scale", "repetitions"),
+]
+OUTCOMES = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
 WIDTH = 100  # of the text
 
 
 def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
     """The verdict on a claim; always one, whatever the runs are, but for an error of the check, which is ERROR.
 
-    Where none of the runs that it is about are there, the evidence begins with "not run yet".
+    Where runs are missing, the evidence says which.
     """
     if runs is None:
-        return Verdict(UNTESTABLE, f"{NOT_RUN}; no results of {claim.sweep}")
+        return Verdict(NOT_RUN, f"no results of {claim.sweep}")
     if (runs["scale"] == "smoke").any():
-        return Verdict(UNTESTABLE, "scale smoke shows that everything runs, and decides nothing: run a larger one")
+        return Verdict(NOT_RUN, "scale smoke shows that everything runs, and decides nothing: run a larger one")
     try:
         return claim.check(runs)
     except (NotTestable, InputError) as why:
-        return Verdict(UNTESTABLE, f"{NOT_RUN}; {why}" if claim.about(runs).empty else str(why))
+        return Verdict(NOT_RUN, str(why))
     except Exception as error:  # so that the other claims are judged; `stopped` names it afterwards
         return Verdict(ERROR, f"the check stopped: {type(error).__name__}: {' '.join(str(error).split())}")
 
@@ -51,8 +54,9 @@ def as_text(table: pd.DataFrame) -> str:
     lines = []
     for row in table.itertuples():
         lines += textwrap.wrap(f"- **{row.verdict}**: {row.claim} ({row.where})", WIDTH, subsequent_indent="  ")
-        margin = [f"margin: {row.margin}"] if row.margin else []
-        for part in [f"how: {row.how}", *margin, *str(row.evidence).split("; ")]:
+        marked = {"margin": row.margin, "to decide": row.to_decide, "rests on": row.edges}
+        facts = [f"{name}: {text}" for name, text in marked.items() if text]
+        for part in [f"how: {row.how}", *facts, *str(row.evidence).split("; ")]:
             lines += textwrap.wrap(f"- {part}", WIDTH, initial_indent="    ", subsequent_indent="      ")
     counts = table["verdict"].value_counts()
     scales = ", ".join(dict.fromkeys(scale for scale in table["scale"] if scale))
@@ -77,7 +81,9 @@ def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
 def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The claims of a paper with their verdicts: COLUMNS, a row each.
 
-    margin: of the comparison that decides, in words; empty where the claim is not testable or compares nothing.
+    margin: of the comparison that decides, in words; empty where the claim was not run.
+    to_decide: what would decide an undecided one; empty for all others.
+    edges: settings that it rests on and that are the smallest or largest tried, so that others may be better.
     source: of the data of the runs that the claim is about, empty without any; scale: of its sweep's runs.
     repetitions: of the points that it is about, "3", or "1 to 3" where they differ.
 
@@ -98,6 +104,8 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
                 "how": claim.how,
                 "verdict": outcome,
                 "margin": "" if margin is None else str(margin),
+                "to_decide": "" if margin is None else margin.to_decide,
+                "edges": "" if margin is None else ", ".join(margin.edges),
                 "evidence": evidence,
                 "source": "" if about is None else where_from(about)["source"],
                 "scale": "" if of_sweep is None else where_from(of_sweep)["scale"],
@@ -142,8 +150,8 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """How many claims of each paper hold, fail and are not testable, and where there are any, how many stopped."""
-    outcomes = [HOLDS, FAILS, UNTESTABLE, *([ERROR] if (table["verdict"] == ERROR).any() else [])]
+    """How many claims of each paper come out how, and where there are any, of how many the check stopped."""
+    outcomes = [*OUTCOMES, *([ERROR] if (table["verdict"] == ERROR).any() else [])]
     counts = pd.crosstab(table["paper"], table["verdict"]).reindex(columns=outcomes, fill_value=0)
     counts = counts.loc[list(dict.fromkeys(table["paper"]))]
     return counts.rename_axis(columns=None).reset_index()

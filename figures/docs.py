@@ -6,6 +6,7 @@ papers' objects and of the verdicts that `python -m figures claims` wrote beside
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -13,10 +14,15 @@ from bench.analysis.tables import markdown
 from bench.errors import InputError
 from figures import PAPERS
 from figures.shared.paper import Paper
-from figures.shared.verdicts import ERROR, FAILS, HOLDS, UNTESTABLE
+from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED
 
 PART = re.compile(r"(<!-- (papers|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
-COUNTED = {HOLDS: ("holds", "hold"), FAILS: ("fails", "fail"), UNTESTABLE: ("wants more runs", "want more runs")}
+COUNTED = {
+    HOLDS: ("holds", "hold"),
+    FAILS: ("fails", "fail"),
+    UNDECIDED: ("is undecided", "are undecided"),
+    NOT_RUN: ("was not run", "were not run"),
+}
 
 
 def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
@@ -49,11 +55,21 @@ def claims_part(paper: Paper, folder: Path) -> str:
             "claim": table["claim"],
             "where": ["ours" if ours else place for ours, place in zip(table["ours"], table["where"], strict=True)],
             "here": [f"**{verdict}**" if verdict == FAILS else verdict for verdict in table["verdict"]],
-            "margin": table["margin"],
+            "margin": [_margin(row) for row in table.itertuples()],
             "runs": table["repetitions"],
         }
     )
     return markdown(cells, words=True)
+
+
+def _margin(row: Any) -> str:
+    """A margin, what would decide it, and the edges of grids that it rests on."""
+    parts = [
+        row.margin,
+        f"to decide: {row.to_decide}" if row.to_decide else "",
+        f"edge: {row.edges}" if row.edges else "",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def count(table: pd.DataFrame) -> str:

@@ -18,8 +18,26 @@ def _measured(values: pd.Series, log: bool) -> pd.Series:
 
 
 def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str, log: bool = False) -> pd.DataFrame:
-    """For each group, the rows of the value of `over` that `choose` chooses."""
-    return runs.merge(choose(runs, by=by, over=over, on=on, best=best, log=log), on=[*by, over])
+    """For each group, the rows of the value of `over` that `choose` chooses, and in "edge" whether others may be better.
+
+    edge: where several values were tried and the chosen is the smallest or largest, says so, "step_size = 0.1, the
+        largest tried"; otherwise empty.
+    """
+    chosen = choose(runs, by=by, over=over, on=on, best=best, log=log)
+    return runs.merge(chosen.assign(edge=_edges(runs, chosen, by, over)), on=[*by, over])
+
+
+def _edges(runs: pd.DataFrame, chosen: pd.DataFrame, by: Sequence[str], over: str) -> list[str]:
+    """For every chosen value, whether it is at an end of the values that its group tried; never for what has no order."""
+    if not pd.api.types.is_numeric_dtype(runs[over]):
+        return [""] * len(chosen)
+    ends = runs.groupby(list(by), observed=True)[over].agg(["min", "max"]).reset_index()
+    rows = chosen.merge(ends, on=list(by), how="left")
+    words = {True: "largest", False: "smallest"}
+    return [
+        f"{over} = {value:g}, the {words[value == high]} tried" if low < high and value in (low, high) else ""
+        for value, low, high in zip(rows[over], rows["min"], rows["max"], strict=True)
+    ]
 
 
 def choose(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str, log: bool = False) -> pd.DataFrame:
@@ -147,7 +165,7 @@ def tuned_curves(
         log: choose by, and show, means of logarithms.
 
     Returns:
-        One row per point and tuning, with columns "tuned_on" and "step_size".
+        One row per point and tuning, with columns "tuned_on", "step_size" and "edge", as of `tune`.
     """
     frames = []
     for label, metric in tunings.items():
@@ -156,7 +174,8 @@ def tuned_curves(
         for name in carry:
             means = rows.groupby([*by, "step_size"], observed=True)[name].mean().rename(name)
             table = table.merge(means.reset_index(), on=[*by, "step_size"])
-        frames.append(table.assign(tuned_on=label))
+        edges = rows.groupby([*by, "step_size"], observed=True)["edge"].first().reset_index()
+        frames.append(table.merge(edges, on=[*by, "step_size"]).assign(tuned_on=label))
     return pd.concat(frames, ignore_index=True)
 
 

@@ -13,10 +13,16 @@ from figures.report.collect import Compared, Exhibit, Report, Section
 from figures.report.facts import Facts, duration
 from figures.report.html import element
 from figures.report.pictures import small
-from figures.shared.verdicts import ERROR, FAILS, HOLDS, UNTESTABLE
+from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED
 
 TITLE = "Private federated learning, benchmarked"
-LOOKS = {HOLDS: "verdict holds", FAILS: "verdict fails", UNTESTABLE: "verdict open", ERROR: "verdict error"}
+LOOKS = {
+    HOLDS: "verdict holds",
+    FAILS: "verdict fails",
+    UNDECIDED: "verdict open",
+    NOT_RUN: "verdict missing",
+    ERROR: "verdict error",
+}
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 NOTE = (
     "A margin is by how much the comparison that decides is met (+) or missed (-), with half of its 95 % interval "

@@ -1,43 +1,61 @@
-"""By how much a claim is met or missed, against the noise over repetitions."""
+"""By how much a claim is met or missed, and whether chance over repetitions can explain it.
 
+A margin is one comparison, or several: `every` of them must be met, or `some` of them. It carries two p-values, one for
+"it is met" and one for "it is missed", so that a claim holds, fails, or is undecided where neither is small. Of every
+comparison the test is Student's, one-sided at 2.5 %: the 95 % interval lies on one side of 0.
+"""
+
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
-from bench.analysis.select import half_width
+LEVEL = 0.025  # one-sided: a 95 % interval on one side of 0
+MOST_REPETITIONS = 10_000
 
 PAIRED = "paired over repetitions"
-APART = "intervals of two means, as if independent"
+APART = "two means, as if independent"
 MEAN = "interval of the mean"
-BEYOND = "the intervals are counted in"
-EACH = "in the repetition where it is smallest, all must meet it"
 ONE = "one repetition"
-OF_MEANS = "read off means; the numbers say what chance leaves open"
-COUNTED = "a count"
 COMPUTED = "computed, no chance in it"
 
 
 class Margin(NamedTuple):
-    """How far a comparison is from turning.
+    """How far a comparison, or several of them, are from turning.
 
     value: by how much it is met; negative where it is missed, -inf where what should win diverged.
     unit: of value and half.
-    basis: what the noise was taken from, or why there is none: one of the constants above.
+    basis: what the noise was taken from, or why there is none.
+    p_holds: probability of so large a value if the comparison were not met; 1 where nothing is known of chance.
+    p_fails: the same of so small a value if it were met.
     half: half of the 95 % interval of value; NaN where there is none.
-    among: how many comparisons the claim consists of, of which this is the tightest.
+    repetitions: that value is a mean of.
+    needed: repetitions at which a value of this size would decide, at the spread seen; NaN where none would.
+    among: how many comparisons this is the deciding one of.
+    edges: settings on which it rests and which are the smallest or largest that were tried.
     """
 
     value: float
     unit: str
     basis: str
-    half: float = np.nan
+    p_holds: float = 1.0
+    p_fails: float = 1.0
+    half: float = math.nan
+    repetitions: int = 0
+    needed: float = math.nan
     among: int = 1
+    edges: tuple[str, ...] = ()
 
     @property
-    def clear(self) -> bool | None:
-        """Whether chance over repetitions is unlikely to turn it (95 %); None where that cannot be said."""
-        return bool(abs(self.value) > self.half) if np.isfinite(self.half) else None
+    def decided(self) -> bool:
+        """Whether chance over repetitions is unlikely to explain it, one way or the other."""
+        return min(self.p_holds, self.p_fails) < LEVEL
+
+    def on(self, *edges: str) -> "Margin":
+        """The same, resting on these edges of grids; an empty name is none."""
+        return self._replace(edges=tuple(sorted({*self.edges, *filter(None, edges)})))
 
     def __str__(self) -> str:
         if not np.isfinite(self.value):
@@ -45,44 +63,172 @@ class Margin(NamedTuple):
         else:
             interval = f" ± {self.half:.2g}" if np.isfinite(self.half) else ""
             size = f"{self.value:+.3g}{interval} {self.unit}"
-        chance = {True: ", beyond chance", False: ", within chance", None: ""}[self.clear]
         tightest = f"tightest of {self.among}; " if self.among > 1 else ""
-        return f"{size}{chance} ({tightest}{self.basis})"
+        number = f", {self.repetitions}" if self.repetitions > 1 else ""
+        return f"{size} ({tightest}{self.basis}{number})"
+
+    @property
+    def to_decide(self) -> str:
+        """What would decide it, in words; empty where it is decided."""
+        if self.decided:
+            return ""
+        if self.basis == ONE or not np.isfinite(self.value):
+            return "further repetitions"
+        if not self.needed <= MOST_REPETITIONS:
+            return f"more than {MOST_REPETITIONS:,} repetitions"
+        return f"about {self.needed:,.0f} repetitions"
 
 
-def measured(value: float, unit: str, basis: str, half: float = np.nan) -> Margin:
-    """Of one comparison; no number is one that diverged, and misses."""
-    return Margin(-np.inf if np.isnan(value) else float(value), unit, basis, float(half))
+# ---- One comparison ----
 
 
-def paired(values, unit: str) -> Margin:
+def estimated(value: float, error: float, freedom: float, repetitions: int, unit: str, basis: str) -> Margin:
+    """Of an estimate with its standard error, which is tested against 0 by Student's distribution.
+
+    Args:
+        value: must be above 0; NaN is one that diverged, and misses.
+        error: its standard error.
+        freedom: degrees of freedom of that error.
+        repetitions: that it comes from.
+        unit: of value and error.
+        basis: what the error was taken from.
+    """
+    if not np.isfinite(value) or error == 0:
+        return computed(value, unit, basis)._replace(repetitions=repetitions)
+    ratio = value / error
+    return Margin(
+        value=float(value),
+        unit=unit,
+        basis=basis,
+        p_holds=float(stdtr(freedom, -ratio)),
+        p_fails=float(stdtr(freedom, ratio)),
+        half=float(stdtrit(freedom, 1 - LEVEL) * error),
+        repetitions=int(repetitions),
+        needed=repetitions_needed(value, error * math.sqrt(repetitions)),
+    )
+
+
+def repetitions_needed(value: float, deviation: float, level: float = LEVEL) -> float:
+    """The fewest repetitions at which a mean of this size and standard deviation differs from 0; NaN at a mean of 0."""
+    if value == 0:
+        return math.nan
+    counts = np.arange(2, MOST_REPETITIONS + 1)
+    enough = stdtrit(counts - 1, 1 - level) * deviation / np.sqrt(counts) < abs(value)
+    return float(counts[enough.argmax()]) if enough.any() else math.inf
+
+
+def paired(values: Iterable[float], unit: str) -> Margin:
     """Of differences, one a repetition, that must be above 0 on average; -inf or NaN is one that diverged."""
     values = np.asarray(values, float)
     if not len(values):
-        return Margin(np.nan, unit, PAIRED)
+        return Margin(math.nan, unit, PAIRED)
     if not np.isfinite(values).all():
-        return Margin(np.inf if np.isposinf(values[~np.isfinite(values)]).all() else -np.inf, unit, PAIRED)
+        won = np.isposinf(values[~np.isfinite(values)]).all()
+        return computed(math.inf if won else -math.inf, unit, PAIRED)._replace(repetitions=len(values))
     if len(values) < 2:
-        return Margin(float(values[0]), unit, ONE)
-    return Margin(float(values.mean()), unit, PAIRED, float(half_width(values.std(ddof=1), len(values))))
+        return Margin(float(values[0]), unit, ONE, repetitions=1)
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    return estimated(values.mean(), error, len(values) - 1, len(values), unit, PAIRED)
 
 
-def apart(difference: float, first_half: float, second_half: float, unit: str) -> Margin:
-    """Of the difference of two means that are there with their intervals alone.
+def apart(difference: float, first: tuple[float, int], second: tuple[float, int], unit: str) -> Margin:
+    """Of the difference of two means, by Welch's test; each with half of its 95 % interval and its repetitions.
 
-    The two are added as if independent; repetitions that share their data, as most do, make the true interval smaller.
+    They are taken as independent; repetitions that share their data, as most do, make the true interval smaller, and
+    `paired` is to be preferred where the repetitions are there.
     """
-    return measured(difference, unit, APART, np.hypot(first_half, second_half))
+    count = min(first[1], second[1])
+    if count < 2:
+        return Margin(_or_missed(difference), unit, ONE, repetitions=count)
+    parts = [_error(half, number) ** 2 for half, number in (first, second)]
+    if not sum(parts) > 0:
+        return estimated(difference, 0.0 if sum(parts) == 0 else math.nan, 1, count, unit, APART)
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (first[1] - 1) + parts[1] ** 2 / (second[1] - 1))
+    return estimated(difference, math.sqrt(sum(parts)), freedom, count, unit, APART)
 
 
-def tightest(margins: Iterable[Margin]) -> Margin | None:
-    """The comparison that decides: the most clearly missed or, where all are met, the one least clear of chance."""
-    margins = [margin for margin in margins if not np.isnan(margin.value)]
-    if not margins:
-        return None
-    return min(margins, key=_clearance)._replace(among=sum(margin.among for margin in margins))
+def of_mean(value: float, half: float, count: int, unit: str) -> Margin:
+    """Of a mean with half of its 95 % interval that must be above 0."""
+    if count < 2:
+        return Margin(_or_missed(value), unit, ONE, repetitions=int(count))
+    return estimated(value, _error(half, count), count - 1, count, unit, MEAN)
 
 
-def _clearance(margin: Margin) -> tuple[bool, float]:
-    measure = margin.half if np.isfinite(margin.half) and margin.half > 0 else 1.0
-    return margin.value > 0, margin.value / measure
+def within(difference: float, half: float, count: int, tolerance: float, unit: str) -> Margin:
+    """Of a mean difference that must be smaller than a tolerance either way: two one-sided tests.
+
+    Args:
+        difference: mean over repetitions.
+        half: half of its 95 % interval.
+        count: of repetitions.
+        tolerance: above which the two count as different.
+        unit: of all of these.
+    """
+    both = every([of_mean(tolerance + sign * difference, half, count, unit) for sign in (1, -1)])
+    return both._replace(among=1)
+
+
+def computed(value: float, unit: str, basis: str = COMPUTED) -> Margin:
+    """Of a comparison in which there is no chance; no number is one that diverged, and misses."""
+    value = _or_missed(value)
+    return Margin(value, unit, basis, p_holds=float(value <= 0), p_fails=float(value > 0))
+
+
+def _or_missed(value: float) -> float:
+    return -math.inf if np.isnan(value) else float(value)
+
+
+def _error(half: float, count: int) -> float:
+    return half / float(stdtrit(count - 1, 1 - LEVEL))
+
+
+# ---- Several ----
+
+
+def every(margins: Iterable[Margin]) -> Margin:
+    """All must be met: as sure as the least sure; missed where one is, after Holm's correction for their number."""
+    margins = _present(margins)
+    missed = [margin for margin in margins if margin.value <= 0]
+    count = len(margins)
+    least_sure = max(margins, key=lambda margin: (margin.p_holds, -margin.value))
+    most_missed = min(margins, key=lambda margin: (margin.p_fails, margin.value))
+    p_fails = min(1.0, count * most_missed.p_fails)
+    one = most_missed if missed else least_sure
+    needed = min((_corrected(m, count) for m in missed), default=max(margin.needed for margin in margins))
+    return _all_of(one, margins, p_holds=least_sure.p_holds, p_fails=p_fails, needed=needed)
+
+
+def some(margins: Iterable[Margin]) -> Margin:
+    """One must be met, whichever: met where one is after Holm's correction; missed where all of them are."""
+    margins = _present(margins)
+    best = min(margins, key=lambda margin: (margin.p_holds, -margin.value))
+    least_missed = max(margins, key=lambda margin: (margin.p_fails, margin.value))
+    p_holds = min(1.0, len(margins) * best.p_holds)
+    needed = _corrected(best, len(margins)) if best.value > 0 else max(margin.needed for margin in margins)
+    chosen = best if best.value > 0 else least_missed
+    return _all_of(chosen, margins, p_holds=p_holds, p_fails=least_missed.p_fails, needed=needed)
+
+
+def _present(margins: Iterable[Margin]) -> list[Margin]:
+    """Those with a number; one without any repetition has none.
+
+    Raises:
+        ValueError: where none has.
+    """
+    present = [margin for margin in margins if not np.isnan(margin.value)]
+    if not present:
+        raise ValueError("a claim compares nothing: no repetition has all that it is about")
+    return present
+
+
+def _corrected(margin: Margin, count: int) -> float:
+    """The repetitions that would decide it as one of so many."""
+    if not (np.isfinite(margin.half) and margin.repetitions > 1 and margin.among == 1):
+        return margin.needed
+    error = margin.half / float(stdtrit(margin.repetitions - 1, 1 - LEVEL))
+    return repetitions_needed(margin.value, error * math.sqrt(margin.repetitions), LEVEL / count)
+
+
+def _all_of(one: Margin, margins: list[Margin], **numbers: float) -> Margin:
+    among = sum(margin.among for margin in margins)
+    return one._replace(among=among, **numbers).on(*(edge for margin in margins for edge in margin.edges))

@@ -1,20 +1,21 @@
 """The types of a claim: a statement of a paper, and how runs decide it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bench.analysis.select import half_width
-from figures.shared.margins import Margin, tightest
+from figures.shared.margins import LEVEL, Margin
 
-HOLDS, FAILS, UNTESTABLE = "holds", "fails", "not testable at this scale"
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+NOT_RUN = "not run"  # the runs that a claim is about are not there, or too few of them
 ERROR = "error"  # the check itself stopped, which is a mistake in it and says nothing of the claim
 
 
 class Verdict(NamedTuple):
-    """The outcome of a claim, the measured numbers that it rests on, and its margin, where there is one."""
+    """The outcome of a claim, the measured numbers that it rests on, and its margin; none where it was not run."""
 
     outcome: str
     evidence: str
@@ -33,7 +34,7 @@ class Claim(NamedTuple):
     where: its place in the paper.
     sweep: whose runs decide it.
     check: runs -> Verdict; raises NotTestable where the runs it needs are not there.
-    how: what the check computes and when the claim holds, in one line of plain words.
+    how: what the check compares, in one line of plain words; the claim holds where all of it is above 0.
     about: runs -> those that the claim rests on, whose source and repetitions stand beside it; never raises.
     ours: whether the paper does not say so, and it is tested here beyond the paper.
     """
@@ -48,12 +49,13 @@ class Claim(NamedTuple):
 
 
 class NotTestable(Exception):
-    """The runs at hand cannot decide a claim; says what is missing."""
+    """Runs that a claim needs are missing; says which."""
 
 
-def verdict(outcome: bool, evidence: str, margins: Iterable[Margin] = ()) -> Verdict:
-    """Holds or fails, as the numbers say; of the margins of its comparisons the tightest."""
-    return Verdict(HOLDS if outcome else FAILS, evidence, tightest(margins))
+def verdict(margin: Margin, evidence: str) -> Verdict:
+    """Holds or fails where chance over repetitions is unlikely to explain the margin, and undecided otherwise."""
+    outcome = HOLDS if margin.p_holds < LEVEL else FAILS if margin.p_fails < LEVEL else UNDECIDED
+    return Verdict(outcome, evidence, margin)
 
 
 def require(values, needed, name: str, where: str = "") -> None:
@@ -62,12 +64,6 @@ def require(values, needed, name: str, where: str = "") -> None:
     missing = [value for value in needed if not np.isclose(present, value).any()]
     if missing:
         raise NotTestable(f"no runs with {name} = {', '.join(f'{value:g}' for value in missing)}{where}")
-
-
-def repeated(count: int) -> None:
-    """Raise NotTestable where there are not two repetitions: one tells nothing about chance."""
-    if count < 2:
-        raise NotTestable("one repetition has no interval: two are needed")
 
 
 def spread(values: pd.Series, form: str = ".3g", never: str = "inf") -> str:
