@@ -18,17 +18,24 @@ def _measured(values: pd.Series, log: bool) -> pd.Series:
 
 
 def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str, log: bool = False) -> pd.DataFrame:
-    """For each group, the rows of the value of `over` that `choose` chooses, and in "edge" whether others may be better.
+    """For each group, the rows of the value of `over` that `choose` chooses; "edge" says whether others may be better.
 
     edge: where several values were tried and the chosen is the smallest or largest, says so, "step_size = 0.1, the
         largest tried"; otherwise empty.
     """
     chosen = choose(runs, by=by, over=over, on=on, best=best, log=log)
-    return runs.merge(chosen.assign(edge=_edges(runs, chosen, by, over)), on=[*by, over])
+    return runs.merge(chosen.assign(edge=edges(runs, chosen, by, over)), on=[*by, over])
 
 
-def _edges(runs: pd.DataFrame, chosen: pd.DataFrame, by: Sequence[str], over: str) -> list[str]:
-    """For every chosen value, whether it is at an end of the values that its group tried; never for what has no order."""
+def edges(runs: pd.DataFrame, chosen: pd.DataFrame, by: Sequence[str], over: str) -> list[str]:
+    """For every chosen value, whether it is at an end of those that its group tried; empty for what has no order.
+
+    Args:
+        runs: with all values that were tried.
+        chosen: columns `by` and `over`, one row per group.
+        by: columns of a group.
+        over: the column that was chosen.
+    """
     if not pd.api.types.is_numeric_dtype(runs[over]):
         return [""] * len(chosen)
     ends = runs.groupby(list(by), observed=True)[over].agg(["min", "max"]).reset_index()
