@@ -105,7 +105,7 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
                 "verdict": outcome,
                 "margin": "" if margin is None else str(margin),
                 "to_decide": "" if margin is None else margin.to_decide,
-                "edges": "" if margin is None else ", ".join(margin.edges),
+                "edges": "" if margin is None else margin.rests_on,
                 "evidence": evidence,
                 "source": "" if about is None else where_from(about)["source"],
                 "scale": "" if of_sweep is None else where_from(of_sweep)["scale"],

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.isrl import common
+from figures.shared.derived import derived
 from figures.shared.figure import Figure
 
 ONE_PASS, LOCALIZED = "One-pass MB-SGD", "Localized accelerated"
@@ -23,6 +24,7 @@ LOOKS: dict[str, style.Look] = {
     LOCALIZED: {"color": "#c8443c", "marker": "s"},
 }
 PANEL = ["num_records", "target_epsilon"]
+BY = [*PANEL, "algorithm", "num_rounds"]
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -36,29 +38,45 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         not above it beyond chance; rounds_high: the fewest with one that is at most the target beyond chance.
     """
     runs = common.at_end(runs)
-    by = [*PANEL, "algorithm", "num_rounds"]
-    best = select.tune(runs, by=by, over="point", on="excess_risk", best="min", log=True)
-    out = select.interval(best, by=by, value="excess_risk", log=True)
+    best = _tuned(runs)
+    out = select.interval(best, by=BY, value="excess_risk", log=True)
     told = [name for name in ("epsilon", "epsilon_exact", "step_size", "theorem_lambda") if name in best]
-    tried = runs.groupby(by, observed=True)["point"].nunique().rename("settings")
-    out = out.merge(best.groupby(by, observed=True)[told].mean().join(tried).reset_index(), on=by)
-    one_pass = out[out["algorithm"] == ONE_PASS].dropna(subset="excess_risk")
-    lowest = one_pass.loc[one_pass.groupby(PANEL)["excess_risk"].idxmin(), [*PANEL, "num_rounds", "excess_risk"]]
+    tried = runs.groupby(BY, observed=True)["point"].nunique().rename("settings")
+    out = out.merge(best.groupby(BY, observed=True)[told].mean().join(tried).reset_index(), on=BY)
+    lowest = _lowest(best)
     last = out[out["algorithm"] == ONE_PASS].groupby(PANEL)["num_rounds"].max().rename("last").reset_index()
     lowest = lowest.merge(last, on=PANEL)
     lowest["interior"] = lowest["num_rounds"] < lowest.pop("last")
-    of_trial = best.merge(lowest[[*PANEL, "num_rounds"]], on=[*PANEL, "num_rounds"])
-    of_trial = of_trial.loc[of_trial["algorithm"] == ONE_PASS, [*PANEL, *select.REPETITION, "excess_risk"]]
-    paired = best.merge(of_trial, on=[*PANEL, *select.REPETITION], suffixes=("", "_of_target"))
-    paired["ratio"] = paired["excess_risk"] / paired["excess_risk_of_target"]
-    ratios = select.interval(paired, by=by, value="ratio", log=True)
+    ratios = select.interval(of_trials(runs), by=BY, value="ratio", log=True)
     ratios = ratios.rename(columns={"low": "ratio_low", "high": "ratio_high"}).drop(columns="repetitions")
-    out = out.merge(ratios, on=by, how="left")
+    out = out.merge(ratios, on=BY, how="left")
     out = out.merge(lowest.drop(columns="num_rounds").rename(columns={"excess_risk": "target"}), on=PANEL, how="left")
     for name, bound in (("rounds_low", "ratio_low"), ("rounds_to_target", "ratio"), ("rounds_high", "ratio_high")):
         reached = out[out[bound] <= 1 + 1e-12].groupby([*PANEL, "algorithm"])["num_rounds"].min()
         out = out.merge(reached.rename(name).reset_index(), on=[*PANEL, "algorithm"], how="left")
     return out.assign(delta=runs["delta"].iloc[0], mean="geometric", **select.where_from(runs))
+
+
+def _tuned(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs after their last round, at the setting that is best on average for each method and number of rounds."""
+    return select.tune(runs, by=BY, over="point", on="excess_risk", best="min", log=True)
+
+
+def _lowest(best: pd.DataFrame) -> pd.DataFrame:
+    """The number of rounds at which one-pass MB-SGD has its lowest risk, and that risk, by panel."""
+    means = select.interval(best[best["algorithm"] == ONE_PASS], by=BY, value="excess_risk", log=True)
+    means = means.dropna(subset="excess_risk")
+    return means.loc[means.groupby(PANEL)["excess_risk"].idxmin(), [*PANEL, "num_rounds", "excess_risk"]]
+
+
+@derived
+def of_trials(runs: pd.DataFrame) -> pd.DataFrame:
+    """The tuned runs, with "ratio": of their risk to the lowest of one-pass MB-SGD in the same trial."""
+    best = _tuned(common.at_end(runs))
+    target = best.merge(_lowest(best)[[*PANEL, "num_rounds"]], on=[*PANEL, "num_rounds"])
+    target = target.loc[target["algorithm"] == ONE_PASS, [*PANEL, *select.REPETITION, "excess_risk"]]
+    paired = best.merge(target, on=[*PANEL, *select.REPETITION], suffixes=("", "_of_target"))
+    return paired.assign(ratio=paired["excess_risk"] / paired["excess_risk_of_target"])
 
 
 def _counted(settings: pd.Series) -> str:

@@ -14,8 +14,8 @@ from figures.ppsgd import common
 from figures.ppsgd import digits as digits
 from figures.ppsgd.common import GLOBAL, LOCAL, ppsgd_runs
 from figures.shared.derived import derived
-from figures.shared.margins import BEYOND, Margin, measured, paired
-from figures.shared.verdicts import FAILS, HOLDS, NotTestable, Verdict, repeated, require, verdict
+from figures.shared.margins import LEVEL, PAIRED, Margin, computed, every, paired, some
+from figures.shared.verdicts import NotTestable, Verdict, require, verdict
 
 NEAR_ONE = (0.5, 2.0)  # epsilon
 PRIVATE = 10.0  # the largest epsilon that is called private
@@ -29,7 +29,7 @@ def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     "by_repetition" holds a Series of the accuracies that the mean is of.
 
     Raises:
-        NotTestable: where local or global learning is missing, or there is one repetition.
+        NotTestable: where local or global learning is missing.
     """
     runs = ppsgd_runs(runs)
     runs = runs[runs["rounds"] == runs["num_rounds"]]
@@ -43,29 +43,31 @@ def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
         tunings={tuning: digits.TUNINGS[tuning]},
         carry=["epsilon"],
     )
-    repeated(table["repetitions"].min())
-    measured = ["test_accuracy", "low", "high"]
-    table[measured] = table[measured].fillna(-np.inf)  # diverged: worse than anything
-    table = table.set_index(by).sort_index()
-    rows = runs.merge(table.reset_index()[[*by, "step_size"]], on=[*by, "step_size"])
-    accuracy = rows.set_index(select.REPETITION)["test_accuracy"]
+    table["test_accuracy"] = table["test_accuracy"].fillna(-np.inf)  # diverged: worse than anything
+    return with_repetitions(table, runs, by)
+
+
+def with_repetitions(table: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """A table of tuned cells, by cell, with the test accuracies of their repetitions in "by_repetition"."""
+    rows = runs.merge(table[[*by, "step_size"]], on=[*by, "step_size"])
+    accuracy = rows.set_index(select.REPETITION)["test_accuracy"].astype(float)
     single = {cell: accuracy.iloc[places] for cell, places in rows.groupby(by).indices.items()}
+    table = table.set_index(by).sort_index()
     return table.assign(by_repetition=pd.Series(single).reindex(table.index))
 
 
-def _by_each_tuning(decide: Callable) -> Verdict:
-    """The verdict on what `decide` says of each way of tuning: holds, evidence, margins."""
-    outcomes = {tuning: decide(tuning) for tuning in digits.TUNINGS}
-    evidence = [f"step by {t}: {HOLDS if holds else FAILS}, {e}" for t, (holds, e, _) in outcomes.items()]
-    margins = [one for *_, found in outcomes.values() for one in found]
-    return verdict(all(holds for holds, *_ in outcomes.values()), "; ".join(evidence), margins)
+def by_each_tuning(decide: Callable) -> Verdict:
+    """The verdict on the margin and evidence that `decide` finds for each way of tuning."""
+    decided = {tuning: verdict(*decide(tuning)) for tuning in digits.TUNINGS}
+    evidence = [f"step by {tuning}: {found.outcome}, {found.evidence}" for tuning, found in decided.items()]
+    return verdict(every(found.margin for found in decided.values() if found.margin), "; ".join(evidence))
 
 
 def both_tunings(decide: Callable) -> Callable:
     """A check that must come out the same with the step size chosen on test and on held-out data."""
 
     def check(runs: pd.DataFrame) -> Verdict:
-        return _by_each_tuning(lambda tuning: decide(_final_accuracy(runs, tuning)))
+        return by_each_tuning(lambda tuning: decide(_final_accuracy(runs, tuning)))
 
     check.__doc__ = decide.__doc__
     return check
@@ -75,26 +77,43 @@ def percent(row: pd.Series) -> str:
     """An accuracy with its interval, in words."""
     if not np.isfinite(row["test_accuracy"]):
         return "diverged"
+    if not np.isfinite(row["low"]):
+        return f"{100 * row['test_accuracy']:.2f} %, one repetition"
     return f"{100 * row['test_accuracy']:.2f} % [{100 * row['low']:.2f}, {100 * row['high']:.2f}]"
 
 
-def lead(first: pd.Series, second: pd.Series) -> Margin:
-    """By how many points one cell of the table is ahead of another, repetition by repetition; they share users."""
-    gaps = 100 * (first["by_repetition"].astype(float) - second["by_repetition"].astype(float))
+def lead(first: pd.Series, second: pd.Series, by: float = 0.0) -> Margin:
+    """By how many points one cell of the table is ahead of another, repetition by repetition; they share users.
+
+    Args:
+        first, second: cells, each with the edge of the grid of steps that it rests on.
+        by: accuracy that must be exceeded.
+    """
+    edges = [f"{cell_name(cell)}: {cell['edge']}" for cell in (first, second) if cell["edge"]]
     if not np.isfinite([first["test_accuracy"], second["test_accuracy"]]).all():  # one of them diverged
-        return gap(first["test_accuracy"], second["test_accuracy"])
-    return paired(gaps.dropna(), POINTS)
+        margin = computed(np.inf if np.isfinite(first["test_accuracy"]) else -np.inf, POINTS, PAIRED)
+    else:
+        margin = paired(100 * (first["by_repetition"] - second["by_repetition"] - by).dropna(), POINTS)
+    return margin.on(*edges)
 
 
-def gap(low: float, high: float) -> Margin:
-    """By how many points the lower end of an interval is above the upper end of another."""
-    return measured(100 * (low - high) if low > -np.inf else -np.inf, POINTS, BEYOND)
+def cell_name(cell: pd.Series) -> str:
+    """Which cell it is, in words: its alpha Q, and its sigma where it is not the only one."""
+    if not isinstance(cell.name, tuple):
+        return f"alpha Q = {cell.name:g}" if isinstance(cell.name, float) else common.ALONE
+    sigma, a = cell.name
+    return f"alpha Q = {a:g}, sigma = {sigma:g}"
 
 
 def sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
     """The rows of one noise level with alpha Q > 0, by alpha Q."""
     rows = table[table.index.get_level_values("noise_multiplier") == sigma].droplevel("noise_multiplier")
     return rows[rows.index > LOCAL]
+
+
+def cells(rows: pd.DataFrame) -> list[pd.Series]:
+    """The rows of a table, one by one."""
+    return [row for _, row in rows.iterrows()]
 
 
 def silent(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
@@ -106,27 +125,26 @@ def silent(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
 
 @both_tunings
 def without_noise(table: pd.DataFrame):
-    """No noise: global beats local by more than the intervals over repetitions."""
+    """No noise: global beats local."""
     local, shared, _ = silent(table)
-    said = f"local {percent(local)}, global {percent(shared)}"
-    return bool(shared["low"] > local["high"]), said, [gap(shared["low"], local["high"])]
+    return lead(shared, local), f"local {percent(local)}, global {percent(shared)}"
 
 
 @both_tunings
 def between_without_noise(table: pd.DataFrame):
-    """No noise: some alpha Q in between beats both, by more than the intervals over repetitions."""
+    """No noise: some alpha Q in between beats both local and global."""
     local, shared, between = silent(table)
     if between.empty:
         raise NotTestable("no alpha Q in between without noise")
-    a = between["low"].idxmax()
-    best, bar = select.row(between, a), max(local["high"], shared["high"])
-    said = f"alpha Q = {a:g} {percent(best)}, global {percent(shared)}, local {percent(local)}"
-    return bool(best["low"] > bar), said, [gap(best["low"], bar)]
+    a: Any = between["test_accuracy"].idxmax()
+    best = select.row(between, a)
+    evidence = f"alpha Q = {a:g} {percent(best)}, global {percent(shared)}, local {percent(local)}"
+    return some(every([lead(one, local), lead(one, shared)]) for one in cells(between)), evidence
 
 
 @both_tunings
 def strong_privacy(table: pd.DataFrame):
-    """At the noise whose epsilon is nearest to 1, the smallest alpha Q > 0 has the best mean of all alpha Q > 0."""
+    """At the noise whose epsilon is nearest to 1, the smallest alpha Q > 0 beats every other alpha Q > 0."""
     epsilon = table.loc[table.index.get_level_values("personalization") > LOCAL, "epsilon"]
     epsilon = epsilon[np.isfinite(epsilon) & (epsilon > 0)].groupby(level="noise_multiplier").mean()
     if epsilon.empty:
@@ -134,63 +152,73 @@ def strong_privacy(table: pd.DataFrame):
     sigma: Any = epsilon.apply(np.log).abs().idxmin()
     if not NEAR_ONE[0] < epsilon[sigma] < NEAR_ONE[1]:
         raise NotTestable(f"the nearest epsilon to 1 is {epsilon[sigma]:.2g}")
+    margin, evidence = smallest_is_best(table, sigma)
+    return margin, f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: {evidence}"
+
+
+def smallest_is_best(table: pd.DataFrame, sigma: float) -> tuple[Margin, str]:
+    """By how much the smallest alpha Q > 0 is ahead of every other at one noise level, and the numbers.
+
+    Raises:
+        NotTestable: where there are not two alpha Q > 0.
+    """
     rows = sharing(table, sigma).sort_index()
     if len(rows) < 2:
         raise NotTestable(f"two values of alpha Q > 0 are needed at sigma = {sigma:g}")
     smallest, others = rows.iloc[0], rows.iloc[1:]
     other: Any = others["test_accuracy"].idxmax()
-    said = (
-        f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: alpha Q = {rows.index[0]:g} {percent(smallest)}, "
+    evidence = (
+        f"alpha Q = {rows.index[0]:g} {percent(smallest)}, "
         f"best other alpha Q = {other:g} {percent(others.loc[other])}, "
         f"for comparison local {percent(select.row(table, (0.0, LOCAL)))}"
     )
-    ahead = bool(smallest["test_accuracy"] > others.loc[other, "test_accuracy"])
-    return ahead, said, [lead(smallest, others.loc[other])]
+    return every(lead(smallest, one) for one in cells(others)), evidence
 
 
 @both_tunings
 def strict_gain(table: pd.DataFrame):
-    """At some finite epsilon, an alpha Q in between beats local and global by more than the intervals."""
+    """At some finite epsilon, an alpha Q in between beats local and global."""
     local, gains = select.row(table, (0.0, LOCAL)), []
     for sigma in table.index.get_level_values("noise_multiplier").unique():
         rows = sharing(table, sigma)
         between = rows.drop(GLOBAL, errors="ignore")
         if sigma > 0 and GLOBAL in rows.index and len(between):
-            a, shared = between["low"].idxmax(), select.row(rows, GLOBAL)
-            best = select.row(between, a)
-            gains.append((best["low"] - max(local["high"], shared["high"]), sigma, a, shared, best))
+            shared = select.row(rows, GLOBAL)
+            margin = some(every([lead(one, local), lead(one, shared)]) for one in cells(between))
+            gains.append((margin, sigma, shared, select.row(between, between["test_accuracy"].idxmax())))
     if not gains:
         raise NotTestable("no noise level has both global learning and an alpha Q in between")
-    gain, sigma, a, shared, best = max(gains, key=lambda item: np.nan_to_num(item[0], nan=-np.inf))
-    said = (
-        f"largest gap at sigma {sigma:g}, epsilon {best['epsilon']:.3g}: alpha Q = {a:g} {percent(best)}, "
+    _, sigma, shared, best = max(gains, key=lambda gain: gain[0].value)
+    evidence = (
+        f"largest gain at sigma {sigma:g}, epsilon {best['epsilon']:.3g}: alpha Q = {best.name:g} {percent(best)}, "
         f"global {percent(shared)}, local {percent(local)}"
     )
-    return bool(gain > 0), said, [gap(gain, 0.0)]
+    return some(margin for margin, *_ in gains), evidence
 
 
 def over_learning_alone(runs: pd.DataFrame) -> Verdict:
-    """At an epsilon of 10 or less, some alpha Q > 0 beats users who learn alone for longer, by more than the intervals
-    over repetitions; epsilon as the paper counts it."""
+    """At an epsilon of 10 or less, some alpha Q > 0 beats users who learn alone for longer; epsilon as the paper counts
+    it."""
 
     def decide(tuning: str):
         table, alone = _final_accuracy(runs, tuning), common.alone(runs, {tuning: digits.TUNINGS[tuning]})
         if alone.empty:
             raise NotTestable(f"no runs of {common.ALONE}")
-        repeated(alone["repetitions"].min())
-        bar = alone.iloc[0]
+        final = runs[(runs["algorithm"] == common.ALONE) & (runs["rounds"] == runs["num_rounds"])]
+        bar = with_repetitions(alone, final, ["num_rounds"]).iloc[0]
         shared = table[table.index.get_level_values("personalization") > LOCAL]
         private = shared[shared["epsilon"] <= PRIVATE]
         if private.empty:
             raise NotTestable(f"no runs with an epsilon of {PRIVATE:g} or less")
-        at: Any = private["low"].idxmax()
+        at: Any = private["test_accuracy"].idxmax()
         best = select.row(private, at)
-        reached = shared.loc[(shared["low"] > bar["high"]) & np.isfinite(shared["epsilon"]), "epsilon"]
-        least = f"from epsilon {reached.min():.3g} on" if len(reached) else "at no finite epsilon"
-        said = (
-            f"{bar['num_rounds']:g} steps alone {percent(bar)}, best at epsilon {best['epsilon']:.3g} "
+        beyond = [row["epsilon"] for row in cells(shared) if lead(row, bar).p_holds < LEVEL]
+        reached = [epsilon for epsilon in beyond if np.isfinite(epsilon)]
+        least = f"from epsilon {min(reached):.3g} on" if reached else "at no finite epsilon"
+        evidence = (
+            f"{bar.name:g} steps alone {percent(bar)}, best at epsilon {best['epsilon']:.3g} "
             f"alpha Q = {at[1]:g} {percent(best)}, some alpha Q is beyond them {least}"
         )
-        return bool(best["low"] > bar["high"]), said, [gap(best["low"], bar["high"])]
+        return some(lead(row, bar) for row in cells(private)), evidence
 
-    return _by_each_tuning(decide)
+    return by_each_tuning(decide)

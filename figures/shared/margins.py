@@ -32,9 +32,9 @@ class Margin(NamedTuple):
     p_fails: the same of so small a value if it were met.
     half: half of the 95 % interval of value; NaN where there is none.
     repetitions: that value is a mean of.
-    needed: repetitions at which a value of this size would decide, at the spread seen; NaN where none would.
     among: how many comparisons this is the deciding one of.
-    edges: settings on which it rests and which are the smallest or largest that were tried.
+    corrected: by how many of them its level is divided.
+    edges: settings on which it rests and which are the smallest or largest that were tried, each "what: which".
     """
 
     value: float
@@ -44,8 +44,8 @@ class Margin(NamedTuple):
     p_fails: float = 1.0
     half: float = math.nan
     repetitions: int = 0
-    needed: float = math.nan
     among: int = 1
+    corrected: int = 1
     edges: tuple[str, ...] = ()
 
     @property
@@ -72,11 +72,31 @@ class Margin(NamedTuple):
         """What would decide it, in words; empty where it is decided."""
         if self.decided:
             return ""
-        if self.basis == ONE or not np.isfinite(self.value):
+        if not np.isfinite(self.half):
             return "further repetitions"
         if not self.needed <= MOST_REPETITIONS:
             return f"more than {MOST_REPETITIONS:,} repetitions"
         return f"about {self.needed:,.0f} repetitions"
+
+    @property
+    def needed(self) -> float:
+        """The fewest repetitions at which this value would decide, at the spread seen; infinite where none would."""
+        if not (np.isfinite(self.half) and self.repetitions > 1):
+            return math.inf
+        counts = np.arange(2, MOST_REPETITIONS + 1)
+        deviation = _error(self.half, self.repetitions) * math.sqrt(self.repetitions)
+        halves = stdtrit(counts - 1, 1 - LEVEL / self.corrected) * deviation / np.sqrt(counts)
+        enough = halves < abs(self.value)
+        return float(counts[enough.argmax()]) if enough.any() else math.inf
+
+    @property
+    def rests_on(self) -> str:
+        """The edges in words, those that are alike together."""
+        alike: dict[str, list[str]] = {}
+        for edge in self.edges:
+            what, which = edge.split(": ", 1)
+            alike.setdefault(which, []).append(what)
+        return "; ".join(f"{which} ({', '.join(whats)})" for which, whats in alike.items())
 
 
 # ---- One comparison ----
@@ -104,17 +124,7 @@ def estimated(value: float, error: float, freedom: float, repetitions: int, unit
         p_fails=float(stdtr(freedom, ratio)),
         half=float(stdtrit(freedom, 1 - LEVEL) * error),
         repetitions=int(repetitions),
-        needed=repetitions_needed(value, error * math.sqrt(repetitions)),
     )
-
-
-def repetitions_needed(value: float, deviation: float, level: float = LEVEL) -> float:
-    """The fewest repetitions at which a mean of this size and standard deviation differs from 0; NaN at a mean of 0."""
-    if value == 0:
-        return math.nan
-    counts = np.arange(2, MOST_REPETITIONS + 1)
-    enough = stdtrit(counts - 1, 1 - level) * deviation / np.sqrt(counts) < abs(value)
-    return float(counts[enough.argmax()]) if enough.any() else math.inf
 
 
 def paired(values: Iterable[float], unit: str) -> Margin:
@@ -188,25 +198,30 @@ def _error(half: float, count: int) -> float:
 def every(margins: Iterable[Margin]) -> Margin:
     """All must be met: as sure as the least sure; missed where one is, after Holm's correction for their number."""
     margins = _present(margins)
-    missed = [margin for margin in margins if margin.value <= 0]
     count = len(margins)
-    least_sure = max(margins, key=lambda margin: (margin.p_holds, -margin.value))
-    most_missed = min(margins, key=lambda margin: (margin.p_fails, margin.value))
-    p_fails = min(1.0, count * most_missed.p_fails)
-    one = most_missed if missed else least_sure
-    needed = min((_corrected(m, count) for m in missed), default=max(margin.needed for margin in margins))
-    return _all_of(one, margins, p_holds=least_sure.p_holds, p_fails=p_fails, needed=needed)
+    least_sure = max(margins, key=lambda margin: (margin.p_holds, -margin.value, margin.needed))
+    missed = min(margins, key=lambda margin: (margin.p_fails, margin.value))
+    one = missed._replace(corrected=count * missed.corrected) if missed.value <= 0 else least_sure
+    return one._replace(
+        p_holds=least_sure.p_holds,
+        p_fails=min(1.0, count * missed.p_fails),
+        among=sum(margin.among for margin in margins),
+    ).on(*(edge for margin in margins for edge in margin.edges))
 
 
 def some(margins: Iterable[Margin]) -> Margin:
     """One must be met, whichever: met where one is after Holm's correction; missed where all of them are."""
     margins = _present(margins)
+    count = len(margins)
     best = min(margins, key=lambda margin: (margin.p_holds, -margin.value))
-    least_missed = max(margins, key=lambda margin: (margin.p_fails, margin.value))
-    p_holds = min(1.0, len(margins) * best.p_holds)
-    needed = _corrected(best, len(margins)) if best.value > 0 else max(margin.needed for margin in margins)
-    chosen = best if best.value > 0 else least_missed
-    return _all_of(chosen, margins, p_holds=p_holds, p_fails=least_missed.p_fails, needed=needed)
+    least_missed = max(margins, key=lambda margin: (margin.p_fails, margin.value, margin.needed))
+    met = best.value > 0
+    one = best._replace(corrected=count * best.corrected) if met else least_missed
+    return one._replace(
+        p_holds=min(1.0, count * best.p_holds),
+        p_fails=least_missed.p_fails,
+        among=sum(margin.among for margin in margins),
+    ).on(*(edge for margin in ([] if met else margins) for edge in margin.edges))
 
 
 def _present(margins: Iterable[Margin]) -> list[Margin]:
@@ -219,16 +234,3 @@ def _present(margins: Iterable[Margin]) -> list[Margin]:
     if not present:
         raise ValueError("a claim compares nothing: no repetition has all that it is about")
     return present
-
-
-def _corrected(margin: Margin, count: int) -> float:
-    """The repetitions that would decide it as one of so many."""
-    if not (np.isfinite(margin.half) and margin.repetitions > 1 and margin.among == 1):
-        return margin.needed
-    error = margin.half / float(stdtrit(margin.repetitions - 1, 1 - LEVEL))
-    return repetitions_needed(margin.value, error * math.sqrt(margin.repetitions), LEVEL / count)
-
-
-def _all_of(one: Margin, margins: list[Margin], **numbers: float) -> Margin:
-    among = sum(margin.among for margin in margins)
-    return one._replace(among=among, **numbers).on(*(edge for margin in margins for edge in margin.edges))
