@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from figures.shared.missing import NotTestable
+
 LEVEL = 0.025  # one-sided: a 95 % interval on one side of 0
 MOST_REPETITIONS = 10_000
 
@@ -228,9 +230,9 @@ def _present(margins: Iterable[Margin]) -> list[Margin]:
     """Those with a number; one without any repetition has none.
 
     Raises:
-        ValueError: where none has.
+        NotTestable: where none has.
     """
     present = [margin for margin in margins if not np.isnan(margin.value)]
     if not present:
-        raise ValueError("a claim compares nothing: no repetition has all that it is about")
+        raise NotTestable("no repetition has all that is compared")
     return present

@@ -8,6 +8,7 @@ import pandas as pd
 
 from bench.analysis.select import half_width
 from figures.shared.margins import LEVEL, Margin
+from figures.shared.missing import NotTestable as NotTestable
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 NOT_RUN = "not run"  # the runs that a claim is about are not there, or too few of them
@@ -46,10 +47,6 @@ class Claim(NamedTuple):
     how: str
     about: Callable[[pd.DataFrame], pd.DataFrame] = everything
     ours: bool = False
-
-
-class NotTestable(Exception):
-    """Runs that a claim needs are missing; says which."""
 
 
 def verdict(margin: Margin, evidence: str) -> Verdict:

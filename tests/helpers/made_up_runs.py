@@ -8,7 +8,8 @@ import pandas as pd
 
 from bench.sweeps import store
 from figures import claims
-from figures.shared.verdicts import ERROR, HOLDS, UNTESTABLE, Claim, Verdict
+from figures.shared.margins import LEVEL
+from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Verdict
 
 SYNTHETIC_CURVES = (0.0, 0.3, 1.0, 3.0, math.inf)
 DIGIT_CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, math.inf)
@@ -165,9 +166,15 @@ def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
     """The verdict, which must not come from a mistake in the check, and whose margin must say the same."""
     found = claims.judge(claim, runs)
     assert found.outcome != ERROR, found
-    assert found.outcome == UNTESTABLE or found.margin is not None, found
-    if found.margin is not None and found.margin.value != 0:
+    if found.margin is None:
+        assert found.outcome == NOT_RUN, found
+        return found
+    sure = {HOLDS: found.margin.p_holds < LEVEL, FAILS: found.margin.p_fails < LEVEL}
+    assert found.outcome == next((outcome for outcome, certain in sure.items() if certain), UNDECIDED), found
+    assert not all(sure.values()), found
+    if found.outcome != UNDECIDED and found.margin.value != 0:
         assert (found.margin.value > 0) == (found.outcome == HOLDS), found
+    assert (found.margin.to_decide != "") == (found.outcome == UNDECIDED), found
     return found
 
 

@@ -19,7 +19,7 @@ from made_up_silos import (
 from figures import claims
 from figures.isrl import errors
 from figures.isrl.claims import CLAIMS
-from figures.shared.verdicts import FAILS, HOLDS, UNTESTABLE
+from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED
 
 RUNS = {"isrl_odd_even": odd_even_runs(), "isrl_nonsmooth": nonsmooth_runs(), "isrl_rounds": rounds_runs()}
 LOWER, LOWER_EXACT, LOWER_35, LOWER_WIDE, FALLS, PHASES, ALIKE, FEWER, RISK = CLAIMS
@@ -61,11 +61,11 @@ FAILING = {
     "multi-pass is as good": (PHASES, shifted(MULTI_PASS, -0.01)),
     "subgradients are worse": (
         ALIKE,
-        nonsmooth_runs(lambda name, at, trial: alike(name, at, trial) + (0.02 if name == "Subgradients" else 0)),
+        nonsmooth_runs(lambda name, at, trial: alike(name, at, trial) + (0.05 if name == "Subgradients" else 0)),
     ),
     "Moreau is better at two epsilons": (
         ALIKE,
-        nonsmooth_runs(lambda name, at, trial: alike(name, at, trial) - (0.02 if name[0] == "M" and at > 1 else 0)),
+        nonsmooth_runs(lambda name, at, trial: alike(name, at, trial) - (0.05 if name[0] == "M" and at > 1 else 0)),
     ),
     "as many rounds": (
         FEWER,
@@ -98,7 +98,6 @@ def test_every_claim_can_fail():
 OPEN = {
     "scale smoke": (CLAIMS, lambda runs: runs.assign(scale="smoke"), "decides nothing"),
     "no results": (CLAIMS, lambda runs: None, "no results of isrl_"),
-    "one trial": ([*CLAIMS[:4], PHASES, ALIKE, FEWER, RISK], lambda runs: runs[runs["trial"] == 0], "two are needed"),
     "one setting": ([LOWER, FALLS, PHASES], lambda runs: runs[runs["num_sampled"] == 25], "num_sampled = 18"),
     "no one-pass": (
         [LOWER, LOWER_EXACT, LOWER_35, LOWER_WIDE, FALLS, FEWER, RISK],
@@ -113,19 +112,62 @@ OPEN = {
 
 
 @pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in OPEN for claim in OPEN[name][0]])
-def test_a_claim_that_the_runs_cannot_decide_is_not_testable(name, claim):
+def test_a_claim_of_which_runs_are_missing_is_not_run(name, claim):
     _, change, said = OPEN[name]
     found = judge(claim, change(RUNS[claim.sweep]))
-    assert found.outcome == UNTESTABLE, found
+    assert found.outcome == NOT_RUN, found
     assert any(word in found.evidence for word in said.split("|")), found
     assert "a mistake in it" not in found.evidence, found
 
 
-def test_one_interval_may_miss_by_chance():
-    runs = nonsmooth_runs(lambda name, at, trial: alike(name, at, trial) - (0.02 if (name[0], at) == ("M", 3) else 0))
-    found = judge(ALIKE, runs)
-    assert found.outcome == HOLDS
-    assert "apart at 1 of 3 epsilons" in found.evidence
+def noisy(loud, size=0.05):
+    """The error with one method's moved up and down by trial."""
+
+    def value(name, answering, epsilon, trial, rounds):
+        return error(name, answering, epsilon, trial, rounds) + (size * (trial - 1) if name == loud else 0)
+
+    return odd_even_runs(value)
+
+
+UNCLEAR = {
+    "localized varies": ([LOWER, LOWER_EXACT, LOWER_35, LOWER_WIDE, PHASES], noisy(LOCALIZED)),
+    "a step that varies": (
+        [FALLS],
+        odd_even_runs(
+            lambda name, s, at, trial, r: error(name, s, at, trial, r) + (0.05 * (trial - 1) if at == 3.0 else 0)
+        ),
+    ),
+    "differences of the tolerance": (
+        [ALIKE],
+        nonsmooth_runs(
+            lambda name, at, trial: alike(name, at, trial) - (0.02 * trial if (name[0], at) == ("M", 3) else 0)
+        ),
+    ),
+    "risks that vary": (
+        [FEWER, RISK],
+        rounds_runs(
+            lambda name, n, *rest: (
+                risk(name, n, *rest) * (9.0 ** (rest[-1] - 1) if name == "Localized accelerated" else 1)
+            )
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in UNCLEAR for claim in UNCLEAR[name][0]])
+def test_a_claim_is_undecided_where_chance_explains_the_runs(name, claim):
+    found = judge(claim, UNCLEAR[name][1])
+    assert found.outcome == UNDECIDED, found
+
+
+def test_every_claim_can_be_undecided():
+    assert {claim.text for claims, _ in UNCLEAR.values() for claim in claims} == {claim.text for claim in CLAIMS}
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:30])
+def test_one_trial_decides_nothing(claim):
+    runs = RUNS[claim.sweep]
+    assert judge(claim, runs[runs["trial"] == 0]).outcome == UNDECIDED
 
 
 def test_the_evidence_counts_the_points_that_differ_by_more_than_chance():
@@ -133,11 +175,7 @@ def test_the_evidence_counts_the_points_that_differ_by_more_than_chance():
     assert "25 silos answer (2 settings against 4 settings): lower at 3 of 3 epsilons" in found.evidence
     assert "by more than the interval at 3, higher by more than it at 0" in found.evidence
 
-    def noisy(name, answering, epsilon, trial, rounds):
-        return error(name, answering, epsilon, trial, rounds) + (0.05 * (trial - 1) if name == LOCALIZED else 0)
-
-    found = judge(LOWER, odd_even_runs(noisy))
-    assert found.outcome == HOLDS
+    found = judge(LOWER, noisy(LOCALIZED))
     assert "by more than the interval at 0" in found.evidence
 
 
@@ -156,7 +194,7 @@ def test_rounds_are_judged_only_where_one_pass_has_its_lowest_risk_inside():
     assert "fewer beyond chance at 2 of 2, more beyond chance at 0" in found.evidence
     assert "left open, one-pass improves up to the most rounds tried: n = 128, epsilon inf" in found.evidence
     silent = RUNS["isrl_rounds"].query("calibration == 'no noise'")
-    assert judge(FEWER, silent).outcome == UNTESTABLE
+    assert judge(FEWER, silent).outcome == NOT_RUN
 
 
 def test_a_risk_that_is_lower_by_chance_is_told_from_one_that_is_lower():

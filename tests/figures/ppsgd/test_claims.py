@@ -11,7 +11,7 @@ from scipy import stats
 from figures.ppsgd import claims_digits as digits
 from figures.ppsgd import claims_synthetic as synthetic
 from figures.ppsgd.claims import CLAIMS
-from figures.shared.verdicts import FAILS, HOLDS, spread
+from figures.shared.verdicts import FAILS, HOLDS, UNDECIDED, spread
 
 INF = math.inf
 SYNTHETIC, DIGITS = synthetic_runs(), digit_runs()
@@ -91,15 +91,43 @@ def test_the_smallest_a_must_be_the_best_not_just_a_small_one():
     assert "best other alpha Q = 1" in judge(PRIVATE, runs).evidence
 
 
-def test_the_gap_is_between_intervals():
-    """The gap is positive on the mean, and by repetition, but not once chance is counted."""
+def test_what_repetitions_share_does_not_count_and_what_they_do_not_share_does():
+    """The gap is positive on the mean; curves that move together are told apart, one that moves alone is not."""
     base = {0.0: 0.3, INF: 0.5}
 
-    def value(spread_out):
-        return lambda a, s, seed: base.get(a, 0.2 if a != 1 else 0.55) + spread_out * (seed - 1)
+    def value(spread_out, curves):
+        return lambda a, s, seed: (
+            base.get(a, 0.2 if a != 1 else 0.55)
+            + (spread_out * (seed - 1) if a in curves else 0.0001 * seed * a % 0.001)
+        )
 
-    assert judge(GAIN, digit_runs(value(0.001))).outcome == HOLDS
-    assert judge(GAIN, digit_runs(value(0.04))).outcome == FAILS
+    assert judge(GAIN, digit_runs(value(0.1, DIGIT_CURVES))).outcome == HOLDS
+    assert judge(GAIN, digit_runs(value(0.1, [1.0]))).outcome == UNDECIDED
+
+
+def test_a_verdict_names_the_edges_of_the_grid_it_rests_on():
+    found = judge(SILENT, DIGITS)  # by test data the smaller of two steps is best, by held-out data the larger
+    assert found.margin.rests_on == (
+        "step_size = 0.1, the smallest tried (alpha Q = 0, sigma = 0, alpha Q = inf); "
+        "step_size = 0.5, the largest tried (alpha Q = 0, sigma = 0, alpha Q = inf)"
+    )
+    wider = pd.concat(
+        [
+            DIGITS,
+            *(
+                changed(
+                    DIGITS,
+                    at(step_size=0.5),
+                    step_size=k,
+                    test_accuracy=0.1,
+                    point=lambda r: r.point + "x",
+                    validation_accuracy=0.1,
+                )
+                for k in (0.02, 20.0)
+            ),
+        ]
+    )
+    assert judge(SILENT, wider).margin.rests_on == ""
 
 
 def test_evidence_has_the_interval_over_repetitions():
