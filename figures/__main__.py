@@ -190,7 +190,9 @@ def claims(
     out: Folder = None,
     scale: Scale = None,
 ) -> None:
-    """Check what the papers claim: holds, fails, or not testable at this scale.
+    """Check what the papers claim: holds, fails, undecided, or not run.
+
+    A claim is undecided where chance over repetitions explains its margin; what would decide it is said.
 
     The exit status is 1 where a check stopped, which is a mistake in it; it is named, and the others are written.
 

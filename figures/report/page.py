@@ -25,9 +25,10 @@ LOOKS = {
 }
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 NOTE = (
-    "A margin is by how much the comparison that decides is met (+) or missed (-), with half of its 95 % interval "
-    "where it has one; it is empty where the runs cannot decide. Repetitions are those of the points that have the "
-    "most."
+    "A margin is by how much the comparison that decides is met (+) or missed (-), with half of its 95 % interval. A "
+    "claim holds where all of its comparisons are met beyond chance, fails where one is missed beyond chance (after "
+    "Holm's correction for their number), and is undecided otherwise. Repetitions are the runs of each point, which "
+    "differ in seed or in the draw of the data."
 )
 
 
@@ -87,7 +88,8 @@ def _claims(report: Report) -> str:
             "paper": claims["paper"].map(cited),
             "verdict": claims["verdict"],
             "claim": pd.Series([_claim(row) for row in claims.itertuples()], dtype=object),
-            "margin against the noise over repetitions": claims["margin"],
+            "margin": claims["margin"],
+            "what would decide it": claims["to_decide"],
             "in the paper": claims["where"],
             "data": claims["source"],
             "scale": claims["scale"],
@@ -112,7 +114,7 @@ def _claims(report: Report) -> str:
     return element(
         "section",
         "<h2>Claims</h2>",
-        html.table(counts, "Claims by paper: how many hold, fail, cannot be tested", id="claims-summary"),
+        html.table(counts, "Claims by paper: how many hold, fail, are undecided, were not run", id="claims-summary"),
         element("div", *filters, left, class_="filters"),
         element("p", NOTE, class_="soft"),
         listed,
@@ -122,9 +124,11 @@ def _claims(report: Report) -> str:
 
 
 def _claim(row) -> html.Html:
-    """A claim and, folded, how it is decided and the numbers."""
+    """A claim, the edges of grids that it rests on and, folded, how it is decided and the numbers."""
     numbers = element("ul", *(element("li", escape(part)) for part in row.evidence.split("; ")))
-    return element("div", escape(row.claim), _folded("how, and numbers", element("p", escape(row.how)), numbers))
+    folded = _folded("how, and numbers", element("p", escape(row.how)), numbers)
+    edges = [element("p", escape(f"rests on {row.edges}"), class_="soft")] if row.edges else []
+    return element("div", escape(row.claim), *edges, folded)
 
 
 def _select(words: str, column: str, values: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from made_up_runs import digit_runs, synthetic_runs, write
 
 from figures import PAPERS, claims
 from figures.ppsgd.claims import CLAIMS as ALL_CLAIMS
-from figures.shared.verdicts import ERROR, FAILS, HOLDS, UNTESTABLE, Claim, NotTestable
+from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, NotTestable
 
 SYNTHETIC, DIGITS = synthetic_runs(), digit_runs()
 SHORT = SYNTHETIC[SYNTHETIC["rounds"] <= 200]
@@ -47,10 +47,10 @@ def test_the_facts_are_those_of_the_runs_that_a_claim_is_about(monkeypatch):
         ["MNIST by writer, made up", "laptop", "3"],
         ["", "laptop", "0"],
     ]
-    assert list(found["evidence"]) == ["too little", "not run yet; too little"]
-    assert set(found["verdict"]) == {UNTESTABLE}
+    assert list(found["evidence"]) == ["too little", "too little"]
+    assert set(found["verdict"]) == {NOT_RUN}
     found = claims.judged("ppsgd", {})
-    assert set(found["evidence"]) == {"not run yet; no results of ppsgd_digits"}
+    assert set(found["evidence"]) == {"no results of ppsgd_digits"}
     assert found[["source", "scale", "repetitions"]].drop_duplicates().to_numpy().tolist() == [["", "", "0"]]
 
 
@@ -65,7 +65,7 @@ def test_a_check_that_stops_is_an_error_and_no_verdict():
     def cannot(runs):
         raise NotTestable("too little")
 
-    assert claims.judge(Claim("text", "where", "sweep", cannot, "how"), DIGITS) == (UNTESTABLE, "too little", None)
+    assert claims.judge(Claim("text", "where", "sweep", cannot, "how"), DIGITS) == (NOT_RUN, "too little", None)
 
 
 def test_a_check_that_stops_is_named_the_others_are_written_and_the_status_is_1(command, tmp_path, monkeypatch):
@@ -80,7 +80,7 @@ def test_a_check_that_stops_is_named_the_others_are_written_and_the_status_is_1(
     written = pd.read_csv(tmp_path / "laptop" / "figures" / "claims_ppsgd.csv")
     assert list(written["verdict"]) == [ERROR, HOLDS]
     assert claims.summary(written).to_dict("records") == [
-        {"paper": "ppsgd", HOLDS: 1, FAILS: 0, UNTESTABLE: 0, ERROR: 1}
+        {"paper": "ppsgd", HOLDS: 1, FAILS: 0, UNDECIDED: 0, NOT_RUN: 0, ERROR: 1}
     ]
     status, out, err = command("report", "--results", tmp_path)
     assert (status, err) == (1, [named])

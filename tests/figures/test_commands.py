@@ -133,14 +133,14 @@ def test_claims_of_several_papers_are_in_one_table_as_well(figures, results, mon
     status, out, err = figures("claims")
     assert status == 0
     assert err == ["the claims of unrun are left out: " + str(no_results(results, None, ["never"]))]
-    assert out[-3].startswith(f"ppsgd: holds 0, fails 0, not testable at this scale {len(CLAIMS)}")
-    assert out[-1].startswith("unrun: holds 0, fails 0, not testable at this scale 1")
+    assert out[-3].startswith(f"ppsgd: holds 0, fails 0, undecided 0, not run {len(CLAIMS)}")
+    assert out[-1].startswith("unrun: holds 0, fails 0, undecided 0, not run 1")
     table = pd.read_csv(results / "smoke" / "figures" / "claims.csv")
     assert list(table["paper"].unique()) == ["ppsgd", "another", "unrun"]
     assert len(table) == len(CLAIMS) + 3
 
 
-def test_claims_whose_sweep_has_no_results_are_not_testable(figures, results):
+def test_claims_whose_sweep_has_no_results_are_not_run(figures, results):
     (part,) = (results / "smoke" / "ppsgd_digits").glob("part*")
     part.unlink()
     status, out, _ = figures("claims", "ppsgd")
