@@ -1,5 +1,6 @@
 """What Bhaskar et al. 2025 claim of their experiments, data set by data set, and how runs decide."""
 
+import math
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -8,18 +9,24 @@ import pandas as pd
 
 from bench.analysis import select
 from figures.pfl import common, tables
+from figures.pfl.cells import KEYS, Cells, near, of_runs, of_tables
 from figures.pfl.common import DATASETS, MODELS, TABLES
-from figures.pfl.comparisons import KEYS, Cells, Comparison, Test, among, decided_by, difference, on, rests_on, to_best
-from figures.shared.margins import COUNTED, measured
-from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
+from figures.pfl.comparisons import Comparison, Test, among, counted, decided_by, not_run, on, rests_on
+from figures.shared.margins import at_least
+from figures.shared.verdicts import FAILS, HOLDS, Claim, NotTestable, Verdict, verdict
 
 SPLIT, CLIENTS = "pfl_splits", "pfl_clients"
 EPOCHS, MOST_EPOCHS = (1, 2, 4, 5, 10), 20
 K, NUM_CLIENTS = 10, (10, 25, 50, 100)
 ROBUST, COLLAPSES = "SN+Lin", "CNN+RL"
 FRAGILE = tuple(name for name in MODELS if name != ROBUST)
-BEHIND, LOST, KEPT = 0.8, 18.0, 2.3  # points
+BEHIND, LOST, KEPT = 0.8, 18.0, 2.3  # points: the extremes of Tables 2 to 4, which are 0.74, 18.66 and 2.28, rounded
 FINAL = "Test accuracy after the last round at the published settings, nothing tuned; means over runs"
+CHANCE = (
+    "cells with the same three or more seeds are compared run by run, all others by the spread over seeds of the cells "
+    "like them (model, privacy or none, one client or several, local epochs), pooled; published numbers, each the mean "
+    "of ten runs, are given the same spread"
+)
 SPLITS_OF: dict[str, str] = dict(zip(DATASETS, TABLES[:3], strict=True))
 
 
@@ -38,60 +45,52 @@ def _private(cells: Cells) -> list[float]:
 
 
 def near_best(cells: Cells) -> list[Comparison]:
-    """By how much the best other split is above (1, 20), in every private column."""
+    """By how much each other split is above (1, 20), in every private column."""
     found = []
     for epsilon in _private(cells):
+        group = f"best other split above (1, 20) at epsilon {epsilon:g}"
         for model in MODELS:
-            column = [(epsilon, epochs, K, model) for epochs in (*EPOCHS, MOST_EPOCHS)]
-            ahead, complete = to_best(cells, column[0], column[1:])
-            group = f"best other split above (1, 20) at epsilon {epsilon:g}"
-            found.append(Comparison(group, model, -ahead, high=BEHIND, complete=complete))
+            first, *others = [(epsilon, epochs, K, model) for epochs in (*EPOCHS, MOST_EPOCHS)]
+            margins = [cells.difference({first: 1, other: -1}, BEHIND) for other in others]
+            found += [Comparison(group, model, margin, sign=-1, constant=BEHIND) for margin in margins]
     return found
 
 
-def _lost(cells: Cells, model: str, *, low: float = -np.inf, high: float = np.inf) -> list[Comparison]:
-    """What a model loses from (1, 20) to (20, 1), at each epsilon."""
-    return [
-        Comparison(
-            f"points lost at epsilon {epsilon:g}",
-            model,
-            difference(cells, (epsilon, 1, K, model), (epsilon, MOST_EPOCHS, K, model)),
-            low=low,
-            high=high,
-        )
-        for epsilon in _private(cells)
-    ]
-
-
 def fragile_lose(cells: Cells) -> list[Comparison]:
-    """The networks of several layers lose much."""
-    return [one for model in FRAGILE for one in _lost(cells, model, low=LOST)]
+    """What the networks of several layers lose from (1, 20) to (20, 1): much."""
+    return [_lost(cells, epsilon, model, LOST, more=True) for epsilon in _private(cells) for model in FRAGILE]
 
 
 def robust_keeps(cells: Cells) -> list[Comparison]:
-    """The linear model on scattering features loses little."""
-    return _lost(cells, ROBUST, high=KEPT)
+    """What the linear model on scattering features loses: little."""
+    return [_lost(cells, epsilon, ROBUST, KEPT, more=False) for epsilon in _private(cells)]
+
+
+def _lost(cells: Cells, epsilon: float, model: str, points: float, more: bool) -> Comparison:
+    """That a model loses more, or less, than so many points from (1, 20) to (20, 1)."""
+    sign = 1 if more else -1
+    weights = {(epsilon, 1, K, model): sign, (epsilon, MOST_EPOCHS, K, model): -sign}
+    margin = cells.difference(weights, -sign * points)
+    return Comparison(f"points lost at epsilon {epsilon:g}", model, margin, sign, points)
 
 
 def robust_is_best(cells: Cells) -> list[Comparison]:
-    """By how much the linear model is ahead of the best other, in every private row."""
+    """By how much the linear model is ahead of each other, in every private row."""
     found = []
     for epsilon in _private(cells):
+        group = f"{ROBUST} ahead of the best other at epsilon {epsilon:g}"
         for epochs in (*EPOCHS, MOST_EPOCHS):
             one, *others = [(epsilon, epochs, K, model) for model in (ROBUST, *FRAGILE)]
-            ahead, complete = to_best(cells, one, others)
-            group = f"{ROBUST} ahead of the best other at epsilon {epsilon:g}"
             split = f"({epochs}, {MOST_EPOCHS // epochs})"
-            found.append(Comparison(group, split, ahead, low=0.0, complete=complete))
+            found += [Comparison(group, split, cells.difference({one: 1, other: -1})) for other in others]
     return found
 
 
 def collapses(cells: Cells) -> list[Comparison]:
     """Without privacy the ReLU network has less than half of its accuracy left at (20, 1)."""
     first, last = ((np.inf, epochs, K, COLLAPSES) for epochs in (1, MOST_EPOCHS))
-    both = cells.beside([first, last])
-    left = (both[last] - both[first] / 2).to_numpy() if both.shape[1] == 2 else np.empty(0)
-    return [Comparison("accuracy at (20, 1) less half of that at (1, 20)", COLLAPSES, left, high=0.0)]
+    margin = cells.difference({first: 0.5, last: -1})
+    return [Comparison("accuracy at (20, 1) less half of that at (1, 20)", COLLAPSES, margin, sign=-1)]
 
 
 # ---- Table 5 ----
@@ -104,8 +103,7 @@ def grows(cells: Cells) -> list[Comparison]:
         Comparison(
             f"points gained by {model}",
             f"{few} to {many}",
-            difference(cells, (epsilon, 1, many, model), (epsilon, 1, few, model)),
-            low=0.0,
+            cells.difference({(epsilon, 1, many, model): 1, (epsilon, 1, few, model): -1}),
         )
         for model in MODELS
         for few, many in pairwise(NUM_CLIENTS)
@@ -120,8 +118,7 @@ def below_one(cells: Cells) -> list[Comparison]:
         Comparison(
             f"k = 1 ahead of k = {most}",
             model,
-            difference(cells, (epsilon, 1, 1, model), (epsilon, 1, most, model)),
-            low=0.0,
+            cells.difference({(epsilon, 1, 1, model): 1, (epsilon, 1, most, model): -1}),
         )
         for model in MODELS
     ]
@@ -135,31 +132,39 @@ def as_published(figure: str, dataset: str) -> Callable[[pd.DataFrame], Verdict]
 
     def check(runs: pd.DataFrame) -> Verdict:
         runs = on(runs, dataset)
+        ours = of_runs(common.final(runs), dataset)
+        theirs = of_tables(dataset, [figure], ours.spreads)
+        margins = [near(ours, theirs, key, 100 * tables.CLOSE) for key in theirs.values if key in ours.values]
         table = tables.table(runs, figure)
-        table = table[table["dataset"] == dataset]
-        run = table[table["repetitions"] > 0]
-        apart = _apart(run)
-        near, close = (int((apart <= bound).sum()) for bound in (tables.NEAR, tables.CLOSE))
-        missing = len(table) - len(run)
-        said = [f"of {len(run)} cells run (all: {len(table)}) {near} are within 1 point and {close} within 2"]
-        if 2 * close < len(table) <= 2 * (close + missing):
-            raise NotTestable("; ".join(said))
-        single = int((run["repetitions"] == 1).sum())
-        wide = run.dropna(subset=["low", "high"])
-        outside = int((~wide["published"].between(wide["low"], wide["high"])).sum())
-        said.append(
-            f"the published value is outside the 95 % interval here at {outside} of {len(wide)} cells with several "
-            f"runs, {single} cells rest on one"
-        )
-        for name, rows in run.groupby("algorithm", sort=False):
-            said.append(f"{name}: {_within(rows)}")
-        for epsilon in run["target_epsilon"].unique():
-            rows = run[run["target_epsilon"] == epsilon]
-            said.append(f"{common.epsilon_name(epsilon)}: {_within(rows)}")
-        margin = measured(close - len(table) / 2, "cells", COUNTED)
-        return verdict(2 * close >= len(table), "; ".join([*said, _farthest(run)]), [margin])
+        evidence = _agreement_in_words(table[table["dataset"] == dataset], counted(margins, len(theirs.values)))
+        # Cells that were not run may all be within, or none of them.
+        half, missing = math.ceil(len(theirs.values) / 2), len(theirs.values) - len(margins)
+        if len(margins) >= half:
+            found = verdict(at_least(half, margins), evidence)
+            if not missing or found.outcome == HOLDS:
+                return found
+        if half > missing:
+            found = verdict(at_least(half - missing, margins), evidence)
+            if found.outcome == FAILS:
+                return found
+        ours.asked.update(theirs.values)
+        raise NotTestable(f"{not_run(ours.missing())}; {evidence}")
 
     return check
+
+
+def _agreement_in_words(table: pd.DataFrame, decided: str) -> str:
+    run = table[table["repetitions"] > 0]
+    apart = _apart(run)
+    near_by, close = (int((apart <= bound).sum()) for bound in (tables.NEAR, tables.CLOSE))
+    said = [
+        f"of {len(run)} cells run (all: {len(table)}) {near_by} are within 1 point and {close} within 2",
+        f"within 2 points, of all cells: {decided}",
+    ]
+    said += [f"{name}: {_within(rows)}" for name, rows in run.groupby("algorithm", sort=False)]
+    for epsilon in run["target_epsilon"].unique():
+        said.append(f"{common.epsilon_name(epsilon)}: {_within(run[run['target_epsilon'] == epsilon])}")
+    return "; ".join([*said, _farthest(run)])
 
 
 def in_table(figure: str, dataset: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
@@ -205,11 +210,15 @@ def _of_splits(dataset: str) -> list[Claim]:
         collapses: f"FedAvg of {COLLAPSES} collapses: less than half of the accuracy of (1, 20) is left at (20, 1)",
     }
     hows = {
-        near_best: "the best other split by mean less (1, 20), run by run",
-        fragile_lose: "accuracy at (1, 20) less that at (20, 1), run by run",
-        robust_keeps: "accuracy at (1, 20) less that at (20, 1), run by run",
-        robust_is_best: "the linear model less the best other by mean, run by run",
-        collapses: "accuracy at (20, 1) less half of that at (1, 20), without privacy, run by run",
+        near_best: f"{BEHIND:g} points plus (1, 20) less each other split; {BEHIND:g} is not in the text of the paper "
+        "but the largest such gap in its Tables 2 to 4, 0.74, rounded up",
+        fragile_lose: f"accuracy at (1, 20) less that at (20, 1) less {LOST:g} points; {LOST:g} is not in the text of "
+        "the paper but the smallest such loss in its Tables 2 to 4, 18.66, rounded down",
+        robust_keeps: f"{KEPT:g} points less what is lost from (1, 20) to (20, 1); {KEPT:g} is not in the text of the "
+        "paper but the largest such loss in its Tables 2 to 4, 2.28, rounded up",
+        robust_is_best: "the linear model less each other model, row by row",
+        collapses: "half of the accuracy at (1, 20) less that at (20, 1), without privacy; the half is not in the text "
+        "of the paper",
     }
     claims = [_compared(test, dataset, figure, text, hows[test], SPLIT) for test, text in texts.items()]
     return [*claims, _agreement(figure, dataset, SPLIT)]
@@ -222,8 +231,8 @@ def _of_clients(dataset: str) -> list[Claim]:
         below_one: "accuracy with 100 clients stays below that with one, for every model",
     }
     hows = {
-        grows: "each number of clients less the one before, run by run",
-        below_one: "one client less the most clients, run by run",
+        grows: "each number of clients less the one before",
+        below_one: "one client less the most clients",
     }
     claims = [_compared(test, dataset, figure, text, hows[test], CLIENTS) for test, text in texts.items()]
     return [*claims, _agreement(figure, dataset, CLIENTS)]
@@ -235,15 +244,20 @@ def _compared(test: Test, dataset: str, figure: str, text: str, how: str, sweep:
         f"Table {figure[-1]}",
         sweep,
         decided_by(test, dataset, figure),
-        f"{FINAL}; {how}",
+        f"{FINAL}; {how}; {CHANCE}",
         rests_on(test, dataset, figure),
     )
 
 
 def _agreement(figure: str, dataset: str, sweep: str) -> Claim:
     text = f"{dataset}: at least half of the cells are within 2 points of the published accuracy"
-    how = f"{FINAL}; counts the cells whose mean is within 2 points of the published, of all cells that are published"
-    return Claim(text, f"Table {figure[-1]}", sweep, as_published(figure, dataset), how, in_table(figure, dataset))
+    how = (
+        f"{FINAL}; 2 points less the distance to the published accuracy, for at least half of all cells, run or not; "
+        "the spread over seeds is that of the cells like them (model, privacy or none, one client or several, local "
+        "epochs), pooled, and published numbers, each the mean of ten runs and rounded, have it too"
+    )
+    check, about = as_published(figure, dataset), in_table(figure, dataset)
+    return Claim(text, f"Table {figure[-1]}", sweep, check, how, about, ours=True)
 
 
 CLAIMS = [

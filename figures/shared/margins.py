@@ -1,8 +1,8 @@
 """By how much a claim is met or missed, and whether chance over repetitions can explain it.
 
-A margin is one comparison, or several: `every` of them must be met, or `some` of them. It carries two p-values, one for
-"it is met" and one for "it is missed", so that a claim holds, fails, or is undecided where neither is small. Of every
-comparison the test is Student's, one-sided at 2.5 %: the 95 % interval lies on one side of 0.
+A margin is one comparison, or several: `every` of them must be met, `some`, or `at_least` so many. It carries two
+p-values, one for "it is met" and one for "it is missed", so that a claim holds, fails, or is undecided where neither is
+small. Of every comparison the test is Student's, one-sided at 2.5 %: the 95 % interval lies on one side of 0.
 """
 
 import math
@@ -34,9 +34,12 @@ class Margin(NamedTuple):
     p_fails: the same of so small a value if it were met.
     half: half of the 95 % interval of value; NaN where there is none.
     repetitions: that value is a mean of.
+    needed: repetitions at which a value of this size would decide, at the spread seen; NaN where none would.
     among: how many comparisons this is the deciding one of.
-    corrected: by how many of them its level is divided.
+    corrected: by how much the level is divided for their number.
     edges: settings on which it rests and which are the smallest or largest that were tried, each "what: which".
+    deviation: standard deviation of value from one repetition, from which `needed` follows; NaN where it is not known.
+    fixed: standard error of value that no repetition reduces, such as that of a published number.
     """
 
     value: float
@@ -46,9 +49,12 @@ class Margin(NamedTuple):
     p_fails: float = 1.0
     half: float = math.nan
     repetitions: int = 0
+    needed: float = math.nan
     among: int = 1
     corrected: int = 1
     edges: tuple[str, ...] = ()
+    deviation: float = math.nan
+    fixed: float = 0.0
 
     @property
     def decided(self) -> bool:
@@ -81,17 +87,6 @@ class Margin(NamedTuple):
         return f"about {self.needed:,.0f} repetitions"
 
     @property
-    def needed(self) -> float:
-        """The fewest repetitions at which this value would decide, at the spread seen; infinite where none would."""
-        if not (np.isfinite(self.half) and self.repetitions > 1):
-            return math.inf
-        counts = np.arange(2, MOST_REPETITIONS + 1)
-        deviation = _error(self.half, self.repetitions) * math.sqrt(self.repetitions)
-        halves = stdtrit(counts - 1, 1 - LEVEL / self.corrected) * deviation / np.sqrt(counts)
-        enough = halves < abs(self.value)
-        return float(counts[enough.argmax()]) if enough.any() else math.inf
-
-    @property
     def rests_on(self) -> str:
         """The edges in words, those that are alike together."""
         alike: dict[str, list[str]] = {}
@@ -104,20 +99,24 @@ class Margin(NamedTuple):
 # ---- One comparison ----
 
 
-def estimated(value: float, error: float, freedom: float, repetitions: int, unit: str, basis: str) -> Margin:
+def estimated(
+    value: float, error: float, freedom: float, repetitions: float, unit: str, basis: str, fixed: float = 0.0
+) -> Margin:
     """Of an estimate with its standard error, which is tested against 0 by Student's distribution.
 
     Args:
         value: must be above 0; NaN is one that diverged, and misses.
         error: its standard error.
         freedom: degrees of freedom of that error.
-        repetitions: that it comes from.
+        repetitions: that it comes from; of unequal groups as many as would have this error.
         unit: of value and error.
         basis: what the error was taken from.
+        fixed: the part of the error that no repetition reduces.
     """
     if not np.isfinite(value) or error == 0:
-        return computed(value, unit, basis)._replace(repetitions=repetitions)
+        return computed(value, unit, basis)._replace(repetitions=int(repetitions))
     ratio = value / error
+    deviation = math.sqrt(max(error**2 - fixed**2, 0.0) * repetitions)
     return Margin(
         value=float(value),
         unit=unit,
@@ -126,7 +125,22 @@ def estimated(value: float, error: float, freedom: float, repetitions: int, unit
         p_fails=float(stdtr(freedom, ratio)),
         half=float(stdtrit(freedom, 1 - LEVEL) * error),
         repetitions=int(repetitions),
+        needed=repetitions_needed(value, deviation, fixed=fixed),
+        deviation=deviation,
+        fixed=fixed,
     )
+
+
+def repetitions_needed(value: float, deviation: float, level: float = LEVEL, fixed: float = 0.0) -> float:
+    """The fewest repetitions at which a mean of this size and standard deviation differs from 0; NaN at a mean of 0.
+
+    fixed: a standard error that is left however many there are.
+    """
+    if value == 0:
+        return math.nan
+    counts = np.arange(2, MOST_REPETITIONS + 1)
+    enough = stdtrit(counts - 1, 1 - level) * np.sqrt(deviation**2 / counts + fixed**2) < abs(value)
+    return float(counts[enough.argmax()]) if enough.any() else math.inf
 
 
 def paired(values: Iterable[float], unit: str) -> Margin:
@@ -197,33 +211,48 @@ def _error(half: float, count: int) -> float:
 # ---- Several ----
 
 
+def at_least(count: int, margins: Iterable[Margin]) -> Margin:
+    """So many must be met, whichever.
+
+    Its p-values are those of Benjamini and Heller 2008 for partial conjunctions, after Bonferroni, which hold however
+    the comparisons depend on each other: of m in order of p_holds, m - count + 1 times the count-th; and since it is
+    missed where m - count + 1 of them are, count times that one in order of p_fails.
+
+    Raises:
+        ValueError: where fewer than count have a number.
+    """
+    margins = _present(margins)
+    others = len(margins) - count + 1
+    if not 1 <= count <= len(margins):
+        raise ValueError(f"{count} of {len(margins)} comparisons cannot be met")
+    surest = sorted(margins, key=lambda margin: (margin.p_holds, -margin.value))
+    most_missed = sorted(margins, key=lambda margin: (margin.p_fails, margin.value))
+    met, missed = [m for m in surest if m.value > 0], [m for m in most_missed if m.value <= 0]
+    if len(met) >= count:
+        one, times = met[count - 1], others
+        needed = sorted((_needed(m, m.p_holds, times) for m in met), key=_unknown_last)[count - 1]
+    else:
+        one, times = missed[others - 1], count
+        needed = sorted((_needed(m, m.p_fails, times) for m in missed), key=_unknown_last)[others - 1]
+    resting = [one] if count == 1 and met else margins  # the others are not needed
+    return one._replace(
+        p_holds=min(1.0, others * surest[count - 1].p_holds),
+        p_fails=min(1.0, count * most_missed[others - 1].p_fails),
+        needed=needed,
+        among=sum(margin.among for margin in margins),
+        corrected=times * one.corrected,
+    ).on(*(edge for margin in resting for edge in margin.edges))
+
+
 def every(margins: Iterable[Margin]) -> Margin:
     """All must be met: as sure as the least sure; missed where one is, after Holm's correction for their number."""
     margins = _present(margins)
-    count = len(margins)
-    least_sure = max(margins, key=lambda margin: (margin.p_holds, -margin.value, margin.needed))
-    missed = min(margins, key=lambda margin: (margin.p_fails, margin.value))
-    one = missed._replace(corrected=count * missed.corrected) if missed.value <= 0 else least_sure
-    return one._replace(
-        p_holds=least_sure.p_holds,
-        p_fails=min(1.0, count * missed.p_fails),
-        among=sum(margin.among for margin in margins),
-    ).on(*(edge for margin in margins for edge in margin.edges))
+    return at_least(len(margins), margins)
 
 
 def some(margins: Iterable[Margin]) -> Margin:
     """One must be met, whichever: met where one is after Holm's correction; missed where all of them are."""
-    margins = _present(margins)
-    count = len(margins)
-    best = min(margins, key=lambda margin: (margin.p_holds, -margin.value))
-    least_missed = max(margins, key=lambda margin: (margin.p_fails, margin.value, margin.needed))
-    met = best.value > 0
-    one = best._replace(corrected=count * best.corrected) if met else least_missed
-    return one._replace(
-        p_holds=min(1.0, count * best.p_holds),
-        p_fails=least_missed.p_fails,
-        among=sum(margin.among for margin in margins),
-    ).on(*(edge for margin in ([] if met else margins) for edge in margin.edges))
+    return at_least(1, margins)
 
 
 def _present(margins: Iterable[Margin]) -> list[Margin]:
@@ -236,3 +265,16 @@ def _present(margins: Iterable[Margin]) -> list[Margin]:
     if not present:
         raise NotTestable("no repetition has all that is compared")
     return present
+
+
+def _needed(margin: Margin, p: float, count: int) -> float:
+    """The repetitions that would decide it as one of so many; those that it has where they do."""
+    if count * p < LEVEL:
+        return float(margin.repetitions)
+    if np.isnan(margin.deviation):
+        return margin.needed
+    return repetitions_needed(margin.value, margin.deviation, LEVEL / (count * margin.corrected), margin.fixed)
+
+
+def _unknown_last(needed: float) -> float:
+    return math.inf if np.isnan(needed) else needed

@@ -1,0 +1,180 @@
+"""Accuracies in the cells of Bhaskar et al.'s tables, and margins of differences between them.
+
+Most cells have one run here, some two or three seeds. So the standard deviation over seeds is that of the cells of the
+same kind that have several runs, pooled; where there are none, a difference says nothing of chance. Cells with the same
+seeds are compared run by run, since runs of one seed share the clients' data, where that leaves as many degrees of
+freedom as the pooled deviation has. A run that diverged counts as 0 %.
+"""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import select
+from figures.pfl import common
+from figures.shared.margins import ONE, Margin, estimated, every, paired
+
+POINTS = "points of accuracy"
+KEYS = ["target_epsilon", "num_epochs", "num_clients", "algorithm"]
+RUNS_PUBLISHED = 10  # that a published accuracy is the mean of
+ROUNDING = 0.01 / math.sqrt(12)  # standard error in points of what is printed to hundredths of a point
+NO_SPREAD = "means of unknown spread"
+
+Key = tuple[float, int, int, str]  # KEYS of a cell
+
+
+def kind(key: Key) -> tuple[str, bool, bool, str]:
+    """Which cells of one model on one data set are taken to have one standard deviation over seeds.
+
+    At E = 1 and 2 that is 0.1 to 1 points. It grows with E, by other factors for other models: of CNN+RL on MNIST to 6
+    points at E = 20 with privacy, and to 60 at E = 4 and 5 without, where one seed collapses and another does not; of
+    SN+Lin on MNIST to 0.3 points with privacy, and not at all without. So cells with and without privacy are kept
+    apart, one client and several, and E of 1 and 2, 4 and 5, 10, and 20. Pooled are the private budgets, which differ
+    less than that, and numbers of clients from 10 on.
+    """
+    epsilon, epochs, clients, model = key
+    local = next((name for most, name in ((2, "1 and 2"), (5, "4 and 5"), (10, "10")) if epochs <= most), "20")
+    return model, math.isfinite(epsilon), clients > 1, local
+
+
+class Spread(NamedTuple):
+    """Standard deviation over seeds in points, its degrees of freedom, and how many cells it is pooled over."""
+
+    deviation: float
+    freedom: int
+    cells: int
+
+
+class Cell(NamedTuple):
+    """Mean accuracy in percent over a number of runs; the runs here by trial and seed, of a published one none."""
+
+    mean: float
+    count: int
+    runs: pd.Series = pd.Series(dtype=float)
+
+    @property
+    def published(self) -> bool:
+        return self.runs.empty
+
+
+Part = tuple[Key, float, Cell]  # a cell and its weight in a difference
+
+
+class Cells:
+    """The cells on one data set, of the runs here or of published tables.
+
+    Attributes:
+        dataset: its name.
+        values: those that are there.
+        spreads: over seeds of the runs here, by kind; one without several runs of a cell has none.
+        diverged: how many runs did.
+        asked: the cells that were asked for, there or not.
+    """
+
+    def __init__(self, dataset: str, values: Mapping[Key, Cell], spreads: Mapping[tuple, Spread], diverged: int = 0):
+        self.dataset, self.values, self.spreads, self.diverged = dataset, values, spreads, diverged
+        self.asked: set[Key] = set()
+
+    def difference(self, weights: Mapping[Key, float], constant: float = 0.0) -> Margin | None:
+        """Of a constant plus weighted accuracies, in points, that must be above 0; None where a cell is not there."""
+        self.asked.update(weights)
+        if not self.values.keys() >= weights.keys():
+            return None
+        parts = [(key, weight, self.values[key]) for key, weight in weights.items()]
+        seeds = [set(cell.runs.index) for _, _, cell in parts]
+        known = [self.spreads[name].freedom for name in map(kind, weights) if name in self.spreads]
+        pooled_freedom = min(known) if len(known) == len(weights) else 1
+        if len(seeds[0]) - 1 >= max(pooled_freedom, 1) and all(other == seeds[0] for other in seeds):
+            return paired(
+                constant + pd.concat([weight * cell.runs for _, weight, cell in parts], axis=1).sum(axis=1), POINTS
+            )
+        return pooled(constant + sum(weight * cell.mean for _, weight, cell in parts), parts, self.spreads)
+
+    def missing(self) -> list[Key]:
+        """The cells that were asked for and are not there, by model, the largest epsilon first."""
+        return sorted(self.asked - self.values.keys(), key=lambda key: (key[3], -key[0], key[1], key[2]))
+
+
+def of_runs(rows: pd.DataFrame, dataset: str) -> Cells:
+    """The cells of runs after the last round, and their spreads."""
+    rows = rows[rows["dataset"] == dataset]
+    accuracy = rows["test_accuracy"].astype(float).where(np.isfinite(rows["test_accuracy"].astype(float)))
+    rows = rows.assign(value=100 * accuracy.fillna(0)).set_index(select.REPETITION)
+    runs = {as_key(*key): group["value"] for key, group in rows.groupby(KEYS)}
+    values = {key: Cell(float(one.mean()), len(one), one) for key, one in runs.items()}
+    several = defaultdict(list)
+    for key, one in runs.items():
+        if len(one) > 1:
+            several[kind(key)].append((float(one.var(ddof=1)) * (len(one) - 1), len(one) - 1))
+    spreads = {name: _spread(*zip(*squares, strict=True)) for name, squares in several.items()}
+    return Cells(dataset, values, spreads, int(accuracy.isna().sum()))
+
+
+def _spread(squares: Sequence[float], freedoms: Sequence[int]) -> Spread:
+    return Spread(math.sqrt(sum(squares) / sum(freedoms)), sum(freedoms), len(freedoms))
+
+
+def of_tables(dataset: str, figures: Sequence[str], spreads: Mapping[tuple, Spread]) -> Cells:
+    """The cells of published tables, as means of ten runs with the spreads of the runs here."""
+    rows = common.published_tables(*figures)
+    rows = rows[rows["dataset"] == dataset]
+    keys = itertools.starmap(as_key, rows[KEYS].itertuples(index=False, name=None))
+    values = {key: Cell(100 * value, RUNS_PUBLISHED) for key, value in zip(keys, rows["published"], strict=True)}
+    return Cells(dataset, values, spreads)
+
+
+def as_key(epsilon: Any, epochs: Any, clients: Any, model: Any) -> Key:
+    """A cell's name from its columns."""
+    return float(epsilon), int(epochs), int(clients), str(model)
+
+
+def near(ours: Cells, theirs: Cells, key: Key, tolerance: float) -> Margin:
+    """That a cell is within so many points of the published one, by two one-sided tests; both have the same spread."""
+    parts = [(key, 1.0, ours.values[key]), (key, -1.0, theirs.values[key])]
+    apart = parts[0][2].mean - parts[1][2].mean
+    both = [pooled(tolerance + sign * apart, parts, ours.spreads) for sign in (1, -1)]
+    return every(both)._replace(among=1)
+
+
+def pooled(value: float, parts: Sequence[Part], spreads: Mapping[tuple, Spread]) -> Margin:
+    """Of an estimate made of cells, whose error is that of the spreads of their kinds.
+
+    Published cells count with the spread of ours and with what they are rounded to, and no run here reduces that. The
+    degrees of freedom are Welch and Satterthwaite's, kinds being independent of each other.
+
+    Args:
+        value: must be above 0, in points.
+        parts: what it is made of.
+        spreads: by kind.
+    """
+    ours = [cell.count for _, _, cell in parts if not cell.published]
+    count = min(ours, default=RUNS_PUBLISHED)
+    known = {name: spreads[name] for name in {kind(key) for key, _, _ in parts} & spreads.keys()}
+    if any(kind(key) not in known for key, _, _ in parts):
+        return Margin(value, POINTS, ONE if ours else NO_SPREAD, repetitions=count)
+    of_kinds = dict.fromkeys(known, 0.0)  # variance that depends on a kind's spread
+    reducible, rounding, single = 0.0, 0.0, 0.0
+    for key, weight, cell in parts:
+        variance = (weight * known[kind(key)].deviation) ** 2
+        of_kinds[kind(key)] += variance / cell.count
+        if cell.published:
+            rounding += (weight * ROUNDING) ** 2
+        else:
+            reducible, single = reducible + variance / cell.count, single + variance
+    total = sum(of_kinds.values())
+    uncertain = sum(variance**2 / known[name].freedom for name, variance in of_kinds.items())
+    margin = estimated(
+        value,
+        error=math.sqrt(total + rounding),
+        freedom=total**2 / uncertain if uncertain else math.inf,
+        repetitions=single / reducible if reducible else count,
+        unit=POINTS,
+        basis=f"spread pooled over {sum(spread.cells for spread in known.values())} cells",
+        fixed=math.sqrt(max(total - reducible, 0.0) + rounding),
+    )
+    return margin._replace(repetitions=count)
