@@ -41,7 +41,7 @@ def fitting_penalty(runs: pd.DataFrame) -> float:
     means = off.mean().where(off.count() == off.size())  # without those that diverged
     if means.isna().all():
         raise NotTestable("no run of ADMM has any of the published points")
-    return float(means.idxmin())
+    return float(means.index.to_numpy(float)[np.nanargmin(means)])
 
 
 def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> dict[str, pd.DataFrame]:
@@ -75,6 +75,7 @@ def _after_start(pair: dict[str, pd.DataFrame], x: str, y: str) -> tuple[pd.Data
     return cd[cd[x].isin(shared)], admm[admm[x].isin(shared)]
 
 
+@derived
 def _always_ahead(runs: pd.DataFrame, variant: str, x: str, y: str) -> str:
     """The penalties of ADMM at which CD is ahead everywhere on average, in words."""
     candidates = fig1.candidates(runs)

@@ -32,6 +32,8 @@ def _rows(runs: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["series"].isin([LOCAL, NON_PRIVATE, table1.USER_MEAN])]
     printed = common.part(runs, algorithm="private CD", mechanism="laplace", clip_norm=table1.CLIP_NORM)
     best = table1.tuned(printed, ["start", *table1.OVER])
+    tried = common.final(common.part(printed, instances="validation"))
+    best = common.with_edges(best, tried, ["budget", "start"], table1.OVER)
     best = best.assign(series=best["budget"].map(common.epsilon_name))
     require(best["budget"], [1.0, 0.5, 0.1], "budget")
     rows = pd.concat([rows, best], ignore_index=True)

@@ -31,14 +31,11 @@ MECHANISMS = {"laplace": "Laplace", "gaussian": "Gaussian"}
 def tuned(rows: pd.DataFrame, over: Sequence[str] = OVER) -> pd.DataFrame:
     """Final rows of private runs on test ratings, for each budget at the settings that are best on validation ratings.
 
-    Their "edge" says which settings are the smallest or largest tried, among runs with the same start.
-
     Raises:
         InputError: where either are missing.
     """
     tested, others = (common.final(common.part(rows, instances=kind)) for kind in ("test", "validation"))
-    best = select.tuned_elsewhere(tested, others, by=["budget"], over=over, on="test_rmse", best="min")
-    return common.with_edges(best, others, ["budget", "start"], OVER)
+    return select.tuned_elsewhere(tested, others, by=["budget"], over=over, on="test_rmse", best="min")
 
 
 def start_alone(runs: pd.DataFrame) -> pd.DataFrame:
