@@ -9,7 +9,6 @@ from figures.p2p.claims import CLAIMS
 from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN
 
 RUNS = {name: make() for name, make in MAKE.items()}
-BY_NAME = {claim.check.__name__ + (" " + claim.text[:40]): claim for claim in CLAIMS}
 NAN, INF = np.nan, np.inf
 
 
@@ -214,6 +213,7 @@ OPEN = {
     "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "decides nothing"),
     "no results": (CLAIMS, lambda r: None, "no results of p2p_"),
     "no ADMM": (CONVERGENCE[:-1], lambda r: r[r["algorithm"] == "CD"], "no run of ADMM from"),
+    "no last ADMM": (CONVERGENCE[5:-1], lambda r: r[(r["rounds"] < 30) | (r["algorithm"] == "CD")], "no run of ADMM"),
     "one start": (CONVERGENCE[:-1], lambda r: r[r["start"] == "descent"], "from exact minimisers"),
     "CD ends early": (CONVERGENCE[-1:], lambda r: r[r["rounds"] < 20], "no runs with iterations = 1500"),
     "one T/n is missing": (PRIVATE, lambda r: r[r["max_updates"] < 8], "no runs with T/n = 8"),

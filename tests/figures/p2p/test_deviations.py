@@ -13,7 +13,6 @@ from figures.p2p.published import published
 from figures.shared.verdicts import HOLDS
 
 RUNS = {name: make() for name, make in MAKE.items()}
-BY_NAME = {claim.check.__name__ + (" " + claim.text[:40]): claim for claim in CLAIMS}
 NAN, INF = np.nan, np.inf
 
 

@@ -12,7 +12,6 @@ from figures.p2p.published import published
 from figures.shared.verdicts import FAILS, HOLDS, NotTestable
 
 RUNS = {name: make() for name, make in MAKE.items()}
-BY_NAME = {claim.check.__name__ + (" " + claim.text[:40]): claim for claim in CLAIMS}
 NAN, INF = np.nan, np.inf
 
 
