@@ -25,6 +25,7 @@ EPSILONS = ["epsilon", "epsilon_tight", "epsilon_true"]
 PRIVACY = ["privacy_unit", "neighbors", "delta"]
 ONE_RELEASE, ONCE = "one release", "one release, smoothed"  # the algorithm, and the variant that shows it
 SETTINGS = ["num_updates", "clip_norm", "mu"]  # what is tuned for a budget, the fewest updates first
+FEWEST_UPDATES = 1.0  # of an agent: with none there is only what it starts from, which stands apart as one release
 
 
 def matching(runs: pd.DataFrame, **values) -> np.ndarray:
@@ -134,13 +135,43 @@ def published_note(table: pd.DataFrame) -> str:
 # ---- What was tuned, on other problem instances ----
 
 
+def with_edges(tuned: pd.DataFrame, others: pd.DataFrame, by: Sequence[str], over: Sequence[str]) -> pd.DataFrame:
+    """Tuned rows with "edge": which of their settings are the smallest or largest tried; see `edges_in`.
+
+    One update of an agent is no edge, as there is nothing below it.
+
+    Args:
+        tuned: rows at the settings chosen.
+        others: with all settings that were tried.
+        by: columns of a group that was tuned by itself.
+        over: columns that make up a setting.
+    """
+    found = {name: select.edges(others, tuned, by, name) for name in over}
+    if "num_updates" in found:
+        fewest = tuned["num_updates"] == FEWEST_UPDATES
+        found["num_updates"] = ["" if one else edge for edge, one in zip(found["num_updates"], fewest, strict=True)]
+    return tuned.assign(edge=["; ".join(filter(None, row)) for row in zip(*found.values(), strict=True)])
+
+
+def edges_in(rows: pd.DataFrame) -> list[str]:
+    """The edges that rows rest on, one by one."""
+    return sorted(
+        {edge for text in rows["edge"].dropna().unique() for edge in text.split("; ")} if "edge" in rows else []
+    )
+
+
+def _tuning_mu(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final rows of coordinate descent without privacy on the instances to tune on."""
+    return final(part(runs, algorithm="CD", instances="validation"))
+
+
 @derived
 def tuned_mu(runs: pd.DataFrame) -> float:
     """The mu with which coordinate descent without privacy is the most accurate on the instances to tune on.
 
     Averaged over numbers of features, as the paper has one mu for all.
     """
-    others = final(part(runs, algorithm="CD", instances="validation"))
+    others = _tuning_mu(runs)
     best = select.choose(others, by=["algorithm"], over="mu", on="test_accuracy", best="max")["mu"]
     if best.empty:
         raise InputError("no finite accuracy without privacy on instances to tune on: run the whole sweep, no --where")
@@ -163,7 +194,8 @@ def tuned_private(
         rows = rows.assign(num_updates=0.0)
     tested, others = (final(part(rows, instances=kind)) for kind in ("test", "validation"))
     by = ["num_features", "budget"]
-    return select.tuned_elsewhere(tested, others, by=by, over=SETTINGS, on="test_accuracy", best="max")
+    tuned = select.tuned_elsewhere(tested, others, by=by, over=SETTINGS, on="test_accuracy", best="max")
+    return with_edges(tuned, others, by, SETTINGS)
 
 
 def local_rows(runs: pd.DataFrame) -> list[pd.DataFrame]:
@@ -174,17 +206,21 @@ def local_rows(runs: pd.DataFrame) -> list[pd.DataFrame]:
 
 @derived
 def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -> pd.DataFrame:
-    """The final rows that are shown, with "series", "calibration", and "variant" of local models and of one release.
+    """The final rows that are shown: "series", "calibration", "edge", "variant" of local models and of one release.
 
     The published calibration has the mu of the run without privacy, as in the paper; with the others mu is tuned too.
     """
     mu = tuned_mu(runs)
     free = final(part(runs, algorithm="CD", instances="test", mu=mu)).assign(series=NON_PRIVATE, variant="")
+    free = with_edges(free, _tuning_mu(runs), ["algorithm"], ["mu"])
     frames = [rows.assign(calibration="none") for rows in (*local_rows(runs), free)]
     for calibration in calibrations:
         for algorithm, variant in (("private CD", ""), (ONE_RELEASE, ONCE)):
             if matching(runs, algorithm=algorithm, calibration=calibration).any():
                 private = tuned_private(runs, calibration, mu if calibration == PUBLISHED else None, algorithm)
+                if calibration == PUBLISHED:  # its mu is that of the run without privacy, and so is its edge
+                    of_mu = "; ".join(edges_in(free))
+                    private["edge"] = [f"{edge}; {of_mu}".strip("; ") for edge in private["edge"]]
                 frames.append(private.assign(series=private["budget"].map(epsilon_name), variant=variant))
     return pd.concat(frames, ignore_index=True)
 

@@ -23,21 +23,42 @@ AXES = ("iterations", "vectors_sent")
 
 
 @derived
-def chosen(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of CD, and those of ADMM with the best penalty for each start, with "series" and "variant"."""
+def candidates(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs of CD, and of ADMM with every penalty: "series", "variant" (the start), "iterations", "vectors_sent"."""
     runs = common.part(runs, algorithm=list(SERIES), start=list(STARTS))
     runs = runs.assign(penalty=runs.get("penalty", np.nan), series=runs["algorithm"], variant=runs["start"].map(STARTS))
+    return common.with_vectors(runs)
+
+
+def with_penalty(runs: pd.DataFrame, best: pd.DataFrame) -> pd.DataFrame:
+    """The runs of CD, and those of ADMM with these penalties, "edge" where one is the smallest or largest tried.
+
+    Args:
+        runs: of `candidates`.
+        best: "variant" and "penalty", a row a start.
+    """
     admm = runs[runs["series"] == "ADMM"]
-    if len(admm):
-        last = admm[admm["rounds"] == admm["num_rounds"]]
-        best = select.choose(last, by=["variant"], over="penalty", on="objective", best="min")
-        admm = admm.merge(best, on=["variant", "penalty"])
-    return common.with_vectors(pd.concat([runs[runs["series"] == "CD"], admm], ignore_index=True))
+    best = best.assign(edge=select.edges(admm, best, ["variant"], "penalty"))
+    return pd.concat([runs[runs["series"] == "CD"], admm.merge(best, on=["variant", "penalty"])], ignore_index=True)
+
+
+@derived
+def chosen(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs of CD, and those of ADMM with the best penalty for each start, with the columns of `candidates`."""
+    runs = candidates(runs)
+    last = common.final(runs[runs["series"] == "ADMM"])
+    if last.empty:
+        return runs[runs["series"] == "CD"]
+    return with_penalty(runs, select.choose(last, by=["variant"], over="penalty", on="objective", best="min"))
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Objective and accuracy by method, start, and iterations or vectors sent."""
-    runs = chosen(runs)
+    return table_of(chosen(runs))
+
+
+def table_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """The same of these runs, which have the columns of `candidates`."""
     rows = {"iterations": runs, "vectors_sent": common.by_vectors(runs, METRICS)}
     frames = [
         common.curves(rows[x], by=["series", "variant"], x=x, y=y, carry=["penalty", "mu", *common.EPSILONS])

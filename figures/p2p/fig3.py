@@ -9,6 +9,7 @@ import pandas as pd
 from bench.analysis import style
 from figures.p2p import common, drawing, fig2c
 from figures.p2p.common import DESCENT, EXACT, LOCAL, NON_PRIVATE
+from figures.shared.derived import derived
 from figures.shared.figure import Figure
 
 NUM_FEATURES = 100
@@ -24,16 +25,22 @@ def by_size(rows: pd.DataFrame) -> pd.DataFrame:
     return long.assign(num_examples=long["group"].str.removeprefix(METRIC).astype(float)).drop(columns="group")
 
 
-def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Final accuracy by group of agents; of the largest number of features where there are no runs of 100."""
+@derived
+def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `common.tuned_runs` by group of agents; of the most features where there are no runs of 100."""
     rows = common.tuned_runs(runs)
     shown = NUM_FEATURES if (rows["num_features"] == NUM_FEATURES).any() else rows["num_features"].max()
-    rows = by_size(rows[rows["num_features"] == shown])
+    return by_size(rows[rows["num_features"] == shown])
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final accuracy by group of agents; of the largest number of features where there are no runs of 100."""
+    rows = rows_of(runs)
     accuracy = common.curves(
         rows, by=[*fig2c.KEYS, "num_features"], x="num_examples", y="test_accuracy", carry=fig2c.CARRY
     )
     accuracy = common.labelled(accuracy, rows, "p2p_fig3")
-    return accuracy if shown == NUM_FEATURES else common.here(accuracy)
+    return accuracy if (rows["num_features"] == NUM_FEATURES).all() else common.here(accuracy)
 
 
 def draw(table: pd.DataFrame):

@@ -13,7 +13,6 @@ from figures.p2p.published import published
 from figures.shared.verdicts import HOLDS
 
 RUNS = {name: make() for name, make in MAKE.items()}
-BY_NAME = {claim.check.__name__ + (" " + claim.text[:40]): claim for claim in CLAIMS}
 NAN, INF = np.nan, np.inf
 
 
@@ -139,5 +138,5 @@ def test_the_text_fits_a_terminal_and_has_claims_and_deviations(tmp_path, capsys
     assert flat.count("- p2p_fig") + flat.count("- p2p_table1") == len(apart)
     assert "p2p_fig2c, epsilon 1.05, test_accuracy: " in flat
     assert (tmp_path / "new" / "claims_p2p.md").read_text() == text
-    written = pd.read_csv(tmp_path / "new" / "claims_p2p.csv", dtype={"repetitions": str})
+    written = pd.read_csv(tmp_path / "new" / "claims_p2p.csv", dtype={"repetitions": str}, keep_default_na=False)
     pd.testing.assert_frame_equal(written, table)

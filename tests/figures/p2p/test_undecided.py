@@ -1,0 +1,134 @@
+"""Claims of Bellet et al. on made-up runs whose repetitions disagree, or of which there is one."""
+
+import numpy as np
+import pytest
+from made_up_p2p import MAKE
+from made_up_runs import at, changed, judge
+
+from figures.p2p.claims import CLAIMS
+from figures.shared.verdicts import HOLDS, UNDECIDED
+
+RUNS = {name: make() for name, make in MAKE.items()}
+AT_BEST = "with its best penalty ADMM is behind CD in"
+
+
+def scattered(column: str, size: float) -> dict:
+    """The column with repetitions that lie this far apart."""
+    return {column: lambda r: r[column] + size * (r["seed"] - 1)}
+
+
+UNDECIDED_BY = {
+    "CD scatters early": ("CD is ahead of ADMM in objective", at(algorithm="CD", rounds=1), scattered("objective", 5)),
+    "CD scatters late": (
+        "CD is ahead of ADMM in accuracy",
+        at(algorithm="CD", rounds=30),
+        scattered("test_accuracy", 0.1),
+    ),
+    "ends scatter": ("CD ends ahead", at(algorithm="CD", rounds=30), scattered("test_accuracy", 0.1)),
+    "CD scatters against the best": (AT_BEST, at(algorithm="CD", rounds=1), scattered("objective", 5)),
+    "ends scatter against the best": (
+        "ADMM ends behind CD",
+        at(algorithm="CD", rounds=30),
+        scattered("test_accuracy", 0.1),
+    ),
+    "CD ends as published on average": (
+        "CD ends as published",
+        at(algorithm="CD", start="descent", rounds=30),
+        scattered("objective", 0.1),
+    ),
+    "one T/n as published on average": (
+        "Fig. 2a ends as published: accuracy",
+        at(start="constant", max_updates=4),
+        scattered("test_accuracy", 0.03),
+    ),
+    "T/n just beyond the tolerance in one instance": (
+        "Fig. 2b ends as published: objective",
+        at(start="propagation", max_updates=1, seed=0),
+        {"objective": 1.2},
+    ),
+    "warm is lower on average": (
+        "ends with a lower objective",
+        at(start="propagation", max_updates=2),
+        scattered("objective", 1),
+    ),
+    "some T/n is lower on average": (
+        "lowest at an intermediate",
+        at(start="propagation", max_updates=1),
+        scattered("objective", 2),
+    ),
+    "the most are worst on average": ("highest at the largest", at(max_updates=8), scattered("objective", 3)),
+    "the order is right on average": (
+        "> epsilon 1.05 > 0.55 >",
+        at(num_features=10, target_epsilon=0.1, instances="test"),
+        scattered("test_accuracy", 0.1),
+    ),
+    "non-private as published on average": (
+        "without privacy is within .015",
+        at(algorithm="CD", num_features=75, instances="test"),
+        scattered("test_accuracy", 0.02),
+    ),
+    "local is worse on average": (
+        "local models by exact",
+        at(algorithm="local", solver="newton", num_features=2),
+        scattered("test_accuracy", 0.1),
+    ),
+    "noise of the right size may do": (
+        "scaled to clipped gradients",
+        lambda r: (r["algorithm"] == "private CD") & (r["clip_norm"] < np.inf) & (r["instances"] == "test"),
+        scattered("test_accuracy", 0.2),
+    ),
+    "those with most data gain on average": (
+        "All agents gain",
+        at(num_features=100, target_epsilon=0.1, instances="test"),
+        scattered("test_accuracy_m90", 0.2),
+    ),
+    "the least data gain more on average": (
+        "the least data gain more",
+        at(num_features=100, target_epsilon=1.0, instances="test"),
+        scattered("test_accuracy_m10", 0.2),
+    ),
+    "perturbed is worse on average": (
+        "Local models from perturbed inputs",
+        at(algorithm="local DP", num_features=100, target_epsilon=0.1),
+        scattered("test_accuracy", 0.4),
+    ),
+    "RMSE as published on average": (
+        "RMSE without privacy is within",
+        at(algorithm="CD", instances="test"),
+        scattered("test_rmse", 0.01),
+    ),
+    "little is lost on average": (
+        "at most .003",
+        at(algorithm="private CD", budget=1.0, instances="test"),
+        scattered("test_rmse", 0.01),
+    ),
+    "RMSE grows on average": (
+        "RMSE grows",
+        at(algorithm="private CD", budget=0.5, instances="test"),
+        scattered("test_rmse", 0.01),
+    ),
+    "below users' means on average": (
+        "each user's mean",
+        at(algorithm="private CD", budget=0.1, instances="test"),
+        scattered("test_rmse", 0.1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNDECIDED_BY)
+def test_a_claim_is_undecided_where_repetitions_disagree(name):
+    words, where, values = UNDECIDED_BY[name]
+    claim = next(claim for claim in CLAIMS if words in claim.text)
+    found = judge(claim, changed(RUNS[claim.sweep], where, **values))
+    assert found.outcome == UNDECIDED, found
+    assert found.margin.to_decide.endswith("repetitions"), found
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text)
+def test_one_repetition_decides_nothing_that_has_chance_in_it(claim):
+    runs = RUNS[claim.sweep]
+    found = judge(claim, runs[runs["seed"] == 0])
+    if "spends" in claim.text:
+        assert found.outcome == HOLDS
+    else:
+        assert (found.outcome, found.margin.to_decide) == (UNDECIDED, "further repetitions"), found
