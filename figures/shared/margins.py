@@ -5,6 +5,7 @@ p-values, one for "it is met" and one for "it is missed", so that a claim holds,
 small. Of every comparison the test is Student's, one-sided at 2.5 %: the 95 % interval lies on one side of 0.
 """
 
+import functools
 import math
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -139,8 +140,14 @@ def repetitions_needed(value: float, deviation: float, level: float = LEVEL, fix
     if value == 0:
         return math.nan
     counts = np.arange(2, MOST_REPETITIONS + 1)
-    enough = stdtrit(counts - 1, 1 - level) * np.sqrt(deviation**2 / counts + fixed**2) < abs(value)
+    enough = _quantiles(level) * np.sqrt(deviation**2 / counts + fixed**2) < abs(value)
     return float(counts[enough.argmax()]) if enough.any() else math.inf
+
+
+@functools.cache
+def _quantiles(level: float) -> np.ndarray:
+    """Of Student's distribution, for means of 2, 3, ... repetitions."""
+    return stdtrit(np.arange(1, MOST_REPETITIONS), 1 - level)
 
 
 def paired(values: Iterable[float], unit: str) -> Margin:
