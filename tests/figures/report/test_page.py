@@ -92,7 +92,7 @@ def test_every_claim_is_a_row_with_its_verdict(page, text):
     for _, claim in claims:
         assert html.escape(claim.text) in text
         assert html.escape(claim.how) in text
-    assert {row["data-verdict"] for row in rows} == {"holds", "not run"}
+    assert {row["data-verdict"] for row in rows} == {"holds", "undecided", "not run"}
 
 
 def test_what_stands_beside_a_result(text):
