@@ -148,7 +148,7 @@ def fewer_rounds(runs: pd.DataFrame) -> Verdict:
         rounds = panel.groupby("algorithm")[["rounds_low", "rounds_to_target", "rounds_high"]].first().fillna(np.inf)
         one_pass, localized = (select.row(rounds, name) for name in (isrl_rounds.ONE_PASS, isrl_rounds.LOCALIZED))
         judged += 1
-        margins.append(_reached_before(runs, n, epsilon, one_pass["rounds_to_target"]))
+        margins.append(_reached_before(runs, panel, one_pass["rounds_to_target"]))
         fewer += bool(localized["rounds_high"] < one_pass["rounds_low"])
         more += bool(localized["rounds_low"] > one_pass["rounds_high"])
         names = [name for name in isrl_rounds.LOOKS if name in rounds.index]
@@ -160,11 +160,10 @@ def fewer_rounds(runs: pd.DataFrame) -> Verdict:
     return verdict(every(margins), "; ".join([*counts, *evidence, *left]))
 
 
-def _reached_before(runs: pd.DataFrame, n: float, epsilon: float, rounds: float) -> Margin:
+def _reached_before(runs: pd.DataFrame, panel: pd.DataFrame, rounds: float) -> Margin:
     """By how much localized accelerated is below one-pass MB-SGD's lowest risk at some smaller number of rounds."""
-    panel = isrl_rounds.of_trials(runs)
-    panel = panel[(panel["num_records"] == n) & (panel["target_epsilon"] == epsilon)]
-    rows = panel[(panel["algorithm"] == isrl_rounds.LOCALIZED) & (panel["num_rounds"] < rounds)]
+    trials = isrl_rounds.of_trials(runs).merge(panel[isrl_rounds.PANEL].drop_duplicates(), on=isrl_rounds.PANEL)
+    rows = trials[(trials["algorithm"] == isrl_rounds.LOCALIZED) & (trials["num_rounds"] < rounds)]
     if rows.empty:
         return computed(-np.inf, LOGS, "one-pass needs no more rounds than the fewest of the other")
     logs = rows.assign(gap=-np.log(rows["ratio"])).groupby("num_rounds")["gap"]

@@ -54,7 +54,8 @@ def large_degrade(runs: pd.DataFrame) -> Verdict:
             carry=["epsilon"],
         )
         curves = with_repetitions(table, noisy, by)
-        large_falls, small_falls = (_falls(curves.xs(a, level="personalization")) for a in (GLOBAL, small))
+        ratio = curves.index.get_level_values("personalization")
+        large_falls, small_falls = (_falls(curves[ratio == a]) for a in (GLOBAL, small))
         margins = [
             some(paired(100 * fall, POINTS) for fall, _ in large_falls),
             every(paired(100 * (DEGRADED - fall), POINTS) for fall, _ in small_falls),
@@ -72,7 +73,7 @@ def _falls(curves: pd.DataFrame) -> list[tuple[pd.Series, str]]:
     """
     falls = []
     for sigma, curve in curves.groupby(level="noise_multiplier"):
-        *earlier, last = cells(curve.droplevel("noise_multiplier").sort_index())
+        *earlier, last = cells(curve.droplevel(["noise_multiplier", "personalization"]).sort_index())
         for row in earlier:
             fall = (row["by_repetition"] - last["by_repetition"]).fillna(np.inf)
             words = (

@@ -52,7 +52,7 @@ def _ahead(rows: pd.DataFrame) -> Margin:
     """
     risks = rows.set_index([*select.REPETITION, "personalization"])["excess_risk"].unstack()
     local = [a for a in risks if a == 0]
-    sharing = [a for a in risks if a > 0]
+    sharing = [a for a in risks if a != 0]
     named, others = (local, sharing) if rows["local_is_better"].iloc[0] == 1 else (sharing, local)
     if not (named and others):
         raise NotTestable("alpha Q = 0 and some alpha Q > 0 are needed at every budget and number of samples")

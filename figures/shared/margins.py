@@ -38,8 +38,8 @@ class Margin(NamedTuple):
     needed: repetitions at which a value of this size would decide, at the spread seen; NaN where none would.
     among: how many comparisons this is the deciding one of.
     corrected: by how much the level is divided for their number.
-    edges: settings on which it rests and which are the smallest or largest that were tried, each with what has it, "alpha Q = 1:
-        step_size = 5, the smallest tried", or without.
+    edges: settings on which it rests and which are the smallest or largest that were tried, with what has it,
+        "alpha Q = 1: step_size = 5, the smallest tried", or without.
     deviation: standard deviation of value from one repetition, from which `needed` follows; NaN where it is not known.
     fixed: standard error of value that no repetition reduces, such as that of a published number.
     """
