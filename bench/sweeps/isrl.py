@@ -125,7 +125,7 @@ def isrl_odd_even(scale: str) -> Sweep:
         delta=DELTA,
         seeds=3,
         trials=TRIALS,
-        notes="not in the paper's text: rounds, phases, regularisation, noise formula, clipping; the paper has 5 trials",
+        notes="rounds, phases, regularisation, noise formula, clipping are not in its text; it has 5 trials",
     )
     smoke = thin(
         paper,
