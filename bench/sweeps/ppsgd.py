@@ -168,8 +168,8 @@ def _tags(name: str, of: str, tasks, every: int) -> Sweep:
 def ppsgd_tags(scale: str) -> Sweep:
     """Figures 1b and 2: accuracy of tag prediction, one pass, ten users in a round.
 
-    The paper's data are 2,000 rounds, evaluated every 500; Debian's packages, which stand in for them, are 137. Ten users
-    take part in each of the first 133, of which 108 are run.
+    The paper's data are 2,000 rounds, evaluated every 500; Debian's packages, which stand in for them, are 137. Ten
+    users take part in each of the first 133, of which 108 are run.
     """
     paper = _tags("ppsgd_tags", "", {"tags": tags.best_available}, EVAL_EVERY_TAGS)
     laptop = thin(
