@@ -181,15 +181,30 @@ def queue_rounds(
         num_sampled: clients in a round.
         seed: of the schedule that is played.
     """
-    return _play_queue(tuple(np.asarray(num_blocks).tolist()), num_epochs, num_sampled, seed)
+    return _play_queue(tuple(np.asarray(num_blocks).tolist()), num_epochs, num_sampled, seed)[1]
+
+
+def full_queue_rounds(
+    num_blocks: Sequence[int] | Int[Array, " client"] | Int[np.ndarray, " client"],
+    num_epochs: int,
+    num_sampled: int,
+    seed: int = 0,
+) -> int:
+    """How many rounds of `queue_draw` have all `num_sampled` clients, by playing one schedule through.
+
+    What follows is the tail. The arguments are those of `queue_rounds`.
+    """
+    return _play_queue(tuple(np.asarray(num_blocks).tolist()), num_epochs, num_sampled, seed)[0]
 
 
 @cache
-def _play_queue(num_blocks: tuple[int, ...], num_epochs: int, num_sampled: int, seed: int) -> int:
+def _play_queue(num_blocks: tuple[int, ...], num_epochs: int, num_sampled: int, seed: int) -> tuple[int, int]:
+    """Rounds in which `num_sampled` clients take part, and rounds in which anybody does."""
     rng = np.random.default_rng(seed)
     left = np.array(num_blocks) * num_epochs
-    rounds = 0
+    full = rounds = 0
     while (available := np.flatnonzero(left)).size:
         left[rng.permutation(available)[:num_sampled]] -= 1
         rounds += 1
-    return rounds
+        full += available.size >= num_sampled
+    return full, rounds

@@ -50,7 +50,7 @@ def p2p_convergence(scale: str) -> Sweep:
         num_rounds=30,
         eval_every=1,
         delta=DELTA,
-        seeds=5,
+        seeds=10,
         notes="the paper gives neither the penalty of ADMM nor the solver of the local models",
     )
     return thin(paper, keep={"penalty": [0.05]}, seeds=2) if scale == "smoke" else paper
@@ -84,7 +84,7 @@ def p2p_private(scale: str) -> Sweep:
         num_rounds=_all_updates,
         eval_every=1,
         delta=DELTA,
-        seeds=5,
+        seeds=10,
         notes="neither the constant nor the private warm start is in the paper: the constant was chosen to meet its "
         "curves at 0, which the warm start does not",
     )
@@ -157,7 +157,7 @@ def p2p_dimensions(scale: str) -> Sweep:
         num_rounds=max(UPDATES),
         eval_every=max(UPDATES),
         delta=DELTA,
-        seeds=5,
+        seeds=10,
         notes="the warm start's mechanism is not in the paper; its noise ignores the size of the inputs",
     )
     smaller = {"mu": [MU], "num_updates": [1.0, 8.0], "mechanism": ["laplace"], "clip_norm": [math.inf, 10.0]}
@@ -223,7 +223,7 @@ def p2p_movielens(scale: str) -> Sweep:
         num_rounds=_all_updates,
         eval_every=4,
         delta=DELTA,
-        seeds=5,
+        seeds=10,
         notes="the paper does not give the regularisation of its movie features, nor where private runs start",
     )
     smaller = {"num_updates": [1.0, 4.0], "mechanism": ["laplace"], "clip_norm": [10.0], "start_share": [0.0, 0.8]}

@@ -95,7 +95,7 @@ def ppsgd_theory(scale: str) -> Sweep:
         num_rounds=numbers[-1],
         eval_every=None,
         delta=DELTA,
-        seeds=10 if scale != "smoke" else 2,
+        seeds=40 if scale != "smoke" else 2,
         notes="the paper has no experiment on its theorems",
     )
     return paper

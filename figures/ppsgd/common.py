@@ -21,7 +21,7 @@ STAND_INS = {
     "mnist_by_writer": "836 real writers of MNIST stand in for the paper's 1,000 writers of federated EMNIST.",
     "debian_tags": "Descriptions of Debian's packages by 312 maintainers, 43 training documents each, stand in for the "
     "paper's 500 users of Stack Overflow with 300 to 500: about six times fewer a user before the split, and a pass of "
-    "135 rounds for 2,000.",
+    "137 rounds for 2,000. The last evaluation is that before fewer than ten users have documents left.",
     "made_up_tags": "Generated documents stand in for the paper's Stack Overflow.",
     "mnist_by_style": "1,000 pseudo-writers of MNIST, dealt by slant and stroke width, stand in for the paper's 1,000 "
     "writers of federated EMNIST.",

@@ -233,6 +233,31 @@ def test_queue_rounds_counts_the_rounds_in_which_somebody_takes_part(num_blocks,
     assert stats.chi2_contingency(table).pvalue > UNLIKELY
 
 
+@pytest.mark.parametrize(("num_blocks", "num_epochs", "num_sampled"), [([1, 4, 7, 2, 9], 2, 3), ([3] * 12, 1, 5)])
+def test_full_queue_rounds_end_where_fewer_than_all_places_are_taken(num_blocks, num_epochs, num_sampled):
+    """The same distribution over schedules as that of the kernel, whose places are counted round by round."""
+    seeds, blocks = 300, jnp.array(num_blocks, jnp.int32)
+
+    def full(key):
+        key, first = jax.random.split(key)
+        queue = sampling.queue_start(first, blocks, num_epochs, max(num_blocks))
+        keys = jax.random.split(key, num_epochs * sum(num_blocks))
+        _, taken = jax.lax.scan(lambda q, k: _places(q, k, blocks, num_sampled), queue, keys)
+        return (taken == num_sampled).sum()
+
+    ours = jax.vmap(full)(jax.random.split(jax.random.key(1), seeds))
+    played = [sampling.full_queue_rounds(num_blocks, num_epochs, num_sampled, seed) for seed in range(seeds)]
+    assert np.mean(played) == pytest.approx(float(ours.mean()), abs=0.2)
+    assert {min(played), max(played)} <= set(range(int(ours.min()) - 1, int(ours.max()) + 2))
+    for seed in range(3):
+        assert played[seed] <= sampling.queue_rounds(num_blocks, num_epochs, num_sampled, seed)
+
+
+def _places(queue, key, num_blocks, num_sampled):
+    queue, _, _, present = sampling.queue_draw(key, queue, num_blocks, num_sampled)
+    return queue, present.sum()
+
+
 def test_queue_rounds_is_blocks_over_Q_when_the_blocks_come_out_even():
     assert sampling.queue_rounds([6, 6, 6], 2, 3) == 12
     assert sampling.queue_rounds([5], 4, 3) == 20
