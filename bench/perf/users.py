@@ -10,8 +10,9 @@ import psutil
 from bench.algorithms import ALGORITHMS
 from bench.data.task import Task
 from bench.models.additive import squared_loss
-from bench.perf.measure import Measurement, best_time
+from bench.perf.measure import Measurement, Workload, best_time
 from bench.sweeps import engine
+from bench.sweeps.counts import work_of
 
 FEATURES, EXAMPLES = 10, 5
 COUNTS = (10**3, 10**4, 10**5, 10**6)
@@ -44,8 +45,8 @@ def _generated(num_users: int) -> Task:
     )
 
 
-def _measured(name: str, task: Task) -> tuple[float, float, float]:
-    """Of one round of a method: seconds, GB of the compiled program, and GB of the process while it runs."""
+def round_of(name: str, task: Task) -> Workload:
+    """ROUNDS rounds of a method at one point, going on from one call to the next."""
     cohort = min(task.num_clients, MOST)
     static = {"num_sampled": cohort, "batch_size": EXAMPLES, "sampler": "fixed"}
     program = engine.Program(ALGORITHMS[name].make, tuple(sorted(static.items())), ROUNDS)
@@ -60,8 +61,21 @@ def _measured(name: str, task: Task) -> tuple[float, float, float]:
         state, metrics = plan.step(task, keys, hypers, state, jnp.int32(0))
         jax.block_until_ready(metrics)
 
-    seconds = best_time(rounds) / ROUNDS
-    return seconds, plan.peak_bytes / 1e9, psutil.Process().memory_info().rss / 1e9
+    work = work_of(program, task, 1, hypers, 1)
+    of_round = work.round.plus(work.evaluation, 1 / ROUNDS)
+    return Workload(rounds, "round", ROUNDS, of_round, plan.peak_bytes)
+
+
+def round_of_many(name: str) -> Workload:
+    """A round of as many users as ever take part in one."""
+    return round_of(name, _generated(MOST))
+
+
+def _measured(name: str, task: Task) -> tuple[float, float, float]:
+    """Of one round of a method: seconds, GB of the compiled program, and GB of the process while it runs."""
+    workload = round_of(name, task)
+    seconds = best_time(workload.run) / workload.units
+    return seconds, workload.bytes / 1e9, psutil.Process().memory_info().rss / 1e9
 
 
 def _line(counts, values, count: int) -> float:

@@ -22,9 +22,9 @@ from bench.sweeps import engine
 # fmt: off
 ELEMENTWISE = {
     "abs", "acos", "add", "add_any", "asin", "atan", "atan2", "cbrt", "ceil", "clamp", "cos", "cosh", "div", "erf",
-    "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "integer_pow", "is_finite", "lgamma", "log", "log1p", "logistic",
-    "max", "min", "mul", "neg", "nextafter", "pow", "rem", "round", "rsqrt", "select_n", "sign", "sin", "sinh", "sqrt",
-    "square", "sub", "tan", "tanh",
+    "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "integer_pow", "is_finite", "lgamma", "log", "log1p",
+    "logistic", "max", "min", "mul", "neg", "nextafter", "pow", "rem", "round", "rsqrt", "select_n", "sign", "sin",
+    "sinh", "sqrt", "square", "sub", "tan", "tanh",
 }
 # fmt: on
 LOOKING_UP = {"gather", "dynamic_slice"}  # read as much as they return, not all of their first operand
@@ -57,7 +57,8 @@ class Counts(NamedTuple):
 
 
 def count(function: Callable, *args) -> Counts:
-    """Of a call of a function with arrays, or with their shapes, as its arguments.
+    """Of a call of a function with arrays, or with their shapes, as its arguments. Of several branches, the one that
+    computes most counts.
 
     Args:
         function: that jax can trace.
@@ -68,7 +69,7 @@ def count(function: Callable, *args) -> Counts:
 
 
 def _inner(equation) -> list[tuple[Any, float]]:
-    """The programs within an equation, and how often each runs."""
+    """The program within an equation, if any, and how often it runs."""
     params = equation.params
     if equation.primitive.name == "scan":
         return [(params["jaxpr"].jaxpr, params["length"])]
@@ -99,7 +100,7 @@ def _operations(jaxpr) -> Counts:
 def _flops(equation, size: float) -> float:
     """Of an equation without programs within; `size` numbers come out."""
     name, params = equation.primitive.name, equation.params
-    shape = equation.invars[0].aval.shape if equation.invars else ()
+    shape: Any = equation.invars[0].aval.shape if equation.invars else ()
     if name == "dot_general":
         (contracted, _), _ = params["dimension_numbers"]
         return 2 * size * math.prod(shape[axis] for axis in contracted)
@@ -115,7 +116,9 @@ def _flops(equation, size: float) -> float:
 
 def _size(variable) -> float:
     aval = variable.aval
-    return float(math.prod(aval.shape)) * (4 if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) else aval.dtype.itemsize)
+    return float(math.prod(aval.shape)) * (
+        4 if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) else aval.dtype.itemsize
+    )
 
 
 def _read(jaxpr) -> list[float]:
@@ -131,7 +134,11 @@ def _read(jaxpr) -> list[float]:
         if name in LOOKING_UP:
             add(inputs[0], sum(map(_size, equation.outvars)))
             inputs = inputs[1:]
-        elif name in ("scatter", "scatter-add", "dynamic_update_slice"):  # in place, where the operand is not used again
+        elif name in (
+            "scatter",
+            "scatter-add",
+            "dynamic_update_slice",
+        ):  # in place, where the operand is not used again
             add(inputs[0], _size(inputs[2] if name != "dynamic_update_slice" else inputs[1]))
             inputs = inputs[1:]
         elif name in ("cond", "while", "scan") or _inner(equation):
@@ -157,22 +164,32 @@ def _read_within(equation) -> list[float]:
     return [times * amount for amount in _read(body)]
 
 
-def count_round(
-    program: engine.Program, task: Task, num_seeds: int, names: Iterable[str], num_points: int
-) -> Counts:
-    """Of one round of all points and seeds together, with its share of the evaluation; what a round changes of the
-    state counts twice, since it is read and written.
+class Work(NamedTuple):
+    """Of a program, all its points and seeds together."""
+
+    round: Counts
+    evaluation: Counts
+
+    def per_round(self, num_rounds: int, eval_every: int) -> Counts:
+        """Of a round, with its share of the evaluations, of which one is before the first round."""
+        return self.round.plus(self.evaluation, (1 + num_rounds // eval_every) / num_rounds)
+
+
+def work_of(program: engine.Program, task: Task, num_seeds: int, names: Iterable[str], num_points: int) -> Work:
+    """Of a round, and of an evaluation. What a round reads of the state counts twice, since it writes as much.
 
     Args:
-        program: with `num_rounds` = rounds between evaluations.
+        program: whose `num_rounds` has no effect.
         task: arrays or their shapes.
         num_seeds: runs that go together.
         names: of the traced arguments.
         num_points: that go together.
     """
     one = program._replace(num_rounds=1)
-    keys, hypers, state = engine._abstract(one, task, num_seeds, names, num_points)
-    metrics = count(partial(engine._metrics, one), task, keys, hypers, state)
+    keys, hypers, state = engine.shapes_of(one, task, num_seeds, names, num_points)
+    evaluation = count(partial(engine.evaluated, one), task, keys, hypers, state)
     first = jax.ShapeDtypeStruct((), jnp.int32)
-    both = count(partial(engine.advance.__wrapped__, program=one), task, keys, hypers, state, first)
-    return both.plus(metrics, 1 / program.num_rounds - 1)
+    jaxpr = jax.make_jaxpr(partial(engine.advance, program=one))(task, keys, hypers, state, first).jaxpr
+    read, before = _read(jaxpr), len(jax.tree.leaves((task, keys, hypers)))
+    both = _operations(jaxpr)._replace(bytes=sum(read) + sum(read[before:]))
+    return Work(both.plus(evaluation, -1)._replace(unknown_loops=both.unknown_loops), evaluation)
