@@ -92,7 +92,7 @@ def workload_of(grid: Grid, budget: float | None = None) -> Workload:
         partial(run, num_evals=grid.num_rounds // grid.eval_every, chunk=plan.chunk),
         "round of a point",
         grid.num_rounds * plan.chunk,
-        Counts().plus(work.per_round(grid.num_rounds, grid.eval_every), 1 / plan.chunk),
+        Counts().plus(work.per_round(grid.eval_every), 1 / plan.chunk),
         plan.peak_bytes,
         plan.chunk,
     )

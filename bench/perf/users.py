@@ -62,8 +62,7 @@ def round_of(name: str, task: Task) -> Workload:
         jax.block_until_ready(metrics)
 
     work = work_of(program, task, 1, hypers, 1)
-    of_round = work.round.plus(work.evaluation, 1 / ROUNDS)
-    return Workload(rounds, "round", ROUNDS, of_round, plan.peak_bytes)
+    return Workload(rounds, "round", ROUNDS, work.per_round(ROUNDS), plan.peak_bytes)
 
 
 def round_of_many(name: str) -> Workload:

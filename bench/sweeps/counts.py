@@ -170,9 +170,9 @@ class Work(NamedTuple):
     round: Counts
     evaluation: Counts
 
-    def per_round(self, num_rounds: int, eval_every: int) -> Counts:
-        """Of a round, with its share of the evaluations, of which one is before the first round."""
-        return self.round.plus(self.evaluation, (1 + num_rounds // eval_every) / num_rounds)
+    def per_round(self, eval_every: int) -> Counts:
+        """Of a round, with its share of the evaluation that follows; the one before the first round is left out."""
+        return self.round.plus(self.evaluation, 1 / eval_every)
 
 
 def work_of(program: engine.Program, task: Task, num_seeds: int, names: Iterable[str], num_points: int) -> Work:

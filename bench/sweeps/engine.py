@@ -50,7 +50,7 @@ def run_keys(trials, seeds):
     return jax.vmap(run_key)(trials, seeds)
 
 
-def _over(function, in_axes, out_axes, size: int):
+def _over(function, in_axes, out_axes, size: int) -> Callable:
     """`jax.vmap` over the first axis of what has axis 0; for size 1 the plain function, which compiles to faster code.
 
     in_axes and out_axes are pytree prefixes of 0 and None.
