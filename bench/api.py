@@ -197,6 +197,7 @@ def status(
     from bench.sweeps.status import statuses
 
     names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, download)
+    predicting.check(names, predict=predict, users=users, points=points)
     found = statuses(names, scale, Path(out), data_files)
     if predict:
         made = predicting.predict(names, scale, Path(out), data_files, users=users, points=points)

@@ -1,6 +1,8 @@
-"""Rounds of private FedAvg and PPSGD on ever more users: time and memory, beside a straight line through the first."""
+"""Rounds of private FedAvg and PPSGD on ever more users: time and memory, beside a straight line through the first, and
+the time at the most users beside what the cost model makes of the others."""
 
 import gc
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +13,8 @@ from bench.algorithms import ALGORITHMS
 from bench.data.task import Task
 from bench.models.additive import squared_loss
 from bench.perf.measure import Measurement, Workload, best_time
-from bench.sweeps import engine
-from bench.sweeps.counts import work_of
+from bench.sweeps import cost, engine
+from bench.sweeps.counts import Counts, work_of
 
 FEATURES, EXAMPLES = 10, 5
 COUNTS = (10**3, 10**4, 10**5, 10**6)
@@ -70,11 +72,30 @@ def round_of_many(name: str) -> Workload:
     return round_of(name, _generated(MOST))
 
 
-def _measured(name: str, task: Task) -> tuple[float, float, float]:
-    """Of one round of a method: seconds, GB of the compiled program, and GB of the process while it runs."""
+class Measured(NamedTuple):
+    """Of one round of a method: seconds, GB of the compiled program and of the process while it runs, and its work."""
+
+    seconds: float
+    program: float
+    process: float
+    work: Counts
+
+
+def _measured(name: str, task: Task) -> Measured:
     workload = round_of(name, task)
     seconds = best_time(workload.run) / workload.units
-    return seconds, workload.bytes / 1e9, psutil.Process().memory_info().rss / 1e9
+    return Measured(seconds, workload.bytes / 1e9, psutil.Process().memory_info().rss / 1e9, workload.work)
+
+
+def _predicted(name: str, counts: list[int], rows: list[Measured]) -> list[Measurement]:
+    """The time at the largest number of users, by the cost model fitted on the others."""
+    if len(rows) < 3:
+        return []
+    model = cost.fit([cost.Cell(row.work, 1, row.seconds) for row in rows[:-1]])
+    seconds = model.seconds(rows[-1].work, 1)
+    remarks = f"{100 * (seconds / rows[-1].seconds - 1):+.0f} % of what was measured"
+    what = f"{name}, {counts[-1]:,} users: time predicted from the others"
+    return [Measurement(what, 1e3 * seconds, "ms a round", "within 25 %", remarks)]
 
 
 def _line(counts, values, count: int) -> float:
@@ -89,7 +110,7 @@ def users(counts=COUNTS) -> list[Measurement]:
     Numbers of users for which memory has no room are left out.
     """
     free = psutil.virtual_memory().available
-    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ARGS}
+    found: dict[str, list[Measured]] = {name: [] for name in ARGS}
     done = []
     for count in counts:
         # Data, and a model of their own for every user, before and after a round.
@@ -112,4 +133,5 @@ def users(counts=COUNTS) -> list[Measurement]:
             for count, value in zip(done, values, strict=True):
                 straight = f"straight line: {_line(done, values, count):.3g}" if len(done) > 1 else ""
                 lines.append(Measurement(f"{name}, {count:,} users: {what}", value, unit, remarks=straight))
+        lines += _predicted(name, done, rows)
     return lines

@@ -62,14 +62,11 @@ def status(
     Example: python -m bench status ppsgd_synthetic --scale laptop --predict --users 100000 --points 50
     """
     from bench.data.files import DataFiles
-    from bench.errors import InputError
     from bench.sweeps import predict as predicting
+    from bench.sweeps import predicted
     from bench.sweeps.status import statuses, written
 
-    if not predict and (users, points) != (None, None):
-        raise InputError("--users and --points are of a prediction: add --predict")
-    if predict and not names:
-        raise InputError("--predict traces the programs of each sweep: name the sweeps")
+    predicting.check(names or [], predict=predict, users=users, points=points)
     data_files = DataFiles(data_dir, download)
     found = statuses(names or [], scale, out, data_files, verified=verify)
     predictions = []
@@ -83,7 +80,7 @@ def status(
     else:
         print(written(found, by_entry=bool(names)))
         if predict:
-            print("", predicting.written(predictions), sep="\n")
+            print("", predicted.written(predictions), sep="\n")
     problems = [line for one in found for line in one.problems]
     for line in problems:
         print(line, file=sys.stderr)

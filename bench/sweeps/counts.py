@@ -46,13 +46,13 @@ class Counts(NamedTuple):
     unknown_loops: int = 0
 
     def plus(self, other: "Counts", times: float = 1) -> "Counts":
-        """The sum with so many times the other; a loop of unknown length stays one."""
+        """The sum with so many times the other."""
         flops, randoms, moved, unknown = other
         return Counts(
             self.flops + times * flops,
             self.randoms + times * randoms,
             self.bytes + times * moved,
-            self.unknown_loops + unknown,
+            max(self.unknown_loops, unknown),
         )
 
 

@@ -5,12 +5,9 @@ model that is fitted on the runs that are there. Bytes are counted.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 import pandas as pd
 import psutil
@@ -22,13 +19,14 @@ from bench.sweeps import cost, engine
 from bench.sweeps.counts import Counts, Work, work_of
 from bench.sweeps.merge import sweep_named
 from bench.sweeps.own import read_request
+from bench.sweeps.scaled import static_of, user_bytes, with_users
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
 from bench.sweeps.status import as_text, runs_there
 
 CPU, GPU = "cpu", "gpu"
-DRAW_BYTES = 20  # of a user, while those who take part are drawn
 QUARTILE = 0.25  # of the times of a program's chunks: others used the machine during many of them
 NODES = 1000
+MOST_TRACED = 10**5  # users; sizes of arrays of many more are no 32-bit numbers
 
 
 class Prediction(NamedTuple):
@@ -38,7 +36,7 @@ class Prediction(NamedTuple):
     points: each with the sweep's repetitions, so that there are so many `runs`.
     rounds: of a run, on average.
     user_bytes, state_bytes: of a user, for all points together, and for each point that is trained at the same time.
-    memory: bytes of all users with one point.
+    memory: bytes of all users with one point, beside the block of users that is worked on.
     seconds: of a core, or a GPU, for a point and round; None where nothing of the method was measured there.
     checks: how far predictions are from measured runs that were not fitted, by device.
     hours: on "core", "gpu", "8 gpus" and "1000 nodes"; None as for seconds.
@@ -93,29 +91,6 @@ def _groups(sweep: Sweep, entry: Entry, tasks: dict[str, Task]) -> list[_Group]:
     return list(found.values())
 
 
-def with_users(task: Task, num_users: int) -> Task:
-    """The shapes of a task with another number of users, all else being equal."""
-    here = task.num_clients
-
-    def shape(leaf, axes: int):
-        sizes = [num_users if axis < axes and size == here else size for axis, size in enumerate(leaf.shape)]
-        return jax.ShapeDtypeStruct(tuple(sizes), leaf.dtype)
-
-    shapes = jax.tree.map(partial(shape, axes=0), task)
-    own = ("num_examples", "train", "init_local", "gram", "evaluation")
-    grown = {name: jax.tree.map(partial(shape, axes=1), getattr(task, name)) for name in own}
-    return replace(shapes, **grown, peers=jax.tree.map(partial(shape, axes=2), task.peers))
-
-
-def _static(group: _Group, num_users: int) -> tuple[tuple[str, Any], ...]:
-    """The static arguments where all users take part in a round if all did before, and else as many as did."""
-    args = dict(group.static)
-    if "num_sampled" in args:
-        sampled, here = args["num_sampled"], group.task.num_clients
-        args["num_sampled"] = num_users if sampled == here else min(sampled, num_users)
-    return tuple(sorted(args.items()))
-
-
 class _Line(NamedTuple):
     """The work of a group's round as a straight line in the points that go together."""
 
@@ -130,32 +105,21 @@ class _Line(NamedTuple):
 
 
 def _line(entry: Entry, group: _Group, num_users: int) -> _Line:
-    task = with_users(group.task, num_users)
-    program = engine.Program(entry.method.make, _static(group, num_users), group.eval_every)
-    one, two = (work_of(program, task, 1, group.traced, points) for points in (1, 2))
-    return _Line(one, two, group.eval_every)
+    """Traced with MOST_TRACED users at most, beyond which work is a straight line in the users too."""
 
+    def traced(number: int, points: int) -> Work:
+        static = static_of(group.static, group.task, number)
+        program = engine.Program(entry.method.make, static, group.eval_every)
+        return work_of(program, with_users(group.task, number), 1, group.traced, points)
 
-def _bytes(tree) -> float:
-    return float(sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree)))
+    def with_all(points: int) -> Work:
+        first = traced(min(num_users, MOST_TRACED), points)
+        if num_users <= MOST_TRACED:
+            return first
+        second, beyond = traced(2 * MOST_TRACED, points), num_users / MOST_TRACED - 1
+        return Work(*(one.plus(one, -beyond).plus(two, beyond) for one, two in zip(first, second, strict=True)))
 
-
-def _user_bytes(entry: Entry, group: _Group, num_users: int) -> tuple[float, float]:
-    """Of one more user: for all points together, and for each point."""
-
-    def both(number: int) -> tuple[float, float]:
-        task = with_users(group.task, number)
-        program = engine.Program(entry.method.make, _static(group, number), group.eval_every)
-        state = engine.shapes_of(program, task, 1, group.traced, 1)[-1]
-        keyless = jax.tree.map(lambda leaf: jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf, state)
-        return _bytes(task) + _bytes(keyless.schedule), _bytes(keyless.variables)
-
-    (shared, each), (more_shared, more_each) = both(num_users), both(2 * num_users)
-    return DRAW_BYTES + (more_shared - shared) / num_users, (more_each - each) / num_users
-
-
-def _is_key(leaf) -> bool:
-    return jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return _Line(with_all(1), with_all(2), group.eval_every)
 
 
 def _measured(entry: Entry, label: str, group: _Group, line: _Line, runs: pd.DataFrame) -> dict[str, cost.Cell]:
@@ -187,6 +151,17 @@ class _Known(NamedTuple):
     cells: list[dict[str, cost.Cell]]
 
 
+def check(names: Sequence[str], *, predict: bool, users: int | None, points: int | None) -> None:
+    """Refuse what makes no sense together: InputError."""
+    if not predict and (users, points) != (None, None):
+        raise InputError("--users and --points are of a prediction: add --predict")
+    if predict and not names:
+        raise InputError("--predict traces the programs of each sweep: name the sweeps")
+    for option, number in (("--users", users), ("--points", points)):
+        if number is not None and not 1 <= number <= 10**12:
+            raise InputError(f"{option} is {number}: it must be at least 1 and at most {10**12:,}")
+
+
 def predict(
     names: Sequence[str],
     scale: str,
@@ -208,11 +183,9 @@ def predict(
         points: of every entry, in place of the sweep's, in the same mixture.
 
     Raises:
-        InputError: for numbers below 1, for data that are not there.
+        InputError: for what `check` refuses, and data that are not there.
     """
-    for option, number in (("--users", users), ("--points", points)):
-        if number is not None and not 1 <= number <= 10**12:
-            raise InputError(f"{option} is {number}: it must be at least 1 and at most {10**12:,}")
+    check(names, predict=True, users=users, points=points)
     known = [one for name in names for one in _known(name, scale, out / scale / name, data_files)]
     cells: dict[tuple, list[cost.Cell]] = {}
     for one in known:
@@ -244,7 +217,8 @@ def _prediction(known: _Known, cells: dict, users: int | None, points: int | Non
     largest = max(groups, key=lambda group: group.task.num_clients)
     num_users = users or largest.task.num_clients
     lines = known.lines if users is None else [_line(known.entry, group, users) for group in groups]
-    shared, each = _user_bytes(known.entry, largest, num_users)
+    program = engine.Program(known.entry.method.make, largest.static, largest.eval_every)
+    shared, each = user_bytes(program, largest.task, largest.traced, min(num_users, MOST_TRACED))
     runs = round(number * repetitions)
     rounds = [group.num_rounds for group in groups]
     weights = [share * group.count * repetitions for group in groups]
@@ -289,46 +263,3 @@ def _prediction(known: _Known, cells: dict, users: int | None, points: int | Non
         hours,
         notes,
     )
-
-
-# ---- For people ----
-
-COLUMNS = {"core": "a core", "gpu": "a GPU", "8 gpus": "8 GPUs", f"{NODES} nodes": f"{NODES:,} nodes"}
-
-
-def written(predictions: Sequence[Prediction]) -> str:
-    """A table for people: a line an entry."""
-    head = ("sweep, entry", "users", "runs x rounds", "core-s a point and round", "held out", "bytes a user", "GB")
-    lines = [(*head, *COLUMNS.values())]
-    for one in predictions:
-        seconds, found = one.seconds[CPU], one.checks[CPU]
-        lines.append(
-            (
-                f"{one.sweep}, {one.entry}",
-                f"{one.users:,}",
-                f"{one.runs:,} x {one.rounds:,.0f}",
-                "unmeasured" if seconds is None else f"{seconds:.3g}",
-                "" if found is None else f"{100 * found.within:.0f} % of {found.cells}",
-                f"{one.user_bytes:,.0f} + {one.state_bytes:,.0f} a point",
-                f"{one.memory / 1e9:.3g}",
-                *(_time(one.hours[place]) for place in COLUMNS),
-            )
-        )
-    widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
-    table = "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
-    notes = [f"{one.sweep}, {one.entry}: {note}" for one in predictions for note in one.notes]
-    cores = psutil.cpu_count(logical=False) or 1
-    said = (
-        f"held out: programs whose time, predicted from the others', is within {100 * cost.TOLERANCE:.0f} % of what was "
-        f"measured. GB: of all users with one point. A node has {cores} cores, as this machine. Runs are shared out to "
-        "workers; the rounds of one run follow each other, whatever there is of machines."
-    )
-    return "\n".join([table, "", *notes, said])
-
-
-def _time(hours: float | None) -> str:
-    if hours is None:
-        return "unmeasured"
-    return f"{hours:.3g} h" if hours >= 0.1 else f"{3600 * hours:.3g} s"
