@@ -125,11 +125,11 @@ def users(counts=COUNTS) -> list[Measurement]:
     lines = []
     for name, rows in found.items():
         for what, unit, scale, column in (
-            ("time", "ms a round", 1e3, 0),
-            ("memory of the program", "GB", 1, 1),
-            ("memory of the process", "GB", 1, 2),
+            ("time", "ms a round", 1e3, "seconds"),
+            ("memory of the program", "GB", 1, "program"),
+            ("memory of the process", "GB", 1, "process"),
         ):
-            values = [scale * row[column] for row in rows]
+            values = [scale * getattr(row, column) for row in rows]
             for count, value in zip(done, values, strict=True):
                 straight = f"straight line: {_line(done, values, count):.3g}" if len(done) > 1 else ""
                 lines.append(Measurement(f"{name}, {count:,} users: {what}", value, unit, remarks=straight))
