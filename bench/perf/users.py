@@ -93,7 +93,7 @@ def _predicted(name: str, counts: list[int], rows: list[Measured]) -> list[Measu
         return []
     model = cost.fit([cost.Cell(row.work, 1, row.seconds) for row in rows[:-1]])
     seconds = model.seconds(rows[-1].work, 1)
-    remarks = f"{100 * (seconds / rows[-1].seconds - 1):+.0f} % of what was measured"
+    remarks = f"{seconds / rows[-1].seconds:.2f} times what was measured"
     what = f"{name}, {counts[-1]:,} users: time predicted from the others"
     return [Measurement(what, 1e3 * seconds, "ms a round", "within 25 %", remarks)]
 

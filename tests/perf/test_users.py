@@ -20,7 +20,7 @@ def test_every_number_of_users_is_timed_beside_a_straight_line(monkeypatch):
     assert (memory.value, memory.remarks) == (1600, "straight line: 1e+03")  # 100 + 300 / 10 x 30
     predicted = lines["ppsgd, 40 users: time predicted from the others"]
     assert predicted.value == pytest.approx(40)
-    assert predicted.remarks == "+0 % of what was measured"
+    assert predicted.remarks == "1.00 times what was measured"
 
 
 def test_rounds_are_measured(monkeypatch):
