@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bench.algorithms.base import Algorithm, Method, Scalar, State
-    from bench.api import compare, load, merge, run
+    from bench.api import compare, load, merge, run, status
     from bench.comparison.problem import Problem
 
 _HOME = {
-    **dict.fromkeys(("compare", "load", "merge", "run"), "bench.api"),
+    **dict.fromkeys(("compare", "load", "merge", "run", "status"), "bench.api"),
     **dict.fromkeys(("Algorithm", "Method", "Scalar", "State"), "bench.algorithms.base"),
     "Problem": "bench.comparison.problem",
 }
-__all__ = ["Algorithm", "Method", "Problem", "Scalar", "State", "compare", "load", "merge", "run"]
+__all__ = ["Algorithm", "Method", "Problem", "Scalar", "State", "compare", "load", "merge", "run", "status"]
 
 
 def __getattr__(name: str):

@@ -187,7 +187,7 @@ def perf(
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
-    """Speed and memory against plain NumPy loops, and the share of a measured matrix-product peak.
+    """Speed and memory against plain NumPy loops, and the share of what this machine can do at most.
 
     Example: python -m bench perf fedavg_round clipping_cnn
     """

@@ -163,6 +163,54 @@ def merge(
     return table
 
 
+def status(
+    sweeps: str | Sequence[str] = (),
+    scale: str = "smoke",
+    *,
+    predict: bool = False,
+    users: int | None = None,
+    points: int | None = None,
+    out: str | os.PathLike = "results",
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> pd.DataFrame:
+    """What of the sweeps is there, what is missing, and how many core-hours that is; or what all their runs cost.
+
+    Args:
+        sweeps: one or several, or names of folders with values of your own; none for all, without a prediction.
+        scale: "smoke", "laptop" or "paper".
+        predict: from a model that is fitted on what is there, say what all runs cost on one machine and on many.
+        users: of a prediction, in place of the sweep's.
+        points: of each entry of a prediction, the same.
+        out: the folder of results.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether the authors' addresses may be asked for data that nothing else has.
+
+    Returns:
+        One row per sweep and entry: wanted, there, missing and core_hours, or the fields of
+        `bench.sweeps.predict.Prediction`.
+
+    Raises:
+        InputError: for an unknown name, or numbers that make no sense.
+    """
+    from bench.sweeps import predict as predicting
+    from bench.sweeps.status import statuses
+
+    names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, download)
+    predicting.check(names, predict=predict, users=users, points=points)
+    found = statuses(names, scale, Path(out), data_files)
+    if predict:
+        made = predicting.predict(names, scale, Path(out), data_files, users=users, points=points)
+        return pd.json_normalize([one.as_dict() for one in made])
+    rows = [
+        {"sweep": one.sweep, "entry": label, "wanted": rest.wanted, "there": rest.there, "missing": rest.missing}
+        | {"core_hours": rest.hours}
+        for one in found
+        for label, rest in one.entries.items()
+    ]
+    return pd.DataFrame(rows)
+
+
 def own_folders(name: str, results: str | os.PathLike) -> list[Path]:
     """The folders, one a scale, of a sweep over values of one's own."""
     folders = [Path(results) / scale / name for scale in SCALES]

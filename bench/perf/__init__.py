@@ -1,6 +1,7 @@
-"""Speed and memory: the compiled programs against plain NumPy loops of the same algorithms, on this machine, now.
+"""Speed and memory: the compiled programs against plain NumPy loops of the same algorithms, and against what this
+machine can do at most, here and now.
 
-Not a test: it prints what it measures. Shares of the peak are of a matrix product measured in the same run.
+Not a test: it prints what it measures. The limits are measured in the same run.
 """
 
 from collections.abc import Callable
@@ -8,11 +9,12 @@ from collections.abc import Callable
 import jax
 import psutil
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bench.data.files import DataFiles, with_files
-from bench.perf import grids, isrl, p2p, pfl, ppsgd, users
-from bench.perf.measure import Measurement, peak_flops
+from bench.perf import grids, isrl, p2p, pfl, ppsgd, shares, users
+from bench.perf.measure import Measurement
 
 BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
@@ -31,23 +33,24 @@ BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
 
 
 def report(names: list[str], data_files: DataFiles | None = None) -> None:
-    """Run the benchmarks and print their lines.
+    """Run the benchmarks and print their lines, and then the shares of this machine's limits.
 
     Args:
         names: of BENCHMARKS.
         data_files: where the data of those may come from that read any; default DataFiles().
     """
     table = Table("what", "value", "unit", "wanted", "remarks")
-    lines = [Measurement("matrix product, 2,000 x 2,000 float32", peak_flops() / 1e9, "GFLOP/s")]
+    lines: list[Measurement] = []
     for name in names:
         lines += with_files(BENCHMARKS[name], data_files)()
     resident = psutil.Process().memory_info().rss
     lines.append(Measurement("resident memory at the end", resident / 1e9, "GB"))
     for line in lines:
-        table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, line.remarks)
+        table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, escape(line.remarks))
     device = jax.local_devices()[0]
     console = Console(width=None if Console().is_terminal else 150)
     console.print(
         f"{jax.local_device_count()} x {device.device_kind}, {psutil.cpu_count()} cores, jax {jax.__version__}"
     )
     console.print(table)
+    shares.report(names, data_files or DataFiles(), console)

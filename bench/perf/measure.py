@@ -1,17 +1,17 @@
-"""How the benchmarks measure: the best of several runs, beside a matrix product timed in the same minutes."""
+"""How the benchmarks measure: the best of several runs."""
 
 import time
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from bench.data.task import Task
 from bench.sweeps import engine
+from bench.sweeps.counts import Counts, work_of
 from bench.sweeps.execution.resources import memory_budget
+from bench.sweeps.points import Point
 
 REPEATS = 3  # the best of so many: others use the machine too
 
@@ -37,13 +37,13 @@ def best_time(call: Callable[[], object]) -> float:
     return min(times)
 
 
-@cache
-def peak_flops() -> float:
-    """Operations a second of a 2,000 x 2,000 float32 matrix product."""
-    size = 2000
-    x = jnp.ones((size, size))
-    product = jax.jit(lambda x: x @ x)
-    return 2 * size**3 / best_time(lambda: jax.block_until_ready(product(x)))
+class Grid(NamedTuple):
+    """Points that share a program, on their task; `num_rounds` are timed, which are a multiple of `eval_every`."""
+
+    task: Task
+    points: Sequence[Point]
+    eval_every: int
+    num_rounds: int
 
 
 class Timed(NamedTuple):
@@ -54,16 +54,54 @@ class Timed(NamedTuple):
     peak_bytes: int
 
 
-def time_grid(task: Task, points, eval_every: int, num_rounds: int) -> Timed:
-    """Time the compiled program on the points; rounds include evaluations, as in a sweep."""
-    program = engine.Program(points[0].method.make, points[0].static, eval_every)
-    hypers = {name: np.array([point.traced[name] for point in points]) for name in points[0].traced}
-    plan = engine.plan(program, task, 1, hypers, len(points), budget=memory_budget())
+class Workload(NamedTuple):
+    """Something to be timed over and over.
+
+    run: does all of it, and returns when it is done.
+    unit: what is counted, such as "round of a point".
+    units: of them in a call.
+    work: of one of them; bytes are those that it must read and write.
+    bytes: that the program works on, which decides whether they come from a cache or from memory.
+    together: points in a call.
+    """
+
+    run: Callable[[], object]
+    unit: str
+    units: float
+    work: Counts
+    bytes: float
+    together: int = 1
+
+
+def workload_of(grid: Grid, budget: float | None = None) -> Workload:
+    """The compiled program on as many of the points as fit; rounds include evaluations, as in a sweep.
+
+    Args:
+        grid: what to run.
+        budget: bytes that the program may need; default what is free.
+    """
+    task, points, first = grid.task, grid.points, grid.points[0]
+    program = engine.Program(first.method.make, first.static, grid.eval_every)
+    hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
+    plan = engine.plan(program, task, 1, hypers, len(points), budget=budget or memory_budget())
     hypers = {name: column[: plan.chunk] for name, column in hypers.items()}
+    work = work_of(program, task, 1, hypers, plan.chunk)
     keys = engine.run_keys(np.zeros(1, np.int32), np.zeros(1, np.int32))
     run = partial(engine.run_chunk, program, plan.step, task, keys, hypers)
-    seconds = best_time(lambda: run(num_evals=num_rounds // eval_every, chunk=plan.chunk))
-    return Timed(seconds / num_rounds / plan.chunk, plan.chunk, plan.peak_bytes)
+    return Workload(
+        partial(run, num_evals=grid.num_rounds // grid.eval_every, chunk=plan.chunk),
+        "round of a point",
+        grid.num_rounds * plan.chunk,
+        Counts().plus(work.per_round(grid.eval_every), 1 / plan.chunk),
+        plan.peak_bytes,
+        plan.chunk,
+    )
+
+
+def time_grid(grid: Grid) -> Timed:
+    """Time the compiled program on the points."""
+    workload = workload_of(grid)
+    return Timed(best_time(workload.run) / workload.units, workload.together, int(workload.bytes))
 
 
 def time_rounds(loop: Iterator, num_rounds: int) -> float:
@@ -75,13 +113,12 @@ def time_rounds(loop: Iterator, num_rounds: int) -> float:
     return (time.perf_counter() - began) / num_rounds
 
 
-def against_loop(what: str, timed: Timed, loop_s: float, flops: float, wanted: float) -> list[Measurement]:
+def against_loop(what: str, timed: Timed, loop_s: float, wanted: float) -> list[Measurement]:
     """The lines of a sweep against its reference."""
     together = f"{timed.chunk} points together"
     return [
         Measurement(f"{what}: NumPy loop", 1e3 * loop_s, "ms a round"),
         Measurement(f"{what}: compiled", 1e3 * timed.seconds, "ms a round and point", remarks=together),
         Measurement(f"{what}: speed-up for each configuration", loop_s / timed.seconds, "x", f"{wanted:g}"),
-        Measurement(f"{what}: share of matrix-product peak", 100 * flops / timed.seconds / peak_flops(), "%"),
         Measurement(f"{what}: peak memory of the program", timed.peak_bytes / 1e9, "GB", "12 at most"),
     ]

@@ -10,7 +10,7 @@ from bench.data.problems.peers import linear_p2p
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import dense
 from bench.models.linear import Personal, logistic, logistic_loss
-from bench.perf.measure import Measurement, Timed, best_time, time_grid
+from bench.perf.measure import Grid, Measurement, Timed, best_time, time_grid
 from bench.reference import p2p as reference
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Entry, Sweep, grid
@@ -18,9 +18,9 @@ from bench.sweeps.spec import Entry, Sweep, grid
 TICKS = 500  # in a round
 
 
-def _time(method: Method, task: Task, points, num_rounds: int) -> Timed:
+def _grid(method: Method, task: Task, points, num_rounds: int) -> Grid:
     sweep = Sweep("p2p", "", {"p2p": lambda _: task}, {"": Entry(method, points)}, num_rounds, num_rounds, 1e-2)
-    return time_grid(task, resolve(sweep, {"p2p": task})["p2p"], num_rounds, num_rounds)
+    return Grid(task, resolve(sweep, {"p2p": task})["p2p"], num_rounds, num_rounds)
 
 
 def _as_lists(task: Task):
@@ -46,11 +46,17 @@ def _lines(what: str, timed: Timed, loop_s: float, wanted: str) -> list[Measurem
     ]
 
 
-def p2p_descent() -> list[Measurement]:
+def descent_grid() -> Grid:
     """Private coordinate descent, 100 agents, 100 features: 256 budgets and weights in one program."""
     task = linear_p2p(0)
     points = grid(mu=[0.02, 0.04, 0.08, 0.16], noise_multiplier=np.linspace(0.1, 10, 64), num_ticks=TICKS)
-    timed = _time(ALGORITHMS["coordinate_descent"], task, points, 20)
+    return _grid(ALGORITHMS["coordinate_descent"], task, points, 20)
+
+
+def p2p_descent() -> list[Measurement]:
+    """`descent_grid` against its loop."""
+    chosen = descent_grid()
+    task, timed = chosen.task, time_grid(chosen)
     inputs, labels, weights = _as_lists(task)
     rng, smoothness = np.random.default_rng(0), np.asarray(task.need(Peers).smoothness, float)
 
@@ -61,11 +67,17 @@ def p2p_descent() -> list[Measurement]:
     return _lines("coordinate descent", timed, best_time(loop) / TICKS, "100")
 
 
-def p2p_admm() -> list[Measurement]:
+def admm_grid() -> Grid:
     """Gossip ADMM, 100 agents, 100 features, ten gradient steps: 32 penalties in one program."""
     task = linear_p2p(0)
     points = grid(mu=0.04, penalty=np.geomspace(0.001, 1, 32), start="zero", num_ticks=TICKS)
-    timed = _time(ALGORITHMS["admm"], task, points, 4)
+    return _grid(ALGORITHMS["admm"], task, points, 4)
+
+
+def p2p_admm() -> list[Measurement]:
+    """`admm_grid` against its loop."""
+    chosen = admm_grid()
+    task, timed = chosen.task, time_grid(chosen)
     inputs, labels, weights = _as_lists(task)
     rng, smoothness = np.random.default_rng(0), np.asarray(task.need(Peers).smoothness, float)
     few = 100
@@ -108,16 +120,20 @@ def _norm(params: Personal, task: Task) -> dict:
     return {"norm": jnp.linalg.norm(params.theta)}
 
 
+def large_grid(num_agents: int = 100_000, num_awake: int = 1000, num_rounds: int = 4) -> Grid:
+    """Private coordinate descent on agents of degree 10, 20 features, one point."""
+    points = grid(mu=0.04, noise_multiplier=1.0, num_ticks=TICKS, num_awake=num_awake)
+    return _grid(ALGORITHMS["coordinate_descent"], _large(num_agents, 10, 20, 10), points, num_rounds)
+
+
 def p2p_large() -> list[Measurement]:
-    """Private coordinate descent on 100,000 agents of degree 10, 20 features, one point; and on a tenth of them."""
+    """`large_grid` with 100,000 agents, and with a tenth of them."""
     lines = []
     for num_agents in (10_000, 100_000):
-        task = _large(num_agents, 10, 20, 10)
-        for awake, num_rounds in ((1, 100), (1000, 4)):
-            points = grid(mu=0.04, noise_multiplier=1.0, num_ticks=TICKS, num_awake=awake)
-            timed = _time(ALGORITHMS["coordinate_descent"], task, points, num_rounds)
-            name = f"{num_agents:,} agents, {awake:,} awake at once"
-            rate = 1e-6 * TICKS * awake / timed.seconds
+        for num_awake, num_rounds in ((1, 100), (1000, 4)):
+            timed = time_grid(large_grid(num_agents, num_awake, num_rounds))
+            name = f"{num_agents:,} agents, {num_awake:,} awake at once"
+            rate = 1e-6 * TICKS * num_awake / timed.seconds
             lines.append(Measurement(f"{name}: wake-ups", rate, "million/s"))
             lines.append(Measurement(f"{name}: peak memory of the program", timed.peak_bytes / 1e9, "GB"))
     return lines

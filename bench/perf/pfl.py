@@ -19,7 +19,8 @@ import numpy as np
 from bench.kernels import gradient
 from bench.kernels.per_example import clipped_gradient_of_rows, cross_entropy
 from bench.models.networks import CLASSES, network
-from bench.perf.measure import Measurement
+from bench.perf.measure import Measurement, Workload
+from bench.sweeps.counts import count
 
 BATCH = 256
 POOL = 6000  # examples of a client
@@ -77,18 +78,18 @@ def _here(module, params, pool, rows):
     return clipped_gradient_of_rows(module, params, pool, rows, rows.shape[0], CLIP_NORM)[0]
 
 
+def _step(clipped_sum, module, key, params, pool, rows):
+    """The parameters after a step."""
+    total = clipped_sum(module, params, pool, rows)
+    noise = gradient.gaussian_like(key, params)
+    scale = STEP_SIZE / len(rows)
+    return jax.tree.map(lambda p, g, n: p - scale * (g + NOISE_MULTIPLIER * CLIP_NORM * n), params, total, noise)
+
+
 def _program(clipped_sum, module, params, pool, num_rows: int):
     """The compiled step (key, params, pool, rows) -> params."""
-
-    @jax.jit
-    def step(key, params, pool, rows):
-        total = clipped_sum(module, params, pool, rows)
-        noise = gradient.gaussian_like(key, params)
-        scale = STEP_SIZE / num_rows
-        return jax.tree.map(lambda p, g, n: p - scale * (g + NOISE_MULTIPLIER * CLIP_NORM * n), params, total, noise)
-
     rows = jax.ShapeDtypeStruct((num_rows,), jnp.int32)
-    return step.lower(jax.random.key(0), params, pool, rows).compile()
+    return jax.jit(partial(_step, clipped_sum, module)).lower(jax.random.key(0), params, pool, rows).compile()
 
 
 def _client(dataset: str, model: str, shape: tuple[int, ...], dtype):
@@ -175,6 +176,28 @@ def _opacus_steps(inputs, labels) -> dict[str, Callable]:
 
 
 # ---- Reports ----
+
+
+def _workload(dataset: str, model: str, shape: tuple[int, ...], dtype) -> Workload:
+    module, params, pool = _client(dataset, model, shape, dtype)
+    rows = jnp.asarray(np.sort(np.random.default_rng(1).choice(POOL, BATCH, replace=False)), jnp.int32)
+    program = _program(_here, module, params, pool, BATCH)
+    memory = program.memory_analysis()
+    assert memory is not None
+    arguments = jax.random.key(1), params, pool, rows
+    work = count(partial(_step, _here, module), *arguments)
+    size = memory.temp_size_in_bytes + memory.argument_size_in_bytes
+    return Workload(lambda: jax.block_until_ready(program(*arguments)), "step", 1, work, size)
+
+
+def cnn_workload() -> Workload:
+    """The step of `clipping_cnn`."""
+    return _workload("mnist", "papernot_cnn", (28, 28, 1), jnp.float32)
+
+
+def scattering_workload() -> Workload:
+    """The step of `clipping_scattering`."""
+    return _workload("mnist", "scatter_linear", (7, 7, 81), jnp.float16)
 
 
 def _lines(what: str, timed: dict[str, Timed], memory: dict[str, float]) -> list[Measurement]:

@@ -1,43 +1,52 @@
 """Bietti et al. 2022: the published grids against the loops of their algorithm."""
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from bench.data.files import DataFiles
 from bench.data.task import Task
-from bench.perf.measure import Measurement, against_loop, time_grid, time_rounds
+from bench.perf.measure import Grid, Measurement, against_loop, time_grid, time_rounds
 from bench.reference import ppsgd as reference
 from bench.sweeps import SWEEPS
 from bench.sweeps.points import resolve
 
 
-def ppsgd_synthetic() -> list[Measurement]:
+def synthetic_grid() -> Grid:
     """The published synthetic grid at C = 10: 1,000 users, 100 features, everybody in every round."""
     sweep = SWEEPS["ppsgd_synthetic"]("paper")
     tasks = {name: sweep.task(name, 0) for name in sweep.tasks}
     name = next(iter(tasks))
     points = [p for p in resolve(sweep, tasks)[name] if p.args["clip_norm"] == 10]
-    task, args = tasks[name], points[-1].args
+    return Grid(tasks[name], points, points[0].eval_every, 50)
+
+
+def ppsgd_synthetic() -> list[Measurement]:
+    """`synthetic_grid` against its loop."""
+    grid = synthetic_grid()
+    task, args = grid.task, grid.points[-1].args
     truth, variance = np.asarray(task.evaluation["truth"]), np.asarray(task.evaluation["variance"])
     stream = reference.stream(
         np.random.default_rng(0), truth, variance, label_noise=0.01, batch_size=args["batch_size"], num_rounds=100
     )
     fixed = {k: args[k] for k in ("clip_norm", "noise_multiplier")}
     loop = reference.as_run(stream, len(truth), truth.shape[1:], step_size=0.1, personalization=1.0, **fixed)
-    flops = 4.0 * truth.size * args["batch_size"]  # predictions and gradients of every user
-    timed = time_grid(task, points, points[0].eval_every, 50)
-    return against_loop("ppsgd_synthetic", timed, time_rounds(loop, 20), flops, 50)
+    return against_loop("ppsgd_synthetic", time_grid(grid), time_rounds(loop, 20), 50)
 
 
-def ppsgd_digits(data_files: DataFiles | None = None) -> list[Measurement]:
+def digits_grid(data_files: DataFiles | None = None) -> Grid:
     """The published digit grid at C = 10 on the digits that are here, ten users in a round."""
     sweep = SWEEPS["ppsgd_digits"]("paper")
     tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
     (name, task), *_ = tasks.items()
     points = [p for p in resolve(sweep, tasks)[name] if p.args["clip_norm"] == 10]
-    args = points[-1].args
+    return Grid(task, points, points[0].eval_every, points[0].eval_every)
+
+
+def ppsgd_digits(data_files: DataFiles | None = None) -> list[Measurement]:
+    """`digits_grid` against its loop."""
+    grid = digits_grid(data_files)
+    task, args = grid.task, grid.points[-1].args
     pixels, targets = (np.asarray(leaf) for leaf in task.train)
     users = [(x[:n], y[:n]) for x, y, n in zip(pixels, targets, np.asarray(task.num_examples), strict=True)]
     queue = reference.queue(
@@ -46,12 +55,10 @@ def ppsgd_digits(data_files: DataFiles | None = None) -> list[Measurement]:
     fixed = {k: args[k] for k in ("clip_norm", "noise_multiplier")}
     shape = (pixels.shape[-1], targets.shape[-1])
     loop = reference.as_run(queue, len(users), shape, step_size=1e-3, personalization=1.0, **fixed)
-    flops = 4.0 * math.prod(shape) * args["num_sampled"] * args["batch_size"]  # the shared model's two products
-    timed = time_grid(task, points, points[0].eval_every, points[0].eval_every)
-    return against_loop(f"ppsgd_digits on {task.name}", timed, time_rounds(loop, 50), flops, 100)
+    return against_loop(f"ppsgd_digits on {task.name}", time_grid(grid), time_rounds(loop, 50), 100)
 
 
-def ppsgd_tags() -> list[Measurement]:
+def tags_grid() -> Grid:
     """The published tag grid at C = 0.01 on generated documents of the paper's size, ten users in a round.
 
     Forty points of it, for a chunk of the whole grid takes minutes from one evaluation to the next.
@@ -63,7 +70,13 @@ def ppsgd_tags() -> list[Measurement]:
         p for p in resolve(sweep, {name: task})[name] if p.args["clip_norm"] == 0.01 and p.args["personalization"]
     ]
     points = points[:: len(points) // 40][:40]
-    args = points[-1].args
+    return Grid(task, points, points[0].eval_every, points[0].eval_every)
+
+
+def ppsgd_tags() -> list[Measurement]:
+    """`tags_grid` against its loop."""
+    grid = tags_grid()
+    task, args = grid.task, grid.points[-1].args
     fixed = {k: args[k] for k in ("clip_norm", "noise_multiplier")}
     loop = reference.as_run(
         _dense_rounds(task, **{k: args[k] for k in ("num_sampled", "batch_size")}),
@@ -73,10 +86,7 @@ def ppsgd_tags() -> list[Measurement]:
         personalization=1.0,
         **fixed,
     )
-    entries = np.count_nonzero(np.asarray(task.train[0].value)) / np.sum(np.asarray(task.num_examples))
-    flops = 4.0 * entries * task.init_params.shape[1] * args["num_sampled"] * args["batch_size"]
-    timed = time_grid(task, points, points[0].eval_every, points[0].eval_every)
-    return against_loop("ppsgd_tags_made_up", timed, time_rounds(loop, 10), flops, 200)
+    return against_loop("ppsgd_tags_made_up", time_grid(grid), time_rounds(loop, 10), 200)
 
 
 def _dense_rounds(task: Task, num_sampled: int, batch_size: int) -> Iterator[tuple]:

@@ -1,6 +1,8 @@
-"""Rounds of private FedAvg and PPSGD on ever more users: time and memory, beside a straight line through the first."""
+"""Rounds of private FedAvg and PPSGD on ever more users: time and memory, beside a straight line through the first, and
+the time at the most users beside what the cost model makes of the others."""
 
 import gc
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,8 +12,9 @@ import psutil
 from bench.algorithms import ALGORITHMS
 from bench.data.task import Task
 from bench.models.additive import squared_loss
-from bench.perf.measure import Measurement, best_time
-from bench.sweeps import engine
+from bench.perf.measure import Measurement, Workload, best_time
+from bench.sweeps import cost, engine
+from bench.sweeps.counts import Counts, work_of
 
 FEATURES, EXAMPLES = 10, 5
 COUNTS = (10**3, 10**4, 10**5, 10**6)
@@ -44,8 +47,8 @@ def _generated(num_users: int) -> Task:
     )
 
 
-def _measured(name: str, task: Task) -> tuple[float, float, float]:
-    """Of one round of a method: seconds, GB of the compiled program, and GB of the process while it runs."""
+def round_of(name: str, task: Task) -> Workload:
+    """ROUNDS rounds of a method at one point, going on from one call to the next."""
     cohort = min(task.num_clients, MOST)
     static = {"num_sampled": cohort, "batch_size": EXAMPLES, "sampler": "fixed"}
     program = engine.Program(ALGORITHMS[name].make, tuple(sorted(static.items())), ROUNDS)
@@ -60,8 +63,39 @@ def _measured(name: str, task: Task) -> tuple[float, float, float]:
         state, metrics = plan.step(task, keys, hypers, state, jnp.int32(0))
         jax.block_until_ready(metrics)
 
-    seconds = best_time(rounds) / ROUNDS
-    return seconds, plan.peak_bytes / 1e9, psutil.Process().memory_info().rss / 1e9
+    work = work_of(program, task, 1, hypers, 1)
+    return Workload(rounds, "round", ROUNDS, work.per_round(ROUNDS), plan.peak_bytes)
+
+
+def round_of_many(name: str) -> Workload:
+    """A round of as many users as ever take part in one."""
+    return round_of(name, _generated(MOST))
+
+
+class Measured(NamedTuple):
+    """Of one round of a method: seconds, GB of the compiled program and of the process while it runs, and its work."""
+
+    seconds: float
+    program: float
+    process: float
+    work: Counts
+
+
+def _measured(name: str, task: Task) -> Measured:
+    workload = round_of(name, task)
+    seconds = best_time(workload.run) / workload.units
+    return Measured(seconds, workload.bytes / 1e9, psutil.Process().memory_info().rss / 1e9, workload.work)
+
+
+def _predicted(name: str, counts: list[int], rows: list[Measured]) -> list[Measurement]:
+    """The time at the largest number of users, by the cost model fitted on the others."""
+    if len(rows) < 3:
+        return []
+    model = cost.fit([cost.Cell(row.work, 1, row.seconds) for row in rows[:-1]])
+    seconds = model.seconds(rows[-1].work, 1)
+    remarks = f"{seconds / rows[-1].seconds:.2f} times what was measured"
+    what = f"{name}, {counts[-1]:,} users: time predicted from the others"
+    return [Measurement(what, 1e3 * seconds, "ms a round", "within 25 %", remarks)]
 
 
 def _line(counts, values, count: int) -> float:
@@ -76,7 +110,7 @@ def users(counts=COUNTS) -> list[Measurement]:
     Numbers of users for which memory has no room are left out.
     """
     free = psutil.virtual_memory().available
-    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ARGS}
+    found: dict[str, list[Measured]] = {name: [] for name in ARGS}
     done = []
     for count in counts:
         # Data, and a model of their own for every user, before and after a round.
@@ -91,12 +125,13 @@ def users(counts=COUNTS) -> list[Measurement]:
     lines = []
     for name, rows in found.items():
         for what, unit, scale, column in (
-            ("time", "ms a round", 1e3, 0),
-            ("memory of the program", "GB", 1, 1),
-            ("memory of the process", "GB", 1, 2),
+            ("time", "ms a round", 1e3, "seconds"),
+            ("memory of the program", "GB", 1, "program"),
+            ("memory of the process", "GB", 1, "process"),
         ):
-            values = [scale * row[column] for row in rows]
+            values = [scale * getattr(row, column) for row in rows]
             for count, value in zip(done, values, strict=True):
                 straight = f"straight line: {_line(done, values, count):.3g}" if len(done) > 1 else ""
                 lines.append(Measurement(f"{name}, {count:,} users: {what}", value, unit, remarks=straight))
+        lines += _predicted(name, done, rows)
     return lines

@@ -49,21 +49,38 @@ def status(
     verify: Annotated[
         bool, typer.Option("--verify", help="Check every part and every id; exit status 1 where something is wrong.")
     ] = False,
+    predict: Annotated[
+        bool, typer.Option("--predict", help="What all runs of these sweeps cost, on one machine and on many.")
+    ] = False,
+    users: Annotated[int | None, typer.Option(help="With --predict: users, in place of the sweep's.")] = None,
+    points: Annotated[int | None, typer.Option(help="With --predict: points of each entry, the same.")] = None,
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
     """What of the sweeps is there, what is missing, and how many core-hours that is. Changes nothing.
 
-    Example: python -m bench status ppsgd_synthetic --scale laptop
+    Example: python -m bench status ppsgd_synthetic --scale laptop --predict --users 100000 --points 50
     """
     from bench.data.files import DataFiles
+    from bench.sweeps import predict as predicting
+    from bench.sweeps import predicted
     from bench.sweeps.status import statuses, written
 
-    found = statuses(names or [], scale, out, DataFiles(data_dir, download), verified=verify)
+    predicting.check(names or [], predict=predict, users=users, points=points)
+    data_files = DataFiles(data_dir, download)
+    found = statuses(names or [], scale, out, data_files, verified=verify)
+    predictions = []
+    if predict:
+        predictions = predicting.predict(names or [], scale, out, data_files, users=users, points=points)
     if as_json:
-        print(json.dumps([one.as_dict() for one in found], indent=2))
+        dicts = [one.as_dict() for one in found]
+        for one in dicts if predict else []:
+            one["predictions"] = [each.as_dict() for each in predictions if each.sweep == one["sweep"]]
+        print(json.dumps(dicts, indent=2))
     else:
         print(written(found, by_entry=bool(names)))
+        if predict:
+            print("", predicted.written(predictions), sep="\n")
     problems = [line for one in found for line in one.problems]
     for line in problems:
         print(line, file=sys.stderr)

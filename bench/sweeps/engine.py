@@ -50,7 +50,7 @@ def run_keys(trials, seeds):
     return jax.vmap(run_key)(trials, seeds)
 
 
-def _over(function, in_axes, out_axes, size: int):
+def _over(function, in_axes, out_axes, size: int) -> Callable:
     """`jax.vmap` over the first axis of what has axis 0; for size 1 the plain function, which compiles to faster code.
 
     in_axes and out_axes are pytree prefixes of 0 and None.
@@ -76,7 +76,7 @@ def _sizes(keys, hypers) -> tuple[int, int]:
     return keys.shape[0], jax.tree.leaves(hypers)[0].shape[0]
 
 
-def _metrics(program: Program, task: Task, keys, hypers, state):
+def evaluated(program: Program, task: Task, keys, hypers, state):
     """The task's metrics at [seed, point]."""
     num_seeds, num_points = _sizes(keys, hypers)
 
@@ -100,7 +100,7 @@ def start(task: Task, keys, hypers, *, program: Program):
     num_seeds, num_points = _sizes(keys, hypers)
     over_points = _over(one, (None, 0), OVER_POINTS, num_points)
     state = _over(over_points, (0, None), State(0, 0), num_seeds)(keys, hypers)
-    return state, _metrics(program, task, keys, hypers, state)
+    return state, evaluated(program, task, keys, hypers, state)
 
 
 @partial(jax.jit, static_argnames="program", donate_argnames="state")
@@ -120,7 +120,7 @@ def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
 
     state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
     means = jax.tree.map(lambda leaf: leaf.mean(0), info)
-    metrics = _metrics(program, task, keys, hypers, state)
+    metrics = evaluated(program, task, keys, hypers, state)
     args = [*dict(program.static), *hypers]
     check_measured(program.make.__name__, task.name, metrics=metrics, info=means, args=args)
     return state, metrics | means
@@ -142,7 +142,7 @@ def _pad(hypers: Mapping[str, np.ndarray], length: int) -> dict:
     }
 
 
-def _abstract(program: Program, task: Task, num_seeds: int, names, num_points: int):
+def shapes_of(program: Program, task: Task, num_seeds: int, names, num_points: int):
     """The shapes of keys, points and state; refuses a method whose schedule is not the same for all points."""
     seeds = jax.ShapeDtypeStruct((num_seeds,), jnp.int32)
     keys = jax.eval_shape(run_keys, seeds, seeds)
@@ -190,7 +190,7 @@ def plan(program: Program, task: Task, num_seeds: int, names, num_points: int, *
     """
     chunk = num_points
     while True:
-        shapes = _abstract(program, task, num_seeds, names, chunk)
+        shapes = shapes_of(program, task, num_seeds, names, chunk)
         held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes[-1].variables))
         if held > budget and chunk > 1:  # too large for certain: not worth compiling
             peak = held

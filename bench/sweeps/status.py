@@ -80,7 +80,7 @@ def status(sweep: Sweep, scale: str, folder: Path) -> Status:
     Raises:
         InputError: where a part cannot be opened.
     """
-    done, problems = _done(folder)
+    done, problems = runs_there(folder)
     entries, matched = {}, 0
     for label, entry in sweep.entries.items():
         of_entry = done[done["algorithm"] == label] if len(done) else done
@@ -89,7 +89,7 @@ def status(sweep: Sweep, scale: str, folder: Path) -> Status:
     return Status(sweep.name, scale, folder, entries, len(done) - matched, problems)
 
 
-def _done(folder: Path) -> tuple[pd.DataFrame, list[str]]:
+def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     """The runs of all parts that can be read, the last row of each, and a sentence for every part that cannot."""
     frames, problems = [], []
     for _, table in readable_parts(folder, problems):
@@ -100,7 +100,7 @@ def _done(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     return runs.drop_duplicates(IDENTITY).reset_index(drop=True), problems
 
 
-def _key(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A value as text: alike for 1, 1.0 and True, and for no value at all."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
@@ -118,12 +118,12 @@ def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame
     points = pd.DataFrame(rows)
     names = [name for name in points if name not in made]
     repetitions = pd.DataFrame(sweep.repetitions(entry), columns=["trial", "seed"])
-    keys = points[names].map(_key).agg("|".join, axis=1)
+    keys = points[names].map(as_text).agg("|".join, axis=1)
     wanted = len(points) * len(repetitions)
     there = pd.DataFrame(columns=["key", "trial", "seed"])
     runs = runs[runs["version"] == entry.method.version] if len(runs) else runs
     if len(runs):
-        settings = runs.reindex(columns=names).map(_key).agg("|".join, axis=1)
+        settings = runs.reindex(columns=names).map(as_text).agg("|".join, axis=1)
         there = runs[["point", "trial", "seed"]].assign(key=settings)
         there = there[there["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
     # Points that differ in the task alone share a key: as many runs of it count as there are such points.
@@ -150,10 +150,10 @@ def _time(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.D
     compiled = 0.0
     alike = {}
     if len(runs):
-        by = runs.reindex(columns=apart).map(_key).agg("|".join, axis=1) if apart else pd.Series("", runs.index)
+        by = runs.reindex(columns=apart).map(as_text).agg("|".join, axis=1) if apart else pd.Series("", runs.index)
         alike = runs.groupby(by)["wall_s"].mean().to_dict()
         compiled = float(runs["compile_s"].mean())
-    groups = todo.reindex(columns=apart).map(_key).agg("|".join, axis=1) if apart else pd.Series("", todo.index)
+    groups = todo.reindex(columns=apart).map(as_text).agg("|".join, axis=1) if apart else pd.Series("", todo.index)
     for key, group in todo.groupby(groups):
         count = group["missing"].sum()
         if key in alike:

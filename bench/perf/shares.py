@@ -1,0 +1,199 @@
+"""What share of this machine's limit each workload reaches, on one core and with a worker on every core.
+
+Every worker is a process that keeps to a core of its own (or to a GPU). On one core one of them works, and the others
+wait; with all workers each has the workload for itself, and all run it at the same time. The limits are measured in the
+same processes, in the same way.
+"""
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from functools import cache, partial
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.data.files import DataFiles, with_files
+from bench.perf import grids, isrl, limits, p2p, pfl, ppsgd, users
+from bench.perf.measure import Workload, workload_of
+from bench.sweeps.execution import resources
+
+SECONDS = 1.0  # that a workload runs at least
+LEAD = 0.2  # seconds from an order until all begin
+NOTE = (
+    "Operations and bytes of a unit are counted on the traced program, loops as often as they run; bytes are what it "
+    "must read and write at least. The limit is the one that the unit would take longer at: a product of two matrices "
+    "of 2,000 x 2,000 float32, or the difference of two arrays as large as the program's memory, measured in the same "
+    "workers. With all workers, the time is that of all together for one unit."
+)
+
+# Benchmark -> its workloads by name. Compiling and writing, which `small_runs` times, have no such limit.
+GRIDS: dict[str, Callable] = {
+    "ppsgd_synthetic": ppsgd.synthetic_grid,
+    "ppsgd_digits": ppsgd.digits_grid,
+    "ppsgd_tags": ppsgd.tags_grid,
+    "isrl_odd_even": isrl.odd_even_grid,
+    "p2p_descent": p2p.descent_grid,
+    "p2p_admm": p2p.admm_grid,
+    "p2p_large": p2p.large_grid,
+    "fedavg_round": grids.fedavg_grid,
+}
+OTHERS: dict[str, dict[str, Callable[[], Workload]]] = {
+    "clipping_cnn": {"clipping_cnn": pfl.cnn_workload},
+    "clipping_scattering": {"clipping_scattering": pfl.scattering_workload},
+    "users": {f"users, {name}": partial(users.round_of_many, name) for name in users.ARGS},
+}
+
+
+def workloads(name: str) -> list[str]:
+    """The names of a benchmark's workloads."""
+    return [name] if name in GRIDS else list(OTHERS.get(name, ()))
+
+
+def make(name: str, data_files: DataFiles, budget: float) -> Workload:
+    """A workload by its name.
+
+    Args:
+        name: as `workloads` gives it.
+        data_files: where data may come from.
+        budget: bytes that its program may need, where it can do with less.
+    """
+    if name in GRIDS:
+        return workload_of(with_files(GRIDS[name], data_files)(), budget)
+    return next(found[name] for found in OTHERS.values() if name in found)()
+
+
+class Rates(NamedTuple):
+    """What one worker reached.
+
+    unit, together: of the workload.
+    flops, bytes: of a unit.
+    rate: units a second.
+    arithmetic_s, moving_s: of a unit, were it done at either limit.
+    """
+
+    unit: str
+    together: int
+    flops: float
+    bytes: float
+    rate: float
+    arithmetic_s: float
+    moving_s: float
+
+
+def rate(workload: Workload, *, several: bool, seconds: float = SECONDS) -> float:
+    """Units a second, of a workload that has run before.
+
+    Args:
+        workload: to run over and over.
+        several: whether others do so at the same time: then all calls count, and else the fastest.
+        seconds: that it runs at least.
+    """
+    times: list[float] = []
+    while sum(times) < seconds or len(times) < 3:
+        began = time.perf_counter()
+        workload.run()
+        times.append(time.perf_counter() - began)
+    return workload.units / (sum(times) / len(times) if several else min(times))
+
+
+# ---- In a worker ----
+
+_made = cache(make)
+
+
+def _settle(core: int | None, gpu: str | None) -> None:
+    if gpu is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpu
+    resources.keep_to(None if core is None else (core,))
+
+
+def _prepare(given: tuple[str, DataFiles, float]) -> None:
+    _made.cache_clear()
+    _made(*given).run()
+
+
+def _limits(given: tuple[str, DataFiles, float], begin: float, several: bool) -> tuple[float, float]:
+    workload = _made(*given)
+    time.sleep(max(0.0, begin - time.time()))
+    return limits.least_seconds(workload, several)
+
+
+def _rate(given: tuple[str, DataFiles, float], begin: float, several: bool) -> tuple[str, int, float, float, float]:
+    unit, together, work = _made(*given).unit, _made(*given).together, _made(*given).work
+    time.sleep(max(0.0, begin - time.time()))
+    return unit, together, work.flops, work.bytes, rate(_made(*given), several=several)
+
+
+# ---- In the driver ----
+
+
+def _measured(workers: Sequence[ProcessPoolExecutor], given: tuple[str, DataFiles, float]) -> list[Rates]:
+    """What these workers reach at the same time."""
+
+    def all_of(function):
+        begin = time.time() + LEAD
+        orders = [worker.submit(function, given, begin, len(workers) > 1) for worker in workers]
+        return [order.result() for order in orders]
+
+    least = all_of(_limits)
+    return [Rates(*reached, *seconds) for reached, seconds in zip(all_of(_rate), least, strict=True)]
+
+
+def row(name: str, place: str, rates: Sequence[Rates]) -> tuple[str, ...]:
+    """A line of the table. The rates of the workers are added up, and so are their limits.
+
+    Args:
+        name: of the workload.
+        place: where the workers are.
+        rates: of each.
+    """
+    first = rates[0]
+    reached = sum(one.rate for one in rates)
+    flops, moved = reached * first.flops, reached * first.bytes
+    if sum(one.arithmetic_s for one in rates) >= sum(one.moving_s for one in rates):
+        limit = sum(one.flops / one.arithmetic_s for one in rates)
+        share, words = flops / limit, f"{limit / 1e9:.3g} GFLOP/s"
+    else:
+        limit = sum(one.bytes / one.moving_s for one in rates)
+        share, words = moved / limit, f"{limit / 1e9:.3g} GB/s"
+    unit = f"{first.unit}, {first.together} together" if first.together > 1 else first.unit
+    numbers = (f"{number:.3g}" for number in (1e3 / reached, flops / 1e9, moved / 1e9))
+    return name, unit, place, *numbers, words, f"{100 * share:.0f} %"
+
+
+def report(names: Sequence[str], data_files: DataFiles, console: Console) -> None:
+    """Print a line for each workload on one core, and one with all workers.
+
+    Args:
+        names: of benchmarks; those without a limit are left out.
+        data_files: where data may come from.
+        console: to print on.
+    """
+    chosen = [workload for name in names for workload in workloads(name)]
+    if not chosen:
+        return
+    gpus = resources.gpus()
+    places = [(None, gpu) for gpu in gpus] or [(core, None) for core in resources.cores()]
+    one, several = ("1 GPU", f"{len(places)} GPUs") if gpus else ("1 core", f"{len(places)} cores")
+    budget = resources.memory_budget() / (1 if gpus else len(places))
+    table = Table("workload", "unit", "on", "ms a unit", "GFLOP/s", "GB/s", "limit", "reached")
+    with ExitStack() as stack:
+        context = multiprocessing.get_context("spawn")
+        workers = [
+            stack.enter_context(ProcessPoolExecutor(1, mp_context=context, initializer=_settle, initargs=place))
+            for place in places
+        ]
+        for name in chosen:
+            given = name, data_files, budget
+            for done in [worker.submit(_prepare, given) for worker in workers]:
+                done.result()
+            table.add_row(*row(name, one, _measured(workers[:1], given)))
+            if len(workers) > 1:
+                table.add_row(*row(name, several, _measured(workers, given)))
+    console.print(table)
+    console.print(NOTE)

@@ -1,0 +1,92 @@
+"""What a round costs: a straight line in the work that is counted, fitted on runs that were measured.
+
+    seconds of a point and round = a operations + b + c / (points together) + d random words + e bytes
+
+with a to e not negative, and errors relative to what was measured. Where few programs were measured the first terms
+alone are fitted.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.sweeps.counts import Counts
+
+CELLS_A_TERM = 2  # programs that must have been measured for each term
+TOLERANCE = 0.25  # of what is measured
+
+
+class Cell(NamedTuple):
+    """One program that was measured.
+
+    work: of a point and round, of `chunk` points together.
+    seconds: of a point and round.
+    """
+
+    work: Counts
+    chunk: float
+    seconds: float
+
+
+def terms(work: Counts, chunk: float) -> np.ndarray:
+    """What the seconds are linear in, the most important first; work of a point and round."""
+    return np.array([work.flops, 1.0, 1 / chunk, work.randoms, work.bytes])
+
+
+class Model(NamedTuple):
+    """Seconds of each term."""
+
+    weights: np.ndarray
+
+    def seconds(self, work: Counts, chunk: float) -> float:
+        """Of a point and round, with this work of its own, when `chunk` points go together."""
+        return float(terms(work, chunk)[: len(self.weights)] @ self.weights)
+
+
+def fit(cells: Sequence[Cell]) -> Model:
+    """The model of one method on one kind of device.
+
+    Args:
+        cells: at least one.
+    """
+    from scipy.optimize import nnls
+
+    table = np.stack([terms(cell.work, cell.chunk) for cell in cells])
+    table = table[:, : max(1, min(table.shape[1], len(cells) // CELLS_A_TERM))]
+    scale = table.max(0)
+    scale[scale == 0] = 1.0
+    seconds = np.array([cell.seconds for cell in cells])
+    weights, _ = nnls(table / scale / seconds[:, None], np.ones(len(cells)))
+    return Model(weights / scale)
+
+
+def held_out(cells: Sequence[Cell]) -> np.ndarray:
+    """Predicted over measured seconds of each cell, by the model of all others; empty for fewer than two."""
+    if len(cells) < 2:
+        return np.empty(0)
+    models = [fit([*cells[:place], *cells[place + 1 :]]) for place in range(len(cells))]
+    return np.array(
+        [model.seconds(one.work, one.chunk) / one.seconds for model, one in zip(models, cells, strict=True)]
+    )
+
+
+class Check(NamedTuple):
+    """How far the model is from programs that were not fitted.
+
+    cells: how many.
+    median_error: over what was measured.
+    within: share of them with an error of TOLERANCE at most.
+    """
+
+    cells: int
+    median_error: float
+    within: float
+
+
+def check(cells: Sequence[Cell]) -> Check | None:
+    """Of each cell against the model of all others; None for fewer than two."""
+    errors = np.abs(held_out(cells) - 1)
+    if not len(errors):
+        return None
+    return Check(len(cells), float(np.median(errors)), float(np.mean(errors <= TOLERANCE)))

@@ -1,0 +1,195 @@
+"""The work of a program, counted on its traced form: operations, random numbers, and bytes that it must touch.
+
+XLA's own analysis of a compiled program counts the body of a loop once on a CPU, however often it runs. Here a loop
+counts as often as it runs, where that is known before it runs: `jax.lax.scan`, and `fori_loop` between fixed bounds.
+Nothing is compiled or computed, so shapes are enough.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core
+
+from bench.data.task import Task
+from bench.sweeps import engine
+
+# Primitives that compute one number for each number that they return.
+# fmt: off
+ELEMENTWISE = {
+    "abs", "acos", "add", "add_any", "asin", "atan", "atan2", "cbrt", "ceil", "clamp", "cos", "cosh", "div", "erf",
+    "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "integer_pow", "is_finite", "lgamma", "log", "log1p",
+    "logistic", "max", "min", "mul", "neg", "nextafter", "pow", "rem", "round", "rsqrt", "select_n", "sign", "sin",
+    "sinh", "sqrt", "square", "sub", "tan", "tanh",
+}
+# fmt: on
+LOOKING_UP = {"gather", "dynamic_slice"}  # read as much as they return, not all of their first operand
+
+
+class Counts(NamedTuple):
+    """Of one call.
+
+    flops: floating-point operations; a product and a sum are two, any function of a number is one.
+    randoms: 32-bit random words.
+    bytes: of the arguments that are read, each once: of one that is only looked up in, the parts that are looked up.
+        So no program with the same arguments can move fewer.
+    unknown_loops: loops whose length is known only when they run, which count as one turn.
+    """
+
+    flops: float = 0.0
+    randoms: float = 0.0
+    bytes: float = 0.0
+    unknown_loops: int = 0
+
+    def plus(self, other: "Counts", times: float = 1) -> "Counts":
+        """The sum with so many times the other."""
+        flops, randoms, moved, unknown = other
+        return Counts(
+            self.flops + times * flops,
+            self.randoms + times * randoms,
+            self.bytes + times * moved,
+            max(self.unknown_loops, unknown),
+        )
+
+
+def count(function: Callable, *args) -> Counts:
+    """Of a call of a function with arrays, or with their shapes, as its arguments. Of several branches, the one that
+    computes most counts.
+
+    Args:
+        function: that jax can trace.
+        args: pytrees of arrays or of jax.ShapeDtypeStruct.
+    """
+    jaxpr = jax.make_jaxpr(function)(*args).jaxpr
+    return _operations(jaxpr)._replace(bytes=sum(_read(jaxpr)))
+
+
+def _inner(equation) -> list[tuple[Any, float]]:
+    """The program within an equation, if any, and how often it runs."""
+    params = equation.params
+    if equation.primitive.name == "scan":
+        return [(params["jaxpr"].jaxpr, params["length"])]
+    if equation.primitive.name == "while":
+        return [(params["body_jaxpr"].jaxpr, 1)]
+    found = [params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr") if name in params]
+    return [(getattr(one, "jaxpr", one), 1) for one in found[:1]]
+
+
+def _operations(jaxpr) -> Counts:
+    total = Counts()
+    for equation in jaxpr.eqns:
+        name = equation.primitive.name
+        size = float(sum(math.prod(out.aval.shape) for out in equation.outvars))
+        if name == "cond":  # the branch that does most
+            total = total.plus(max(_operations(branch.jaxpr) for branch in equation.params["branches"]))
+        elif name in ("random_bits", "threefry2x32"):
+            total = total.plus(Counts(randoms=size))
+        elif inner := _inner(equation):
+            for body, times in inner:
+                total = total.plus(_operations(body), times)
+            total = total.plus(Counts(unknown_loops=int(name == "while")))
+        elif jnp.issubdtype(equation.outvars[0].aval.dtype, jnp.floating):
+            total = total.plus(Counts(flops=_flops(equation, size)))
+    return total
+
+
+def _flops(equation, size: float) -> float:
+    """Of an equation without programs within; `size` numbers come out."""
+    name, params = equation.primitive.name, equation.params
+    shape: Any = equation.invars[0].aval.shape if equation.invars else ()
+    if name == "dot_general":
+        (contracted, _), _ = params["dimension_numbers"]
+        return 2 * size * math.prod(shape[axis] for axis in contracted)
+    if name == "conv_general_dilated":
+        kernel, numbers = equation.invars[1].aval.shape, params["dimension_numbers"]
+        return 2 * size * math.prod(kernel) / kernel[numbers.rhs_spec[0]]
+    if name.startswith(("reduce_", "cum", "arg", "scatter")) and name != "reduce_precision":
+        return float(math.prod(equation.invars[-1 if name.startswith("scatter") else 0].aval.shape))
+    if name == "sort":
+        return size * math.log2(max(2, shape[params["dimension"]]))
+    return size if name in ELEMENTWISE else 0.0
+
+
+def _size(variable) -> float:
+    aval = variable.aval
+    return float(math.prod(aval.shape)) * (
+        4 if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) else aval.dtype.itemsize
+    )
+
+
+def _read(jaxpr) -> list[float]:
+    """Bytes of each argument of a program that it reads, at most all."""
+    touched: dict[Any, float] = {}
+
+    def add(variable, amount: float) -> None:
+        if not isinstance(variable, core.Literal):
+            touched[variable] = min(_size(variable), touched.get(variable, 0.0) + amount)
+
+    for equation in jaxpr.eqns:
+        name, inputs = equation.primitive.name, equation.invars
+        if name in LOOKING_UP:
+            add(inputs[0], sum(map(_size, equation.outvars)))
+            inputs = inputs[1:]
+        elif name in (
+            "scatter",
+            "scatter-add",
+            "dynamic_update_slice",
+        ):  # in place, where the operand is not used again
+            add(inputs[0], _size(inputs[2] if name != "dynamic_update_slice" else inputs[1]))
+            inputs = inputs[1:]
+        elif name in ("cond", "while", "scan") or _inner(equation):
+            for variable, amount in zip(inputs, _read_within(equation), strict=True):
+                add(variable, amount)
+            continue
+        for variable in inputs:
+            add(variable, _size(variable) if not isinstance(variable, core.Literal) else 0.0)
+    return [touched.get(variable, 0.0) for variable in jaxpr.invars]
+
+
+def _read_within(equation) -> list[float]:
+    """Bytes of each input that the programs within an equation read; at most all are counted by who asks."""
+    name, params = equation.primitive.name, equation.params
+    if name == "cond":
+        branches = np.array([_read(branch.jaxpr) for branch in params["branches"]])
+        return [_size(equation.invars[0]), *branches.max(0).tolist()]
+    if name == "while":
+        test, body = params["cond_nconsts"], params["body_nconsts"]
+        of_body = _read(params["body_jaxpr"].jaxpr)
+        return [*map(_size, equation.invars[:test]), *of_body[:body], *of_body[body:]]
+    ((body, times),) = _inner(equation)
+    return [times * amount for amount in _read(body)]
+
+
+class Work(NamedTuple):
+    """Of a program, all its points and seeds together."""
+
+    round: Counts
+    evaluation: Counts
+
+    def per_round(self, eval_every: int) -> Counts:
+        """Of a round, with its share of the evaluation that follows; the one before the first round is left out."""
+        return self.round.plus(self.evaluation, 1 / eval_every)
+
+
+def work_of(program: engine.Program, task: Task, num_seeds: int, names: Iterable[str], num_points: int) -> Work:
+    """Of a round, and of an evaluation. What a round reads of the state counts twice, since it writes as much.
+
+    Args:
+        program: whose `num_rounds` has no effect.
+        task: arrays or their shapes.
+        num_seeds: runs that go together.
+        names: of the traced arguments.
+        num_points: that go together.
+    """
+    one = program._replace(num_rounds=1)
+    keys, hypers, state = engine.shapes_of(one, task, num_seeds, names, num_points)
+    evaluation = count(partial(engine.evaluated, one), task, keys, hypers, state)
+    first = jax.ShapeDtypeStruct((), jnp.int32)
+    jaxpr = jax.make_jaxpr(partial(engine.advance, program=one))(task, keys, hypers, state, first).jaxpr
+    read, before = _read(jaxpr), len(jax.tree.leaves((task, keys, hypers)))
+    both = _operations(jaxpr)._replace(bytes=sum(read) + sum(read[before:]))
+    return Work(both.plus(evaluation, -1)._replace(unknown_loops=both.unknown_loops), evaluation)
