@@ -101,36 +101,47 @@ def gaussian(tests: Sequence[Test], delta: float, significance: float) -> float:
 
 
 class Likelihood(NamedTuple):
-    """The score that separates best if what is public is Gaussian, moved by the canary as it was in simulated runs.
+    """The score that separates best if a canary moves what is public as it did in simulated runs, under known noise.
 
     centre, scale: of what is public without the canary, [feature]; features are counted in units of scale.
-    precision: inverse of the covariance without the canary, [feature, feature].
+    precision: inverse of the covariance of Gaussian noise, [feature, feature]; None for independent Laplace noise.
     moves: how far the canary moved what is public, (in one world, in the other), each [simulated run, feature].
     """
 
     centre: np.ndarray
     scale: np.ndarray
-    precision: np.ndarray
+    precision: np.ndarray | None
     moves: tuple[np.ndarray, np.ndarray]
 
     def __call__(self, seen: np.ndarray) -> np.ndarray:
         """Log of the likelihood ratio of runs [run, feature], [run]."""
-        whitened = (seen - self.centre) / self.scale @ self.precision
+        seen = (seen - self.centre) / self.scale
+        whitened = None if self.precision is None else seen @ self.precision
 
         def log_likelihood(moves):
             distinct, count = np.unique(np.round(moves / self.scale, 3), axis=0, return_counts=True)
-            lengths = np.einsum("mf,fg,mg->m", distinct, self.precision, distinct)
-            return special.logsumexp(whitened @ distinct.T - lengths / 2, axis=1, b=count / len(moves))
+            if whitened is None:
+                each = np.stack([_laplace(seen[:, move != 0], move[move != 0]) for move in distinct], axis=1)
+            else:
+                each = whitened @ distinct.T - np.einsum("mf,fg,mg->m", distinct, self.precision, distinct) / 2
+            return special.logsumexp(each, axis=1, b=count / len(moves))
 
         return log_likelihood(self.moves[0]) - log_likelihood(self.moves[1])
 
 
-def likelihood(without: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> Likelihood:
-    """The score from runs without a canary [run, feature], and from how far a canary moves what is public.
+def _laplace(seen: np.ndarray, move: np.ndarray) -> np.ndarray:
+    """Log of the likelihood ratio of runs [run, feature] moved so far [feature], and not moved, under Laplace noise of
+    variance 1."""
+    return 2**0.5 * (np.abs(seen) - np.abs(seen - move)).sum(1)
 
-    Where the noise of different rounds is correlated, as that of prefix sums is, the covariance takes it apart; where
-    the canary moves another round in every run, as with sampling, all of these moves are weighed against each other.
-    A feature without noise that the canary moves decides.
+
+def likelihoods(without: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tuple[Likelihood, Likelihood]:
+    """Scores for Gaussian and for Laplace noise, from runs without a canary [run, feature], and from how far a canary
+    moves what is public.
+
+    Where Gaussian noise of different rounds is correlated, as that of prefix sums is, the covariance takes it apart;
+    where the canary moves another round in every run, as with sampling, all of these moves are weighed against each
+    other. A feature without noise that the canary moves decides.
     """
     spread = np.abs(np.concatenate(moves)).max(0, initial=0.0)
     scale = np.maximum(without.std(0), spread / 1e3)
@@ -138,7 +149,7 @@ def likelihood(without: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> Lik
     centre = without.mean(0)
     covariance = np.atleast_2d(np.cov(((without - centre) / scale).T)) if len(scale) else np.zeros((0, 0))
     precision = np.linalg.inv(covariance + 1e-9 * np.eye(len(scale)))
-    return Likelihood(centre, scale, precision, moves)
+    return Likelihood(centre, scale, precision, moves), Likelihood(centre, scale, None, moves)
 
 
 def is_declared(epsilon: float) -> bool:

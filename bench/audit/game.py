@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from bench.audit.bounds import Likelihood, Test, likelihood
+from bench.audit.bounds import Likelihood, Test, likelihoods
 from bench.audit.setting import CHUNK, Setting, run, views
 from bench.audit.tasks import canary
 from bench.errors import InputError
@@ -21,7 +21,7 @@ OTHER_SIGN = {ADD_OR_REMOVE: 0.0}  # of the canary in the neighbouring data set;
 
 
 class Game(NamedTuple):
-    """tests: one for each shape of the canary. released: the most releases of any run."""
+    """tests: one for each shape of the canary and kind of noise. released: the most releases of any run."""
 
     tests: list[Test]
     released: int
@@ -43,14 +43,15 @@ def play(one: Setting, relation: str, shapes: Sequence[str], *, runs: int, seed:
     for place, shape in enumerate(shapes, start=1):
         signs = np.repeat(np.array([1.0, other], np.float32), runs)
         seen, released = views(one, signs[:, None, None] * canary(shape), seed + place)
-        score = _score(one, without, shape, other, seed)
-        ins, outs = score(seen.reshape(2 * runs, -1).astype(np.float64)).reshape(2, runs)
-        tests.append(Test((ins[:first], outs[:first]), (ins[first:], outs[first:])))
+        flat = seen.reshape(2 * runs, -1).astype(np.float64)
+        for score in _scores(one, without, shape, other, seed):
+            ins, outs = score(flat).reshape(2, runs)
+            tests.append(Test((ins[:first], outs[:first]), (ins[first:], outs[first:])))
         most = max(most, released)
     return Game(tests, most)
 
 
-def _score(one: Setting, without: np.ndarray, shape: str, other: float, seed: int) -> Likelihood:
+def _scores(one: Setting, without: np.ndarray, shape: str, other: float, seed: int) -> tuple[Likelihood, ...]:
     """From runs without the canary [run, round and feature], and from others that share their randomness with runs that
     have it."""
     keys = jax.random.split(jax.random.key(seed), CHUNK)
@@ -64,4 +65,4 @@ def _score(one: Setting, without: np.ndarray, shape: str, other: float, seed: in
             f"{varying} numbers of a run are public, for {len(without)} pilot runs: more --runs or fewer --rounds"
         )
     moves = (with_one - with_none).astype(np.float64), (with_other - with_none).astype(np.float64)
-    return likelihood(without.astype(np.float64), moves)
+    return likelihoods(without.astype(np.float64), moves)

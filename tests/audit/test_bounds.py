@@ -96,7 +96,7 @@ def test_correlated_noise_is_taken_apart_and_constants_are_ignored():
     noise = rng.normal(size=(3, 20_000, 4)) @ mix
     seen = np.concatenate([noise, np.broadcast_to([1e9, 0, 3], (3, 20_000, 3))], axis=2)
     moves = np.append(move, np.zeros(3))[None]
-    score = bounds.likelihood(seen[0], (moves, 0 * moves))
+    score, _ = bounds.likelihoods(seen[0], (moves, 0 * moves))
     possible = math.sqrt(move @ np.linalg.solve(mix.T @ mix, move))
     assert separation(score, seen[1] + moves, seen[2]) == pytest.approx(possible, rel=0.03)
 
@@ -104,15 +104,23 @@ def test_correlated_noise_is_taken_apart_and_constants_are_ignored():
 def test_a_canary_that_moves_another_number_in_every_run_is_weighed_by_its_likelihood():
     rng = np.random.default_rng(0)
     moves = 2 * np.eye(4)
-    score = bounds.likelihood(rng.normal(size=(40_000, 4)), (np.repeat(moves, 5, axis=0), np.zeros((20, 4))))
+    score, _ = bounds.likelihoods(rng.normal(size=(40_000, 4)), (np.repeat(moves, 5, axis=0), np.zeros((20, 4))))
     seen = rng.normal(size=(1000, 4)) + moves[rng.integers(4, size=1000)]
     np.testing.assert_allclose(score(seen), np.log(np.exp(2 * seen - 2).mean(1)), atol=0.2)
+
+
+def test_laplace_noise_has_a_likelihood_of_its_own():
+    rng = np.random.default_rng(0)
+    move = np.array([[1.0, 0.0]])
+    _, score = bounds.likelihoods(rng.laplace(size=(100_000, 2)), (move, 0 * move))
+    seen = rng.laplace(size=(1000, 2))
+    np.testing.assert_allclose(score(seen), np.abs(seen[:, 0]) - np.abs(seen[:, 0] - 1), atol=0.05)
 
 
 def test_the_two_worlds_may_both_move():
     """Where the canary is turned round instead of removed."""
     rng = np.random.default_rng(0)
-    score = bounds.likelihood(rng.normal(size=(20_000, 2)), (np.array([[0.5, 0.0]]), np.array([[-0.5, 0.0]])))
+    score, _ = bounds.likelihoods(rng.normal(size=(20_000, 2)), (np.array([[0.5, 0.0]]), np.array([[-0.5, 0.0]])))
     ins, outs = (rng.normal(size=(20_000, 2)) + np.array([move, 0]) for move in (0.5, -0.5))
     assert separation(score, ins, outs) == pytest.approx(1, rel=0.03)
 
@@ -121,13 +129,14 @@ def test_what_has_no_noise_decides():
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(3, 3000, 2)) * [1, 0] + [0.0, 2e-3]
     move = np.array([[0.1, -1e-3]])
-    score = bounds.likelihood(noise[0], (move, 0 * move))
+    score, _ = bounds.likelihoods(noise[0], (move, 0 * move))
     assert score(noise[1] + move).min() > score(noise[2]).max()
 
 
 def test_runs_with_nothing_to_see_have_a_score():
     nothing = np.zeros((10, 0))
-    assert (bounds.likelihood(nothing, (nothing, nothing))(nothing) == 0).all()
+    for score in bounds.likelihoods(nothing, (nothing, nothing)):
+        assert (score(nothing) == 0).all()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
