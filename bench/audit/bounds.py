@@ -104,27 +104,29 @@ class Likelihood(NamedTuple):
     """The score that separates best if a canary moves what is public as it did in simulated runs, under known noise.
 
     centre, scale: of what is public without the canary, [feature]; features are counted in units of scale.
-    precision: inverse of the covariance of Gaussian noise, [feature, feature]; None for independent Laplace noise.
+    precision: inverse of the covariance without the canary, [feature, feature], which Gaussian noise is known by.
+    laplace: whether noise is independent Laplace noise instead.
     moves: how far the canary moved what is public, (in one world, in the other), each [simulated run, feature].
     """
 
     centre: np.ndarray
     scale: np.ndarray
-    precision: np.ndarray | None
+    precision: np.ndarray
+    laplace: bool
     moves: tuple[np.ndarray, np.ndarray]
 
     def __call__(self, seen: np.ndarray) -> np.ndarray:
         """Log of the likelihood ratio of runs [run, feature], [run]."""
         seen = (seen - self.centre) / self.scale
-        whitened = None if self.precision is None else seen @ self.precision
+        whitened = seen @ self.precision
 
-        def log_likelihood(moves):
+        def log_likelihood(moves: np.ndarray) -> np.ndarray:
             distinct, count = np.unique(np.round(moves / self.scale, 3), axis=0, return_counts=True)
-            if whitened is None:
+            if self.laplace:
                 each = np.stack([_laplace(seen[:, move != 0], move[move != 0]) for move in distinct], axis=1)
             else:
                 each = whitened @ distinct.T - np.einsum("mf,fg,mg->m", distinct, self.precision, distinct) / 2
-            return special.logsumexp(each, axis=1, b=count / len(moves))
+            return np.asarray(special.logsumexp(each, axis=1, b=count / len(moves)))
 
         return log_likelihood(self.moves[0]) - log_likelihood(self.moves[1])
 
@@ -149,7 +151,7 @@ def likelihoods(without: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tu
     centre = without.mean(0)
     covariance = np.atleast_2d(np.cov(((without - centre) / scale).T)) if len(scale) else np.zeros((0, 0))
     precision = np.linalg.inv(covariance + 1e-9 * np.eye(len(scale)))
-    return Likelihood(centre, scale, precision, moves), Likelihood(centre, scale, None, moves)
+    return Likelihood(centre, scale, precision, False, moves), Likelihood(centre, scale, precision, True, moves)
 
 
 def is_declared(epsilon: float) -> bool:
