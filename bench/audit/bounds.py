@@ -121,7 +121,11 @@ class Likelihood(NamedTuple):
         whitened = seen @ self.precision
 
         def log_likelihood(moves: np.ndarray) -> np.ndarray:
-            distinct, count = np.unique(np.round(moves / self.scale, 3), axis=0, return_counts=True)
+            # Moves that differ by rounding alone count as one, which is kept as it is: what is public may hold a number
+            # twice, and then a move that is not the same in both places would look like one of a number without noise.
+            rounded = np.round(moves / self.scale, 3)
+            _, first, count = np.unique(rounded, axis=0, return_index=True, return_counts=True)
+            distinct = moves[first] / self.scale
             if self.laplace:
                 each = np.stack([_laplace(seen[:, move != 0], move[move != 0]) for move in distinct], axis=1)
             else:

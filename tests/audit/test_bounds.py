@@ -101,6 +101,17 @@ def test_correlated_noise_is_taken_apart_and_constants_are_ignored():
     assert separation(score, seen[1] + moves, seen[2]) == pytest.approx(possible, rel=0.03)
 
 
+def test_numbers_that_follow_from_others_change_nothing():
+    """Sums of what is public, public too: the covariance then has no inverse."""
+    rng = np.random.default_rng(0)
+    known, seen = rng.normal(size=(2, 5000, 3))
+    moves = np.array([[0.31234, 0.41234, 0.22345], [0.0, 0.81234, 0.0], [0.0, 0.0, 0.0]])
+    parts, _ = bounds.likelihoods(known, (moves, 0 * moves))
+    known, more, moves = (np.c_[one, one.cumsum(1)] for one in (known, seen, moves))
+    whole, _ = bounds.likelihoods(known, (moves, 0 * moves))
+    np.testing.assert_allclose(whole(more), parts(seen), atol=1e-3)
+
+
 def test_a_canary_that_moves_another_number_in_every_run_is_weighed_by_its_likelihood():
     rng = np.random.default_rng(0)
     moves = 2 * np.eye(4)
