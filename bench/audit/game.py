@@ -11,12 +11,13 @@ import jax
 import numpy as np
 
 from bench.audit.bounds import Likelihood, Test, likelihoods
-from bench.audit.setting import CHUNK, Setting, run, views
+from bench.audit.setting import Setting, run, views
 from bench.audit.tasks import canary
 from bench.errors import InputError
 from bench.privacy.events import ADD_OR_REMOVE
 
 PILOT = 1 / 3  # of the runs
+MOVES = 128  # simulated runs that tell how a canary moves what is public; the time a score takes grows with them
 OTHER_SIGN = {ADD_OR_REMOVE: 0.0}  # of the canary in the neighbouring data set; -1 where it is replaced
 
 
@@ -54,9 +55,9 @@ def play(one: Setting, relation: str, shapes: Sequence[str], *, runs: int, seed:
 def _scores(one: Setting, without: np.ndarray, shape: str, other: float, seed: int) -> tuple[Likelihood, ...]:
     """From runs without the canary [run, round and feature], and from others that share their randomness with runs that
     have it."""
-    keys = jax.random.split(jax.random.key(seed), CHUNK)
+    keys = jax.random.split(jax.random.key(seed), MOVES)
     with_one, with_other, with_none = (
-        run(one, np.broadcast_to(sign * canary(shape), (CHUNK, *canary(shape).shape)), keys)[0].reshape(CHUNK, -1)
+        run(one, np.broadcast_to(sign * canary(shape), (MOVES, *canary(shape).shape)), keys)[0].reshape(MOVES, -1)
         for sign in (1.0, other, 0.0)
     )
     varying = np.count_nonzero(np.ptp(without, axis=0))
