@@ -134,21 +134,29 @@ def participation(
     def batch_of(key, clients, present, blocks, first=None):
         """The minibatches of these users; `first`: the place in the round of the first of them, where not of all."""
         rows, examples, real = examples_of(key, clients, blocks, first)
-        weight = (real & present[:, None]).astype(jnp.float32)
+        weight = (real & there(clients, present)[:, None]).astype(jnp.float32)
         if reduce == "mean":
             weight = weight / jnp.maximum(jnp.sum(real, axis=1, keepdims=True, dtype=jnp.float32), 1.0)
         return Batch(clients, rows, examples, weight)
 
-    def round_of(present):
-        count = jnp.sum(present, dtype=jnp.float32)
+    def there(clients, present):
+        """The places that are taken by a client that is there; see `Task.present`."""
+        if task.present is None:
+            return present
+        return present & (task.present if clients is None else task.present[clients])
+
+    def round_of(clients, present):
+        # The schedule is public, and so is what follows from it, whether or not a client of it is there.
+        scheduled = jnp.sum(present, dtype=jnp.float32)
         queued = sampler == "queue"
-        divisor = jnp.maximum(count, 1.0) * (batch_size if reduce == "sum" else 1) if queued else expected
-        return Round(divisor, count, count > 0 if queued else jnp.ones((), bool))
+        divisor = jnp.maximum(scheduled, 1.0) * (batch_size if reduce == "sum" else 1) if queued else expected
+        released = scheduled > 0 if queued else jnp.ones((), bool)
+        return Round(divisor, jnp.sum(there(clients, present), dtype=jnp.float32), released)
 
     def draw(key, schedule):
         key_clients, key_examples = jax.random.split(key)
         clients, present, blocks, schedule = clients_of(key_clients, schedule)
-        return Draw(batch_of(key_examples, clients, present, blocks), *round_of(present)), schedule
+        return Draw(batch_of(key_examples, clients, present, blocks), *round_of(clients, present)), schedule
 
     def in_blocks(key, schedule, work, kept, numbers):
         key_clients, key_examples = jax.random.split(key)
@@ -157,7 +165,7 @@ def participation(
         size = block_size(places, 4 * numbers + _example_bytes(task, batch_size))
         if size == places:
             kept, sums = work(kept, batch_of(key_examples, clients, present, blocks))
-            return kept, sums, round_of(present), schedule
+            return kept, sums, round_of(clients, present), schedule
         # Empty places at the end, of no weight, make the blocks equal.
         users = jnp.arange(places) if clients is None else clients, present, blocks
         users = jax.tree.map(lambda leaf: jnp.pad(leaf, (0, -places % size)), users)
@@ -174,7 +182,7 @@ def participation(
         shapes = jax.eval_shape(lambda kept: work(kept, batch_at(0))[1], kept)
         nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
         (kept, sums), _ = jax.lax.scan(one_block, (kept, nothing), jnp.arange(0, places, size))
-        return kept, sums, round_of(present), schedule
+        return kept, sums, round_of(clients, present), schedule
 
     return Participation(init, draw, in_blocks)
 

@@ -6,14 +6,23 @@ each of the two error rates, so that both directions (the canary more likely, or
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import dp_accounting as dp
 import numpy as np
 from jax_privacy import auditing
-from scipy import stats
+from scipy import special, stats
 
 Scores = tuple[np.ndarray, np.ndarray]  # of the runs (with, without the canary), each [run]
+
+
+class Test(NamedTuple):
+    """What a canary is looked for by: scores of the pilot runs, on which choices are made, and of the others."""
+
+    pilot: Scores
+    scores: Scores
+
 
 THRESHOLDS = 200
 SMALLEST = 1e-9  # of a declared epsilon, where a part of it is asked for
@@ -47,24 +56,30 @@ def epsilon_at(delta: float, misses, alarms):
     return np.fmax(np.fmax(*ways), 0.0)
 
 
-def counted(pilot: Scores, scores: Scores, declared: Mapping[float, float], significance: float) -> tuple[float, float]:
-    """(delta, epsilon proven there), at the delta where the pilot runs prove the largest part of what is declared.
+def counted(tests: Sequence[Test], declared: Mapping[float, float], significance: float) -> tuple[float, float]:
+    """(delta, epsilon proven there), by the test and at the delta where pilot runs prove the largest part of what is
+    declared.
 
     Args:
-        pilot, scores: (with, without the canary), each [run].
         declared: delta -> epsilon.
     """
-    places = thresholds(*pilot)
-    rates = error_rates(*pilot, places, significance)
-    proven = {delta: epsilon_at(delta, *rates) for delta in declared}
-    delta = max(declared, key=lambda one: proven[one].max() / max(declared[one], SMALLEST))
-    place = auditing.Explicit(float(places[np.argmax(proven[delta])]))
-    auditor = auditing.CanaryScoreAuditor(*scores)
-    found = auditor.epsilon_clopper_pearson(significance, delta, one_sided=False, threshold_strategy=place)
+    best = (-1.0, 0.0, 0.0, tests[0])
+    for test in tests:
+        places = thresholds(*test.pilot)
+        rates = error_rates(*test.pilot, places, significance)
+        for delta, epsilon in declared.items():
+            proven = epsilon_at(delta, *rates)
+            part = float(proven.max()) / max(epsilon, SMALLEST)
+            if part > best[0]:
+                best = (part, delta, float(places[np.argmax(proven)]), test)
+    _, delta, place, test = best
+    auditor = auditing.CanaryScoreAuditor(*test.scores)
+    strategy = auditing.Explicit(place)
+    found = auditor.epsilon_clopper_pearson(significance, delta, one_sided=False, threshold_strategy=strategy)
     return delta, float(found)
 
 
-def gaussian(pilot: Scores, scores: Scores, delta: float, significance: float) -> float:
+def gaussian(tests: Sequence[Test], delta: float, significance: float) -> float:
     """Epsilon at delta, of a mechanism whose trade-off of errors is that of Gaussians (Dong, Roth, Su 2022).
 
     Valid for Gaussian noise without sampling alone: two error rates then give mu = Phi^-1(1 - alarms) - Phi^-1(misses),
@@ -75,25 +90,72 @@ def gaussian(pilot: Scores, scores: Scores, delta: float, significance: float) -
     def separation(misses, alarms):
         return stats.norm.isf(alarms) - stats.norm.ppf(misses)
 
-    places = thresholds(*pilot)
-    best = np.argmax(separation(*error_rates(*pilot, places, significance)))
-    mu = float(separation(*error_rates(*scores, places[[best]], significance))[0])
+    best, place, chosen = -math.inf, 0.0, tests[0]
+    for test in tests:
+        places = thresholds(*test.pilot)
+        apart = separation(*error_rates(*test.pilot, places, significance))
+        if apart.max() > best:
+            best, place, chosen = apart.max(), places[np.argmax(apart)], test
+    mu = float(separation(*error_rates(*chosen.scores, [place], significance))[0])
     return float(dp.get_epsilon_gaussian(1 / mu, delta)) if mu > 0 else 0.0
 
 
-def separating_direction(ins: np.ndarray, outs: np.ndarray) -> np.ndarray:
-    """Fisher's linear discriminant of runs [run, feature]: of all linear scores the one that separates them best.
+class Likelihood(NamedTuple):
+    """The score that separates best if a canary moves what is public as it did in simulated runs, under known noise.
 
-    For Gaussian noise and a canary that moves the mean it is the likelihood ratio. What is constant counts nothing;
-    a feature that tells the two apart without noise counts nearly everything.
+    centre, scale: of what is public without the canary, [feature]; features are counted in units of scale.
+    precision: inverse of the covariance without the canary, [feature, feature], which Gaussian noise is known by.
+    laplace: whether noise is independent Laplace noise instead.
+    moves: how far the canary moved what is public, (in one world, in the other), each [simulated run, feature].
     """
-    scale = np.concatenate([ins, outs]).std(0)
-    used = scale > 0
-    scale = np.where(used, scale, 1.0)
-    ins, outs = ins / scale * used, outs / scale * used
-    within = (np.atleast_2d(np.cov(ins.T)) + np.atleast_2d(np.cov(outs.T))) / 2 if ins.shape[1] else np.zeros((0, 0))
-    difference = ins.mean(0) - outs.mean(0)
-    return np.linalg.solve(within + 1e-9 * np.eye(len(within)), difference) / scale * used
+
+    centre: np.ndarray
+    scale: np.ndarray
+    precision: np.ndarray
+    laplace: bool
+    moves: tuple[np.ndarray, np.ndarray]
+
+    def __call__(self, seen: np.ndarray) -> np.ndarray:
+        """Log of the likelihood ratio of runs [run, feature], [run]."""
+        seen = (seen - self.centre) / self.scale
+        whitened = seen @ self.precision
+
+        def log_likelihood(moves: np.ndarray) -> np.ndarray:
+            # Moves that differ by rounding alone count as one, which is kept as it is: what is public may hold a number
+            # twice, and then a move that is not the same in both places would look like one of a number without noise.
+            rounded = np.round(moves / self.scale, 3)
+            _, first, count = np.unique(rounded, axis=0, return_index=True, return_counts=True)
+            distinct = moves[first] / self.scale
+            if self.laplace:
+                each = np.stack([_laplace(seen[:, move != 0], move[move != 0]) for move in distinct], axis=1)
+            else:
+                each = whitened @ distinct.T - np.einsum("mf,fg,mg->m", distinct, self.precision, distinct) / 2
+            return np.asarray(special.logsumexp(each, axis=1, b=count / len(moves)))
+
+        return log_likelihood(self.moves[0]) - log_likelihood(self.moves[1])
+
+
+def _laplace(seen: np.ndarray, move: np.ndarray) -> np.ndarray:
+    """Log of the likelihood ratio of runs [run, feature] moved so far [feature], and not moved, under Laplace noise of
+    variance 1."""
+    return 2**0.5 * (np.abs(seen) - np.abs(seen - move)).sum(1)
+
+
+def likelihoods(without: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tuple[Likelihood, Likelihood]:
+    """Scores for Gaussian and for Laplace noise, from runs without a canary [run, feature], and from how far a canary
+    moves what is public.
+
+    Where Gaussian noise of different rounds is correlated, as that of prefix sums is, the covariance takes it apart;
+    where the canary moves another round in every run, as with sampling, all of these moves are weighed against each
+    other. A feature without noise that the canary moves decides.
+    """
+    spread = np.abs(np.concatenate(moves)).max(0, initial=0.0)
+    scale = np.maximum(without.std(0), spread / 1e3)
+    scale = np.where(scale > 0, scale, 1.0)
+    centre = without.mean(0)
+    covariance = np.atleast_2d(np.cov(((without - centre) / scale).T)) if len(scale) else np.zeros((0, 0))
+    precision = np.linalg.inv(covariance + 1e-9 * np.eye(len(scale)))
+    return Likelihood(centre, scale, precision, False, moves), Likelihood(centre, scale, precision, True, moves)
 
 
 def is_declared(epsilon: float) -> bool:

@@ -17,19 +17,22 @@ def audit(
     method: Annotated[str, typer.Argument(help="A built-in method, or FILE.py:NAME.")],
     epsilon: Annotated[float, typer.Option(help="The noise is made such that the method declares this.")] = 3.0,
     delta: Annotated[float, typer.Option(help="Delta of (epsilon, delta)-DP.")] = 1e-5,
-    rounds: Annotated[int, typer.Option(help="Rounds of a run.")] = 3,
+    rounds: Annotated[int, typer.Option(help="Rounds of a run; a power of two fills a tree of sums.")] = 4,
     runs: Annotated[int, typer.Option(help="Runs with, and as many without, the canary.")] = 20_000,
     canaries: Annotated[int, typer.Option(help="Canaries of the audit in one run; 0 leaves it out.")] = 200,
     family: Annotated[str | None, typer.Option(help="Kind of task: users, records, agents, images.")] = None,
     confidence: Annotated[float, typer.Option(help="With which all bounds hold together.")] = 0.999,
     seed: Annotated[int, typer.Option(help="Of all that is random.")] = 0,
+    power: Annotated[bool, typer.Option(help="Say how much less noise would have been found.")] = True,
     given: Annotated[list[str] | None, typer.Option("--set", help="An argument of the method, NAME=VALUE.")] = None,
 ) -> None:
     """Lower bounds on epsilon by experiment, beside what a method declares. Status 1 where one is larger.
 
     What is printed of each reading: `game`, by error rates at the declared delta; `Gaussian`, by the same game where
     all noise is Gaussian and nothing is sampled; `one run`, by many canaries at once; `another delta`, by error rates
-    where they say most, of the epsilon declared there. A pass proves nothing.
+    where they say most, of the epsilon declared there. A pass proves nothing; beside it stands the factor by which the
+    noise could be too small for the game to notice, found by playing it with so much less noise (--no-power saves that
+    time).
 
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """
@@ -45,6 +48,7 @@ def audit(
         family=family,
         confidence=confidence,
         seed=seed,
+        power=power,
         args=dict(_argument(text) for text in given or []),
     )
     typer.echo(text_of(found))
@@ -96,8 +100,13 @@ def text_of(found) -> str:
         f"epsilon at delta {first.delta:g} after {_several(found.released, 'release')} as declared, and lower bounds:"
         f" from {found.runs:,} runs with a canary and as many without{one_run}; all hold together with confidence"
         f" {found.confidence:g}",
-        "",
     ]
+    if not found.left_out:
+        lines.append(
+            f"removed means that the data of one {'/'.join(units)} are 0: the method does not leave it out, so whatever"
+            " it sends on such data counts against it"
+        )
+    lines.append("")
     table = [list(COLUMNS), *([cell(finding) for cell in COLUMNS.values()] for finding in found.findings)]
     shown = [i for i in range(len(COLUMNS)) if i == 0 or any(row[i] for row in table[1:])]
     widths = [max(len(row[i]) for row in table) for i in shown]
@@ -106,7 +115,7 @@ def text_of(found) -> str:
 
 
 def verdict(found) -> list[str]:
-    """What the bounds say, in lines; the last begins with FAILED or passed."""
+    """What the bounds say, in lines; one begins with FAILED or passed, and nothing but the power follows it."""
     lines = []
     for finding in found.findings:
         if finding.refuted and not finding.release.sound:
@@ -118,6 +127,22 @@ def verdict(found) -> list[str]:
         *lines,
         "passed: no lower bound is above what is declared as proven. This proves nothing: another attack"
         " might show more.",
+        *_power(found),
+    ]
+
+
+def _power(found) -> list[str]:
+    """What the game would have refuted, where that was asked."""
+    factors = {one.reading: one.detected for one in found.findings if one.detected is not None}
+    known = [f"{factor:.3g} ({reading})" for reading, factor in factors.items() if factor < math.inf]
+    none = [reading for reading, factor in factors.items() if factor == math.inf]
+    return [
+        *([f"The game would have found noise too small by a factor of {', '.join(known)}."] if known else []),
+        *(
+            [f"Less noise, down to a quarter, it would not have found for {', '.join(none)}: more --runs."]
+            if none
+            else []
+        ),
     ]
 
 

@@ -1,55 +1,69 @@
 """Many independent runs with and without one canary: the statistical test of the noise.
 
-What is public after every round is seen; a linear score of all of it is fitted to pilot runs. (Jagielski, Ullman,
-Oprea 2020; Nasr et al. 2021, whose adversaries choose the data as here.)
+What is public after every round is seen, and weighed by its likelihood with and without the canary, which simulated
+runs tell. (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021, whose adversaries choose the data as here.)
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
-from bench.audit.bounds import separating_direction
-from bench.audit.setting import Setting, views
+from bench.audit.bounds import Likelihood, Test, likelihoods
+from bench.audit.setting import Setting, run, views
 from bench.audit.tasks import canary
 from bench.errors import InputError
 from bench.privacy.events import ADD_OR_REMOVE
 
 PILOT = 1 / 3  # of the runs
+MOVES = 128  # simulated runs that tell how a canary moves what is public; the time a score takes grows with them
 OTHER_SIGN = {ADD_OR_REMOVE: 0.0}  # of the canary in the neighbouring data set; -1 where it is replaced
 
 
 class Game(NamedTuple):
-    """Scores of the runs (with, without the canary), each [run].
+    """tests: one for each shape of the canary and kind of noise. released: the most releases of any run."""
 
-    pilot: those that the score was fitted to, and thresholds are chosen on.
-    scores: the others.
-    released: the most releases of any run.
-    """
-
-    pilot: tuple[np.ndarray, np.ndarray]
-    scores: tuple[np.ndarray, np.ndarray]
+    tests: list[Test]
     released: int
 
 
-def play(one: Setting, relation: str, shape: str, *, runs: int, seed: int) -> Game:
-    """So many runs on each of two neighbouring data sets.
+def play(one: Setting, relation: str, shapes: Sequence[str], *, runs: int, seed: int) -> Game:
+    """So many runs on each of two neighbouring data sets, for every shape of the canary.
 
     Args:
         relation: of `bench.privacy.events`; add-or-remove takes the canary away, replace one turns it round.
-        shape: of `tasks.SHAPES`.
+        shapes: of `tasks.SHAPES`.
 
     Raises:
         InputError: for fewer pilot runs than numbers to weigh.
     """
-    signs = np.repeat(np.array([1.0, OTHER_SIGN.get(relation, -1.0)], np.float32), runs)
-    seen, released = views(one, signs[:, None, None] * canary(shape), seed)
-    ins, outs = seen.reshape(2, runs, -1).astype(np.float64)
-    first = int(runs * PILOT)
-    varying = np.count_nonzero(np.ptp(seen, axis=0))
-    if varying > first:
+    other, first = OTHER_SIGN.get(relation, -1.0), int(runs * PILOT)
+    tests, most = [], 0
+    without = views(one, np.zeros((first, *canary(shapes[0]).shape), np.float32), seed)[0].reshape(first, -1)
+    for place, shape in enumerate(shapes, start=1):
+        signs = np.repeat(np.array([1.0, other], np.float32), runs)
+        seen, released = views(one, signs[:, None, None] * canary(shape), seed + place)
+        flat = seen.reshape(2 * runs, -1).astype(np.float64)
+        for score in _scores(one, without, shape, other, seed):
+            ins, outs = score(flat).reshape(2, runs)
+            tests.append(Test((ins[:first], outs[:first]), (ins[first:], outs[first:])))
+        most = max(most, released)
+    return Game(tests, most)
+
+
+def _scores(one: Setting, without: np.ndarray, shape: str, other: float, seed: int) -> tuple[Likelihood, ...]:
+    """From runs without the canary [run, round and feature], and from others that share their randomness with runs that
+    have it."""
+    keys = jax.random.split(jax.random.key(seed), MOVES)
+    with_one, with_other, with_none = (
+        run(one, np.broadcast_to(sign * canary(shape), (MOVES, *canary(shape).shape)), keys)[0].reshape(MOVES, -1)
+        for sign in (1.0, other, 0.0)
+    )
+    varying = np.count_nonzero(np.ptp(without, axis=0))
+    if varying > len(without):
         raise InputError(
-            f"{varying} numbers of a run are public, for {first} pilot runs: more --runs or fewer --rounds"
+            f"{varying} numbers of a run are public, for {len(without)} pilot runs: more --runs or fewer --rounds"
         )
-    direction = separating_direction(ins[:first], outs[:first])
-    scores = ins @ direction, outs @ direction
-    return Game((scores[0][:first], scores[1][:first]), (scores[0][first:], scores[1][first:]), released)
+    moves = (with_one - with_none).astype(np.float64), (with_other - with_none).astype(np.float64)
+    return likelihoods(without.astype(np.float64), moves)

@@ -81,7 +81,7 @@ def setting(method: Method, *, family: str | None, rounds: int, delta: float, gi
 
 
 def _task(family: str, canaries: int) -> Task:
-    return FAMILIES[family].task(jnp.eye(canaries, max(canaries, FEATURES)))
+    return FAMILIES[family].task(jnp.eye(canaries, max(canaries, FEATURES)), jnp.ones(canaries, bool))
 
 
 def _on(family: str, method: Method, keywords, rounds: int, delta: float, given) -> Setting:
@@ -117,12 +117,15 @@ def for_canaries(one: Setting, number: int) -> Setting:
     return one._replace(args=args, canaries=number)
 
 
-def views(one: Setting, canaries, seed: int, *, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
+def views(
+    one: Setting, canaries, seed: int, *, present: np.ndarray | None = None, chunk: int = CHUNK
+) -> tuple[np.ndarray, int]:
     """What is public in independent runs, as its changes from round to round.
 
     Args:
         canaries: of each run, [run, canary, feature]; see `tasks.Family`.
         seed: of all the runs.
+        present: which canaries are there, [run, canary]; None: those that are not 0.
         chunk: runs at once; the last chunk is filled up, so that all use one compiled program.
 
     Returns:
@@ -133,17 +136,18 @@ def views(one: Setting, canaries, seed: int, *, chunk: int = CHUNK) -> tuple[np.
         InputError: where what is public is not finite.
     """
     keys = jax.random.split(jax.random.key(seed), len(canaries))
-    return run(one, canaries, keys, chunk=chunk)
+    return run(one, canaries, keys, present=present, chunk=chunk)
 
 
-def run(one: Setting, canaries, keys, *, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
+def run(one: Setting, canaries, keys, *, present=None, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
     """`views` with given keys [run].
 
     Raises:
         InputError: as `views`, and where the method stops on the task.
     """
     try:
-        return _in_chunks(one, canaries, keys, chunk=chunk)
+        present = np.any(np.asarray(canaries) != 0, axis=-1) if present is None else present
+        return _in_chunks(one, canaries, present, keys, chunk=chunk)
     except InputError:
         raise
     except Exception as error:
@@ -151,7 +155,7 @@ def run(one: Setting, canaries, keys, *, chunk: int = CHUNK) -> tuple[np.ndarray
         raise InputError(f"{name} stops on the task for {one.family}: {type(error).__name__}: {error}") from error
 
 
-def _in_chunks(one: Setting, canaries, keys, *, chunk: int) -> tuple[np.ndarray, int]:
+def _in_chunks(one: Setting, canaries, present, keys, *, chunk: int) -> tuple[np.ndarray, int]:
     traced = parameters(one.method)[1]
     static = tuple((name, value) for name, value in one.args.items() if name not in traced)
     hypers = {name: jnp.float32(one.args[name]) for name in sorted(traced)}
@@ -159,7 +163,12 @@ def _in_chunks(one: Setting, canaries, keys, *, chunk: int) -> tuple[np.ndarray,
     program = partial(
         _run, make=one.method.make, static=static, task_of=FAMILIES[one.family].task, num_rounds=one.rounds
     )
-    parts = [jax.device_get(program(jnp.asarray(canaries[rows], jnp.float32), keys[rows], hypers)) for rows in places]
+    parts = [
+        jax.device_get(
+            program(jnp.asarray(canaries[rows], jnp.float32), jnp.asarray(present[rows]), keys[rows], hypers)
+        )
+        for rows in places
+    ]
     seen, released = (np.concatenate(leaves)[: len(canaries)] for leaves in zip(*parts, strict=True))
     if not np.isfinite(seen).all():
         raise InputError(f"what {one.method.make.__name__} makes public is not finite: take a smaller --set step_size")
@@ -167,9 +176,9 @@ def _in_chunks(one: Setting, canaries, keys, *, chunk: int) -> tuple[np.ndarray,
 
 
 @partial(jax.jit, static_argnames=("make", "static", "task_of", "num_rounds"))
-def _run(canaries, keys, hypers, *, make: Callable, static, task_of: Callable, num_rounds: int):
-    def one(canaries, key):
-        algorithm = make(task_of(canaries), **dict(static), **hypers)
+def _run(canaries, present, keys, hypers, *, make: Callable, static, task_of: Callable, num_rounds: int):
+    def one(canaries, present, key):
+        algorithm = make(task_of(canaries, present), **dict(static), **hypers)
         public = algorithm.public or algorithm.params
 
         def see(state):
@@ -186,12 +195,21 @@ def _run(canaries, keys, hypers, *, make: Callable, static, task_of: Callable, n
         first = see(state)[None]
         return jnp.concatenate([first, jnp.diff(jnp.concatenate([first, seen]), axis=0)]), released.sum()
 
-    return jax.vmap(one)(canaries, keys)
+    return jax.vmap(one)(canaries, present, keys)
 
 
 def count_releases(one: Setting) -> int:
     """How often a run releases something: what an epsilon is declared for."""
     return views(one, np.broadcast_to(canary("axis"), (CHUNK, 1, FEATURES)), seed=0)[1]
+
+
+def leaves_absent_out(one: Setting) -> bool:
+    """Whether a canary that is not present changes nothing, whatever its data: whether the method takes such a unit out
+    of all that it computes, as methods do that draw users by `participation` and weigh what they send."""
+    data = np.broadcast_to(canary("axis"), (CHUNK, 1, FEATURES))
+    absent = np.zeros((CHUNK, 1), bool)
+    there, zero = (views(one, each, seed=0, present=absent)[0] for each in (data, 0 * data))
+    return np.array_equal(there, zero)
 
 
 def spent(release: Release, rounds: int, delta: float | None = None) -> float:

@@ -8,6 +8,7 @@ shows. A network with two classes does the same: its bias makes it certain of cl
 have no gradient, and those of class 1, the canaries, one along x.
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
@@ -80,25 +81,26 @@ def _linear(inputs: Array, name: str, graph=None) -> Task:
     )
 
 
-def users(canaries: Array) -> Task:
+def users(canaries: Array, present: Array) -> Task:
     """Canaries are users; one alone has several copies of its example."""
     each = _units(canaries)
-    return _linear(jnp.repeat(each[:, None], FEWEST if len(canaries) == 1 else 1, axis=1), "audit_users")
+    task = _linear(jnp.repeat(each[:, None], FEWEST if len(canaries) == 1 else 1, axis=1), "audit_users")
+    return dataclasses.replace(task, present=jnp.ones(len(each), bool).at[: len(canaries)].set(present))
 
 
-def records(canaries: Array) -> Task:
+def records(canaries: Array, present: Array) -> Task:
     """Canaries are records of one client, which is all there is."""
     return _linear(_units(canaries)[None], "audit_records")
 
 
-def agents(canaries: Array) -> Task:
+def agents(canaries: Array, present: Array) -> Task:
     """Canaries are data points of the first of two neighbours; the other has no budget and never speaks."""
     each = _units(canaries)
     inputs = jnp.stack([each, jnp.zeros_like(each)])
     return _linear(inputs, "audit_agents", from_weights(np.array([[0.0, 1.0], [1.0, 0.0]])))
 
 
-def images(canaries: Array) -> Task:
+def images(canaries: Array, present: Array) -> Task:
     """Canaries are examples of one client, in a pool, for a network."""
     inputs = _units(canaries)
     units, features = inputs.shape
@@ -127,12 +129,14 @@ def canary(shape: str) -> np.ndarray:
 class Family(NamedTuple):
     """A kind of methods.
 
-    task: canaries, [canary, feature], each of length 1 (or 0 where it is absent) -> Task; traceable.
+    task: (canaries [canary, feature], each of length 1, or 0 where it is absent; which are present, [canary]) -> Task;
+        traceable. A user that is not present takes part in nothing (`Task.present`); of a record, agent or image that
+        is absent there are data of 0.
     units: what such methods protect, as in `Release.privacy_unit`.
     arguments: (task, rounds) -> what to call a method with, by name; a method takes those that it has.
     """
 
-    task: Callable[[Array], Task]
+    task: Callable[[Array, Array], Task]
     units: tuple[str, ...]
     arguments: Callable[[Task, int], dict[str, Any]]
 

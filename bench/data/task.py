@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 from jax import Array
-from jaxtyping import Float, Int32, PyTree, Shaped
+from jaxtyping import Bool, Float, Int32, PyTree, Shaped
 
 from bench.errors import InputError
 from bench.kernels.graph import Graph
@@ -93,6 +93,8 @@ class Task:
         gram: X_i X_i^T of the training inputs, where the dual form of local models is used.
         peers: of tasks whose clients talk to each other.
         linear: of tasks whose model is linear.
+        present: which clients there are, where the audit compares with data that lack one of them: a client that is
+            not there is drawn like the others, and takes part in nothing. None: all are there.
         loss: (shared, local, example) -> scalar loss of one example.
         metrics: (params, task) -> dict of scalars; params is what an algorithm predicts with.
         sample: (key, task, clients, batch_size) -> fresh examples [client, example, ...], for a stream.
@@ -109,6 +111,7 @@ class Task:
     init_local: PyTree[Float[Array, "..."]] | None = None
     gram: Float[Array, "client example example"] | None = None
     peers: Peers | None = None
+    present: Bool[Array, " client"] | None = None
     linear: Linear | None = _static()
     loss: Callable | None = _static()
     metrics: Callable | None = _static()

@@ -75,11 +75,11 @@ def with_half_of_its_noise(method):
     ],
 )
 def test_other_samplers_and_noises_are_not_refuted_either(name, args):
-    found = audit(name, args=args, **QUICK)
+    found = audit(name, args=args, rounds=3, **QUICK)  # `once` has a record for each message of three rounds
     assert not found.refuted, text_of(found)
     silent = args.get("personalization") == 0
     assert min(finding.epsilon for finding in sound(found)) == pytest.approx(0 if silent else 3, rel=2e-3)
-    assert silent or max(one.found for finding in sound(found) for one in finding.bounds) > 0.3
+    assert silent or max(one.found for finding in sound(found) for one in finding.bounds) > 0.2
 
 
 def test_gaussian_noise_is_measured_to_a_tenth():

@@ -33,8 +33,11 @@ def test_bounds_exceed_the_truth_no_oftener_than_they_may(mu):
     too_large = np.zeros(2)
     for seed in range(tries):
         pilot, others = scores(seed, mu, 1500)
-        delta, found = bounds.counted(pilot, others, truth, SIGNIFICANCE)
-        too_large += found > truth[delta] + 1e-9, bounds.gaussian(pilot, others, 1e-5, SIGNIFICANCE) > truth[1e-5]
+        delta, found = bounds.counted([bounds.Test(pilot, others)], truth, SIGNIFICANCE)
+        too_large += (
+            found > truth[delta] + 1e-9,
+            bounds.gaussian([bounds.Test(pilot, others)], 1e-5, SIGNIFICANCE) > truth[1e-5],
+        )
     assert (too_large <= stats.binom.isf(1e-4, tries, SIGNIFICANCE)).all()
 
 
@@ -43,25 +46,32 @@ def test_a_tenth_too_little_noise_is_seen():
     wrong = exact(2.0 / 1.1)
     for seed in range(5):
         pilot, others = scores(seed, 2.0, 60_000)
-        delta, found = bounds.counted(pilot, others, wrong, SIGNIFICANCE)
+        delta, found = bounds.counted([bounds.Test(pilot, others)], wrong, SIGNIFICANCE)
         assert found > wrong[delta]
-        assert bounds.gaussian(pilot, others, 1e-5, SIGNIFICANCE) > wrong[1e-5]
+        assert bounds.gaussian([bounds.Test(pilot, others)], 1e-5, SIGNIFICANCE) > wrong[1e-5]
 
 
 def test_the_estimator_of_the_library_for_gaussians_is_not_used_because_it_sees_what_is_not_there():
     auditor = auditing.CanaryScoreAuditor(*(np.random.default_rng(s).normal(size=2000) for s in (0, 1)))
     assert auditor.epsilon_from_gdp(1e-3, 1e-5) > 1
-    assert bounds.gaussian(*scores(0, 0.0, 3000), 1e-5, 1e-3) < 0.2
+    assert bounds.gaussian([bounds.Test(*scores(0, 0.0, 3000))], 1e-5, 1e-3) < 0.2
 
 
 def test_scores_that_tell_nothing_or_everything():
     same = np.zeros(1000), np.zeros(1000)
-    assert bounds.counted(same, same, {1e-5: 1.0}, 1e-3) == (1e-5, 0.0)
-    assert bounds.gaussian(same, same, 1e-5, 1e-3) == 0
+    assert bounds.counted([bounds.Test(same, same)], {1e-5: 1.0}, 1e-3) == (1e-5, 0.0)
+    assert bounds.gaussian([bounds.Test(same, same)], 1e-5, 1e-3) == 0
     apart = np.ones(1000), np.zeros(1000)
-    _, found = bounds.counted(apart, apart, {1e-5: 1.0}, 1e-3)
+    _, found = bounds.counted([bounds.Test(apart, apart)], {1e-5: 1.0}, 1e-3)
     # No false alarm in 1000 runs: a rate of log(2000) / 1000 at most.
     assert found == pytest.approx(math.log(1000 / math.log(2000)), rel=0.01)
+
+
+def test_of_several_tests_the_best_is_taken():
+    truth = exact(2.0)
+    blind, sharp = (bounds.Test(*scores(0, mu, 9000)) for mu in (0.0, 2.0))
+    assert bounds.counted([blind, sharp], truth, 1e-3) == bounds.counted([sharp], truth, 1e-3)
+    assert bounds.gaussian([blind, sharp], 1e-5, 1e-3) == bounds.gaussian([sharp], 1e-5, 1e-3) > 6
 
 
 def test_both_directions_count():
@@ -70,34 +80,74 @@ def test_both_directions_count():
     seldom = np.where(rng.random(9000) < 0.1, -5.0, 0.0) + rng.normal(size=9000) / 10
     never = rng.normal(size=9000) / 10
     pair = (never, seldom)
-    assert bounds.counted(pair, pair, {1e-5: 1.0}, 1e-3)[1] > 3
+    assert bounds.counted([bounds.Test(pair, pair)], {1e-5: 1.0}, 1e-3)[1] > 3
 
 
-def test_the_direction_separates_best_among_all_and_ignores_constants():
+def separation(score, ins, outs) -> float:
+    """How far apart the mean scores are, in standard deviations."""
+    u, v = score(ins), score(outs)
+    return float((u.mean() - v.mean()) / v.std())
+
+
+def test_correlated_noise_is_taken_apart_and_constants_are_ignored():
+    """A move of what is public under noise of any covariance is seen as well as it can be."""
     rng = np.random.default_rng(0)
-    mix = rng.normal(size=(4, 4))
-    ins, outs = (rng.normal(size=(20_000, 4)) @ mix + shift for shift in (np.array([0.3, 0, 0.5, 0]), 0.0))
-    far = np.array([1e9, 0, 3])
-    constants = np.broadcast_to(far, (20_000, 3))
-    direction = bounds.separating_direction(np.hstack([ins, constants]), np.hstack([outs, constants]))
-    assert (direction[4:] == 0).all()
-    u, v = ins @ direction[:4], outs @ direction[:4]
-    possible = math.sqrt(np.array([0.3, 0, 0.5, 0]) @ np.linalg.solve(mix.T @ mix, np.array([0.3, 0, 0.5, 0])))
-    assert (u.mean() - v.mean()) / v.std() == pytest.approx(possible, rel=0.03)
+    mix, move = rng.normal(size=(4, 4)), np.array([0.3, 0, 0.5, 0])
+    noise = rng.normal(size=(3, 20_000, 4)) @ mix
+    seen = np.concatenate([noise, np.broadcast_to([1e9, 0, 3], (3, 20_000, 3))], axis=2)
+    moves = np.append(move, np.zeros(3))[None]
+    score, _ = bounds.likelihoods(seen[0], (moves, 0 * moves))
+    possible = math.sqrt(move @ np.linalg.solve(mix.T @ mix, move))
+    assert separation(score, seen[1] + moves, seen[2]) == pytest.approx(possible, rel=0.03)
+
+
+def test_numbers_that_follow_from_others_change_nothing():
+    """Sums of what is public, public too: the covariance then has no inverse."""
+    rng = np.random.default_rng(0)
+    known, seen = rng.normal(size=(2, 5000, 3))
+    moves = np.array([[0.31234, 0.41234, 0.22345], [0.0, 0.81234, 0.0], [0.0, 0.0, 0.0]])
+    parts, _ = bounds.likelihoods(known, (moves, 0 * moves))
+    known, more, moves = (np.c_[one, one.cumsum(1)] for one in (known, seen, moves))
+    whole, _ = bounds.likelihoods(known, (moves, 0 * moves))
+    np.testing.assert_allclose(whole(more), parts(seen), atol=1e-3)
+
+
+def test_a_canary_that_moves_another_number_in_every_run_is_weighed_by_its_likelihood():
+    rng = np.random.default_rng(0)
+    moves = 2 * np.eye(4)
+    score, _ = bounds.likelihoods(rng.normal(size=(40_000, 4)), (np.repeat(moves, 5, axis=0), np.zeros((20, 4))))
+    seen = rng.normal(size=(1000, 4)) + moves[rng.integers(4, size=1000)]
+    np.testing.assert_allclose(score(seen), np.log(np.exp(2 * seen - 2).mean(1)), atol=0.2)
+
+
+def test_laplace_noise_has_a_likelihood_of_its_own():
+    rng = np.random.default_rng(0)
+    move = np.array([[1.0, 0.0]])
+    _, score = bounds.likelihoods(rng.laplace(size=(100_000, 2)), (move, 0 * move))
+    seen = rng.laplace(size=(1000, 2))
+    np.testing.assert_allclose(score(seen), np.abs(seen[:, 0]) - np.abs(seen[:, 0] - 1), atol=0.05)
+
+
+def test_the_two_worlds_may_both_move():
+    """Where the canary is turned round instead of removed."""
+    rng = np.random.default_rng(0)
+    score, _ = bounds.likelihoods(rng.normal(size=(20_000, 2)), (np.array([[0.5, 0.0]]), np.array([[-0.5, 0.0]])))
+    ins, outs = (rng.normal(size=(20_000, 2)) + np.array([move, 0]) for move in (0.5, -0.5))
+    assert separation(score, ins, outs) == pytest.approx(1, rel=0.03)
 
 
 def test_what_has_no_noise_decides():
     rng = np.random.default_rng(0)
-    noisy = rng.normal(size=(2, 3000, 2)) + np.array([[[1.0, 0.0]], [[0.0, 0.0]]])
-    noisy[0, :, 1], noisy[1, :, 1] = 1e-3, 2e-3
-    direction = bounds.separating_direction(*noisy)
-    u, v = noisy @ direction
-    assert u.min() > v.max()
+    noise = rng.normal(size=(3, 3000, 2)) * [1, 0] + [0.0, 2e-3]
+    move = np.array([[0.1, -1e-3]])
+    score, _ = bounds.likelihoods(noise[0], (move, 0 * move))
+    assert score(noise[1] + move).min() > score(noise[2]).max()
 
 
 def test_runs_with_nothing_to_see_have_a_score():
     nothing = np.zeros((10, 0))
-    assert (nothing @ bounds.separating_direction(nothing, nothing) == 0).all()
+    for score in bounds.likelihoods(nothing, (nothing, nothing)):
+        assert (score(nothing) == 0).all()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -107,7 +157,7 @@ def test_a_task_has_one_canary_and_silence(family, shape, sign):
     """Gradients at the start: S along the canary, against it when turned round, else nothing."""
     import jax
 
-    task = FAMILIES[family].task(sign * canary(shape))
+    task = FAMILIES[family].task(sign * canary(shape), np.array([sign != 0]))
     if family == "images":
         examples = jax.tree.map(lambda leaf: leaf[task.train[0]], task.network.pool)
         grads = jax.vmap(lambda one: jax.grad(task.loss)(task.init_params, None, one))(examples)

@@ -88,7 +88,10 @@ PROBLEMS = {
     "clients_file": file_of_clients,
     "tests: tags": plain(tiny_tags.tiny),
     "tests: network": plain(tiny_networks.task, [[0, 1, 2], [3, 4, 5]]),
-    **{f"audit: {name}": plain(family.task, jnp.eye(2, 9)) for name, family in FAMILIES.items()},
+    **{
+        f"audit: {name}": plain(family.task, jnp.eye(2, 9), jnp.array([True, False]))
+        for name, family in FAMILIES.items()
+    },
 }
 ALIKE = {  # problems whose Task is made by the same function as that of another
     "emnist_digits": "mnist_by_style",
@@ -117,6 +120,7 @@ WRONG = {
     "init_params": lambda task: jnp.zeros(3, jnp.int32),
     "num_examples": lambda task: task.num_examples.astype(jnp.float32),
     "train": lambda task: jax.tree.map(longer, task.train),
+    "present": lambda task: jnp.ones(task.num_clients),
     "gram": lambda task: jnp.zeros((task.num_clients, 2, 3)),
     "init_local": lambda task: jnp.zeros(3, jnp.int32),
     "linear": lambda task: task.linear.link,
