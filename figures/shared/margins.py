@@ -95,7 +95,13 @@ class Margin(NamedTuple):
         for edge in self.edges:
             *what, which = edge.split(": ", 1)
             alike.setdefault(which, []).extend(what)
-        return "; ".join(which + (f" ({', '.join(whats)})" if whats else "") for which, whats in alike.items())
+        return "; ".join(which + _listed(whats) for which, whats in alike.items())
+
+
+def _listed(names: list[str], most: int = 3) -> str:
+    """Names in brackets, the first few of many; nothing where there are none."""
+    more = [f"{len(names) - most} more"] if len(names) > most + 1 else []
+    return f" ({', '.join([*names[:most], *more] if more else names)})" if names else ""
 
 
 # ---- One comparison ----
