@@ -1,9 +1,9 @@
 """Accuracies in the cells of Bhaskar et al.'s tables, and margins of differences between them.
 
-Most cells have one run here, some two or three seeds. So the standard deviation over seeds is that of the cells of the
-same kind that have several runs, pooled; where there are none, a difference says nothing of chance. Cells with the same
-seeds are compared run by run, since runs of one seed share the clients' data, where that leaves as many degrees of
-freedom as the pooled deviation has. A run that diverged counts as 0 %.
+Most cells have one run here, some two or three seeds. Cells with the same three or more seeds are compared run by run,
+since runs of one seed share the clients' data. All other differences take the standard deviation over seeds from the
+cells of the same kind that have several runs, pooled; where there are none, they say nothing of chance. Where seeds are
+shared, the true error is rather smaller than the pooled one. A run that diverged counts as 0 %.
 """
 
 import itertools
@@ -21,6 +21,7 @@ from figures.shared.margins import ONE, Margin, estimated, every, paired
 
 POINTS = "points of accuracy"
 KEYS = ["target_epsilon", "num_epochs", "num_clients", "algorithm"]
+PAIRED_FROM = 3  # seeds that both cells have
 RUNS_PUBLISHED = 10  # that a published accuracy is the mean of
 ROUNDING = 0.01 / math.sqrt(12)  # standard error in points of what is printed to hundredths of a point
 NO_SPREAD = "means of unknown spread"
@@ -87,9 +88,7 @@ class Cells:
             return None
         parts = [(key, weight, self.values[key]) for key, weight in weights.items()]
         seeds = [set(cell.runs.index) for _, _, cell in parts]
-        known = [self.spreads[name].freedom for name in map(kind, weights) if name in self.spreads]
-        pooled_freedom = min(known) if len(known) == len(weights) else 1
-        if len(seeds[0]) - 1 >= max(pooled_freedom, 1) and all(other == seeds[0] for other in seeds):
+        if len(seeds[0]) >= PAIRED_FROM and all(other == seeds[0] for other in seeds):
             return paired(
                 constant + pd.concat([weight * cell.runs for _, weight, cell in parts], axis=1).sum(axis=1), POINTS
             )

@@ -144,7 +144,20 @@ def test_tuning_on_the_metric_shown_is_at_least_as_good_as_on_another(best, log)
     gain = (wide["shown"] - wide["other"]) * (-1 if best == "min" else 1)
     assert (gain > -1e-12).all()
     assert (gain > 1e-6).any()  # the two ways do differ
-    assert set(curves.columns) == {"group", "step_size", "metric", "low", "high", "repetitions", "tuned_on"}
+    assert set(curves.columns) == {"group", "step_size", "metric", "low", "high", "repetitions", "tuned_on", "edge"}
+
+
+def test_the_smallest_and_the_largest_of_several_values_are_edges():
+    values = {"low": (0.1, 0.2, 0.3), "high": (0.3, 0.2, 0.1), "inside": (0.2, 0.1, 0.2), "single": (0.1,)}
+    groups = [
+        runs({step: np.full(3, metric) for step, metric in zip((1, 2, 5), metrics, strict=False)}, group=name)
+        for name, metrics in values.items()
+    ]
+    table = select.tune(pd.concat(groups), by=["group"], over="step_size", on="metric", best="min")
+    edges = table.groupby("group")["edge"].first()
+    assert edges["low"] == "step_size = 1, the smallest tried"
+    assert edges["high"] == "step_size = 5, the largest tried"
+    assert edges["inside"] == edges["single"] == ""
 
 
 def test_carried_columns_belong_to_the_step_that_was_chosen():

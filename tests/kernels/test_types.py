@@ -80,6 +80,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "sampling.poisson_in_order": ((KEY, 4, 0.5, None), "bound"),
     "sampling.queue_draw": ((KEY, QUEUE, jnp.ones(4), 2), "num_blocks"),
     "sampling.queue_rounds": (([3, 3], 1.5, 1), "num_epochs"),
+    "sampling.full_queue_rounds": (([3, 3], 1.5, 1), "num_epochs"),
     "sampling.queue_start": ((KEY, jnp.ones(4), 1, 2), "num_blocks"),
     "sampling.uniform_rows": ((KEY, 0, 2, 1.5), "width"),
     "smoothing.moreau_slopes": ((link, VECTOR, jnp.ones(2), VECTOR, 3), "targets"),

@@ -39,8 +39,8 @@ def test_the_spread_is_pooled_by_degrees_of_freedom_over_cells_of_a_kind():
     assert found == {kind(LOW): Spread(pytest.approx(math.sqrt((2 + 2) / 3)), 3, 2)}
 
 
-def test_shared_seeds_are_compared_run_by_run_where_no_more_is_known_of_the_spread():
-    found = cells(low=[90, 91, 95], last=[91, 93, 96]).difference({LAST: 1, LOW: -1}, 0.5)
+def test_three_shared_seeds_are_compared_run_by_run():
+    found = cells(low=[90, 91, 95], high=[91, 93, 96]).difference({HIGH: 1, LOW: -1}, 0.5)
     low, high = stats.t.interval(0.95, 2, loc=11 / 6, scale=stats.sem([1.5, 2.5, 1.5]))
     assert (found.value, found.half) == pytest.approx((11 / 6, (high - low) / 2))
     assert (found.basis, found.repetitions) == (PAIRED, 3)

@@ -13,7 +13,7 @@ from bench.errors import InputError
 from figures import FIGURES
 from figures.ppsgd import fig1d, fig2, fig2_digits, sampling, theory
 from figures.ppsgd.claims import CLAIMS
-from figures.shared.verdicts import FAILS, HOLDS, UNTESTABLE
+from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN
 
 INF = math.inf
 TAGS = {claim.text.split(": ")[1]: claim for claim in CLAIMS if claim.sweep == "ppsgd_tags"}
@@ -167,7 +167,7 @@ def test_what_is_claimed_of_all_data_is_judged_at_the_clipping_norm_of_the_sweep
     between = next(claim for text, claim in TAGS.items() if text.startswith("without noise"))
     assert judge(between, tag_runs()).outcome == HOLDS
     assert judge(between, tag_runs(lambda a, s, seed: 0.5 + min(a, 1000) / 1e4 + 0.001 * seed)).outcome == FAILS
-    assert judge(between, tag_runs().assign(clip_norm=10.0)).outcome == UNTESTABLE
+    assert judge(between, tag_runs().assign(clip_norm=10.0)).outcome == NOT_RUN
 
 
 def test_large_a_degrades_where_its_curve_falls():
@@ -181,7 +181,7 @@ def test_large_a_degrades_where_its_curve_falls():
     assert judge(degrade, falling([])).outcome == FAILS
     assert judge(degrade, falling([INF])).outcome == HOLDS
     assert judge(degrade, falling([INF, 0.1])).outcome == FAILS
-    assert judge(degrade, tag_runs(curves=(0.0, 1.0))).outcome == UNTESTABLE
+    assert judge(degrade, tag_runs(curves=(0.0, 1.0))).outcome == NOT_RUN
     assert "in round 500 and" in judge(degrade, falling([INF])).evidence
 
 
@@ -194,18 +194,18 @@ def test_claims_on_the_network():
     small = next(c for text, c in CNN.items() if "smallest a" in text)
     assert judge(small, cnn_runs(sigmas=(0.0, 1.0, 30.0))).outcome == HOLDS
     assert judge(small, cnn_runs(lambda a, s, seed: 0.5 + min(a, 99) / 1e3, sigmas=(0.0, 30.0))).outcome == FAILS
-    assert judge(small, cnn_runs(sigmas=(0.0, 1.0))).outcome == UNTESTABLE
+    assert judge(small, cnn_runs(sigmas=(0.0, 1.0))).outcome == NOT_RUN
     assert judge(large, cnn_runs(lambda a, s, seed: 0.9 - min(a, 100) / 1e3 + 0.001 * seed)).outcome == FAILS
 
 
 def test_claims_on_the_theory():
     assert judge(BOUND, theory_runs()).outcome == HOLDS
     assert judge(BOUND, theory_runs(bound=1e-6)).outcome == FAILS
-    assert judge(BOUND, theory_runs(clipped=0.1)).outcome == UNTESTABLE
+    assert judge(BOUND, theory_runs(clipped=0.1)).outcome == NOT_RUN
     below = theory_runs(lambda a, n: 1.0 + (min(a, 9) if n >= 100 else -min(a, 9) / 100))
     assert judge(CHANGES, below).outcome == HOLDS
     assert judge(CHANGES, theory_runs()).outcome == FAILS
-    assert judge(CHANGES, theory_runs(threshold=1)).outcome == UNTESTABLE
+    assert judge(CHANGES, theory_runs(threshold=1)).outcome == NOT_RUN
 
 
 (ALONE_ON_DIGITS,) = (
@@ -237,5 +237,5 @@ def test_learning_alone_is_beaten_only_where_an_interval_at_a_small_epsilon_is_a
     found = judge(ALONE_ON_DIGITS, with_learning_alone(weak, 0.86))
     assert found.outcome == FAILS
     assert "from epsilon 50 on" in found.evidence
-    assert judge(ALONE_ON_DIGITS, runs).outcome == UNTESTABLE
-    assert judge(ALONE_ON_DIGITS, with_learning_alone(digit_runs(sigmas=(0.0, 0.1)), 0.7)).outcome == UNTESTABLE
+    assert judge(ALONE_ON_DIGITS, runs).outcome == NOT_RUN
+    assert judge(ALONE_ON_DIGITS, with_learning_alone(digit_runs(sigmas=(0.0, 0.1)), 0.7)).outcome == NOT_RUN
