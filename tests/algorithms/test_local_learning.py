@@ -106,6 +106,7 @@ def fine_tuned(task, rounds: int, **args):
     return algorithm, state, jax.jit(algorithm.params)(state)
 
 
+@pytest.mark.slow
 def test_fine_tuning_from_nothing_is_learning_alone_and_without_steps_it_is_private_sgd():
     task = digits()
     _, _, from_nothing = fine_tuned(task, 2, step_size=0.0, num_steps=STEPS)

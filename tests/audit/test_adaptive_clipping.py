@@ -60,7 +60,7 @@ QUICK = {"runs": 9000, "canaries": 0}
 ARGS = {"noise_multiplier": 1.75}  # for an epsilon of 3 with half of the users
 
 
-@pytest.mark.parametrize("sampler", ["poisson", "all"])
+@pytest.mark.parametrize("sampler", [pytest.param("poisson", marks=pytest.mark.slow), "all"])
 def test_a_user_that_is_removed_sends_nothing(sampler):
     """Not its half to the count, either: it would move by 1, and the method, which is right, be refuted."""
     found = audit(METHOD, args=ARGS | {"sampler": sampler, "num_sampled": 4 if sampler == "all" else 2}, **QUICK)

@@ -82,6 +82,7 @@ def test_other_samplers_and_noises_are_not_refuted_either(name, args):
     assert silent or max(one.found for finding in sound(found) for one in finding.bounds) > 0.2
 
 
+@pytest.mark.slow
 def test_gaussian_noise_is_measured_to_a_tenth():
     found = audit("minibatch_sgd", runs=40_000, canaries=0)
     assert 2.6 < bound(of(found, "exact"), "Gaussian").found < 3
@@ -104,6 +105,7 @@ def test_the_published_epsilon_of_silos_is_refuted_where_it_is_large():
     assert of(found, "paper").refuted
 
 
+@pytest.mark.slow
 def test_one_run_measures_something_where_there_is_something_to_measure():
     found = audit("model_propagation", epsilon=8.0, runs=300, canaries=100)
     assert not found.refuted
@@ -128,6 +130,7 @@ def test_with_many_canaries_the_same_share_takes_part(name, given, sized):
             assert spent(many.readings()[reading], 3) == pytest.approx(spent(release, 3), rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_numbers_and_another_does_not():
     args = {"runs": 600, "canaries": 20, "args": {"noise_multiplier": 1.0}}
     one, again, other = (of(audit("minibatch_sgd", seed=seed, **args), "exact").bounds for seed in (0, 0, 1))

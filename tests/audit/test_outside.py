@@ -182,6 +182,7 @@ def test_a_norm_that_is_not_the_one_that_the_noise_is_for_is_refuted_in_one_roun
     assert judged(wrong, "--rounds", "1", *QUICK)[0] == 1
 
 
+@pytest.mark.slow
 def test_one_run_refutes_what_has_hardly_any_noise(judged):
     """With as few runs of the game as it can have, which then says little."""
     text = changed(USERS, "noise = noise_multiplier", "noise = 0.01 * noise_multiplier", "< rate\n", "< 2\n")

@@ -70,7 +70,7 @@ def method(noise_is: float) -> Method:
     return Method(ftrl, releases, version=1)
 
 
-@pytest.mark.parametrize("takes_part", ["once", "always"])
+@pytest.mark.parametrize("takes_part", ["once", pytest.param("always", marks=pytest.mark.slow)])
 def test_a_tree_of_half_the_height_is_refuted_and_one_of_the_whole_is_not(takes_part):
     """Half of the height is noise too small by the square root of 2."""
     args = {"takes_part": takes_part, "step_size": 1.0}
@@ -82,6 +82,7 @@ def test_a_tree_of_half_the_height_is_refuted_and_one_of_the_whole_is_not(takes_
     assert wrong.refuted, text_of(wrong)
 
 
+@pytest.mark.slow
 def test_what_it_would_have_found_is_found():
     """The power that is printed is that of an audit of a method whose noise is too small by that factor."""
     args = {"takes_part": "once"}

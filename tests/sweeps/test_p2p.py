@@ -215,7 +215,7 @@ def results(tmp_path_factory, ratings):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "p2p_dimensions" else []) for name in SWEEPS]
+    "name", [pytest.param(name, marks=[] if name == "p2p_movielens" else [pytest.mark.slow]) for name in SWEEPS]
 )
 def test_a_tiny_one_runs_into_parquet(results, name):
     rows, sweep = results(name), tiny(name)
