@@ -58,7 +58,7 @@ def with_grid(sweep: Sweep, columns: Mapping[str, Any]) -> Sweep:
 
     An entry's points become every combination of the new values with what its other columns had. What follows from
     others (the noise for a target epsilon, a label) is computed again, and what the sweep never runs twice (local
-    learning, which has no noise) is there once.
+    learning, which has no noise) is there once. Entries that widen the grid of another one are left out.
 
     Args:
         sweep: the one to change.
@@ -77,6 +77,8 @@ def with_grid(sweep: Sweep, columns: Mapping[str, Any]) -> Sweep:
     wanted = {column: listed(column, given) for column, given in columns.items()}
     entries = {}
     for label, entry in sweep.entries.items():
+        if entry.widens:
+            continue
         mine = {column: wanted[column] for column in wanted if column in entry.points}
         entries[label] = _replaced(sweep.name, label, entry, mine) if mine else entry
     return sweep._replace(entries=entries)

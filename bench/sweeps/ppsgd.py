@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,13 @@ from bench.data.problems import digits, tags
 from bench.data.problems.synthetic import synthetic
 from bench.kernels.sampling import full_queue_rounds
 from bench.sweeps import ppsgd_theory
-from bench.sweeps.ppsgd_grid import PERSONALIZATION, once_for_local, with_local_once
+from bench.sweeps.ppsgd_grid import (
+    PERSONALIZATION,
+    once_for_local,
+    with_further_steps,
+    with_learning_alone,
+    with_local_once,
+)
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 EVAL_EVERY = 500  # of the experiments on real data
@@ -28,16 +35,6 @@ def _evaluated_rounds(task, args, every: int = EVAL_EVERY) -> int:
     """
     rounds = full_queue_rounds(task.num_examples // args["batch_size"], args["num_epochs"], args["num_sampled"])
     return max(rounds // every, 1) * every
-
-
-def with_learning_alone(sweep: Sweep, step_sizes: list[float], num_steps: int) -> Sweep:
-    """The sweep, and beside it users who learn alone for so many steps, not only in the rounds that draw them.
-
-    Not in the paper, whose local learning (a = 0) takes as few steps as the others do.
-    """
-    points = grid(step_size=step_sizes, batch_size=10, local="dual")
-    alone = Entry(ALGORITHMS["local_learning"], points, num_rounds=num_steps, eval_every=max(num_steps // 10, 1))
-    return sweep._replace(entries={**sweep.entries, "Learning alone": alone})
 
 
 def ppsgd_synthetic(scale: str) -> Sweep:
@@ -129,8 +126,10 @@ def ppsgd_digits(scale: str) -> Sweep:
         num_epochs=2,
         seeds=3,
     )
-    steps = 20 if scale == "smoke" else 1000
-    return with_learning_alone({"paper": paper, "laptop": laptop, "smoke": smoke}[scale], [5e-4, 1e-3, 2e-3], steps)
+    if scale == "smoke":
+        return with_learning_alone(smoke, [5e-4, 1e-3, 2e-3], 20)
+    sweep = with_learning_alone({"paper": paper, "laptop": laptop}[scale], [5e-4, 1e-3, 2e-3, 5e-3], 1000)
+    return with_further_steps(sweep, noisy=1.0, smaller=[2e-6, 1e-5, 2e-5, 5e-5])
 
 
 TAG_GRID = {
@@ -143,6 +142,13 @@ TAG_GRID = {
     "num_epochs": 1,
     "sampler": "queue",
     "local": "dual",
+}
+
+FURTHER_TAG_STEPS: dict[str, Any] = {
+    "noisy": 1.0,
+    "smaller": [0.1, 0.3, 1.0],
+    "shared": 10.0,
+    "larger": [500.0, 1000.0, 2000.0],
 }
 
 
@@ -191,8 +197,10 @@ def ppsgd_tags(scale: str) -> Sweep:
         },
         seeds=2,
     )
-    steps = 10 if scale == "smoke" else 300
-    return with_learning_alone({"paper": paper, "laptop": laptop, "smoke": smoke}[scale], [5.0, 10.0, 20.0], steps)
+    if scale == "smoke":
+        return with_learning_alone(smoke, [5.0, 10.0, 20.0], 10)
+    sweep = with_learning_alone({"paper": paper, "laptop": laptop}[scale], [5.0, 10.0, 20.0, 50.0], 300)
+    return with_further_steps(sweep, **FURTHER_TAG_STEPS)
 
 
 def ppsgd_tags_made_up(scale: str) -> Sweep:
@@ -213,8 +221,9 @@ def ppsgd_tags_made_up(scale: str) -> Sweep:
     smoke = thin(
         laptop, keep={"noise_multiplier": [0.0, 1.0], "step_size": [100.0]}, tasks=small, eval_every=25, seeds=1
     )
-    smoke = smoke._replace(num_rounds=partial(_evaluated_rounds, every=25))
-    return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
+    if scale == "smoke":
+        return smoke._replace(num_rounds=partial(_evaluated_rounds, every=25))
+    return with_further_steps({"paper": paper, "laptop": laptop}[scale], **FURTHER_TAG_STEPS)
 
 
 def _of_the_program(points: pd.DataFrame) -> pd.DataFrame:

@@ -1,12 +1,15 @@
-"""What the sweeps of Bietti et al. 2022 have in common: the personalisation swept, and local learning once."""
+"""What the sweeps of Bietti et al. 2022 have in common: the personalisation swept, local learning once, and what stands
+beside the published grid."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pandas as pd
 
+from bench.algorithms import ALGORITHMS
 from bench.sweeps.derived import Derived
+from bench.sweeps.spec import Entry, Sweep, grid
 
 PERSONALIZATION = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf]
 
@@ -34,3 +37,40 @@ def with_local_once(clip_norm: float, make: Callable[[pd.DataFrame], pd.DataFram
     once = partial(once_for_local, clip_norm=clip_norm)
     remake = once if make is None else (lambda points: once(make(points)))
     return Derived(remake, **columns)
+
+
+def with_learning_alone(sweep: Sweep, step_sizes: list[float], num_steps: int) -> Sweep:
+    """The sweep, and beside it users who learn alone for so many steps, not only in the rounds that draw them.
+
+    Not in the paper, whose local learning (a = 0) takes as few steps as the others do.
+    """
+    points = grid(step_size=step_sizes, batch_size=10, local="dual")
+    alone = Entry(ALGORITHMS["local_learning"], points, num_rounds=num_steps, eval_every=max(num_steps // 10, 1))
+    return sweep._replace(entries={**sweep.entries, "Learning alone": alone})
+
+
+def with_further_steps(
+    sweep: Sweep, *, noisy: float, smaller: Sequence[float], shared: float = math.inf, larger: Sequence[float] = ()
+) -> Sweep:
+    """The sweep, and beside it PPSGD with step sizes beyond the published ones, where those end before the best.
+
+    Args:
+        sweep: whose PPSGD has the published step sizes.
+        noisy: the noise multiplier from which smaller step sizes are tried.
+        smaller: step sizes below the published ones.
+        shared: the personalisation from which larger step sizes are tried where there is less noise.
+        larger: step sizes above the published ones.
+    """
+    published = sweep.entries["PPSGD"]
+    settings = published.points.drop(columns="step_size").drop_duplicates()
+    settings = settings[settings["personalization"] > 0]
+    weak = settings["noise_multiplier"] < noisy
+    points = pd.concat(
+        [
+            settings[~weak].merge(grid(step_size=smaller), how="cross"),
+            settings[weak & (settings["personalization"] >= shared)].merge(grid(step_size=larger), how="cross"),
+        ],
+        ignore_index=True,
+    )[list(published.points)]
+    further = published._replace(points=points, widens="PPSGD")
+    return sweep._replace(entries={**sweep.entries, "PPSGD, further step sizes": further})

@@ -30,6 +30,7 @@ class Entry(NamedTuple):
     later: column -> points to its values, where these take long to compute, as calibrated noise does. Until `completed`
         the column holds NaN.
     derived: which columns follow from which; None where all may be set freely.
+    widens: the entry of the same sweep whose grid this one goes beyond, if it does no more than that.
     """
 
     method: Method
@@ -39,6 +40,7 @@ class Entry(NamedTuple):
     seeds: int | None = None
     later: Mapping[str, Callable[[pd.DataFrame], Sequence[float]]] = MappingProxyType({})
     derived: Derived | None = None
+    widens: str | None = None
 
 
 def completed(entry: Entry) -> Entry:

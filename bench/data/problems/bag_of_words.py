@@ -8,6 +8,7 @@ Source: Bietti et al. 2022, section 6 and the authors' program.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from bench.data.partition import pack
+from bench.data.problems.by_user import accuracies
 from bench.data.task import Task
 from bench.kernels.sparse import Rows, densify, product
 from bench.models.additive import Additive, sparse_squared_loss
@@ -163,7 +165,7 @@ def _documents(held: list[Bags], train: list[Bags], num_entries: int, num_train:
         tags=jnp.asarray(_fill(np.concatenate([b.tags for b in held]), room)),
         place=jnp.asarray(_fill(place.astype(np.int32), room)),
         cross=jnp.asarray(pack(cross, longest)),
-        count=jnp.asarray(len(place), jnp.float32),
+        count=jnp.asarray(len(place), jnp.int32),
     )
 
 
@@ -179,13 +181,26 @@ def _fill(array: np.ndarray, room: int) -> np.ndarray:
 
 
 def tag_accuracy(params, task: Task) -> dict:
-    """Pooled top-1 accuracy: the share of documents whose best tag is one of theirs, all clients together, on test and
-    validation documents; NaN where a model is not finite."""
+    """Top-1 accuracy, of all documents together and by user (`bench.data.problems.by_user`), on test and held-out
+    documents: a document counts as right where its best tag is one of its own."""
     model = params if isinstance(params, Additive) else Additive(params)
-    return {f"{split}_accuracy": _accuracy(model, documents) for split, documents in task.evaluation.items()}
+    out = {}
+    for split, documents in task.evaluation.items():
+        scores = _scores(model, documents)
+        hits = jnp.take_along_axis(documents.tags, jnp.argmax(scores, axis=-1)[:, None], axis=-1)[:, 0]
+        by_client = partial(
+            jax.ops.segment_sum,
+            segment_ids=documents.place // documents.cross.shape[1],
+            num_segments=task.num_clients,
+        )
+        counts = by_client((jnp.arange(len(hits)) < documents.count).astype(jnp.int32))
+        finite = jnp.all(jnp.isfinite(scores))
+        out |= accuracies(split, by_client(hits.astype(jnp.int32)), counts, task.num_examples, finite)
+    return out
 
 
-def _accuracy(model: Additive, documents: Documents) -> jax.Array:
+def _scores(model: Additive, documents: Documents) -> jax.Array:
+    """[document, tag]."""
     own = None
     if model.coefficients is not None:
         own = jnp.einsum("nsj,njk->nsk", documents.cross, model.coefficients)
@@ -199,5 +214,4 @@ def _accuracy(model: Additive, documents: Documents) -> jax.Array:
     if model.theta is not None:
         client = documents.place // documents.cross.shape[1]
         total = total + jax.vmap(lambda row, theta: product(row, theta))(documents.rows, model.theta[client])
-    hit = jnp.take_along_axis(documents.tags, jnp.argmax(total, axis=-1)[:, None], axis=-1)
-    return jnp.where(jnp.all(jnp.isfinite(total)), jnp.sum(hit, dtype=jnp.float32) / documents.count, jnp.nan)
+    return total

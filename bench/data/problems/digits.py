@@ -10,7 +10,7 @@ no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the
 """
 
 import hashlib
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import jax
@@ -21,6 +21,7 @@ from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
 from bench.data.partition import by_label, by_style, hold_out, pack
+from bench.data.problems.by_user import accuracies
 from bench.data.read import emnist, formats
 from bench.data.task import Task
 from bench.errors import unknown_name
@@ -153,16 +154,14 @@ EVALUATED_TOGETHER = 500  # images that pass through the network at once
 
 
 def accuracy(params, task: Task) -> dict:
-    """Pooled accuracy: hits over examples, all clients together, on test and validation examples; NaN where a
-    model is not finite."""
+    """Accuracy of all examples together and by user (`bench.data.problems.by_user`), on test and held-out examples."""
     out = {}
     for split in ("test", "validation"):
         pixels, labels, sizes = task.evaluation[split]
         predictions = scores(params, pixels, task.train[0])
         real = jnp.arange(labels.shape[1])[None] < sizes[:, None]
-        hits = jnp.sum(real & (jnp.argmax(predictions, axis=-1) == labels))
-        finite = jnp.all(jnp.isfinite(predictions))
-        out[f"{split}_accuracy"] = jnp.where(finite, hits / jnp.sum(sizes), jnp.nan)
+        hits = jnp.sum(real & (jnp.argmax(predictions, axis=-1) == labels), axis=1)
+        out |= accuracies(split, hits, sizes, task.num_examples, jnp.all(jnp.isfinite(predictions)))
     return out
 
 
@@ -185,7 +184,9 @@ def cnn_accuracy(params, task: Task) -> dict:
             task.evaluation[split],
             batch_size=EVALUATED_TOGETHER,
         )
-        out[f"{split}_accuracy"] = jnp.where(jnp.all(finite), jnp.mean(hits, dtype=jnp.float32), jnp.nan)
+        by_client = partial(jax.ops.segment_sum, segment_ids=task.evaluation[split][2], num_segments=task.num_clients)
+        counts = by_client(jnp.ones_like(hits, jnp.int32))
+        out |= accuracies(split, by_client(hits.astype(jnp.int32)), counts, task.num_examples, jnp.all(finite))
     return out
 
 

@@ -1,0 +1,78 @@
+"""Accuracy user by user, beside that of all examples together.
+
+Pooled accuracy weighs a user by its number of examples, so those with few hardly count. Here each user has an accuracy
+of its own, and what is reported of them is their mean, the mean of the worst tenth, and the means of the users with
+the fewest and with the most training examples. A user without test examples is in none of them.
+"""
+
+import jax
+import jax.numpy as jnp
+
+WORST = 10  # one user in ten is among the worst
+
+
+def test_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
+    """Accuracy on test examples.
+
+    Args:
+        hits: right answers of each user, [user].
+        counts: test examples of each user, [user].
+        sizes: training examples of each user, [user].
+
+    Returns:
+        test_accuracy: of all examples together.
+        test_accuracy_per_user: mean over users.
+        test_accuracy_worst_tenth: mean over the tenth of users with the lowest accuracy, rounded up to whole users.
+        test_accuracy_small_users: mean over the users whose training examples are at most the lower tercile.
+        test_accuracy_large_users: mean over the users whose training examples are at least the upper tercile.
+    """
+    present = counts > 0
+    own = jnp.where(present, hits / jnp.maximum(counts, 1), jnp.inf)
+    terciles = jnp.asarray([1 / 3, 2 / 3], jnp.float32)
+    few, many = jnp.quantile(sizes.astype(jnp.float32), terciles, method="nearest").astype(sizes.dtype)
+    worst = jnp.arange(len(counts)) < -(-jnp.sum(present) // WORST)
+    return {
+        "test_accuracy": pooled(hits, counts),
+        "test_accuracy_per_user": _mean(own, present),
+        "test_accuracy_worst_tenth": _mean(jnp.sort(own), worst),
+        "test_accuracy_small_users": _mean(own, present & (sizes <= few)),
+        "test_accuracy_large_users": _mean(own, present & (sizes >= many)),
+    }
+
+
+def validation_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
+    """Accuracy on held-out examples; arguments as for `test_accuracies`, of held-out examples.
+
+    What is held out is what the blocks leave over, 0 to m - 1 examples of a user whatever its size, so pooled it weighs
+    users with few examples more than the test does.
+
+    Returns:
+        validation_accuracy: of all examples together.
+        validation_accuracy_by_size: mean over users, each weighed by its training examples, as if what is held out
+            were in proportion to them.
+    """
+    own = hits / jnp.maximum(counts, 1)
+    return {
+        "validation_accuracy": pooled(hits, counts),
+        "validation_accuracy_by_size": _mean(own, jnp.where(counts > 0, sizes, 0)),
+    }
+
+
+def pooled(hits: jax.Array, counts: jax.Array) -> jax.Array:
+    """Right answers over examples, of all users together."""
+    return jnp.sum(hits) / jnp.sum(counts)
+
+
+def _mean(values: jax.Array, weights: jax.Array) -> jax.Array:
+    """Mean of the values that have weight; NaN where none has."""
+    weights = weights.astype(jnp.float32)
+    return jnp.sum(jnp.where(weights > 0, values, 0) * weights) / jnp.sum(weights)
+
+
+ACCURACIES = {"test": test_accuracies, "validation": validation_accuracies}
+
+
+def accuracies(split: str, hits: jax.Array, counts: jax.Array, sizes: jax.Array, finite: jax.Array) -> dict:
+    """What is reported of a split ("test" or "validation"); NaN where the model is not finite."""
+    values = ACCURACIES[split](hits, counts, sizes)
+    return {name: jnp.where(finite, value, jnp.nan) for name, value in values.items()}
