@@ -82,7 +82,7 @@ if [ "$command" = test ]; then
   "$run" -m ruff check .
   "$run" -m ruff format --check .
   "$run" -m basedpyright
-  exec "$run" -m pytest -n auto --maxprocesses 4
+  exec "$run" -m pytest -n auto --maxprocesses 4 --dist worksteal
 fi
 
 sets=(mnist movielens_100k)

@@ -10,6 +10,10 @@ os.environ["BENCH_CACHE"] = _FOLDER.name
 os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
 os.environ.pop("BENCH_DATA", None)
 
+from compiler_flags import compile_quickly  # noqa: E402
+
+compile_quickly()  # before anything imports jax
+
 import jax  # noqa: E402
 import jaxtyping  # noqa: E402
 import pytest  # noqa: E402

@@ -4,6 +4,7 @@ from figures.ppsgd import claims_digits as digits
 from figures.ppsgd import claims_real as real
 from figures.ppsgd import claims_synthetic as synthetic
 from figures.ppsgd import claims_theory as theory
+from figures.ppsgd import claims_users as users
 from figures.shared.verdicts import Claim
 
 FIGURE_1A = "section 6, Figure 1a"
@@ -12,8 +13,8 @@ RISK = (
     "Excess risk by repetition at the step size that is best by geometric mean, chosen at every round as in the figure"
 )
 ACCURACY = (
-    "Final test accuracy at the step size that is best by mean over repetitions, once by test data and once by "
-    "held-out data, which must agree"
+    "Final test accuracy at the step size that is best by mean over repetitions, beyond the published grid too where "
+    "that was run, once by test data and once by held-out data, which must agree"
 )
 BETWEEN = f"{ACCURACY}; some alpha Q in between less local and less global learning, in the same repetition"
 SMALLEST = (
@@ -133,6 +134,38 @@ CLAIMS = [
             ours=True,
         )
         for data, sweep, steps in (("Digits", "ppsgd_digits", 1000), ("Tags", "ppsgd_tags", 300))
+    ),
+    *(
+        Claim(f"{data}, {of}: {text}", "not in the paper", sweep, users.by(column, check), how, ours=True)
+        for data, sweep, steps in (("Digits", "ppsgd_digits", 1000), ("Tags", "ppsgd_tags", 300))
+        for of, column in (
+            ("mean over users", "test_accuracy_per_user"),
+            ("worst tenth of the users", "test_accuracy_worst_tenth"),
+        )
+        for text, check, how in (
+            (
+                "at some finite epsilon an intermediate alpha Q beats local and global",
+                digits.strict_gain,
+                GAIN,
+            ),
+            (
+                f"at an epsilon of 10 or less some alpha Q > 0 beats users who learn alone for {steps} steps",
+                digits.over_learning_alone,
+                f"{ACCURACY}; some alpha Q > 0 less learning alone, in the same repetition",
+            ),
+        )
+    ),
+    *(
+        Claim(
+            f"{data} without noise: users with few examples gain more from global learning than users with many",
+            "not in the paper",
+            sweep,
+            users.small_gain_more,
+            f"{ACCURACY}, of the users up to the lower tercile of training examples and of those from the upper on; "
+            "global less local learning of the former, less that of the latter, in the same repetition",
+            ours=True,
+        )
+        for data, sweep in (("Digits", "ppsgd_digits"), ("Tags", "ppsgd_tags"))
     ),
     Claim(
         "CNN: local learning, on random features, is far below all",

@@ -23,7 +23,7 @@ POINTS = "points of accuracy"
 
 
 @derived
-def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
+def final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     """Final test accuracy with its interval, and epsilon; index (noise_multiplier, personalization).
 
     "by_repetition" holds a Series of the accuracies that the mean is of.
@@ -31,7 +31,7 @@ def _final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     Raises:
         NotTestable: where local or global learning is missing.
     """
-    runs = ppsgd_runs(runs)
+    runs = ppsgd_runs(runs, further=True)
     runs = runs[runs["rounds"] == runs["num_rounds"]]
     require(runs["personalization"], [LOCAL, GLOBAL], "alpha Q", " at the last round")
     by = ["noise_multiplier", "personalization"]
@@ -67,7 +67,7 @@ def both_tunings(decide: Callable) -> Callable:
     """A check that must come out the same with the step size chosen on test and on held-out data."""
 
     def check(runs: pd.DataFrame) -> Verdict:
-        return by_each_tuning(lambda tuning: decide(_final_accuracy(runs, tuning)))
+        return by_each_tuning(lambda tuning: decide(final_accuracy(runs, tuning)))
 
     check.__doc__ = decide.__doc__
     return check
@@ -201,7 +201,7 @@ def over_learning_alone(runs: pd.DataFrame) -> Verdict:
     it."""
 
     def decide(tuning: str):
-        table, alone = _final_accuracy(runs, tuning), common.alone(runs, {tuning: digits.TUNINGS[tuning]})
+        table, alone = final_accuracy(runs, tuning), common.alone(runs, {tuning: digits.TUNINGS[tuning]})
         if alone.empty:
             raise NotTestable(f"no runs of {common.ALONE}")
         final = runs[(runs["algorithm"] == common.ALONE) & (runs["rounds"] == runs["num_rounds"])]

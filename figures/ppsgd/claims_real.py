@@ -37,7 +37,7 @@ WEAK = 10.0  # epsilon from which privacy is called weak
 def large_degrade(runs: pd.DataFrame) -> Verdict:
     """At some noise level global learning ends below an earlier accuracy of its own, and the smallest alpha Q > 0 ends
     less than a point below any earlier one of its own at all noise levels."""
-    noisy = ppsgd_runs(runs)
+    noisy = ppsgd_runs(runs, further=True)
     noisy = noisy[(noisy["noise_multiplier"] > 0) & (noisy["personalization"] > LOCAL) & (noisy["rounds"] > 0)]
     if GLOBAL not in set(noisy["personalization"]):
         raise NotTestable("no noisy runs of global learning")

@@ -9,11 +9,13 @@ import pandas as pd
 from bench.analysis import select
 from bench.analysis.select import REPETITION
 from bench.errors import InputError
+from figures.ppsgd.digits import POOLED, with_held_out
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
 
 LOCAL, GLOBAL = 0.0, math.inf
 ALONE = "Learning alone"
+PUBLISHED, FURTHER = "PPSGD", "PPSGD, further step sizes"  # the published grid, and what lies beyond it
 CLIP_NORM = 10.0
 CLIP_NORMS = {"ppsgd_tags": 0.01, "ppsgd_tags_made_up": 0.01, "ppsgd_cnn": 0.1}  # shown, where it is another
 EPSILONS = ["epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"]
@@ -41,7 +43,7 @@ def own_values(runs: pd.DataFrame) -> tuple[float, tuple[float, ...], tuple[floa
     Raises:
         InputError: where PPSGD has no run, or several clipping norms.
     """
-    ours = runs[runs["algorithm"] == "PPSGD"]
+    ours = runs[runs["algorithm"] == PUBLISHED]
     norms = sorted(ours["clip_norm"].unique())
     if len(norms) != 1:
         number = ", ".join(f"{norm:g}" for norm in norms) or "none"
@@ -85,7 +87,9 @@ def figure_of(
 
 
 @derived
-def ppsgd_runs(runs: pd.DataFrame, clip_norm: float | None = None, *, legend: bool = False) -> pd.DataFrame:
+def ppsgd_runs(
+    runs: pd.DataFrame, clip_norm: float | None = None, *, legend: bool = False, further: bool = False
+) -> pd.DataFrame:
     """PPSGD's runs at the clipping norm shown. Local learning has no noise: it stands once, at sigma 0.
 
     Args:
@@ -93,20 +97,23 @@ def ppsgd_runs(runs: pd.DataFrame, clip_norm: float | None = None, *, legend: bo
         clip_norm: default that of the paper's figures.
         legend: whether `personalization` of the network is what the authors' program calls a, Q times the ratio
             alpha Q.
+        further: whether step sizes beyond the published grid count as well.
 
     Raises:
         InputError: where there are none.
     """
     if clip_norm is None:
         clip_norm = CLIP_NORMS.get(next(iter(runs["sweep"]), ""), CLIP_NORM)
-    ours = runs[(runs["algorithm"] == "PPSGD") & (runs["clip_norm"] == clip_norm)]
+    names = [PUBLISHED, FURTHER] if further else [PUBLISHED]
+    ours = runs[runs["algorithm"].isin(names) & (runs["clip_norm"] == clip_norm)]
     if ours.empty:
         raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, no --where")
     if legend and "legend_personalization" in ours and ours["legend_personalization"].notna().all():
         ours = ours.assign(personalization=ours["legend_personalization"], step_size=ours["legend_step_size"])
     local = ours[ours["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
     once = local.drop_duplicates([*REPETITION, "task", "step_size", "rounds"]).assign(noise_multiplier=0.0)
-    return pd.concat([ours[ours["personalization"] > LOCAL], once], ignore_index=True)
+    whole = pd.concat([ours[ours["personalization"] > LOCAL], once], ignore_index=True)
+    return with_held_out(whole) if POOLED in whole else whole
 
 
 def alone(runs: pd.DataFrame, tunings: dict[str, str]) -> pd.DataFrame:
@@ -114,6 +121,7 @@ def alone(runs: pd.DataFrame, tunings: dict[str, str]) -> pd.DataFrame:
     rows = runs[(runs["algorithm"] == ALONE) & (runs["rounds"] == runs["num_rounds"])]
     if rows.empty:
         return pd.DataFrame(columns=["tuned_on", "test_accuracy", "low", "high", "num_rounds"])
+    rows = with_held_out(rows)
     return select.tuned_curves(rows, by=["num_rounds"], value="test_accuracy", best="max", tunings=tunings)
 
 

@@ -1,10 +1,15 @@
 """What the digit figures of Bietti et al. 2022 share: how the step size is chosen.
 
 The paper chooses the step size by the accuracy on the test set, which flatters every curve; beside it stands
-the same curve with the step size chosen on training examples that nobody trains on.
+the same curve with the step size chosen on training examples that nobody trains on. Of those a user has 0 to 9
+whatever its size, so each user's accuracy on them is weighed by its number of training examples.
 """
 
-TUNINGS = {"test": "test_accuracy", "validation": "validation_accuracy"}
+import pandas as pd
+
+POOLED, HELD_OUT = "validation_accuracy", "validation_accuracy_by_size"
+TUNINGS = {"test": "test_accuracy", "validation": HELD_OUT}
+BY_SIZE, ALIKE = "weighs users by their training examples", "weighs all held-out examples alike"
 TUNING_TITLES = {"test": "step size by test accuracy, as in the paper", "validation": "step size by held-out accuracy"}
 EPSILON_NOTE = (
     "Epsilon at delta = 1e-4 as the paper accounts: RDP, users sampled by Poisson at rate Q/N, add-or-remove one user. "
@@ -12,3 +17,23 @@ EPSILON_NOTE = (
     "The published schedule deals out every user's data and is no such sample: proven for it is only the epsilon of "
     "one user replaced, without amplification."
 )
+
+
+def with_held_out(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs of one sweep with the held-out accuracy that step sizes are chosen by, and in "held_out" what it weighs.
+
+    Runs in which users were not yet weighed by size have the accuracy of all held-out examples together in its place.
+    """
+    if HELD_OUT in runs and runs[HELD_OUT].notna().any():
+        return runs.assign(held_out=BY_SIZE)
+    return runs.assign(held_out=ALIKE, **{HELD_OUT: runs[POOLED]})
+
+
+def held_out_note(table: pd.DataFrame) -> str:
+    """What held-out accuracy weighs, for a table with numbers of one sweep, or of several told apart by "sweep"."""
+    if table["held_out"].nunique() == 1:
+        return f"Held-out accuracy {table['held_out'].iloc[0]}."
+    words = [
+        f"{weighs} in {', '.join(rows['sweep'].unique())}" for weighs, rows in table.groupby("held_out", sort=False)
+    ]
+    return f"Held-out accuracy {' and '.join(words)}."

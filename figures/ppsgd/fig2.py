@@ -66,7 +66,7 @@ def draw(table: pd.DataFrame):
         "The black curve is the best test accuracy over alpha and sigma, so it flatters in all panels; it leaves out "
         "runs without noise. For the network the legend is the program's a, ten times the true ratio. Lines between "
         "markers only guide the eye, and what lies far below local learning is cut off. Numbers of the paper's curves "
-        "are not published.",
+        "are not published. " + digits.held_out_note(table),
         unequal=f"({', '.join(counts)} in the columns)",
     )
     return figure

@@ -38,7 +38,8 @@ def table(runs: pd.DataFrame, clip_norm: float | None = None) -> pd.DataFrame:
     best = [best_so_far(lines[lines["tuned_on"] == label]) for label in digits.TUNINGS]
     alone = common.alone(runs, digits.TUNINGS).assign(curve="alone")
     parts = [part for part in (lines, *best, alone) if len(part)]
-    return pd.concat(parts, ignore_index=True).assign(**select.where_from(runs))
+    words = shown["held_out"].iloc[0]
+    return pd.concat(parts, ignore_index=True).assign(held_out=words, **select.where_from(runs))
 
 
 def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +80,7 @@ def draw(table: pd.DataFrame, curves=CURVES):
         digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
         "The black curve is the best test accuracy over alpha and sigma, so it flatters in both panels; it leaves out "
         "runs without noise. Lines between markers only guide the eye. Numbers of the "
-        "paper's curves are not published.",
+        "paper's curves are not published. " + digits.held_out_note(table),
     )
     return figure
 

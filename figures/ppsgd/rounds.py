@@ -15,15 +15,16 @@ def table(
     runs: pd.DataFrame, panels: Sequence[float], curves: Sequence[float], clip_norm: float | None = None
 ) -> pd.DataFrame:
     """Test accuracy by noise, personalisation, round and way of tuning; local learning stands in every panel."""
+    shown = common.in_panels(common.ppsgd_runs(runs, clip_norm, legend=True), panels, curves)
     out = select.tuned_curves(
-        common.in_panels(common.ppsgd_runs(runs, clip_norm, legend=True), panels, curves),
+        shown,
         by=["noise_multiplier", "personalization", "rounds"],
         value="test_accuracy",
         best="max",
         tunings=digits.TUNINGS,
         carry=common.EPSILONS,
     )
-    return out.assign(**select.where_from(runs))
+    return out.assign(held_out=shown["held_out"].iloc[0], **select.where_from(runs))
 
 
 def draw(
@@ -68,7 +69,8 @@ def draw(
         table,
         common.stand_in(table),
         *notes,
-        "Every point of a curve has its own best step size. Numbers of the paper's curves are not published.",
+        "Every point of a curve has its own best step size. Numbers of the paper's curves are not published. "
+        + digits.held_out_note(table),
         digits.EPSILON_NOTE,
     )
     return figure

@@ -131,7 +131,7 @@ def test_a_verdict_names_the_edges_of_the_grid_it_rests_on():
 
 
 def test_evidence_has_the_interval_over_repetitions():
-    table = digits._final_accuracy(DIGITS, "test").loc[(5.0, 0.1)]
+    table = digits.final_accuracy(DIGITS, "test").loc[(5.0, 0.1)]
     values = [accuracy(0.1, 5.0, seed) for seed in range(3)]
     low, high = stats.t.interval(0.95, 2, loc=np.mean(values), scale=stats.sem(values))
     assert (table["low"], table["high"]) == pytest.approx((low, high))

@@ -16,7 +16,7 @@ from figures.ppsgd.claims import CLAIMS
 from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN
 
 INF = math.inf
-TAGS = {claim.text.split(": ")[1]: claim for claim in CLAIMS if claim.sweep == "ppsgd_tags"}
+TAGS = {claim.text.split(": ")[1]: claim for claim in CLAIMS if claim.text.startswith("Tags: ")}
 CNN = {claim.text: claim for claim in CLAIMS if claim.sweep == "ppsgd_cnn"}
 BOUND, CHANGES = (claim for claim in CLAIMS if claim.sweep == "ppsgd_theory")
 
@@ -208,9 +208,7 @@ def test_claims_on_the_theory():
     assert judge(CHANGES, theory_runs(threshold=1)).outcome == NOT_RUN
 
 
-(ALONE_ON_DIGITS,) = (
-    claim for claim in CLAIMS if claim.sweep == "ppsgd_digits" and claim.check.__name__ == "over_learning_alone"
-)
+(ALONE_ON_DIGITS,) = (claim for claim in CLAIMS if claim.text.startswith("Digits at an epsilon of 10 or less"))
 
 
 def test_users_who_learn_alone_for_longer_are_a_level_line_of_figure_2():

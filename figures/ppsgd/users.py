@@ -1,0 +1,131 @@
+"""Who gains from sharing: accuracy by user on digits and tags, beside that of all examples together.
+
+Not in the paper, which pools the test examples of all users, so that who has many counts for much. Panels are the mean
+over users, the mean of the tenth of users with the lowest accuracy, and the means of the users with the fewest and with
+the most training examples; lines are noise levels, and dashed are users who learn alone for longer than the rounds that
+draw them. To expect: users with few examples gain the most from others, and want a larger alpha than those with many.
+"""
+
+import math
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from bench.errors import InputError
+from figures.ppsgd import common
+from figures.ppsgd import digits as digits
+from figures.shared.figure import Figure
+
+PANELS = {
+    "test_accuracy": "all examples together",
+    "test_accuracy_per_user": "mean over users",
+    "test_accuracy_worst_tenth": "worst tenth of the users",
+    "test_accuracy_small_users": "users with few examples",
+    "test_accuracy_large_users": "users with many examples",
+}
+SIGMAS = {"ppsgd_digits": (0.0, 1.0, 5.0), "ppsgd_tags": (0.0, 0.5, 2.0)}
+TITLES = {"ppsgd_digits": "digits by client, linear", "ppsgd_tags": "tag prediction, linear"}
+CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, math.inf)
+ALONE = "alone"
+LOOKS: list[style.Look] = [
+    {"color": "#12355b", "marker": "o"},
+    {"color": "#c8443c", "marker": "^"},
+    {"color": "#e6a532", "marker": "s"},
+]
+ALONE_LOOK: style.Look = {"color": "#5b5b5b", "linestyle": (0, (4, 2)), "linewidth": 1.6}
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final accuracy of users by sweep, panel, noise and personalisation, and of users who learn alone.
+
+    The step size is the best by held-out accuracy, beyond the published grid where that ends before.
+
+    Raises:
+        InputError: where no run has accuracies by user.
+    """
+    tables = []
+    for sweep, sigmas in SIGMAS.items():
+        mine = runs[runs["sweep"] == sweep]
+        if mine.empty or "test_accuracy_per_user" not in mine or mine["test_accuracy_per_user"].isna().all():
+            continue
+        final = mine[mine["rounds"] == mine["num_rounds"]]
+        shared = common.in_panels(common.ppsgd_runs(final, further=True), sigmas, CURVES)
+        alone = digits.with_held_out(final[final["algorithm"] == common.ALONE])
+        for panel in PANELS:
+            parts = [_tuned(shared, panel, ["noise_multiplier", "personalization"], carry=["epsilon"])]
+            if len(alone):
+                parts.append(_tuned(alone, panel, ["num_rounds"]).assign(curve=ALONE))
+            tables += [part.assign(sweep=sweep, panel=panel) for part in parts]
+    if not tables:
+        raise InputError("no run has accuracies by user: run ppsgd_digits or ppsgd_tags again, into a new folder")
+    return pd.concat(tables, ignore_index=True).assign(held_out=digits.BY_SIZE, **select.where_from(runs))
+
+
+def _tuned(runs: pd.DataFrame, panel: str, by: list[str], carry=()) -> pd.DataFrame:
+    rows = select.tuned_curves(
+        runs, by=by, value=panel, best="max", tunings={"validation": digits.HELD_OUT}, carry=carry
+    )
+    return rows.rename(columns={panel: "accuracy"})
+
+
+def draw(table: pd.DataFrame):
+    """A row of panels for each data set, columns are the users that are looked at."""
+    sweeps = style.present(table, "sweep", SIGMAS)
+    figure, axes = style.subplots(
+        len(sweeps), len(PANELS), figsize=(16, 3.4 * len(sweeps) + 1.2), sharey="row", squeeze=False
+    )
+    places = {a: place for place, a in enumerate(CURVES)}
+    for row, sweep in zip(axes, sweeps, strict=True):
+        mine = table[table["sweep"] == sweep]
+        for ax, (panel, title) in zip(row, PANELS.items(), strict=True):
+            rows = mine[mine["panel"] == panel]
+            for look, sigma in zip(LOOKS, SIGMAS[sweep], strict=True):
+                line = rows[rows["noise_multiplier"] == sigma]
+                style.curve(ax, line.assign(place=line["personalization"].map(places)), "place", "accuracy", **look)
+            for level in rows[rows["curve"] == ALONE]["accuracy"].dropna() if "curve" in rows else ():
+                ax.axhline(level, **ALONE_LOOK)
+            ax.set_title(f"{TITLES[sweep]}\n{title}")
+            ax.set_xticks(list(places.values()), ["local", "0.1", "1", "10", "100", "global"])
+            ax.set_xlabel(r"personalisation $\alpha Q$")
+        row[0].set_ylabel("final test accuracy")
+        style.percent(row[0].yaxis)
+        row[0].legend(handles=_handles(mine), loc="best", fontsize=7.5)
+    style.head(figure, "Accuracy by user under personalised private SGD (after Bietti et al. 2022)")
+    style.footer(
+        figure,
+        table,
+        *dict.fromkeys(common.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")),
+        "Few and many: training examples up to the lower and from the upper tercile of users. The worst tenth is "
+        "chosen anew for every model, and includes users who have one or two test examples. Step size by held-out "
+        "accuracy, beyond the published grid where that ends before the best.",
+        digits.held_out_note(table) + " " + digits.EPSILON_NOTE,
+        unequal="(more on one data set than on the other)",
+    )
+    return figure
+
+
+def _handles(rows: pd.DataFrame) -> list[Line2D]:
+    """Legend entries of a data set: its noise levels with their epsilon, and learning alone."""
+    handles = []
+    for look, sigma in zip(LOOKS, SIGMAS[rows["sweep"].iloc[0]], strict=True):
+        spent = rows.loc[(rows["noise_multiplier"] == sigma) & (rows["personalization"] > common.LOCAL), "epsilon"]
+        if len(spent):
+            label = rf"$\sigma$ = {sigma:g}, $\varepsilon$ = {float(f'{spent.max():.2g}'):g}".replace(
+                "inf", r"$\infty$"
+            )
+            handles.append(Line2D([], [], label=label, **look))
+    if "curve" in rows and (rows["curve"] == ALONE).any():
+        steps = rows.loc[rows["curve"] == ALONE, "num_rounds"].max()
+        handles.append(Line2D([], [], label=f"alone, {steps:,.0f} steps", **ALONE_LOOK))
+    return handles
+
+
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=tuple(SIGMAS),
+    table=table,
+    draw=draw,
+    apart=common.APART,
+    tuned=common.TUNED,
+)

@@ -1,0 +1,115 @@
+"""Accuracy by user: its figure and claims, the steps beyond the published grid, and what held-out accuracy weighs."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_runs import digit_runs, judge, with_learning_alone
+
+from bench.errors import InputError
+from figures.ppsgd import claims_users, common, digits, fig2_digits, users
+from figures.ppsgd.claims import CLAIMS
+from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN
+
+SMALL_GAIN = next(c for c in CLAIMS if c.sweep == "ppsgd_digits" and c.check is claims_users.small_gain_more)
+(MEAN_GAIN,) = (c for c in CLAIMS if c.text.startswith("Digits, mean over users: at some finite"))
+(WORST_ALONE,) = (c for c in CLAIMS if c.text.startswith("Digits, worst tenth of the users: at an epsilon"))
+
+
+def by_user(runs: pd.DataFrame, **less: float) -> pd.DataFrame:
+    """Runs with accuracies by user: pooled accuracy, less so much where it is not that of local learning."""
+    shared = runs["personalization"].fillna(0) > 0
+    columns = {name: runs["test_accuracy"] - less.get(name, 0) * shared for name in users.PANELS}
+    return runs.assign(**columns, validation_accuracy_by_size=runs["validation_accuracy"])
+
+
+def test_each_panel_shows_its_own_accuracy_and_learning_alone():
+    runs = with_learning_alone(digit_runs(sigmas=(0.0, 1.0, 5.0)), 0.77)
+    table = users.table(by_user(runs, test_accuracy_small_users=0.1))
+    assert set(table["panel"]) == set(users.PANELS)
+    rows = table[(table["noise_multiplier"] == 1) & (table["personalization"] == 10)].set_index("panel")["accuracy"]
+    assert rows["test_accuracy_small_users"] == pytest.approx(rows["test_accuracy"] - 0.1)
+    assert rows["test_accuracy_per_user"] == pytest.approx(rows["test_accuracy"])
+    alone = table[table["curve"] == users.ALONE]
+    assert len(alone) == len(users.PANELS)
+    drawn = users.FIGURE.picture(table)
+    panels = [ax for ax in drawn.axes if ax.get_title()]
+    assert len(panels) == 5
+    for ax in panels:
+        assert len(ax.lines) == 4  # three noise levels, and learning alone
+        assert ax.get_xlabel()
+    heights = {ax.get_title().split("\n")[1]: ax.lines[1].get_ydata()[3] for ax in panels}
+    assert heights["users with few examples"] == pytest.approx(heights["mean over users"] - 0.1)
+
+
+def test_runs_without_accuracies_by_user_are_refused_by_name():
+    with pytest.raises(InputError, match="no run has accuracies by user: run ppsgd_digits or ppsgd_tags again"):
+        users.table(digit_runs())
+
+
+def test_claims_by_user_look_at_users_alone():
+    runs = digit_runs()
+    assert judge(MEAN_GAIN, by_user(runs)).outcome == HOLDS
+    assert judge(MEAN_GAIN, by_user(runs, test_accuracy_per_user=0.9)).outcome == FAILS
+    assert judge(MEAN_GAIN, by_user(runs, test_accuracy=0.9)).outcome == HOLDS
+    assert judge(MEAN_GAIN, runs).outcome == NOT_RUN
+    alone = by_user(with_learning_alone(runs, 0.7))
+    assert judge(WORST_ALONE, alone).outcome == HOLDS
+    assert (
+        judge(
+            WORST_ALONE,
+            alone.assign(
+                test_accuracy_worst_tenth=alone["test_accuracy"].where(alone["algorithm"] == common.ALONE, 0.5)
+            ),
+        ).outcome
+        == FAILS
+    )
+
+
+def test_small_users_gain_more_where_they_do():
+    runs = digit_runs()
+    jitter = 0.001 * runs["seed"] * (runs["personalization"] > 0)
+    more = by_user(runs, test_accuracy_large_users=0.1)
+    assert judge(SMALL_GAIN, more.assign(test_accuracy_small_users=more["test_accuracy"] + jitter)).outcome == HOLDS
+    less = by_user(runs, test_accuracy_small_users=0.1)
+    assert judge(SMALL_GAIN, less.assign(test_accuracy_large_users=less["test_accuracy"] + jitter)).outcome == FAILS
+    assert judge(SMALL_GAIN, runs).outcome == NOT_RUN
+
+
+def test_steps_beyond_the_published_grid_count_for_claims_and_not_for_the_published_figure():
+    runs = digit_runs()
+    further = runs[(runs["noise_multiplier"] == 5) & (runs["step_size"] == 0.1)]
+    further = further.assign(algorithm=common.FURTHER, step_size=0.01, test_accuracy=further["test_accuracy"] + 0.05)
+    both = pd.concat([runs, further], ignore_index=True)
+    published, plain = (fig2_digits.table(frame).drop(columns="commit") for frame in (both, runs))
+    pd.testing.assert_frame_equal(published, plain)
+    assert set(common.ppsgd_runs(both)["step_size"]) == {0.1, 0.5}
+    assert set(common.ppsgd_runs(both, further=True)["step_size"]) == {0.01, 0.1, 0.5}
+    rows = users.table(by_user(both))
+    at_edge = rows[(rows["noise_multiplier"] == 5) & (rows["personalization"] == math.inf)]
+    assert set(at_edge["edge"]) == {"step_size = 0.5, the largest tried"}  # held-out accuracy is best there
+
+
+@pytest.mark.parametrize("by_size", [False, True])
+def test_the_step_is_chosen_by_what_weighs_users_by_size_where_that_was_measured(by_size):
+    """Held-out examples together speak for the larger step; weighed by the users' size they speak for the smaller."""
+    runs = digit_runs()
+    if by_size:
+        flipped = runs["validation_accuracy"] + 0.02 * (runs["step_size"] == 0.1)
+        runs = runs.assign(validation_accuracy_by_size=flipped)
+    table = fig2_digits.table(runs)
+    chosen = table[(table["tuned_on"] == "validation") & (table["curve"] == "alpha")]["step_size"]
+    assert set(chosen) == {0.1 if by_size else 0.5}
+    assert digits.held_out_note(table) == (
+        "Held-out accuracy weighs users by their training examples."
+        if by_size
+        else "Held-out accuracy weighs all held-out examples alike."
+    )
+
+
+def test_the_note_names_the_sweeps_where_they_differ():
+    table = pd.DataFrame({"sweep": ["b", "a", "b"], "held_out": [digits.ALIKE, digits.BY_SIZE, np.nan]})
+    assert digits.held_out_note(table) == (
+        "Held-out accuracy weighs all held-out examples alike in b and weighs users by their training examples in a."
+    )
