@@ -17,7 +17,7 @@ import pandas as pd
 from bench.data.files import DataFiles
 from bench.defaults import COMPARISON, EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
-from bench.sweeps import SCALES, own, store
+from bench.sweeps import SCALES, own, part_files
 
 if TYPE_CHECKING:
     from bench.algorithms.base import Method
@@ -80,7 +80,7 @@ def run(
     use_compilation_cache()
     with Pool(executor, workers) as pool:
         folder = run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
-    return store.read(folder)
+    return part_files.read(folder)
 
 
 def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: bool, **options) -> Path:
@@ -129,7 +129,7 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
             raise unknown_name("sweep", name, SWEEPS)
         if scale is None:
             raise InputError(f"no results of {name} in {results}: first run `python -m bench run {name}`")
-    return store.read(Path(results) / (scale or scales[-1]) / name)
+    return part_files.read(Path(results) / (scale or scales[-1]) / name)
 
 
 def merge(

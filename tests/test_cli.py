@@ -14,7 +14,7 @@ from tiny_sweeps import ROOT, walks
 
 from bench import __main__ as command
 from bench.errors import unknown_name
-from bench.sweeps import SWEEPS, store
+from bench.sweeps import SWEEPS, part_files, store
 from bench.sweeps.spec import grid
 
 
@@ -221,7 +221,7 @@ def test_the_repetitions_asked_for_hold_for_entries_that_have_fewer(bench, tmp_p
     fewer = {label: entry._replace(seeds=1) for label, entry in sweep.entries.items()}
     monkeypatch.setitem(SWEEPS, "fewer", lambda scale: sweep._replace(name="fewer", entries=fewer))
     assert bench("run", "fewer", "--out", tmp_path, "--seeds", "3")[0] == 0
-    rows = store.read(tmp_path / "smoke" / "fewer")
+    rows = part_files.read(tmp_path / "smoke" / "fewer")
     assert (rows.groupby("point")["seed"].nunique() == 3).all()
 
 

@@ -64,7 +64,7 @@ MAY_IMPORT = {
         "bench.papers",
         "bench.analysis",
         "bench.sweeps.own",
-        "bench.sweeps.store",
+        "bench.sweeps.part_files",
         "bench.sweeps.where",
         "bench.theory",
         "bench.errors",
@@ -99,7 +99,7 @@ MAY_IMPORT = {
     "bench.catalog": ["bench"],
     "bench.gathered": ["bench", "figures"],
     "bench.perf": ["bench"],
-    "figures.__main__": ["figures", "bench.analysis", "bench.sweeps.store", "bench.errors", "bench.cli"],
+    "figures.__main__": ["figures", "bench.analysis", "bench.sweeps.part_files", "bench.errors", "bench.cli"],
 }
 PROGRAMS = ("bench.__main__", "bench.api", "bench.catalog", "bench.gathered", "bench.perf", "figures.__main__")
 
@@ -227,9 +227,9 @@ def tree(tmp_path):
     add("bench.data.task", "from dataclasses import dataclass\n")
     add("bench.data.problems.digits", "from bench.data.task import Task\n")
     add("bench.algorithms.ppsgd", "from bench.kernels import gradient\nfrom bench.data.task import Task\n")
-    add("bench.sweeps.store", "import os\n")
+    add("bench.sweeps.part_files", "import os\n")
     add("bench.sweeps.ppsgd", "from bench.algorithms import ppsgd\nfrom bench.data.problems import digits\n")
-    add("figures.fig1", "from bench.sweeps.store import read\nif scale == 'paper' or paper not in CLAIMS: pass\n")
+    add("figures.fig1", "from bench.sweeps.part_files import read\nif scale == 'paper' or paper not in CLAIMS: pass\n")
     return add
 
 

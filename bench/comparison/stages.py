@@ -13,7 +13,7 @@ from bench.comparison.result import Comparison
 from bench.comparison.statements import calibrated
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import store
+from bench.sweeps import part_files
 from bench.sweeps.execution.pool import Pool
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments
@@ -176,7 +176,7 @@ def _sweep(
 
 def _last_rows(request: Request, stage: str) -> pd.DataFrame:
     """The runs of a stage, each at its end."""
-    rows = store.read(request.folder / stage)
+    rows = part_files.read(request.folder / stage)
     return rows[rows["rounds"] == rows["num_rounds"]].reset_index(drop=True)
 
 

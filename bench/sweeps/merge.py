@@ -13,9 +13,10 @@ from bench.errors import InputError
 from bench.sweeps import SCALES, SWEEPS
 from bench.sweeps.chosen import requested
 from bench.sweeps.own import Request, checked_name, read_request, write_request
+from bench.sweeps.part_files import IDENTITY, parts_in, read_part, readable_parts, runs_in
 from bench.sweeps.points import Point, resolve
 from bench.sweeps.spec import Sweep, on_task
-from bench.sweeps.store import IDENTITY, Store, parts_in, read_part, readable_parts, runs_in
+from bench.sweeps.store import Store
 
 MOST_ROWS = 1_000_000  # of a part
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.errors import InputError
-from bench.sweeps.store import Store, cannot_write, parts_in
+from bench.sweeps.part_files import cannot_write, parts_in
+from bench.sweeps.store import Store
 
 REQUEST = "_request.json"  # begins with "_": readers of the folder leave it out
 NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)

@@ -10,8 +10,8 @@ from bench.algorithms.base import Method
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.sweeps.columns import is_reserved
+from bench.sweeps.part_files import point_id
 from bench.sweeps.spec import Sweep, arguments, completed, parameters
-from bench.sweeps.store import point_id
 
 
 class Point(NamedTuple):

@@ -16,8 +16,8 @@ from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, SWEEPS
 from bench.sweeps.merge import foreign, points_of, sweep_named
 from bench.sweeps.own import REQUEST, read_request
+from bench.sweeps.part_files import IDENTITY, parts_in, readable_parts, runs_in
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
-from bench.sweeps.store import IDENTITY, parts_in, readable_parts, runs_in
 
 # Where a rate is from, the nearest first: runs that differ in nothing that is compiled in, runs of the method, of the
 # sweep.

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from bench.analysis.files import write_whole
-from bench.sweeps import store
+from bench.sweeps import part_files
 from figures.shared.figure import Figure
 
 RECORD = "drawn.json"
@@ -24,7 +24,7 @@ def digest(folder: Path, figure: Figure, tune: str = "both") -> str:
     """
     whole = hashlib.blake2b(tune.encode() if figure.tunings else b"", digest_size=16)
     for sweep in figure.sweeps:
-        for path in store.parts_in(folder / sweep):
+        for path in part_files.parts_in(folder / sweep):
             content = hashlib.blake2b(path.read_bytes()).hexdigest()
             whole.update(f"{sweep}/{path.name} {content}\n".encode())
     return whole.hexdigest()

@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.analysis import style
 from bench.errors import InputError
-from bench.sweeps import store
+from bench.sweeps import part_files
 from bench.sweeps.own import Request, read_request
 from bench.sweeps.where import condition
 from figures.shared.figure import Figure
@@ -26,7 +26,7 @@ def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list
     """
     tables, requests = [], []
     for folder in folders:
-        rows, request = store.read(folder), read_request(folder)
+        rows, request = part_files.read(folder), read_request(folder)
         if request is not None:
             rows, requests = rows.assign(sweep=request.sweep), [*requests, request]
         tables.append(rows)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.errors import InputError
-from bench.sweeps import store
+from bench.sweeps import part_files
 
 SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest that is there
 
@@ -20,9 +20,9 @@ def runs_of(results: Path, scale: str | None, sweeps: Sequence[str]) -> tuple[pd
     if not sweeps:
         return pd.DataFrame(), folder_of(results, scale)
     for folder in _folders(results, scale):
-        paths = [folder / name for name in sweeps if store.parts_in(folder / name)]
+        paths = [folder / name for name in sweeps if part_files.parts_in(folder / name)]
         if paths:
-            return pd.concat([store.read(path) for path in paths], ignore_index=True), folder
+            return pd.concat([part_files.read(path) for path in paths], ignore_index=True), folder
     return None
 
 

@@ -21,7 +21,7 @@ from bench.data.problems import digits
 from bench.data.problems.movielens import movielens
 from bench.data.problems.tasks import TASKS
 from bench.errors import InputError
-from bench.sweeps import SWEEPS, store
+from bench.sweeps import SWEEPS, part_files
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -157,7 +157,7 @@ def test_each_command_reads_the_folder_that_it_is_given(folders, sweep, tmp_path
         monkeypatch.setattr("sys.argv", ["bench", *words])
         assert command.main() == 0
         assert str(tmp_path / f"out{i}") in capsys.readouterr().err
-    checksums = [set(store.read(tmp_path / f"out{i}" / "smoke" / "tiny")["checksum"]) for i in range(2)]
+    checksums = [set(part_files.read(tmp_path / f"out{i}" / "smoke" / "tiny")["checksum"]) for i in range(2)]
     assert checksums == [{retrieval.get("federated_emnist", DataFiles(folder)).checksum} for folder in folders]
     monkeypatch.setattr(catalog, "_from_code", dict)  # takes long to gather
     monkeypatch.setattr(catalog, "KINDS", ["data"])
@@ -182,7 +182,7 @@ def test_a_comparison_reads_the_folder_that_it_is_given(folders, tmp_path, monke
         out = tmp_path / f"out{i}"
         compare([], epsilons=[1.0], data_dir=folder, out=out, name="mine", **options)
         checksum = retrieval.get("federated_emnist", DataFiles(folder)).checksum
-        assert set(store.read(out / "compare" / "mine" / "test")["checksum"]) == {checksum}
+        assert set(part_files.read(out / "compare" / "mine" / "test")["checksum"]) == {checksum}
         assert set(made) == {DataFiles(folder)}
         made.clear()
 

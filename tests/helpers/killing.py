@@ -3,10 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bench.sweeps import store
+from bench.sweeps import part_files
 
 # Every call of the store that changes the disk: object and name of its attribute.
-WRITES = [(store.os, "replace"), (store.os, "fsync"), (store.pq, "write_table"), (store.Path, "unlink")]
+WRITES = [
+    (part_files.os, "replace"),
+    (part_files.os, "fsync"),
+    (part_files.pq, "write_table"),
+    (part_files.Path, "unlink"),
+]
 
 
 class Killed(BaseException):

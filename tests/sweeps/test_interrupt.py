@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tiny_sweeps import EVERY, ROOT, ROUNDS, assert_same_rows, run, table, walks
 
-from bench.sweeps import store
+from bench.sweeps import part_files
 
 RUNS = 24 * 2  # 24 points, one at a time, two seeds
 STEPS = [round(0.1 + 0.05 * place, 2) for place in range(24)]
@@ -62,7 +62,7 @@ def kill_at_random_moments(out, times):
         process.kill()
         assert process.wait() == -signal.SIGKILL
         process.stderr.close()
-        assert store.read(out / "smoke" / "tiny").groupby(["point", "seed"]).size().eq(1 + ROUNDS // EVERY).all()
+        assert part_files.read(out / "smoke" / "tiny").groupby(["point", "seed"]).size().eq(1 + ROUNDS // EVERY).all()
         assert parts(out) >= before + 2
     assert parts(out) < RUNS
     finish = start(out)

@@ -9,7 +9,7 @@ from killing import WRITES, Killed, killed_at
 from tiny_sweeps import assert_same_rows, run, table, walks
 
 from bench.errors import InputError
-from bench.sweeps import SWEEPS, journal, store
+from bench.sweeps import SWEEPS, journal, part_files, store
 from bench.sweeps.merge import merge
 from bench.sweeps.own import Request, prepare
 from bench.sweeps.run import run_sweep
@@ -40,7 +40,7 @@ def test_two_halves_make_the_whole_in_one_file_and_stay_as_they_are(halves, tmp_
     assert (done.added, done.twice, done.runs, done.parts) == (8, 2, 8, 1)
     assert (left_out, notes) == ([], [])
     assert [files(half) for half in halves] == before
-    assert len(store.read(tmp_path / "out" / "smoke" / "tiny")) == len(undisturbed)
+    assert len(part_files.read(tmp_path / "out" / "smoke" / "tiny")) == len(undisturbed)
 
 
 @pytest.mark.parametrize("place", ["", "smoke", "smoke/tiny"])
@@ -61,10 +61,10 @@ def test_merging_again_changes_nothing_and_a_run_goes_on(halves, tmp_path, undis
 def test_a_folder_merged_with_itself_is_compacted_and_loses_copies(halves, tmp_path):
     folder = halves[0] / "smoke" / "tiny"
     rows = table(folder)
-    one = store.parts_in(folder)[0]
+    one = part_files.parts_in(folder)[0]
     shutil.copy(one, folder / "part-copied.parquet")
     with pytest.raises(InputError, match="some runs twice"):
-        store.read(folder)
+        part_files.read(folder)
     (done,), left_out, _ = merge([halves[0]], halves[0])
     assert (done.twice, done.parts, done.before, left_out) == (1, 1, 7, [])
     pd.testing.assert_frame_equal(table(folder), rows)
@@ -72,7 +72,7 @@ def test_a_folder_merged_with_itself_is_compacted_and_loses_copies(halves, tmp_p
 
 def test_what_does_not_belong_is_left_out_and_named(halves, tmp_path, undisturbed):
     folder = halves[0] / "smoke" / "tiny"
-    parts = store.parts_in(folder)
+    parts = part_files.parts_in(folder)
     parts[0].write_bytes(parts[0].read_bytes()[:-40])
     rows = [pq.read_table(path).to_pandas() for path in parts[1:3]]
     rows[0].assign(point="0" * 16).to_parquet(parts[1], index=False)
@@ -89,7 +89,7 @@ def test_what_does_not_belong_is_left_out_and_named(halves, tmp_path, undisturbe
 
 
 def test_results_of_no_sweep_are_named(halves, tmp_path):
-    rows = pq.read_table(store.parts_in(halves[1] / "smoke" / "tiny")[0]).to_pandas()
+    rows = pq.read_table(part_files.parts_in(halves[1] / "smoke" / "tiny")[0]).to_pandas()
     for name, changes in (("x", {"sweep": "nosuch"}), ("y", {"scale": "../../up"}), ("z", {"sweep": "../up"})):
         folder = tmp_path / "odd" / "smoke" / name
         folder.mkdir(parents=True)
@@ -125,7 +125,7 @@ def test_own_grids_are_merged_by_the_request_beside_them(tmp_path):
     assert "need the file _request.json" in left_out[0]
     other = tmp_path / "2" / "smoke" / "mine"
     prepare(other, Request("tiny", "smoke", {"step_size": [0.5]}))
-    shutil.copy(store.parts_in(tmp_path / "0" / "smoke" / "mine")[0], other)
+    shutil.copy(part_files.parts_in(tmp_path / "0" / "smoke" / "mine")[0], other)
     _, left_out, _ = merge([tmp_path / "2"], tmp_path / "out")
     assert "holds results over other values" in left_out[0]
 
@@ -149,13 +149,13 @@ def test_dying_anywhere_loses_nothing_and_doubles_nothing(halves, tmp_path, monk
                     through = through or further == number
                 except Killed:
                     pass
-            rows = store.read(out / "smoke" / "tiny")  # whole at any moment, by whatever files
-            runs = rows.drop_duplicates(store.IDENTITY)
+            rows = part_files.read(out / "smoke" / "tiny")  # whole at any moment, by whatever files
+            runs = rows.drop_duplicates(part_files.IDENTITY)
             assert len(rows) == 5 * len(runs)
             assert len(runs) in (4, 8)
         merge(halves[:1], out)
         assert_same_rows(table(out / "smoke" / "tiny"), undisturbed)
-        assert len(store.parts_in(out / "smoke" / "tiny")) == 1
+        assert len(part_files.parts_in(out / "smoke" / "tiny")) == 1
         left = {path.name for path in (out / "smoke" / "tiny").iterdir()}
         assert not {name for name in left if name.startswith("_")}
         if through:
@@ -168,4 +168,4 @@ def test_a_damaged_journal_is_one_line(halves):
     for text in ("{", "[]", '{"new": ["../x"], "old": []}', '{"new": [1], "old": []}', '{"new": [""], "old": []}'):
         (folder / journal.JOURNAL).write_text(text)
         with pytest.raises(InputError, match="is damaged"):
-            store.read(folder)
+            part_files.read(folder)

@@ -11,7 +11,7 @@ from bench.algorithms import ALGORITHMS
 from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.perf import users
-from bench.sweeps import SWEEPS, commands, engine, predict, store
+from bench.sweeps import SWEEPS, commands, engine, part_files, predict
 from bench.sweeps.points import resolve
 from bench.sweeps.predicted import written
 from bench.sweeps.scaled import static_of, user_bytes, with_users
@@ -46,7 +46,7 @@ def test_nothing_measured_is_said_and_bytes_are_counted(tmp_path):
 def test_a_measured_program_costs_what_it_cost(tmp_path):
     run(tiny(), tmp_path)
     one = predicted(tmp_path)
-    rows = store.read(tmp_path / "smoke" / "tiny").drop_duplicates(store.IDENTITY)
+    rows = part_files.read(tmp_path / "smoke" / "tiny").drop_duplicates(part_files.IDENTITY)
     seconds = rows["wall_s"].quantile(0.25) / rows["num_rounds"].iloc[0]
     assert one.runs == len(rows)
     assert one.seconds["cpu"] == pytest.approx(seconds)

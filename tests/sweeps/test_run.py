@@ -10,8 +10,8 @@ import pytest
 from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, WALK, assert_same_rows, run, table, walks
 
 from bench.errors import InputError
+from bench.sweeps import part_files
 from bench.sweeps import run as running
-from bench.sweeps import store
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, grid, on_task, select
 
@@ -162,4 +162,4 @@ def test_a_copied_part_is_refused_when_read(tmp_path):
     part = next(folder.glob("part-*.parquet"))
     (folder / "copy.parquet").write_bytes(part.read_bytes())
     with pytest.raises(InputError, match="holds some runs twice"):
-        store.read(folder)
+        part_files.read(folder)

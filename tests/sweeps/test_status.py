@@ -7,7 +7,7 @@ from tiny_sweeps import private_sgd, run, walks
 
 from bench.data.files import DataFiles
 from bench.errors import InputError
-from bench.sweeps import SWEEPS, status, store
+from bench.sweeps import SWEEPS, part_files, status
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import grid, select
 
@@ -32,7 +32,7 @@ def test_nothing_half_and_all_are_counted_without_a_data_set(tmp_path, monkeypat
     run_sweep(select(sweep, "step_size < 0.25"), whole=sweep, scale="smoke", out=tmp_path)
     half = status.status(blind, "smoke", folder)
     assert (half.whole.there, half.whole.missing, half.others) == (4, 4, 0)
-    rows = store.read(folder).drop_duplicates(store.IDENTITY)
+    rows = part_files.read(folder).drop_duplicates(part_files.IDENTITY)
     expected = (4 * rows["wall_s"].mean() + rows["compile_s"].mean()) / 3600
     assert half.whole.hours == pytest.approx(expected)
     assert half.whole.rates == {status.ALIKE: 4}
@@ -69,7 +69,7 @@ def test_verify_names_what_is_wrong_and_changes_nothing(tmp_path):
     folder = tmp_path / "smoke" / "tiny"
     run_sweep(walks(), scale="smoke", out=tmp_path, most=1)
     assert status.verify(walks(), folder) == []
-    parts = store.parts_in(folder)
+    parts = part_files.parts_in(folder)
     parts[0].write_bytes(parts[0].read_bytes()[:-40])
     (folder / "part-copied.parquet").write_bytes(parts[1].read_bytes())
     before = {path: path.read_bytes() for path in folder.iterdir()}

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.errors import InputError
-from bench.sweeps import store
-from bench.sweeps.store import Store, point_id
+from bench.sweeps import part_files
+from bench.sweeps.part_files import point_id
+from bench.sweeps.store import Store
 
 
 def rows(point: str, seeds=(0, 1), **columns) -> pd.DataFrame:
@@ -47,7 +48,7 @@ def test_pandas_reads_the_folder_as_one_table_and_so_does_read(tmp_path):
     fill(tmp_path, "a", "b", "c")
     whole = ordered(pd.concat([rows("a"), rows("b"), rows("c")]))
     pd.testing.assert_frame_equal(ordered(pd.read_parquet(tmp_path)), whole, check_dtype=False)
-    pd.testing.assert_frame_equal(ordered(store.read(tmp_path)), whole, check_dtype=False)
+    pd.testing.assert_frame_equal(ordered(part_files.read(tmp_path)), whole, check_dtype=False)
 
 
 def test_parts_with_different_columns_are_one_table_with_all_of_them(tmp_path):
@@ -60,7 +61,7 @@ def test_parts_with_different_columns_are_one_table_with_all_of_them(tmp_path):
             for index in order:
                 opened.write(frames[index])
         whole = ordered(pd.concat(frames))
-        for read in (pd.read_parquet, store.read):
+        for read in (pd.read_parquet, part_files.read):
             table = ordered(read(folder))
             assert set(table) == set(whole)
             pd.testing.assert_frame_equal(table[list(whole)], whole, check_dtype=False)
@@ -124,7 +125,7 @@ def test_a_damaged_part_is_named_and_set_aside_and_the_rest_stays(tmp_path, how)
     damage(first, how)
     broken = first.read_bytes()
     with pytest.raises(InputError, match=f"{first} is damaged: run the sweep again"):
-        store.read(tmp_path)
+        part_files.read(tmp_path)
     runs, notes = opened_runs(tmp_path, "a", "b")
     assert {point for point, _, _ in runs} == {"b"}
     aside = tmp_path / "_corrupt" / first.name
@@ -137,14 +138,14 @@ def test_a_damaged_part_is_named_and_set_aside_and_the_rest_stays(tmp_path, how)
 def test_one_flipped_byte_of_the_data_is_found(tmp_path):
     """Page checksums: no value that was not written is ever read. The file's footer has no checksum."""
     (path,) = fill(tmp_path, "a")
-    content, table = path.read_bytes(), store.read_part(path)
+    content, table = path.read_bytes(), part_files.read_part(path)
     footer = int.from_bytes(content[-8:-4], "little")
     found = 0
     for at in range(4, len(content) - footer - 8, 3):
         flipped = bytearray(content)
         flipped[at] ^= 0x10
         path.write_bytes(flipped)
-        read = store.read_part(path)
+        read = part_files.read_part(path)
         assert read is None or read.equals(table), at
         found += read is None
     assert found > 50
@@ -152,7 +153,7 @@ def test_one_flipped_byte_of_the_data_is_found(tmp_path):
 
 def test_a_damaged_list_of_columns_is_made_anew(tmp_path):
     fill(tmp_path, "a")
-    (tmp_path / store.COLUMNS).write_bytes(b"")
+    (tmp_path / part_files.COLUMNS).write_bytes(b"")
     runs, notes = opened_runs(tmp_path, "a")
     assert len(runs) == 2
     assert notes == []
@@ -181,7 +182,7 @@ def test_what_is_set_aside_twice_is_kept_twice(tmp_path):
             assert opened.open_parts("a").empty
     assert len(list((tmp_path / "_stale").iterdir())) == 3
     with pytest.raises(InputError, match=r"no results in .*first run `python -m bench run"):
-        store.read(tmp_path)
+        part_files.read(tmp_path)
     assert not list(tmp_path.glob("*.parquet"))
 
 
