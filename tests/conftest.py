@@ -53,11 +53,3 @@ def no_network(monkeypatch):
         raise OSError(f"a test tried to reach {address}")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-
-
-@pytest.fixture(scope="module")
-def quick_compilation():
-    """For a module with many small programs: compile them in half the time, to slower code."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)

@@ -1,6 +1,6 @@
-"""Who gains from sharing: accuracy by user on digits and tags, beside that of all examples together.
+"""Bietti et al. 2022, beyond its figures: accuracy by user on digits and tags, beside that of all examples together.
 
-Not in the paper, which pools the test examples of all users, so that who has many counts for much. Panels are the mean
+The paper pools the test examples of all users, so that who has many counts for much. Panels are the mean
 over users, the mean of the tenth of users with the lowest accuracy, and the means of the users with the fewest and with
 the most training examples; lines are noise levels, and dashed are users who learn alone for longer than the rounds that
 draw them. To expect: users with few examples gain the most from others, and want a larger alpha than those with many.

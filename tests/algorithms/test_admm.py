@@ -29,8 +29,6 @@ from bench.privacy.accounting import epsilon
 from bench.reference import p2p as reference
 from bench.sweeps.spec import arguments
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 ARGS = {"mu": MU, "penalty": 0.3}
 LONG = 200  # ticks in a round, where twenty rounds are to arrive
 

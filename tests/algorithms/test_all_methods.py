@@ -21,8 +21,6 @@ from bench.audit.tasks import FAMILIES, SHAPES, canary
 from bench.privacy.events import Release
 from bench.sweeps.spec import arguments, parameters
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 compilations: list[str] = []
 
 

@@ -8,8 +8,6 @@ from bench.algorithms.coordinate_descent import METHOD
 from bench.errors import InputError
 from bench.sweeps.spec import arguments
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.mark.parametrize(
     ("point", "said"),

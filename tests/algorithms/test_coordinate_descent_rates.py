@@ -8,8 +8,6 @@ from tiny_peers import ALIKE, STRONG, P, constants, logistic_peers, minimizer, p
 from bench.algorithms.coordinate_descent import METHOD
 from bench.theory import p2p as theory
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def gaps(task, **args):
     """Mean over 100 seeds of Q - Q* after each of 200 ticks, from models far off."""

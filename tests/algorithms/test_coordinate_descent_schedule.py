@@ -15,8 +15,6 @@ from bench.algorithms import peers
 from bench.algorithms.coordinate_descent import METHOD
 from bench.data.graphs import from_weights, ring_with_chords
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.mark.parametrize("full", [False, True], ids=["lists with room", "full lists"])
 def test_those_that_move_at_once_come_before_all_their_neighbours_and_doubles(full):

@@ -2,13 +2,10 @@
 
 import jax
 import numpy as np
-import pytest
 from tiny_coordinate_descent import L0, SIGMA, start_of
 from tiny_peers import MU, N, P, listed, logistic_peers
 
 from bench.reference import p2p as reference
-
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 def test_the_starts():

@@ -21,8 +21,6 @@ from tiny_peers import (
 
 from bench.algorithms.coordinate_descent import METHOD
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.mark.parametrize(
     "args",

@@ -19,7 +19,6 @@ from bench.privacy.accounting import epsilon, noise_multiplier
 from bench.sweeps import engine
 from bench.sweeps.spec import arguments, parameters
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 SETTINGS = {"total_epochs": 2, "batch_size": 5, "step_size": 0.3, "momentum": 0.5}
 MEMBERS = np.stack([np.random.default_rng(client).permutation(24)[:12] for client in range(3)])
 

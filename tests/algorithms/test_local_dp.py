@@ -14,8 +14,6 @@ from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 from bench.sweeps.spec import arguments
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 ROUNDS = 30
 ARGS = {"mu": MU, "noise_multiplier": 4.0, "bound": 1.0}
 

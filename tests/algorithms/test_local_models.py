@@ -14,8 +14,6 @@ from bench.errors import InputError
 from bench.reference import p2p as reference
 from bench.sweeps.spec import arguments
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 ROUNDS = 30
 
 

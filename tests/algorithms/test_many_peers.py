@@ -14,8 +14,6 @@ from bench.models.linear import Personal, logistic, logistic_loss
 from bench.sweeps import engine
 from bench.sweeps.spec import arguments, parameters
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 POINTS = {
     "coordinate_descent": {"mu": 0.4, "noise_multiplier": 1.0, "num_updates": 2.0, "max_updates": 2, "num_ticks": 100},
     "admm": {"mu": 0.4, "penalty": 0.1, "start": "zero", "num_ticks": 100},

@@ -15,8 +15,6 @@ from bench.data.task import Task
 from bench.models.additive import squared_loss
 from bench.sweeps.ppsgd import SWEEPS
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 USERS, EACH, FEATURES = 11, 6, 3
 BLOCK = 4  # so that the last block has empty places
 HYPER = dict(step_size=0.2, clip_norm=1.0, noise_multiplier=0.5)

@@ -28,8 +28,6 @@ from bench.privacy.accounting import epsilon
 from bench.reference import p2p as reference
 from bench.sweeps.spec import arguments
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 ROUNDS, TICKS = 20, 50
 NOISY = {"mu": MU, "local": "noisy_step", "noise_multiplier": 3.0, "lipschitz": 0.5, "num_ticks": TICKS}
 

@@ -32,8 +32,6 @@ from bench.reference import p2p as reference
 from bench.sweeps.spec import arguments
 from bench.theory import p2p as theory
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 SIGMA, L0, DELTA = 3.0, 0.5, float(np.exp(-5))
 BASE = {"mu": MU, "start": "constant"}
 NORMS = {"laplace": 1, "gaussian": 2}

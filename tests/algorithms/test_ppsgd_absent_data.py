@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from tiny_ppsgd import UNEQUAL, last, stored_task
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def with_garbage(task, where):
     """The task with other, large numbers in the examples where the mask [client, example] says so."""

@@ -10,8 +10,6 @@ from bench.data.problems.synthetic import synthetic
 from bench.data.task import Task
 from bench.models.additive import squared_loss
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def silent_task(sizes=(4, 2, 2, 0, 0), num_features=100):
     """Inputs are 0, so every gradient is, always, and w is nothing but noise."""

@@ -16,8 +16,6 @@ from bench.kernels import gradient, sampling
 from bench.models.additive import squared_loss
 from bench.reference import ppsgd as reference
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 PERSONALIZATION = [0.0, 0.3, 1.0, 3.0, np.inf]
 
 

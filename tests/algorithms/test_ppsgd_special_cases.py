@@ -10,8 +10,6 @@ from bench.data.task import Task
 from bench.models.additive import squared_loss
 from bench.reference import ppsgd as reference
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.mark.parametrize(("noise_multiplier", "clip_norm"), [(0.0, np.inf), (0.0, 0.1), (1.0, 10.0), (1000.0, 100.0)])
 def test_local_learning_leaves_w_at_0_and_does_not_feel_noise_or_clipping(noise_multiplier, clip_norm):

@@ -11,8 +11,6 @@ from bench.algorithms import silos
 from bench.errors import InputError
 from bench.models import linear
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def used(messages, rounds):
     """Weights of the records in each round, [round, silo, record]."""

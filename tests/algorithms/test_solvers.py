@@ -17,7 +17,6 @@ from bench.errors import InputError
 from bench.models import linear
 from bench.reference import isrl as reference
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 QUIET = {"clip_norm": float("inf"), "noise_multiplier": 0.0}
 CURVATURE = 1.0 / np.arange(1, 41) ** 2
 

@@ -15,8 +15,6 @@ from bench.audit.commands import text_of
 from bench.kernels.gradient import clipped_sum
 from bench.privacy.events import poisson_gaussian
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 SHARE = 0.5  # of 1 / sigma^2 that goes to the count, which a user moves by 1/2
 
 

@@ -12,8 +12,6 @@ from bench.audit.report import Audit
 from bench.audit.setting import for_canaries, setting, spent
 from bench.cli import exit_status
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
 SILENT = {"local_learning", "local_models"}

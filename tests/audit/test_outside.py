@@ -8,8 +8,6 @@ from bench.audit import audit
 from bench.audit.commands import text_of
 from bench.cli import exit_status
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 USERS = '''
 """The mean of clipped user gradients, Poisson sampling."""
 

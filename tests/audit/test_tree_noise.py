@@ -15,8 +15,6 @@ from bench.audit.commands import text_of
 from bench.kernels.gradient import clip
 from bench.privacy.events import full_gaussian
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 LEVELS = 4  # of the tree, at most
 
 

@@ -23,7 +23,7 @@ def out(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def twin(out, tiny, quick_compilation):
+def twin(out, tiny):
     """A comparison of a method that is exactly a built-in one, called "renamed", with the baselines."""
     original = ALGORITHMS["ppsgd"]
 

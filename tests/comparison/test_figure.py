@@ -81,7 +81,7 @@ def test_different_statements_never_share_a_panel():
     assert "one record" in figure.printed(table)["method"].str.cat()
 
 
-def test_from_python_there_is_a_table_a_picture_and_a_way_back(out, quick_compilation):
+def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
     table = api.compare("ppsgd", **SMALL, fixed={"personalization": 1.0}, name="files", out=out)
     folder = Path(table.attrs["folder"])
     for name in ("comparison.png", "comparison.pdf", "comparison.csv", "comparison.md", "comparison.tex", "tuning.csv"):

@@ -58,7 +58,7 @@ def planned(task, methods=(), **options):
     return make_plan(make_request(methods, **(SMALL | {"task": task} | options)))
 
 
-def test_a_problem_of_ones_own_is_compared_with_the_methods_that_fit(tmp_path, quick_compilation):
+def test_a_problem_of_ones_own_is_compared_with_the_methods_that_fit(tmp_path):
     done = compared(walk, task=mine(), epsilons=[4.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)
     assert done.baselines == ["PPSGD", "Global private SGD", "DP-FedAvg", "Local learning"]
     assert set(done.runs["task"]) == {"lines"}

@@ -99,7 +99,7 @@ def test_it_goes_on_where_it_was_and_does_nothing_twice(twin, out, capsys):
     assert (both["excess_risk"] == both["excess_risk_before"]).all()
 
 
-def test_a_method_that_releases_more_often_than_it_says_is_caught(out, quick_compilation):
+def test_a_method_that_releases_more_often_than_it_says_is_caught(out):
     def chatty(task, *, step_size: float, noise_multiplier: float):
         plain = walk(task, step_size=step_size, noise_multiplier=noise_multiplier)
         return plain._replace(round=lambda key, state: (plain.round(key, state)[0], {"released": 2.0}))
@@ -113,7 +113,7 @@ def test_a_method_that_releases_more_often_than_it_says_is_caught(out, quick_com
         compared([method], epsilons=[1.0], seeds=1, num_settings=1, baselines=[], name="chatty", out=out)
 
 
-def test_a_method_of_another_unit_is_refused_or_has_a_panel_of_its_own(out, quick_compilation):
+def test_a_method_of_another_unit_is_refused_or_has_a_panel_of_its_own(out):
     def of_records(task, *, delta, noise_multiplier, **_):
         return full_gaussian(noise_multiplier, delta=delta, privacy_unit="record")
 
@@ -124,7 +124,7 @@ def test_a_method_of_another_unit_is_refused_or_has_a_panel_of_its_own(out, quic
     assert dict(zip(apart.runs["algorithm"], apart.runs["privacy_unit_compared"], strict=True))["walk"] == "record"
 
 
-def test_a_grid_of_its_own_moves_no_other(out, quick_compilation):
+def test_a_grid_of_its_own_moves_no_other(out):
     grid, fixed = {"ppsgd:step_size": [0.01, 0.02, 0.03]}, {"personalization": 1.0}
     small = compared("ppsgd", seeds=1, epsilons=[1.0], fixed=fixed, tuned=grid, name="grid", out=out)
     spaces = {label: candidate.space.get("step_size") for label, candidate in small.plan.candidates.items()}
@@ -137,7 +137,7 @@ def test_a_grid_of_its_own_moves_no_other(out, quick_compilation):
     assert np.isclose(chosen, 0.03).any()  # far below what is best: the largest wins
 
 
-def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out, quick_compilation):
+def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out):
     small = SMALL | {"seeds": 1, "num_settings": 1}
     table = api.compare(walk, **small, baselines=[], name="not_private", out=out)
     assert table["target_epsilon"].tolist() == [math.inf]

@@ -23,8 +23,6 @@ from bench.data.problems.tasks import TASKS
 from bench.errors import InputError
 from bench.sweeps import SWEEPS, part_files
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def emnist(folder: Path, num_clients: int) -> Path:
     """So many clients of federated EMNIST with ten training and four test images each."""

@@ -10,8 +10,6 @@ from bench.errors import InputError
 from bench.kernels import graph as kernel
 from bench.kernels.graph import confidence, neighbor_sum, propagate, roughness
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def connected(seed, count=12, density=0.3):
     """A dense symmetric matrix of weights: a ring, so that it is connected, and random chords."""

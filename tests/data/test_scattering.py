@@ -12,8 +12,6 @@ import pytest
 from bench.data import scattering
 from bench.errors import InputError
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):

@@ -24,8 +24,6 @@ from bench.data.problems.tags import made_up_tags
 from bench.data.problems.tasks import TASKS
 from bench.data.task import Task
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def pictures_of_digits(monkeypatch, count=700):
     """Random pictures in place of MNIST, their labels going round."""

@@ -155,7 +155,7 @@ PRIVATE = grid(step_size=0.1, personalization=math.inf, clip_norm=2.0, noise_mul
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory, quick_compilation):
+def rows(tmp_path_factory):
     """PPSGD and the three newcomers, in one sweep on one task, as read back."""
     use_compilation_cache()
     folder = tmp_path_factory.mktemp("newcomers")

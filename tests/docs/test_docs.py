@@ -29,7 +29,6 @@ def typed(command: str, monkeypatch) -> int:
     return program()
 
 
-@pytest.mark.usefixtures("quick_compilation")
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else []) for page in DOCS],

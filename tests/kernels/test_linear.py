@@ -20,8 +20,6 @@ from bench.models.linear import (
     squared_loss,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 LINKS = {logistic: logistic_loss, squared: squared_loss, hinge: hinge_loss}
 M, P = 7, 4
 

@@ -9,8 +9,6 @@ from scipy import optimize
 from bench.kernels import newton
 from bench.models.linear import logistic, squared
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 minimizer = jax.jit(newton.minimizer, static_argnames=("link", "most"))
 newton_step = jax.jit(newton.newton_step, static_argnames="link")
 

@@ -14,7 +14,6 @@ from tiny_networks import SHAPE, Tiny, task
 from bench.kernels.per_example import Affine, clipped_gradient_of_rows, clipped_gradient_sum, cross_entropy, in_turn
 
 TINY = Tiny()
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from bench.kernels import personal
 from bench.models.additive import Additive, scores, squared_loss
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 CLIENTS, CAPACITY, D, K = 5, 4, 6, 3  # fewer examples than features, as where the dual form is used
 SAMPLED, BATCH = 3, 2
 CLIP_NORM = 1.0

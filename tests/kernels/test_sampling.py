@@ -16,8 +16,6 @@ from scipy import stats
 
 from bench.kernels import sampling
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 DRAWS = 10_000
 UNLIKELY = 1e-6  # probability with which a right sampler would fail a statistical test
 

@@ -15,8 +15,6 @@ from tiny_tags import tiny
 from bench.algorithms import ALGORITHMS
 from bench.kernels import gradient, sparse
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def rows(rng, shape=(3, 4), entries=5, num_features=9):
     """Random rows, some features twice in a row, and the array that they stand for."""

@@ -13,8 +13,6 @@ from bench.kernels import personal
 from bench.models import digits_cnn
 from bench.sweeps import SWEEPS
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 USERS, EACH = 3, 4
 
 

@@ -11,8 +11,6 @@ from network_tables import pooled
 from bench.models import networks
 from bench.models.networks import DigitCNN, OriginalDigitCNN, TemperedSigmoid, max_pool, mean_pool
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("shape", [(2, 5, 5, 3), (1, 4, 7, 2), (1, 2, 2, 1)])

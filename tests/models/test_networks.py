@@ -12,8 +12,6 @@ from network_tables import TABLES, walk
 from bench.errors import InputError
 from bench.models.networks import NETWORKS, DigitCNN, TemperedSigmoid, network
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 INPUTS = {
     "mnist": {"pixels": (28, 28, 1), "scattering": (7, 7, 81)},
     "fashion_mnist": {"pixels": (28, 28, 1), "scattering": (7, 7, 81)},

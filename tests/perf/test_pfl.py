@@ -3,11 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from bench.perf import pfl
-
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 def test_both_programs_make_the_same_step(monkeypatch):

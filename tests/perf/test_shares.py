@@ -8,8 +8,6 @@ from bench.perf import BENCHMARKS, limits, shares
 from bench.perf.measure import Workload
 from bench.sweeps.counts import Counts
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def a_workload(run=lambda: None):
     return Workload(run, "round of a point", 20, Counts(flops=3e6, bytes=1e3), 1e5, together=4)

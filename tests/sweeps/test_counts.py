@@ -11,8 +11,6 @@ from bench.kernels.platforms import by_platform
 from bench.sweeps import engine
 from bench.sweeps.counts import count, work_of
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 MATRIX, IMAGES = Shape((30, 40), jnp.float32), Shape((2, 12, 12, 3), jnp.float32)
 
 

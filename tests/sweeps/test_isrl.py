@@ -170,7 +170,7 @@ def test_the_step_grid_holds_what_is_chosen_inside():
 
 
 @pytest.mark.slow
-def test_runs_of_different_lengths_are_evaluated_at_their_ends(tmp_path, quick_compilation):
+def test_runs_of_different_lengths_are_evaluated_at_their_ends(tmp_path):
     points = grid(
         num_sampled=3, phase_rounds=[2, 3], step_size=1.0, clip_norm=1.0, noise_multiplier=2.0, sampler=["all", "once"]
     )

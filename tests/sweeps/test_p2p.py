@@ -21,8 +21,6 @@ from bench.sweeps.points import resolve
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Sweep, arguments, thin
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 SWEEPS = {make.__name__: make for make in (p2p.p2p_convergence, p2p.p2p_private, p2p.p2p_dimensions, p2p.p2p_movielens)}
 USERS, FILMS = 14, 30
 

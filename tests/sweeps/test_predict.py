@@ -17,8 +17,6 @@ from bench.sweeps.predicted import written
 from bench.sweeps.scaled import static_of, user_bytes, with_users
 from bench.sweeps.spec import grid
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def tiny(sizes=(2,)):
     points = grid(step_size=[0.1, 0.2], personalization=1.0, clip_norm=1.0, noise_multiplier=1.0, batch_size=sizes)

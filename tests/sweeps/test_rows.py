@@ -45,7 +45,7 @@ def queue_task(trial: int) -> Task:
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory, quick_compilation):
+def table(tmp_path_factory):
     """PPSGD with a label, without noise, with some, and without personalisation."""
     use_compilation_cache()
     points = pd.DataFrame(hypers()).assign(**dict(STATIC), panel="left")
@@ -53,7 +53,7 @@ def table(tmp_path_factory, quick_compilation):
 
 
 @pytest.fixture(scope="module")
-def queued(tmp_path_factory, quick_compilation):
+def queued(tmp_path_factory):
     points = grid(step_size=0.1, personalization=[0.0, 1.0], noise_multiplier=[2.0], num_epochs=[1, 2], **QUEUE)
     return run(private_sgd(points=points, tasks={"stored": queue_task}, eval_every=2), tmp_path_factory.mktemp("rows"))
 

@@ -12,8 +12,6 @@ from bench.data.problems import digits
 from bench.errors import InputError
 from bench.models.additive import Additive
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 PIXELS = 784
 
 

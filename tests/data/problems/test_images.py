@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
     images._copy.cache_clear()
 
 
-pytestmark = pytest.mark.usefixtures("quick_compilation", "folder")
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def raw(dataset):

@@ -15,9 +15,6 @@ from bench.data.problems.tasks import TASKS
 from bench.errors import InputError
 from bench.models.linear import Personal
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
-
 # ---- The generator ----
 
 

@@ -11,8 +11,6 @@ from bench.data.problems import movielens as module
 from bench.data.problems.movielens import checked, movielens, split
 from bench.errors import InputError
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.fixture
 def table():

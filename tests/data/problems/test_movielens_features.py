@@ -9,8 +9,6 @@ from bench.data.graphs import nearest_neighbors
 from bench.data.problems import movielens as module
 from bench.data.problems.movielens import checked, factors, movielens, split
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.fixture
 def table():

@@ -13,8 +13,6 @@ from bench.data.problems.movielens import movielens
 from bench.kernels.graph import confidence
 from bench.models.linear import Personal
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):

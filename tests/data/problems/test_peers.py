@@ -14,8 +14,6 @@ from bench.data.graphs import from_weights
 from bench.data.problems.peers import linear_p2p, objective
 from bench.models.linear import Personal
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def with_padding(task, value):
     """The task with other numbers where there is no example."""

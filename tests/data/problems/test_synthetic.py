@@ -10,8 +10,6 @@ from bench.data.problems.synthetic import synthetic
 from bench.errors import InputError
 from bench.models.additive import Additive
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 N, D = 30, 12
 
 

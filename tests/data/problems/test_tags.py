@@ -19,8 +19,6 @@ from bench.errors import InputError
 from bench.kernels import sparse
 from bench.models.additive import Additive
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def test_a_bag_is_the_mean_of_one_hots_with_unknown_words_counted():
     found = bag_of_words.bags([["a", "b", "a", "?"], []], [["x", "y"], ["z"]], ["a", "b"], ["y", "x"])
