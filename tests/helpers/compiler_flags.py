@@ -4,8 +4,8 @@ import os
 import subprocess
 import sys
 
-# Programs of tests are compiled once and run briefly, so they are not optimised. The newer way to emit fused loops takes
-# twice as long to compile, and small modules gain nothing from being cut up.
+# Programs of tests are compiled once and run briefly, so they are not optimised. The newer way to emit fused loops
+# takes twice as long to compile, and small modules gain nothing from being cut up.
 QUICK = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 CHECKED = "BENCH_TESTS_XLA_FLAGS"  # set for the processes that this one starts
 
