@@ -1,6 +1,6 @@
 """Local differential privacy: every agent learns by itself from inputs to which noise was added (Bellet et al., D.1).
 
-    x~ = clip(x, -b, b) + Laplace(sigma b) in each coordinate, once; then the minimiser of the agent's own objective.
+    x~ = clip(x, -b, b) + Laplace(sigma b) in each coordinate, once; then steps on the agent's own objective of them.
 
 The perturbed inputs could be published, each coordinate of them (2 / sigma)-DP by itself: a coordinate moves by at
 most 2 b. A whole input has p coordinates and costs p times that, and its label, which stays as it is, is not
@@ -12,21 +12,30 @@ import jax.numpy as jnp
 
 from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.algorithms.peers import check_peers
+from bench.algorithms.local_models import SOLVERS, own_step
+from bench.algorithms.peers import check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
-from bench.kernels.newton import newton_step
 from bench.models.linear import Personal
 from bench.privacy import events
 
 
-def local_dp(task: Task, *, mu: Scalar, noise_multiplier: Scalar, bound: Scalar) -> Algorithm:
-    """Local learning on perturbed inputs; a round is one Newton step of every agent.
+def local_dp(
+    task: Task,
+    *,
+    mu: Scalar,
+    noise_multiplier: Scalar,
+    bound: Scalar,
+    step_size: Scalar = 1.0,
+    solver: str = "newton",
+) -> Algorithm:
+    """Local learning on perturbed inputs; a round is one step of every agent.
 
     Args:
         task: as for coordinate_descent.
         mu: weight in the objective that is reported.
         noise_multiplier: sigma >= 0; noise of scale sigma b on each coordinate.
         bound: b > 0, the largest size of a coordinate; what exceeds it is cut off there.
+        step_size, solver: as for local_models.
     """
     everybody = peers.agents(task)
 
@@ -35,11 +44,11 @@ def local_dp(task: Task, *, mu: Scalar, noise_multiplier: Scalar, bound: Scalar)
         inputs = jnp.clip(everybody.inputs, -bound, bound) + noise_multiplier * bound * noise
         return State((), {"inputs": inputs, "theta": peers.zeros(task)})
 
-    link = task.need(Linear).link
+    step = own_step(task, solver, step_size)
 
     def one_round(key, state):
         agents = everybody._replace(inputs=state.variables["inputs"])
-        models = jax.vmap(lambda a, model: newton_step(link, model, *a))(agents, state.variables["theta"])
+        models = jax.vmap(step)(agents, state.variables["theta"])
         return State((), {"inputs": agents.inputs, "theta": models}), {"released": jnp.float32(0.0)}
 
     def public(state):
@@ -59,9 +68,10 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, **_) -> dict:
     }
 
 
-def check(task: Task, **_) -> None:
-    """Refuse a task without agents' own objectives."""
+def check(task: Task, *, solver: str, **_) -> None:
+    """Refuse a task without agents' own objectives, and unknown solvers."""
     check_peers(task)
+    check_choice("solver", solver, SOLVERS)
 
 
 METHOD = Method(local_dp, releases, version=1, check=check, needs=(Peers, Linear))

@@ -1,5 +1,7 @@
 """Every agent by itself: the model that minimises its own objective. Nothing is sent, so nothing is revealed."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 
@@ -24,20 +26,26 @@ def local_models(task: Task, *, mu: Scalar, step_size: Scalar = 1.0, solver: str
         solver: "newton" goes to the minimiser; "descent" takes gradient steps of a fixed length, which far from
             convergence is what the published numbers look like.
     """
-    everybody = peers.agents(task)
-
-    def stepped(agent, model):
-        if solver == "newton":
-            return newton_step(task.need(Linear).link, model, *agent)
-        return model - step_size * peers.own_gradient(task, agent, model, jnp.inf, 2)
+    everybody, step = peers.agents(task), own_step(task, solver, step_size)
 
     def init(key):
         return State((), peers.zeros(task))
 
     def one_round(key, state):
-        return State((), jax.vmap(stepped)(everybody, state.variables)), {"released": jnp.float32(0.0)}
+        return State((), jax.vmap(step)(everybody, state.variables)), {"released": jnp.float32(0.0)}
 
     return Algorithm(init, one_round, lambda state: Personal(state.variables, mu), public=lambda state: ())
+
+
+def own_step(task: Task, solver: str, step_size: Scalar) -> Callable:
+    """One step on an agent's own objective, (agent, model [feature]) -> model; arguments as for `local_models`."""
+
+    def step(agent: peers.Agent, model: jax.Array) -> jax.Array:
+        if solver == "newton":
+            return newton_step(task.need(Linear).link, model, *agent)
+        return model - step_size * peers.own_gradient(task, agent, model, jnp.inf, 2)
+
+    return step
 
 
 def releases(task: Task, *, delta: float, **_) -> dict:

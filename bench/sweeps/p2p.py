@@ -115,7 +115,7 @@ def p2p_dimensions(scale: str) -> Sweep:
     once = grid(budget=[epsilon + START_EPSILON for epsilon in EPSILONS], mu=MUS, step_size=0.05)
     once = one_release(once.merge(calibrations(CLIP_NORMS).iloc[1:], how="cross"))
     local = grid(solver=["newton", "descent"], mu=MU, step_size=0.7)
-    perturbed = p2p_noise.for_coordinates(grid(target_epsilon=EPSILONS, mu=MU, bound=10.0))
+    perturbed = p2p_noise.for_coordinates(local.merge(grid(target_epsilon=EPSILONS, bound=10.0), how="cross"))
     paper = Sweep(
         name="p2p_dimensions",
         reproduces="Bellet et al. 2018, Figures 2c, 3 and 4",
@@ -149,8 +149,8 @@ def p2p_dimensions(scale: str) -> Sweep:
             "local DP": Entry(
                 ALGORITHMS["local_dp"],
                 _per_task(perturbed, features, ["test"]),
-                num_rounds=50,
-                eval_every=50,
+                num_rounds=100,
+                eval_every=100,
                 derived=p2p_noise.OF_COORDINATES,
             ),
         },

@@ -190,6 +190,7 @@ def small_gain_most(runs: pd.DataFrame) -> Verdict:
 def perturbed_is_worse(runs: pd.DataFrame) -> Verdict:
     """Models of perturbed inputs are less accurate than local ones at every number of features and epsilon."""
     names = [name for name in sorted(published("p2p_fig4")["series"].unique()) if name != LOCAL]
-    lines = _lines(_local_by(fig4.rows_of(runs), common.EXACT), [*names, LOCAL], "p2p_fig4", P)
+    rows = fig4.rows_of(runs)
+    lines = _lines(rows[rows["variant"] == common.EXACT], [*names, LOCAL], "p2p_fig4", P)
     found = {name: pairs.ahead(lines[LOCAL], lines[name], P, Y) for name in names}
     return verdict(_all(found), f"smallest loss {_smallest(found, 'p')}")

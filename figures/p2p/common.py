@@ -198,9 +198,12 @@ def tuned_private(
     return with_edges(tuned, others, by, SETTINGS)
 
 
-def local_rows(runs: pd.DataFrame) -> list[pd.DataFrame]:
+def local_rows(runs: pd.DataFrame, algorithm: str = "local") -> list[pd.DataFrame]:
     """Final rows of local models by each solver that is there, with "series" and "variant"."""
-    rows = {name: runs[matching(runs, algorithm="local", solver=SOLVERS[name], instances="test")] for name in SOLVERS}
+    rows = {
+        name: runs[matching(runs, algorithm=algorithm, solver=solver, instances="test")]
+        for name, solver in SOLVERS.items()
+    }
     return [final(local).assign(series=LOCAL, variant=name) for name, local in rows.items() if len(local)]
 
 

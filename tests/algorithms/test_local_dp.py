@@ -47,13 +47,15 @@ def test_coordinates_beyond_the_bound_are_cut_off_so_that_the_noise_is_enough():
     np.testing.assert_array_equal(within, task.train[0])
 
 
-def test_without_noise_it_is_local_learning_and_with_it_the_minimiser_on_other_inputs():
+@pytest.mark.parametrize("how", [{"solver": "newton"}, {"solver": "descent", "step_size": 0.3}])
+def test_without_noise_it_is_local_learning_and_with_it_the_same_on_other_inputs(how):
     task = logistic_peers()
-    exact, _, _ = perturbed(task, noise_multiplier=0.0)
-    local = play(local_models.METHOD, task, ROUNDS, mu=MU)
+    exact, _, _ = perturbed(task, noise_multiplier=0.0, **how)
+    local = play(local_models.METHOD, task, ROUNDS, mu=MU, **how)
     np.testing.assert_allclose(exact.models[-1], local.models[-1], atol=1e-5)
-    noisy, inputs, _ = perturbed(task)
-    other = play(local_models.METHOD, replace(task, train=(jax.numpy.asarray(inputs), task.train[1])), ROUNDS, mu=MU)
+    noisy, inputs, _ = perturbed(task, **how)
+    changed = replace(task, train=(jax.numpy.asarray(inputs), task.train[1]))
+    other = play(local_models.METHOD, changed, ROUNDS, mu=MU, **how)
     np.testing.assert_allclose(noisy.models[-1], other.models[-1], rtol=1e-3, atol=1e-4)
     assert np.abs(noisy.models[-1] - exact.models[-1]).max() > 0.1
 
@@ -77,5 +79,7 @@ def test_what_makes_no_sense_is_refused():
     for point, said in (({"bound": 0.0}, "bound is 0.0"), ({"noise_multiplier": np.inf}, "noise_multiplier is inf")):
         with pytest.raises(InputError, match=said):
             arguments(METHOD, ARGS | point)
+    with pytest.raises(InputError, match="solver"):
+        METHOD.fits(logistic_peers(), **arguments(METHOD, ARGS | {"solver": "conjugate"}))
     with pytest.raises(InputError, match="no graph"):
         METHOD.fits(replace(logistic_peers(), peers=None), **arguments(METHOD, ARGS))

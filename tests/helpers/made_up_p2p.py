@@ -209,10 +209,10 @@ def dimension_runs(features=FEATURES) -> pd.DataFrame:
     for p in features:
         for solver, worse in (("newton", 0.0), ("descent", 0.004)):
             add("local", p, "test", lines["local", p] - worse, 0.0, solver=solver, mu=BEST_MU, epsilon=0.0)
-        for target in TARGETS:
-            value = perturbed[f"epsilon {target:g}", p]
-            words = {"privacy_unit": "coordinate", "target_epsilon": target, "epsilon": target}
-            add("local DP", p, "test", value, 0.0, mu=BEST_MU, **words)
+            for target in TARGETS:
+                value = perturbed[f"epsilon {target:g}", p] - worse
+                words = {"privacy_unit": "coordinate", "target_epsilon": target, "epsilon": target, "solver": solver}
+                add("local DP", p, "test", value, 0.0, mu=BEST_MU, **words)
     settings = ["task", "instances", "mu", "num_updates", "calibration", "clip_norm", "solver"]
     runs = _sweep("p2p_dimensions", rows, [*settings, "budget", "target_epsilon"])
     silent = runs["algorithm"] == "local"
