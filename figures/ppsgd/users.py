@@ -59,7 +59,9 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
             tables += [part.assign(sweep=sweep, panel=panel) for part in parts]
     if not tables:
         raise InputError("no run has accuracies by user: run ppsgd_digits or ppsgd_tags again, into a new folder")
-    return pd.concat(tables, ignore_index=True).assign(held_out=digits.BY_SIZE, **select.where_from(runs))
+    shown = pd.concat(tables, ignore_index=True)
+    source = select.where_from(runs[runs["sweep"].isin(shown["sweep"])])
+    return shown.assign(held_out=digits.BY_SIZE, **source)
 
 
 def _tuned(runs: pd.DataFrame, panel: str, by: list[str], carry=()) -> pd.DataFrame:
