@@ -1,4 +1,4 @@
-"""Sweeps of Bietti et al.: where the schedule of queues is evaluated last."""
+"""Sweeps of Bietti et al.: where the schedule of queues is evaluated last, and step sizes beyond the published grid."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bench.kernels.sampling import full_queue_rounds, queue_rounds
-from bench.sweeps import ppsgd
+from bench.sweeps import SWEEPS, ppsgd
+from bench.sweeps.grids import with_grid
 
 UNEQUAL = SimpleNamespace(num_examples=np.r_[[10] * 40, [30] * 20, [400] * 3])
 ARGS = {"batch_size": 10, "num_epochs": 2, "num_sampled": 5}
@@ -25,3 +26,19 @@ def test_the_last_evaluation_is_before_the_tail(every):
 def test_data_of_fewer_rounds_are_evaluated_once():
     few = SimpleNamespace(num_examples=np.array([10] * 6))
     assert ppsgd._evaluated_rounds(few, ARGS, 500) == 500
+
+
+@pytest.mark.parametrize("name", ["ppsgd_digits", "ppsgd_tags", "ppsgd_tags_made_up"])
+def test_step_sizes_beyond_the_published_grid_stand_apart_and_give_way_to_own_grids(name):
+    sweep = SWEEPS[name]("laptop")
+    published, further = (sweep.entries[label].points for label in ("PPSGD", "PPSGD, further step sizes"))
+    tried = published["step_size"]
+    small = further["step_size"] < tried.min()
+    assert (small | (further["step_size"] > tried.max())).all()
+    assert (further.loc[small, "noise_multiplier"] >= 1).all()
+    assert (further.loc[~small, "noise_multiplier"] < 1).all()
+    assert (further["personalization"] > 0).all()
+    columns = [column for column in published if column != "step_size"]
+    settings = published[columns].drop_duplicates()
+    assert len(further[columns].drop_duplicates().merge(settings)) == len(further[columns].drop_duplicates())
+    assert "PPSGD, further step sizes" not in with_grid(sweep, {"step_size": [1.0]}).entries
