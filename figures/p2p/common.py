@@ -200,10 +200,8 @@ def tuned_private(
 
 def local_rows(runs: pd.DataFrame, algorithm: str = "local") -> list[pd.DataFrame]:
     """Final rows of local models by each solver that is there, with "series" and "variant"."""
-    rows = {
-        name: runs[matching(runs, algorithm=algorithm, solver=solver, instances="test")]
-        for name, solver in SOLVERS.items()
-    }
+    tested = runs[matching(runs, algorithm=algorithm, instances="test")]
+    rows = {name: tested[matching(tested, solver=solver)] for name, solver in SOLVERS.items()}
     return [final(local).assign(series=LOCAL, variant=name) for name, local in rows.items() if len(local)]
 
 
