@@ -6,14 +6,12 @@ the most training examples; lines are noise levels, and dashed are users who lea
 draw them. To expect: users with few examples gain the most from others, and want a larger alpha than those with many.
 """
 
-import math
-
 import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from bench.errors import InputError
-from figures.ppsgd import common
+from figures.ppsgd import common, fig2_digits
 from figures.ppsgd import digits as digits
 from figures.shared.figure import Figure
 
@@ -26,14 +24,12 @@ PANELS = {
 }
 SIGMAS = {"ppsgd_digits": (0.0, 1.0, 5.0), "ppsgd_tags": (0.0, 0.5, 2.0)}
 TITLES = {"ppsgd_digits": "digits by client, linear", "ppsgd_tags": "tag prediction, linear"}
-CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, math.inf)
 ALONE = "alone"
 LOOKS: list[style.Look] = [
     {"color": "#12355b", "marker": "o"},
     {"color": "#c8443c", "marker": "^"},
     {"color": "#e6a532", "marker": "s"},
 ]
-ALONE_LOOK: style.Look = {"color": "#5b5b5b", "linestyle": (0, (4, 2)), "linewidth": 1.6}
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -50,7 +46,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         if mine.empty or "test_accuracy_per_user" not in mine or mine["test_accuracy_per_user"].isna().all():
             continue
         final = mine[mine["rounds"] == mine["num_rounds"]]
-        shared = common.in_panels(common.ppsgd_runs(final, further=True), sigmas, CURVES)
+        shared = common.in_panels(common.ppsgd_runs(final, further=True), sigmas, fig2_digits.CURVES)
         alone = digits.with_held_out(final[final["algorithm"] == common.ALONE])
         for panel in PANELS:
             parts = [_tuned(shared, panel, ["noise_multiplier", "personalization"], carry=["epsilon"])]
@@ -77,7 +73,7 @@ def draw(table: pd.DataFrame):
     figure, axes = style.subplots(
         len(sweeps), len(PANELS), figsize=(16, 3.4 * len(sweeps) + 1.2), sharey="row", squeeze=False
     )
-    places = {a: place for place, a in enumerate(CURVES)}
+    places = {a: place for place, a in enumerate(fig2_digits.CURVES)}
     for row, sweep in zip(axes, sweeps, strict=True):
         mine = table[table["sweep"] == sweep]
         for ax, (panel, title) in zip(row, PANELS.items(), strict=True):
@@ -86,7 +82,7 @@ def draw(table: pd.DataFrame):
                 line = rows[rows["noise_multiplier"] == sigma]
                 style.curve(ax, line.assign(place=line["personalization"].map(places)), "place", "accuracy", **look)
             for level in rows[rows["curve"] == ALONE]["accuracy"].dropna() if "curve" in rows else ():
-                ax.axhline(level, **ALONE_LOOK)
+                ax.axhline(level, **fig2_digits.ALONE)
             ax.set_title(f"{TITLES[sweep]}\n{title}")
             ax.set_xticks(list(places.values()), ["local", "0.1", "1", "10", "100", "global"])
             ax.set_xlabel(r"personalisation $\alpha Q$")
@@ -119,7 +115,7 @@ def _handles(rows: pd.DataFrame) -> list[Line2D]:
             handles.append(Line2D([], [], label=label, **look))
     if "curve" in rows and (rows["curve"] == ALONE).any():
         steps = rows.loc[rows["curve"] == ALONE, "num_rounds"].max()
-        handles.append(Line2D([], [], label=f"alone, {steps:,.0f} steps", **ALONE_LOOK))
+        handles.append(Line2D([], [], label=f"alone, {steps:,.0f} steps", **fig2_digits.ALONE))
     return handles
 
 

@@ -8,7 +8,6 @@ Source: Bietti et al. 2022, section 6 and the authors' program.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from bench.data.partition import pack
-from bench.data.problems.by_user import accuracies
+from bench.data.problems.by_user import accuracies, by_client
 from bench.data.task import Task
 from bench.kernels.sparse import Rows, densify, product
 from bench.models.additive import Additive, sparse_squared_loss
@@ -188,14 +187,9 @@ def tag_accuracy(params, task: Task) -> dict:
     for split, documents in task.evaluation.items():
         scores = _scores(model, documents)
         hits = jnp.take_along_axis(documents.tags, jnp.argmax(scores, axis=-1)[:, None], axis=-1)[:, 0]
-        by_client = partial(
-            jax.ops.segment_sum,
-            segment_ids=documents.place // documents.cross.shape[1],
-            num_segments=task.num_clients,
-        )
-        counts = by_client((jnp.arange(len(hits)) < documents.count).astype(jnp.int32))
-        finite = jnp.all(jnp.isfinite(scores))
-        out |= accuracies(split, by_client(hits.astype(jnp.int32)), counts, task.num_examples, finite)
+        real, client = jnp.arange(len(hits)) < documents.count, documents.place // documents.cross.shape[1]
+        right, counts = by_client(hits, real, client, task.num_clients)
+        out |= accuracies(split, right, counts, task.num_examples, jnp.all(jnp.isfinite(scores)))
     return out
 
 

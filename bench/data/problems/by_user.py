@@ -69,6 +69,21 @@ def _mean(values: jax.Array, weights: jax.Array) -> jax.Array:
     return jnp.sum(jnp.where(weights > 0, values, 0) * weights) / jnp.sum(weights)
 
 
+def by_client(hits: jax.Array, real: jax.Array, client: jax.Array, num_clients: int) -> tuple[jax.Array, jax.Array]:
+    """Right answers and examples of each user, [user], from a list of examples of all users.
+
+    Args:
+        hits: whether the answer is right, bool [example].
+        real: whether the example is none of the padding, bool [example].
+        client: whose it is, int32 [example].
+        num_clients: users.
+    """
+    hits, counts = (
+        jax.ops.segment_sum(leaf.astype(jnp.int32), client, num_segments=num_clients) for leaf in (hits & real, real)
+    )
+    return hits, counts
+
+
 ACCURACIES = {"test": test_accuracies, "validation": validation_accuracies}
 
 

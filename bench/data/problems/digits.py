@@ -10,7 +10,7 @@ no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the
 """
 
 import hashlib
-from functools import cache, partial
+from functools import cache
 from typing import NamedTuple
 
 import jax
@@ -21,7 +21,7 @@ from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
 from bench.data.partition import by_label, by_style, hold_out, pack
-from bench.data.problems.by_user import accuracies
+from bench.data.problems.by_user import accuracies, by_client
 from bench.data.read import emnist, formats
 from bench.data.task import Task
 from bench.errors import unknown_name
@@ -184,9 +184,8 @@ def cnn_accuracy(params, task: Task) -> dict:
             task.evaluation[split],
             batch_size=EVALUATED_TOGETHER,
         )
-        by_client = partial(jax.ops.segment_sum, segment_ids=task.evaluation[split][2], num_segments=task.num_clients)
-        counts = by_client(jnp.ones_like(hits, jnp.int32))
-        out |= accuracies(split, by_client(hits.astype(jnp.int32)), counts, task.num_examples, jnp.all(finite))
+        right, counts = by_client(hits, jnp.ones_like(hits), task.evaluation[split][2], task.num_clients)
+        out |= accuracies(split, right, counts, task.num_examples, jnp.all(finite))
     return out
 
 
