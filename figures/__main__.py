@@ -199,7 +199,7 @@ def claims(
     Example: python -m figures claims ppsgd
     """
     from figures import PAPERS
-    from figures.claims import check, join, judged
+    from figures.claims import UNREAD, check, join, judged
 
     check_scale(scale)
     for name in papers or []:
@@ -208,7 +208,7 @@ def claims(
     missing, verdicts, folders = {}, {}, {}
     for name in papers or PAPERS:
         sweeps = dict.fromkeys(claim.sweep for claim in PAPERS[name].claims)
-        pairs = {sweep: runs_of(results, scale, (sweep,)) for sweep in sweeps}
+        pairs = {sweep: runs_of(results, scale, (sweep,), UNREAD) for sweep in sweeps}
         if any(pairs.values()):
             folders[name] = out or next(folder for _, folder in filter(None, pairs.values())) / "figures"
             verdicts[name] = check(name, {sweep: pair[0] for sweep, pair in pairs.items() if pair}, folders[name])
@@ -219,8 +219,7 @@ def claims(
         raise next(iter(missing.values()))
     for name, why in missing.items():
         print(f"the claims of {name} are left out: {why}", file=sys.stderr)
-    if len(verdicts) > 1:
-        join(verdicts.values(), next(iter(folders.values())))
+    join(verdicts, next(iter(folders.values())))
     fail_for_stopped(pd.concat(verdicts.values(), ignore_index=True))
 
 

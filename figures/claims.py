@@ -22,6 +22,11 @@ COLUMNS = [
     *("paper", "where", "claim", "how", "verdict", "margin", "to_decide", "edges"),
     *("evidence", "source", "scale", "repetitions"),
 ]
+# Columns of the runs that no check reads: a third of what they would carry through every selection.
+UNREAD = frozenset(
+    {"checksum", "date", "jax_version", "jaxlib_version", "python_version", "device", "version"}
+    | {"wall_s", "compile_s", "points_per_chunk"}
+)
 OUTCOMES = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
 WIDTH = 100  # of the text
 
@@ -157,9 +162,18 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return counts.rename_axis(columns=None).reset_index()
 
 
-def join(tables: Iterable[pd.DataFrame], folder: Path) -> pd.DataFrame:
-    """Print how the claims of several papers come out, and write all of them to claims.csv and claims.md."""
-    table = pd.concat(tables, ignore_index=True)
+def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
+    """Print how the claims of the papers come out, and write all of them to claims.csv and claims.md.
+
+    A single paper without others in the folder has no joint table: nothing is printed or written.
+
+    Args:
+        tables: paper -> the table of `judged`; of the other papers the tables that lie in the folder are taken.
+        folder: with claims_<paper>.csv, and where the files go.
+    """
+    table = pd.concat(_with_others(tables, folder), ignore_index=True)
+    if table["paper"].nunique() < 2:
+        return table
     counts = summary(table)
     print()
     for row in counts.to_dict("records"):
@@ -169,6 +183,16 @@ def join(tables: Iterable[pd.DataFrame], folder: Path) -> pd.DataFrame:
         table.to_csv(folder / "claims.csv", index=False)
         (folder / "claims.md").write_text(f"{markdown(counts)}\n{markdown(cells, words=True)}")
     return table
+
+
+def _with_others(tables: Mapping[str, pd.DataFrame], folder: Path) -> Iterator[pd.DataFrame]:
+    """The tables of all papers that have one, in the order of the papers."""
+    for paper in PAPERS:
+        path = folder / f"claims_{paper}.csv"
+        if paper in tables:
+            yield tables[paper]
+        elif path.exists():
+            yield pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +92,12 @@ def readable_parts(folder: Path, problems: list[str], remedy: str = REDO) -> Ite
             yield path, table
 
 
-def read(folder: str | os.PathLike) -> pd.DataFrame:
+def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFrame:
     """The whole table of one sweep at one scale, one row per run and evaluation.
+
+    Args:
+        folder: of the sweep.
+        without: columns that are left out.
 
     Raises:
         InputError: where there is none, or a part is damaged or foreign; each with what to do.
@@ -107,7 +111,8 @@ def read(folder: str | os.PathLike) -> pd.DataFrame:
         tables.append(table)
     if not tables:
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
-    rows = pa.concat_tables(tables, promote_options="permissive").to_pandas()
+    table = pa.concat_tables(tables, promote_options="permissive")
+    rows = table.select([name for name in table.column_names if name not in without]).to_pandas()
     if rows.duplicated([*IDENTITY, "rounds"]).any():
         raise InputError(f"{folder} holds some runs twice: move one of the copied parts elsewhere")
     if rows["sweep"].nunique() > 1:

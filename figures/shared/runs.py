@@ -1,6 +1,6 @@
 """Where the runs of a sweep are, at which scale, and the command that makes them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,18 +11,21 @@ from bench.sweeps import part_files
 SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest that is there
 
 
-def runs_of(results: Path, scale: str | None, sweeps: Sequence[str]) -> tuple[pd.DataFrame, Path] | None:
+def runs_of(
+    results: Path, scale: str | None, sweeps: Sequence[str], without: Collection[str] = ()
+) -> tuple[pd.DataFrame, Path] | None:
     """The runs of sweeps at the scale, or at the largest scale that is there, and the folder of that scale.
 
     Of several sweeps those that are there, in one table; None where none is. Without a sweep, as for a table of
-    formulas, there are no runs to be missing: an empty table and the folder of the scale.
+    formulas, there are no runs to be missing: an empty table and the folder of the scale. The columns `without` are
+    left out.
     """
     if not sweeps:
         return pd.DataFrame(), folder_of(results, scale)
     for folder in _folders(results, scale):
         paths = [folder / name for name in sweeps if part_files.parts_in(folder / name)]
         if paths:
-            return pd.concat([part_files.read(path) for path in paths], ignore_index=True), folder
+            return pd.concat([part_files.read(path, without) for path in paths], ignore_index=True), folder
     return None
 
 

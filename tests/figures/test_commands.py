@@ -138,6 +138,10 @@ def test_claims_of_several_papers_are_in_one_table_as_well(figures, results, mon
     table = pd.read_csv(results / "smoke" / "figures" / "claims.csv")
     assert list(table["paper"].unique()) == ["ppsgd", "another", "unrun"]
     assert len(table) == len(CLAIMS) + 3
+    assert figures("claims", "another")[0] == 0
+    again = pd.read_csv(results / "smoke" / "figures" / "claims.csv")
+    assert list(again["paper"].unique()) == ["ppsgd", "another"]  # the one that was never run has left no table
+    pd.testing.assert_frame_equal(again, table[table["paper"] != "unrun"])
 
 
 def test_claims_whose_sweep_has_no_results_are_not_run(figures, results):

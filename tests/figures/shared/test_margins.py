@@ -178,7 +178,7 @@ def test_every_claim_says_how_in_one_line():
 
 
 def test_the_joint_table_has_every_claim_and_no_empty_cell_but_those_without_runs(tmp_path, capsys):
-    tables = [judged(paper, {}) for paper in PAPERS]
+    tables = {paper: judged(paper, {}) for paper in PAPERS}
     table = join(tables, tmp_path)
     assert list(table) == COLUMNS
     assert list(table["claim"]) == [claim.text for paper in PAPERS.values() for claim in paper.claims]
