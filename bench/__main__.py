@@ -97,6 +97,8 @@ def run(
         raise InputError(f"--chunk is {chunk}: it must be at least 1 and at most {10**9:,}")
     data_files = DataFiles(data_dir, download)
     use_compilation_cache()
+    if "all" in names and len(names) > 1:
+        raise InputError(f"`all` is every sweep: leave out {' '.join(name for name in names if name != 'all')}")
     sweeps = list(SWEEPS) if names == ["all"] else names
     if name is not None and len(sweeps) > 1:
         raise InputError(f"--name {name} is one folder for {len(sweeps)} sweeps: leave it out, or run them one by one")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bench.arguments import of_declared_types
 from bench.data.files import DataFiles
 from bench.defaults import COMPARISON, EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from bench.sweeps.chosen import Chosen
 
 
+@of_declared_types
 def run(
     sweep: str,
     /,
@@ -99,6 +101,7 @@ def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: b
     return folder
 
 
+@of_declared_types
 def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "results") -> pd.DataFrame:
     """The rows of a sweep, or the table of a comparison, that has been run.
 
@@ -132,6 +135,7 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
     return part_files.read(Path(results) / (scale or scales[-1]) / name)
 
 
+@of_declared_types
 def merge(
     folders: str | os.PathLike | Sequence[str | os.PathLike],
     out: str | os.PathLike = "results",
@@ -163,6 +167,7 @@ def merge(
     return table
 
 
+@of_declared_types
 def status(
     sweeps: str | Sequence[str] = (),
     scale: str = "smoke",
@@ -217,6 +222,7 @@ def own_folders(name: str, results: str | os.PathLike) -> list[Path]:
     return [folder for folder in folders if (folder / own.REQUEST).is_file()]
 
 
+@of_declared_types
 def compare(
     methods: "str | Method | Callable | Sequence[str | Method | Callable]" = (),
     *,

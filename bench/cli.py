@@ -26,6 +26,9 @@ def exit_status(app: typer.Typer) -> int:
             return 0
         print(f"error: {message}", file=sys.stderr)
         return 2
+    except SystemExit as error:  # of a person's method or task; the suite itself never calls it
+        print(f"error: the code that was given called sys.exit({error.code!r}): take that out", file=sys.stderr)
+        return 2
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     if code == 130:  # which is also how typer passes Ctrl-C on

@@ -4,7 +4,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -37,7 +37,7 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
     if not isinstance(target, str | Method) and not inspect.isfunction(target):
         raise InputError(f"{target!r} is no method: give a name, FILE.py:NAME, a Method, or a factory")
     if not isinstance(target, str):
-        method = _method(target, {}, "the method")
+        method = _usable(_method(target, {}, "the method"))
         return method.make.__name__, method._replace(version=_digest(code_of(method.make)))
     file, colon, name = target.partition(":")
     if not file.endswith(".py"):
@@ -61,7 +61,22 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
         raise unknown_name(f"method in {file}", name, {*methods, *functions})
     else:
         method = _method(getattr(module, name), methods, target)
-    return method.make.__name__, method._replace(version=_digest([path.read_bytes(), *_beside(path)]))
+    return method.make.__name__, _usable(method)._replace(version=_digest([path.read_bytes(), *_beside(path)]))
+
+
+def _usable(method: Method) -> Method:
+    """The method, if what it says of its arguments is about arguments that it has.
+
+    Raises:
+        InputError: naming what it has not.
+    """
+    name, arguments = method.make.__name__, inspect.signature(method.make).parameters
+    if not isinstance(method.space, Mapping):
+        raise InputError(f"`space` of {name} is {method.space!r}: give a dictionary from arguments to their values")
+    for argument in method.space:
+        if argument not in arguments:
+            raise unknown_name(f"argument of {name}, as its `space` says,", argument, list(arguments)[1:])
+    return method
 
 
 def _digest(parts: list[bytes]) -> int:
@@ -130,6 +145,8 @@ def _imported(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
+    except SystemExit as error:
+        raise InputError(f"{path} calls sys.exit({error.code!r}) when it is imported: take that out") from None
     except Exception as error:
         traceback = error.__traceback__
         frames = inspect.getinnerframes(traceback) if traceback else []

@@ -15,6 +15,7 @@ from bench.outside import load_method
 from bench.privacy.events import ADD_OR_REMOVE, Release
 
 FEWEST_RUNS, FEWEST_CANARIES = 300, 20
+MOST_ROUNDS, MOST_RUNS, MOST_CANARIES = 1_000, 10_000_000, 10_000  # more takes hours
 
 
 class Finding(NamedTuple):
@@ -101,7 +102,7 @@ def audit(
     Raises:
         InputError: for values out of range, or a method that fits no task.
     """
-    _check(epsilon, delta, rounds, runs, canaries, confidence)
+    _check(epsilon, delta, rounds, runs, canaries, confidence, seed)
     name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
     given = dict(args or {})
     one = setting(loaded, family=family, rounds=rounds, delta=delta, given=given)
@@ -144,14 +145,16 @@ def audit(
     return Audit(name, one.family, one.args, rounds, released, runs, canaries, confidence, findings, left_out)
 
 
-def _check(epsilon, delta, rounds, runs, canaries, confidence) -> None:
+def _check(epsilon, delta, rounds, runs, canaries, confidence, seed) -> None:
+    many = range(FEWEST_CANARIES, MOST_CANARIES + 1)
     for option, value, fits, remedy in (
         ("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0"),
         ("delta", delta, 0 < delta < 1, "give a probability between 0 and 1"),
-        ("rounds", rounds, rounds >= 1, "give 1 or more"),
-        ("runs", runs, runs >= FEWEST_RUNS, f"give {FEWEST_RUNS} or more"),
-        ("canaries", canaries, canaries == 0 or canaries >= FEWEST_CANARIES, f"give 0, or {FEWEST_CANARIES} or more"),
+        ("rounds", rounds, 1 <= rounds <= MOST_ROUNDS, f"give 1 to {MOST_ROUNDS:,}"),
+        ("runs", runs, FEWEST_RUNS <= runs <= MOST_RUNS, f"give {FEWEST_RUNS} to {MOST_RUNS:,}"),
+        ("canaries", canaries, canaries == 0 or canaries in many, f"give 0, or {FEWEST_CANARIES} to {MOST_CANARIES:,}"),
         ("confidence", confidence, 0.5 < confidence < 1, "give a probability above 1/2 and below 1"),
+        ("seed", seed, 0 <= seed < 2**31 - 2, "give 0 or more, and less than two billion"),
     ):
         if not fits:
             raise InputError(f"{option} is {value}: {remedy}")

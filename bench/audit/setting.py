@@ -76,6 +76,9 @@ def setting(method: Method, *, family: str | None, rounds: int, delta: float, gi
         except InputError as error:
             reason = str(error).rstrip(".")
         refused.setdefault(reason, []).append(name)
+    for reason in refused:  # a value that was given is the likeliest culprit
+        if any(reason.startswith(f"{name} is ") for name in given):
+            raise InputError(reason)
     why = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in refused.items())
     raise InputError(f"{method.make.__name__} fits no audit task ({why}): give its arguments with --set, or --family")
 

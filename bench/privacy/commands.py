@@ -56,6 +56,8 @@ def epsilon(
     rate = _checked(steps, delta, sampling_rate, sampling, accountant)
     release = events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
     value = accounting.epsilon(release, steps)
+    if math.isnan(value):
+        raise InputError(f"accountant {accountant} finds no bound for so little noise: take --accountant rdp, or more")
     meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value)}"
     _print("epsilon", value, f"{value:.6g}", meaning, release, steps, rate, as_json)
 

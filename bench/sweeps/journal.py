@@ -57,6 +57,7 @@ def replace(folder: Path, old: Sequence[str], write: Callable[[Path], Sequence[P
         write: given a folder, writes the new files there, each safely on disk when it returns; their paths.
     """
     finish(folder)
+    (folder / PENDING).mkdir()
     new = [path.name for path in write(folder / PENDING)]
     same = set(new) & set(old)  # names say what runs a file has, so these are there already
     for name in same:

@@ -15,6 +15,7 @@ from bench.sweeps.chosen import requested
 from bench.sweeps.own import Request, checked_name, read_request, write_request
 from bench.sweeps.part_files import IDENTITY, parts_in, read_part, readable_parts, runs_in
 from bench.sweeps.points import Point, resolve
+from bench.sweeps.sound_runs import in_words, sound_runs
 from bench.sweeps.spec import Sweep, on_task
 from bench.sweeps.store import Store
 
@@ -156,20 +157,6 @@ def points_of(sweep: Sweep, data_files: DataFiles) -> dict[str, Point]:
     return {point.id: point for group in resolve(sweep, tasks).values() for point in group}
 
 
-def foreign(table: pa.Table, points: dict[str, Point]) -> tuple[pd.Series, str]:
-    """Which rows belong to no point of the sweep, or to a run of which rows are missing or doubled; and a sentence."""
-    rows = table.select([*IDENTITY, "rounds"]).to_pandas()
-    unknown = ~rows["point"].isin(list(points))
-    wanted = rows["point"].map({id: one.num_rounds // one.eval_every + 1 for id, one in points.items()})
-    runs = rows.groupby(IDENTITY, dropna=False)["rounds"]
-    broken = ~unknown & ((runs.transform("nunique") != wanted) | (runs.transform("size") != wanted))
-    said = []
-    for wrong, words in ((unknown, "of other settings, data or code versions"), (broken, "with rows missing or twice")):
-        if wrong.any():
-            said.append(f"{len(rows[wrong].drop_duplicates(IDENTITY)):,} runs {words}")
-    return unknown | broken, " and ".join(said)
-
-
 def _into(
     folder: Path, sources: list[Source], points: dict[str, Point], left_out: list[str], notes: list[str]
 ) -> Merged | None:
@@ -180,7 +167,8 @@ def _into(
         if not same and (there is not None or parts_in(folder)):
             left_out.append(f"{sources[0].folder}: {folder} holds results over other values: rename one of the folders")
             return None
-        store.open_parts(points, twice=True)
+        shapes = {id: point.shape for id, point in points.items()}
+        store.open_parts(shapes, twice=True)
         notes += store.notes
         here = parts_in(folder)
         tables = [(None, _table(path)) for path in here]
@@ -192,10 +180,10 @@ def _into(
             if table is None:  # named when the folders were looked through
                 continue
             if path is not None:
-                wrong, why = foreign(table, points)
-                if why:
-                    left_out.append(f"{path}: {why}")
-                table = table.filter(pa.array(~wrong))
+                sound = sound_runs(table, table.column_names, shapes)
+                if sound.left_out:
+                    left_out.append(f"{path}: {in_words(sound.left_out)}")
+                table = table.filter(pa.array(sound.kept))
             runs = set(runs_in(table).itertuples(index=False, name=None))
             twice += len(runs & seen)
             added += len(runs - seen) if path is not None else 0

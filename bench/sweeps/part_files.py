@@ -3,6 +3,9 @@
 `pandas.read_parquet` on the folder gives the whole table, one row per run and evaluation. Files and folders
 whose names begin with "_" or "." are not part of it: parts being written, and parts set aside. Methods differ in
 their columns, and readers of a folder take the columns of its first file: `columns.parquet`, which has no rows.
+
+A part is called part-<runs>-<content>.parquet, with a digest of the runs in it and one of the file's bytes, so that
+every reader can tell whether the file is what was written.
 """
 
 import contextlib
@@ -10,10 +13,12 @@ import errno
 import hashlib
 import json
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +27,17 @@ from bench.errors import InputError
 from bench.sweeps import journal
 
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
-REQUIRED = [*IDENTITY, "sweep", "algorithm", "task", "rounds"]
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+REQUIRED = {  # columns that every part has, and of which kind
+    **dict.fromkeys(("point", "sweep", "algorithm", "task"), _is_text),
+    **dict.fromkeys(("trial", "seed", "rounds"), pa.types.is_integer),
+}
+DIGEST_IN_NAME = re.compile(r"part-[0-9a-f]{16}-([0-9a-f]{16})\.parquet")
 COLUMNS = "columns.parquet"
 REDO = "run the sweep again, which sets it aside and redoes it"
 
@@ -35,10 +50,19 @@ def point_id(settings: Mapping[str, Any]) -> str:
 
 def cannot_write(path: Path, error: OSError) -> InputError:
     """The error for a file or folder that could not be written: says why."""
-    reason = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}.get(error.errno or 0)
-    if reason is None:
-        reason = "no permission" if isinstance(error, PermissionError) else (error.strerror or str(error))
-    return InputError(f"cannot write {path}: {reason}; everything finished before is kept, choose --out or make room")
+    culprit = error.filename if isinstance(error.filename, str) else path
+    if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP):
+        return InputError(f"cannot write {path}: {_in_the_way(Path(culprit))} is in the way: move it elsewhere")
+    reason = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only", errno.ENOENT: "its folder is gone"}
+    text = reason.get(error.errno or 0)
+    if text is None:
+        text = "no permission" if isinstance(error, PermissionError) else (error.strerror or str(error))
+    return InputError(f"cannot write {path}: {text}; everything finished before is kept, choose --out or make room")
+
+
+def _in_the_way(path: Path) -> Path:
+    """What of a path is not a folder, or, where it is one, the path itself."""
+    return next((above for above in reversed(path.parents) if above.exists() and not above.is_dir()), path)
 
 
 def parts_in(folder: Path) -> list[Path]:
@@ -47,47 +71,74 @@ def parts_in(folder: Path) -> list[Path]:
     return sorted(journal.in_force(folder, names), key=lambda path: path.name)
 
 
-def parquet(path: Path) -> pa.Table | None:
-    """A Parquet file's table; None where its content is damaged, which its checksums tell."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): make it readable, or move it") from None
+class UnusablePart(InputError):
+    """A file that cannot be used as a part, and may be set aside.
+
+    Attributes:
+        damaged: whether it was a part once.
+    """
+
+    def __init__(self, message: str, *, damaged: bool):
+        super().__init__(message)
+        self.damaged = damaged
+
+
+def content_digest(content: bytes | pa.Buffer) -> str:
+    """The digest of a file's bytes that stands in its name."""
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+def parquet(content: bytes) -> pa.Table | None:
+    """The table of a Parquet file with this content; None where it is damaged, which its checksums tell."""
     try:
         return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
     except (pa.ArrowException, OSError, ValueError):
         return None
 
 
-def read_part(path: Path) -> pa.Table | None:
-    """One part; None where its content is damaged.
+def read_part(path: Path) -> pa.Table:
+    """One part, checked as far as a part by itself can be: the digest in its name, and the columns that name a run.
 
     Raises:
-        InputError: where it cannot be opened, or is a Parquet file of something else.
+        UnusablePart: where it is damaged, or not a part of results.
+        InputError: where it cannot be opened.
     """
-    table = parquet(path)
-    missing = [name for name in REQUIRED if table is not None and name not in table.column_names]
-    if missing:
-        raise InputError(f"{path} is not a part of these results (no column {missing[0]!r}): move it elsewhere")
+    if path.is_dir() or not path.exists():
+        raise UnusablePart(f"{path} is a {'folder' if path.is_dir() else 'link to nothing'}, not a part", damaged=False)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): make it readable, or move it") from None
+    named = DIGEST_IN_NAME.fullmatch(path.name)
+    table = None if named and named[1] != content_digest(content) else parquet(content)
+    if table is None:
+        raise UnusablePart(f"{path} is damaged", damaged=True)
+    for name, fits in REQUIRED.items():
+        if name not in table.column_names:
+            raise UnusablePart(f"{path} is not a part of these results (no column {name!r})", damaged=False)
+        kind = table.schema.field(name).type
+        if not fits(kind.value_type if pa.types.is_dictionary(kind) else kind):
+            raise UnusablePart(f"{path} is not a part of these results ({name!r} is {kind})", damaged=False)
+        if table[name].null_count:
+            raise UnusablePart(f"{path} is damaged (no {name!r} in {table[name].null_count:,} rows)", damaged=True)
     return table
 
 
 def readable_parts(folder: Path, problems: list[str], remedy: str = REDO) -> Iterator[tuple[Path, pa.Table]]:
-    """The parts that can be read, and for every other one a sentence that goes to `problems`.
+    """The parts that can be used, and for every other one a sentence that goes to `problems`.
 
     Args:
         folder: of one sweep at one scale.
         problems: appended to.
-        remedy: what to do about a damaged part.
+        remedy: what to do about a part that cannot be used.
     """
     for path in parts_in(folder):
         try:
             table = read_part(path)
+        except UnusablePart as error:
+            problems.append(f"{error}: {remedy}")
         except InputError as error:
             problems.append(str(error))
-            continue
-        if table is None:
-            problems.append(f"{path} is damaged: {remedy}")
         else:
             yield path, table
 
@@ -103,18 +154,20 @@ def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFra
         InputError: where there is none, or a part is damaged or foreign; each with what to do.
     """
     folder = Path(folder)
-    tables = []
+    tables: dict[Path, pa.Table] = {}
     for path in parts_in(folder):
-        table = read_part(path)
-        if table is None:
-            raise InputError(f"{path} is damaged: {REDO}")
-        tables.append(table)
+        try:
+            tables[path] = read_part(path)
+        except UnusablePart as error:
+            raise InputError(f"{error}: {REDO}") from None
     if not tables:
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
-    table = pa.concat_tables(tables, promote_options="permissive")
+    table = pa.concat_tables(tables.values(), promote_options="permissive")
     rows = table.select([name for name in table.column_names if name not in without]).to_pandas()
-    if rows.duplicated([*IDENTITY, "rounds"]).any():
-        raise InputError(f"{folder} holds some runs twice: move one of the copied parts elsewhere")
+    doubled = rows.duplicated([*IDENTITY, "rounds"])
+    if doubled.any():
+        file = np.repeat(np.arange(len(tables)), [len(one) for one in tables.values()])[int(np.argmax(doubled))]
+        raise InputError(f"{list(tables)[file]} has runs that are there already: {REDO}")
     if rows["sweep"].nunique() > 1:
         names = ", ".join(sorted(rows["sweep"].unique()))
         raise InputError(f"{folder} holds results of several sweeps ({names}): move the foreign parts elsewhere")
@@ -126,13 +179,26 @@ def runs_in(table: pa.Table) -> pd.DataFrame:
     return table.group_by(IDENTITY, use_threads=False).aggregate([]).to_pandas()
 
 
-def write(path: Path, table: pa.Table) -> None:
-    """Write a file so that it is there whole or not at all."""
+def part_path(folder: Path, table: pa.Table, content: bytes | pa.Buffer) -> Path:
+    """Where the part with this table goes, whose file has this content."""
+    runs = runs_in(table).astype(str).agg("/".join, axis=1)
+    digest = hashlib.blake2b("\n".join(sorted(runs)).encode(), digest_size=8).hexdigest()
+    return folder / f"part-{digest}-{content_digest(content)}.parquet"
+
+
+def as_file(table: pa.Table) -> pa.Buffer:
+    """The content of the Parquet file of a table."""
+    content = pa.BufferOutputStream()
+    pq.write_table(table, content, compression="zstd", write_page_checksum=True)
+    return content.getvalue()
+
+
+def write(path: Path, content: bytes | pa.Buffer) -> None:
+    """Write a file into a folder that is there, so that it is there whole or not at all."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with open(unfinished, "wb") as file:
-            pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)

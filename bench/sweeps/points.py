@@ -9,8 +9,9 @@ import jax
 from bench.algorithms.base import Method
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.sweeps.columns import is_reserved
+from bench.sweeps.columns import RESERVED, is_reserved
 from bench.sweeps.part_files import point_id
+from bench.sweeps.sound_runs import Shape
 from bench.sweeps.spec import Sweep, arguments, completed, parameters
 
 
@@ -39,6 +40,11 @@ class Point(NamedTuple):
     @property
     def args(self) -> dict[str, Any]:
         return dict(self.static) | self.traced
+
+    @property
+    def shape(self) -> Shape:
+        """What the rows of a run of this point look like."""
+        return Shape(self.num_rounds // self.eval_every + 1, frozenset(self.args) | RESERVED | {"epsilon"})
 
 
 def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:

@@ -20,6 +20,7 @@ from bench.sweeps.execution.unit import Unit
 from bench.sweeps.points import Point, resolve
 from bench.sweeps.progress import Meter, Part
 from bench.sweeps.rows import Origin, commit
+from bench.sweeps.sound_runs import Shape
 from bench.sweeps.spec import Sweep
 from bench.sweeps.store import Store
 
@@ -33,8 +34,8 @@ def use_compilation_cache() -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
 
 
-def _ids(points: Mapping[str, list[Point]]) -> set[str]:
-    return {point.id for group in points.values() for point in group}
+def _shapes(points: Mapping[str, list[Point]]) -> dict[str, Shape]:
+    return {point.id: point.shape for group in points.values() for point in group}
 
 
 def run_sweep(
@@ -65,6 +66,8 @@ def run_sweep(
         InputError: for a value out of range, a store that cannot be used, or points of which two workers died; the
             rest has been run then.
     """
+    if most is not None and most < 1:
+        raise InputError(f"chunk is {most}: it must be at least 1")
     whole, data_files = whole or sweep, data_files or DataFiles()
     seeds_of: dict[int, list[int]] = {}
     for trial, seed in sweep.repetitions():
@@ -72,12 +75,11 @@ def run_sweep(
     first_trial = next(iter(seeds_of))
     tasks = {name: whole.task(name, first_trial, data_files) for name in whole.tasks}
     points = resolve(sweep, tasks)
-    valid = _ids(points)
     folder = Path(out) / scale / sweep.name
     with Store(folder) as store:
         if fresh:
             store.clear()
-        there = store.open_parts(valid, lambda: _ids(resolve(whole, tasks)))
+        there = store.open_parts(_shapes(points), lambda: _shapes(resolve(whole, tasks)))
         done = set(there.itertuples(index=False, name=None))
         wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
         blocks = []

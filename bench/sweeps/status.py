@@ -14,9 +14,10 @@ import pandas as pd
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, SWEEPS
-from bench.sweeps.merge import foreign, points_of, sweep_named
+from bench.sweeps.merge import points_of, sweep_named
 from bench.sweeps.own import REQUEST, read_request
 from bench.sweeps.part_files import IDENTITY, parts_in, readable_parts, runs_in
+from bench.sweeps.sound_runs import in_words, sound_runs
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
 
 # Where a rate is from, the nearest first: runs that differ in nothing that is compiled in, runs of the method, of the
@@ -211,9 +212,10 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> l
     except InputError as error:
         said.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()
+    shapes = None if points is None else {id: point.shape for id, point in points.items()}
     for path, table in readable_parts(folder, said):
-        if points is not None and (why := foreign(table, points)[1]):
-            said.append(f"{path}: {why}")
+        if shapes is not None and (left_out := sound_runs(table, table.column_names, shapes).left_out):
+            said.append(f"{path}: {in_words(left_out)}")
         runs = set(runs_in(table).itertuples(index=False, name=None))
         if runs & seen:
             said.append(f"{path}: {len(runs & seen):,} runs that another part has as well: `bench merge` drops them")

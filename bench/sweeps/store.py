@@ -1,20 +1,35 @@
 """The folder of a sweep's results, held by one writer at a time: what is there, what is set aside, what is added."""
 
 import fcntl
-import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bench.errors import InputError
 from bench.sweeps import journal
-from bench.sweeps.part_files import COLUMNS, IDENTITY, cannot_write, parquet, parts_in, read_part, runs_in, write
+from bench.sweeps.part_files import (
+    COLUMNS,
+    IDENTITY,
+    UnusablePart,
+    as_file,
+    cannot_write,
+    parquet,
+    part_path,
+    parts_in,
+    read_part,
+    write,
+)
+from bench.sweeps.sound_runs import STALE, Shape, in_words, sound_runs
 
-SET_ASIDE = {"stale": "_stale", "corrupt": "_corrupt"}
+SET_ASIDE = {"stale": "_stale", "corrupt": "_corrupt", "foreign": "_foreign"}
+LOCK = ".lock"
+
+
+def _points(table: pa.Table) -> list[str]:
+    return table["point"].unique().to_pylist()
 
 
 class Store:
@@ -35,29 +50,32 @@ class Store:
     def __enter__(self):
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = open(self.folder / ".lock", "w")
+            # A link is not followed, and nothing is truncated: the file may be somebody's.
+            self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise cannot_write(self.folder, error) from None
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._lock.close()
-            if not isinstance(error, BlockingIOError):
-                raise cannot_write(self.folder, error) from None
-            raise InputError(f"{self.folder} is in use by another run: wait for it, or choose --out") from None
-        try:
-            for leftover in self.folder.glob(".*.parquet.*"):  # of a writer that was killed
-                leftover.unlink(missing_ok=True)
-            journal.finish(self.folder)
+            self._hold()
         except BaseException as error:  # Ctrl-C as well
-            self._lock.close()
+            os.close(self._lock)
             if isinstance(error, OSError):
                 raise cannot_write(self.folder, error) from None
             raise
         return self
 
+    def _hold(self) -> None:
+        """Lock the folder, and clear away what a writer left that was killed."""
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{self.folder} is in use by another run: wait for it, or choose --out") from None
+        for leftover in self.folder.glob(".*.parquet.*"):
+            if leftover.is_file() or leftover.is_symlink():
+                leftover.unlink(missing_ok=True)
+        journal.finish(self.folder)
+
     def __exit__(self, *_):
-        self._lock.close()
+        os.close(self._lock)
 
     def _set_aside(self, path: Path, why: str) -> Path:
         """Move a part out of the table; it is kept, under a name that does not collide."""
@@ -66,7 +84,7 @@ class Store:
             target.mkdir(exist_ok=True)
             place = target / path.name
             for number in range(1, 1000):
-                if not place.exists():
+                if not os.path.lexists(place):
                     break
                 place = target / f"{path.stem}-{number}.parquet"
             os.replace(path, place)
@@ -76,60 +94,56 @@ class Store:
 
     def open_parts(
         self,
-        valid_points: Iterable[str],
-        more_points: Callable[[], Iterable[str]] | None = None,
+        shapes: Mapping[str, Shape],
+        more: Callable[[], Mapping[str, Shape]] | None = None,
         *,
         twice: bool = False,
     ) -> pd.DataFrame:
-        """The runs that are there, one row each with the columns of IDENTITY.
+        """The runs that are there and whole, one row each with the columns of IDENTITY.
 
-        Damaged parts, and rows of points that are not in `valid_points` (another setting, other data, another
-        version of a method), are set aside, and a sentence about each is added to `notes`. `twice`: whether two parts
-        may hold the same run, as before `replace`.
+        What is damaged or foreign, and rows of other points than these (another setting, other data, another version of
+        a method), of runs with rows missing or doubled, and of runs that are there already, are set aside, and a
+        sentence about each part is added to `notes`.
 
         Args:
-            valid_points: ids.
-            more_points: gives further ones, in case there are other points than these here.
+            shapes: id of a point -> what its runs look like.
+            more: gives further ones, in case there are other points than these here.
+            twice: whether two parts may hold the same run, as before `replace`.
 
         Raises:
-            InputError: where a part cannot be opened or is of something else, before anything is moved; where
-                two parts hold the same run.
+            InputError: where a part cannot be opened, before anything is moved.
         """
-        valid, parts = set(valid_points), []
+        runs: dict[Path, tuple[pa.Table, pa.Schema]] = {}
+        unusable: dict[Path, UnusablePart] = {}
         for path in parts_in(self.folder):
-            table = read_part(path)
-            parts.append((path, None if table is None else (runs_in(table), table.schema)))
-        here = {point for _, content in parts if content for point in content[0]["point"]}
-        if more_points is not None and not here <= valid:
-            valid |= set(more_points())
-        found, schemas = [], []
-        for path, content in parts:
-            if content is None:
-                place = self._set_aside(path, "corrupt")
-                self.notes.append(f"{path} is damaged: set aside as {place}, its runs are done again")
-                continue
-            runs, schema = content
-            current = runs["point"].isin(valid)
-            if not current.all():
+            try:
+                table = read_part(path)
+                runs[path] = table.select([*IDENTITY, "rounds"]), table.schema
+            except UnusablePart as error:
+                unusable[path] = error
+        if more is not None and any(set(_points(rows)) - set(shapes) for rows, _ in runs.values()):
+            shapes = {**more(), **shapes}
+        for path, error in unusable.items():
+            place = self._set_aside(path, "corrupt" if error.damaged else "foreign")
+            again = ", its runs are done again" if error.damaged else ""
+            self.notes.append(f"{error}: set aside as {place}{again}")
+        there: set[tuple] = set()
+        schemas = []
+        for path, (rows, schema) in runs.items():
+            sound = sound_runs(rows, schema.names, shapes, frozenset() if twice else there)
+            if sound.left_out:
                 # Aside first, good rows back second: a kill in between has them done again, never twice.
-                place = self._set_aside(path, "stale")
-                self.notes.append(
-                    f"{sum(~current)} runs of other settings, data or code versions are set aside as {place}"
-                )
-                if not current.any():
-                    continue
-                table = read_part(place)
-                assert table is not None, f"{place} was readable a moment ago"
-                self._write_part(table.filter(pc.field("point").isin(list(valid))))
-            found.append(runs[current])
-            schemas.append(schema)
+                place = self._set_aside(path, "stale" if STALE in sound.left_out else "corrupt")
+                self.notes.append(f"{path} has {in_words(sound.left_out)}: set aside as {place}")
+                if sound.runs:
+                    table = parquet(place.read_bytes())
+                    assert table is not None, f"{place} was readable a moment ago"
+                    self._write_part(table.filter(pa.array(sound.kept)))
+            if sound.runs:
+                schemas.append(schema)
+            there |= sound.runs
         self._name_columns(schemas)
-        if not found:
-            return pd.DataFrame(columns=IDENTITY)
-        runs = pd.concat(found, ignore_index=True)
-        if not twice and runs.duplicated().any():
-            raise InputError(f"{self.folder} holds some runs twice: move one of the copied parts elsewhere")
-        return runs
+        return pd.DataFrame(sorted(there), columns=IDENTITY)
 
     def _name_columns(self, schemas: list[pa.Schema]) -> None:
         """Have `columns.parquet` name the columns of these schemas, and no others."""
@@ -142,18 +156,31 @@ class Store:
         except pa.ArrowTypeError as error:
             text = str(error).splitlines()[0]
             raise InputError(f"a column of {self.folder} is of two kinds ({text}): give it one") from None
-        there = parquet(path) if path.exists() else None
+        there = parquet(path.read_bytes()) if path.exists() else None
         if there is None or there.schema != schema:
-            write(path, schema.empty_table())
+            self._write(path, as_file(schema.empty_table()))
         self._schema = schema
 
     def _write_part(self, table: pa.Table, folder: Path | None = None) -> Path:
-        """Write a part, to the store's folder or another; its name follows from the runs in it."""
-        runs = runs_in(table).astype(str).agg("/".join, axis=1)
-        digest = hashlib.blake2b("\n".join(sorted(runs)).encode(), digest_size=8).hexdigest()
-        path = (folder or self.folder) / f"part-{digest}.parquet"
-        write(path, table)
+        """Write a part, to the store's folder or another."""
+        content = as_file(table)
+        path = part_path(folder or self.folder, table, content)
+        self._write(path, content)
         return path
+
+    def _write(self, path: Path, content: pa.Buffer) -> None:
+        """Write a file of the folder, if it still is the one that is locked.
+
+        Raises:
+            InputError: where it was removed or replaced, or the file cannot be written.
+        """
+        try:
+            held = os.path.samestat(os.stat(self.folder / LOCK), os.fstat(self._lock))
+        except OSError:
+            held = False
+        if not held:
+            raise InputError(f"{self.folder} was removed or replaced while this ran: run the same command again")
+        write(path, content)
 
     def clear(self) -> None:
         """Set everything aside, for a run from the beginning."""

@@ -143,7 +143,12 @@ WRONG = {
     ("ppsgd", "--family", "agents"): "ppsgd fits no audit task",
     ("minibatch_sgd", "--family", "nosuch"): "no family of tasks is called 'nosuch'",
     ("ppsgd", "--epsilon", "0"): "epsilon is 0.0: give a finite number above 0",
-    ("ppsgd", "--runs", "5"): "runs is 5: give 300 or more",
+    ("ppsgd", "--set", "clip_norm=-1"): "error: clip_norm is -1.0: it must be positive",
+    ("ppsgd", "--seed", "-1"): "seed is -1: give 0 or more",
+    ("ppsgd", "--seed", "99999999999999999999"): "seed is 99999999999999999999: give 0 or more",
+    ("ppsgd", "--rounds", "100000"): "rounds is 100000: give 1 to 1,000",
+    ("ppsgd", "--canaries", "99999999"): "canaries is 99999999: give 0, or 20 to 10,000",
+    ("ppsgd", "--runs", "5"): "runs is 5: give 300 to 10,000,000",
 }
 
 

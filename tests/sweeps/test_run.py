@@ -115,7 +115,7 @@ def test_results_of_other_settings_are_set_aside_with_a_sentence(tmp_path, undis
     other = OTHERS[what]()
     rows = run(other, tmp_path)
     aside = tmp_path / "smoke" / "tiny" / "_stale"
-    assert f"4 runs of other settings, data or code versions are set aside as {aside}" in capsys.readouterr().err
+    assert f"has 4 runs of other settings, data or code versions: set aside as {aside}" in capsys.readouterr().err
     assert not set(rows["point"]) & set(undisturbed["point"])
     assert rows["num_rounds"].unique().tolist() == [other.num_rounds]
     assert len(rows) == 4 * 2 * (1 + other.num_rounds // EVERY)
@@ -161,5 +161,5 @@ def test_a_copied_part_is_refused_when_read(tmp_path):
     folder = tmp_path / "smoke" / "tiny"
     part = next(folder.glob("part-*.parquet"))
     (folder / "copy.parquet").write_bytes(part.read_bytes())
-    with pytest.raises(InputError, match="holds some runs twice"):
+    with pytest.raises(InputError, match="has runs that are there already"):
         part_files.read(folder)

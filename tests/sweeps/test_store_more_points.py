@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from bench.sweeps.sound_runs import Shape
 from bench.sweeps.store import Store
 
 
@@ -13,17 +14,17 @@ def rows(point: str) -> pd.DataFrame:
 
 def test_further_valid_points_are_asked_for_only_where_there_are_others(tmp_path):
     with Store(tmp_path) as opened:
-        opened.open_parts([])
+        opened.open_parts({})
         for point in "ab":
             opened.write(rows(point))
     asked = []
 
     def more():
         asked.append(True)
-        return ["b"]
+        return {"b": Shape(1)}
 
     with Store(tmp_path) as opened:
-        assert set(opened.open_parts(["a", "b"], more)["point"]) == {"a", "b"}
+        assert set(opened.open_parts({"a": Shape(1), "b": Shape(1)}, more)["point"]) == {"a", "b"}
         assert asked == []
-        assert set(opened.open_parts(["a"], more)["point"]) == {"a", "b"}
+        assert set(opened.open_parts({"a": Shape(1)}, more)["point"]) == {"a", "b"}
     assert (asked, opened.notes) == ([True], [])

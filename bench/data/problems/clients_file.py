@@ -2,6 +2,7 @@
 
 import hashlib
 import zipfile
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -30,9 +31,11 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
             if missing:
                 raise InputError(f"{path} has no array {missing[0]!r}: it needs {', '.join(NEEDED)}")
             inputs, targets, clients = (file[name] for name in NEEDED)
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, InputError):
             raise
+        if isinstance(error, PermissionError):
+            raise InputError(f"{path} cannot be read (no permission): make it readable") from None
         raise InputError(f"{path} is no npz of plain arrays: write it with numpy.savez, without objects") from error
     for wrong, what in (
         (inputs.ndim != 2, f"inputs are {inputs.shape}: one row of features an example"),
@@ -41,10 +44,15 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     ):
         if wrong:
             raise InputError(f"{path}: {what} is needed")
+    if not inputs.size:
+        raise InputError(f"{path}: inputs are {inputs.shape}: examples with at least one feature are needed")
+    if np.issubdtype(clients.dtype, np.inexact) and not np.isfinite(clients).all():
+        raise InputError(f"{path}: clients has values that are no numbers: give each example the name of its client")
     if not np.issubdtype(targets.dtype, np.integer) or targets.min() < 0:
         raise InputError(f"{path}: targets are {targets.dtype}: give classes, whole numbers from 0")
-    if not np.issubdtype(inputs.dtype, np.number) or not np.isfinite(inputs).all():
-        raise InputError(f"{path}: inputs must be finite numbers")
+    real = np.issubdtype(inputs.dtype, np.integer) or np.issubdtype(inputs.dtype, np.floating)
+    if not real or not np.isfinite(inputs).all():
+        raise InputError(f"{path}: inputs are {inputs.dtype}: give finite real numbers")
     classes = np.unique(targets)
     if len(classes) < 2 or classes[-1] != len(classes) - 1:
         raise InputError(

@@ -60,7 +60,11 @@ def test_other_data_have_another_checksum(tmp_path):
         ({"targets": TARGETS / 2}, "whole numbers"),
         ({"targets": TARGETS - 1}, "whole numbers"),
         ({"inputs": INPUTS * np.nan}, "finite"),
-        ({"inputs": INPUTS.astype(str)}, "finite numbers"),
+        ({"inputs": INPUTS.astype(str)}, "finite real numbers"),
+        ({"inputs": INPUTS + 1j}, "finite real numbers"),
+        ({"inputs": INPUTS[:, :0]}, "at least one feature"),
+        ({"inputs": INPUTS[:0], "targets": TARGETS[:0], "clients": CLIENTS[:0]}, "at least one feature"),
+        ({"clients": np.where(np.arange(45) == 3, np.nan, 1.0)}, "clients has values that are no numbers"),
         ({"clients": np.repeat(["a", "b"], [4, 41])}, "client a has 4"),
     ],
 )
@@ -73,6 +77,7 @@ def test_a_file_that_is_none_is_refused(tmp_path):
     np.savez(tmp_path / "mine.npz", inputs=INPUTS)
     with pytest.raises(InputError, match="no array 'targets'"):
         clients_file(0, path=tmp_path / "mine.npz")
-    (tmp_path / "text.npz").write_text("hello")
-    with pytest.raises(InputError, match="no npz"):
-        clients_file(0, path=tmp_path / "text.npz")
+    for content in ("hello", ""):
+        (tmp_path / "text.npz").write_text(content)
+        with pytest.raises(InputError, match="no npz"):
+            clients_file(0, path=tmp_path / "text.npz")

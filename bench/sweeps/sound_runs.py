@@ -1,0 +1,73 @@
+"""Whether the rows of a part are whole runs of a sweep's points, each of them once."""
+
+from collections.abc import Collection, Mapping, Set
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from bench.sweeps.part_files import IDENTITY
+
+STALE, BROKEN, COPIED = "of other settings, data or code versions", "with rows missing or twice", "that are there twice"
+
+
+class Shape(NamedTuple):
+    """What the rows of a point's run look like.
+
+    evaluations: rows of a run.
+    columns: that a part must have for them.
+    """
+
+    evaluations: int
+    columns: frozenset[str] = frozenset()
+
+
+class Sound(NamedTuple):
+    """What was found in a part.
+
+    kept: rows of whole runs of the sweep's points, each run once, [row].
+    left_out: what is wrong, in words -> how many runs that is true of.
+    runs: those that are kept.
+    """
+
+    kept: np.ndarray
+    left_out: dict[str, int]
+    runs: set[tuple]
+
+
+def sound_runs(
+    table: pa.Table, columns: Collection[str], shapes: Mapping[str, Shape], others: Set[tuple] = frozenset()
+) -> Sound:
+    """Sort the rows of a part.
+
+    Args:
+        table: the part, or its columns IDENTITY and rounds.
+        columns: that the part has.
+        shapes: id of a point of the sweep -> the shape of its runs.
+        others: runs that were found elsewhere.
+    """
+    rows = table.select([*IDENTITY, "rounds"]).to_pandas()
+    runs = rows.groupby(IDENTITY)["rounds"].agg(["size", "nunique"])
+    points = runs.index.get_level_values("point")
+    shape_of = {point: shapes.get(point) for point in points.unique()}
+    evaluations = points.map({point: -1 if of is None else of.evaluations for point, of in shape_of.items()})
+    here = frozenset(columns)
+    lacking = points.map({point: of is not None and not of.columns <= here for point, of in shape_of.items()})
+    wrong = {
+        STALE: evaluations.to_numpy() < 0,
+        BROKEN: ((runs["size"] != evaluations) | (runs["nunique"] != evaluations)).to_numpy() | lacking.to_numpy(bool),
+        COPIED: np.fromiter((run in others for run in runs.index), bool, len(runs)),
+    }
+    good, left_out = np.ones(len(runs), bool), {}
+    for words, found in wrong.items():
+        if count := int((found & good).sum()):
+            left_out[words] = count
+        good &= ~found
+    kept = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(runs.index[good])
+    return Sound(kept, left_out, set(runs.index[good]))
+
+
+def in_words(left_out: Mapping[str, int]) -> str:
+    """What is wrong with how many runs, "3 runs with rows missing or twice"."""
+    return " and ".join(f"{count:,} runs {words}" for words, count in left_out.items())
