@@ -14,12 +14,17 @@ from compiler_flags import compile_quickly  # noqa: E402
 
 compile_quickly()  # before anything imports jax
 
+import hypothesis  # noqa: E402
 import jax  # noqa: E402
 import jaxtyping  # noqa: E402
 import pytest  # noqa: E402
 
 # Before anything imports bench: every call of a kernel checks the shapes and dtypes that its annotations state.
 jaxtyping.install_import_hook("bench.kernels", "runtime_types.check")
+
+
+hypothesis.settings.register_profile("suite", deadline=None)  # other work may slow any example
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_addoption(parser):

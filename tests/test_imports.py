@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "bench.cache_folder": [],
     "bench.cli": ["bench.errors"],
     "bench.papers": [],
+    "bench.arguments": ["bench.errors"],
     "bench.values": ["bench.errors"],
     "bench.reference": ["bench.reference"],
     "bench.kernels": ["bench.kernels", "bench.errors"],
