@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from bench.errors import InputError
+from bench.stopping import LINE
 
 PACKAGE = "private-federated-bench"
 
@@ -29,10 +30,12 @@ def exit_status(app: typer.Typer) -> int:
     except SystemExit as error:  # of a person's method or task; the suite itself never calls it
         print(f"error: the code that was given called sys.exit({error.code!r}): take that out", file=sys.stderr)
         return 2
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort) as error:
+        if isinstance(error.__cause__, EOFError):  # which typer takes for the end of what a person types
+            raise error.__cause__ from None
         code = 130
     if code == 130:  # which is also how typer passes Ctrl-C on
-        print("stopped; everything finished is kept, run the same command to go on", file=sys.stderr)
+        print(LINE, file=sys.stderr)
     return code
 
 

@@ -26,7 +26,7 @@ before = dict(matplotlib.rcParams)
 
 from bench import compare, load, run
 import figures
-import figures.__main__
+import figures.command_line
 import bench.comparison.figure
 
 assert dict(matplotlib.rcParams) == before

@@ -11,7 +11,7 @@ HEAVY = {"jax", "flax", "optax", "tensorflow", "matplotlib", "pandas", "pyarrow"
 HEAVY |= {"dp_accounting.pld", "bench.sweeps.pfl", "figures"}
 EPSILON = "epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4"
 NOISE = "noise --epsilon 2 --sampling-rate 0.01 --steps 2000 --delta 1e-4"
-DRAW = "import bench.analysis.select, figures.__main__, figures"
+DRAW = "import bench.analysis.select, figures.command_line, figures"
 COMMAND = "import sys; from bench.__main__ import main; sys.argv[1:] = {!r}; assert main() == 0"
 
 

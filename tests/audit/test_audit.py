@@ -166,7 +166,7 @@ def test_what_declares_no_privacy_ends_well(monkeypatch, capsys):
 
 def command(words, monkeypatch, capsys):
     """Status, output and lines of errors of python -m bench audit WORDS."""
-    from bench.__main__ import app
+    from bench.command_line import app
 
     monkeypatch.setattr(sys, "argv", ["bench", "audit", *words])
     status = exit_status(app)

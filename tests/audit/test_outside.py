@@ -142,7 +142,7 @@ def judged(tmp_path, monkeypatch, capsys):
     """(text of a file, options) -> status, lines of python -m bench audit on it."""
 
     def judge(text, *options):
-        from bench.__main__ import app
+        from bench.command_line import app
 
         assert len(text.strip().splitlines()) <= 45
         (tmp_path / "mine.py").write_text(text)

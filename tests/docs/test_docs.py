@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import main
-from figures.__main__ import run as draw
+from figures.__main__ import main as draw
 
 PAGES = Path(__file__).parents[2] / "docs"
 DOCS = [*sorted(PAGES.glob("adding-*.md")), PAGES / "own-grids.md"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import app
+from bench.command_line import app
 from bench.sweeps import SWEEPS
 from figures import FIGURES
 

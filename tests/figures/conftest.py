@@ -23,7 +23,7 @@ def no_layout(monkeypatch):
 @pytest.fixture
 def command(monkeypatch, capsys):
     """Runs `python -m figures` with these words in this process: status, lines of output, lines of error."""
-    from figures.__main__ import run
+    from figures.__main__ import main as run
 
     def call(*words):
         capsys.readouterr()

@@ -101,7 +101,7 @@ PROGRAM = """
 import sys
 
 from bench.__main__ import main
-from figures.__main__ import run
+from figures.__main__ import main as run
 
 for words in (line.split() for line in sys.stdin.read().splitlines()):
     sys.argv = words

@@ -84,7 +84,8 @@ def test_kill_9_again_and_again_loses_nothing_that_was_finished(tmp_path):
     assert_whole(tmp_path / "out", tmp_path / "reference")
 
 
-def test_ctrl_c_says_how_to_go_on_and_a_second_writer_is_refused(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_in_how_to_go_on_and_a_second_writer_is_refused(tmp_path, number):
     out = tmp_path / "out"
     process = start(out, pause=5)
     wait_for_parts(process, out, 1)
@@ -94,9 +95,9 @@ def test_ctrl_c_says_how_to_go_on_and_a_second_writer_is_refused(tmp_path):
     assert line == f"error: {out / 'smoke' / 'tiny'} is in use by another run: wait for it, or choose --out"
     second.stderr.close()
     kept = parts(out)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     said = process.communicate()[1]
-    assert process.returncode == 130, said
+    assert process.returncode == 128 + number, said
     assert said.splitlines()[-1] == "stopped; everything finished is kept, run the same command to go on"
     assert "Traceback" not in said
     assert kept <= parts(out) < RUNS

@@ -12,7 +12,7 @@ from scipy import stats
 from bench.analysis import style
 from bench.errors import InputError
 from figures import FIGURES
-from figures.__main__ import one_tuning
+from figures.command_line import one_tuning
 from figures.ppsgd import common, digits
 from figures.ppsgd import fig1a as synthetic
 from figures.ppsgd.fig1a import FIGURE as fig1a

@@ -1,0 +1,59 @@
+"""Stopping a command: SIGINT and SIGTERM at any moment end it in one line, with the exit status of a shell.
+
+A signal raises KeyboardInterrupt wherever the program is, so that locks are released and workers end. Where that is
+lost, in a callback whose exceptions Python can only report, it is raised again at once.
+"""
+
+import importlib
+import signal
+import sys
+from collections.abc import Callable
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+AGAIN_S = 0.05  # until a lost one is raised again
+LINE = "stopped; everything finished is kept, run the same command to go on"
+
+
+def run_command(module: str) -> int:
+    """Run the command line `app` of a module, its import included; the exit status.
+
+    The signals' handlers are those of before when it returns.
+    """
+    received: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    def lost(unraisable: "sys.UnraisableHookArgs") -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        else:
+            before(unraisable)
+
+    before = sys.unraisablehook
+    handlers = {number: signal.signal(number, stop) for number in SIGNALS if _is_ours(number)}
+    handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda *_: stop(received[0], None))
+    sys.unraisablehook = lost
+    try:
+        code = _status(module)
+    except KeyboardInterrupt:
+        print(LINE, file=sys.stderr)
+        code = 130
+    finally:
+        sys.unraisablehook = before
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return 128 + received[0] if received and code == 130 else code
+
+
+def _is_ours(number: int) -> bool:
+    """Whether nobody has asked for the signal to be ignored, as a shell does for its background jobs."""
+    return signal.getsignal(number) is not signal.SIG_IGN
+
+
+def _status(module: str) -> int:
+    app = importlib.import_module(module).app
+    status: Callable[..., int] = importlib.import_module("bench.cli").exit_status
+    return status(app)

@@ -1,0 +1,282 @@
+"""The command line: python -m figures --help."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import matplotlib.figure
+import pandas as pd
+import typer
+from typer.core import TyperGroup
+
+from bench.analysis import style, tables
+from bench.cli import print_version
+from bench.errors import InputError, unknown_name
+from figures.shared import own
+from figures.shared.drawn import digest, record
+from figures.shared.figure import Figure
+from figures.shared.runs import SCALES, command, no_results, runs_of
+
+TUNINGS = ("paper", "validation", "both")
+DRAW = "draw"
+
+Names = Annotated[list[str] | None, typer.Argument(help="Figures; default all.")]
+Papers = Annotated[list[str] | None, typer.Argument(help="Short names of papers; default all.")]
+Nothing = Annotated[list[str] | None, typer.Argument(hidden=True)]
+Results = Annotated[Path, typer.Option(help="Results folder.")]
+Scale = Annotated[str | None, typer.Option(help="smoke, laptop or paper; default the largest there.")]
+Folder = Annotated[Path | None, typer.Option(help="Where to write; default figures/ beside the results.")]
+Page = Annotated[Path | None, typer.Option(help="The file; default report/index.html in the results.")]
+Tune = Annotated[
+    str, typer.Option(help="Of figures that show both: tuned as in the `paper`, on `validation` data, or `both`.")
+]
+
+
+class DrawByDefault(TyperGroup):
+    """Commands, of which `draw` need not be named; options may stand before the command."""
+
+    def parse_args(self, ctx, args: list[str]) -> list[str]:
+        if args[:1] in (["--help"], ["--version"]):
+            return super().parse_args(ctx, args)
+        place = first_argument(args)
+        if place is not None and args[place] in self.commands:
+            args = [args[place], *args[:place], *args[place + 1 :]]
+        else:
+            args = [DRAW, *args]
+        return super().parse_args(ctx, args)
+
+
+def first_argument(args: list[str]) -> int | None:
+    """The place of the first argument that is no option and no option's value; all options here but --help have one."""
+    place = 0
+    while place < len(args):
+        if not args[place].startswith("-"):
+            return place
+        place += 1 if "=" in args[place] or args[place] == "--help" else 2
+    return None
+
+
+app = typer.Typer(
+    cls=DrawByDefault,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Figures, tables and claims of the papers, from results. Without a command figures are drawn.\n\n"
+    "Example: python -m figures ppsgd_fig1a --scale laptop",
+)
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What stands before a command."""
+
+
+def check_scale(scale: str | None) -> None:
+    """Raise InputError for a scale that does not exist."""
+    if scale is not None and scale not in SCALES:
+        raise unknown_name("scale", scale, SCALES)
+
+
+def one_tuning(table: pd.DataFrame, figure: Figure, tune: str) -> pd.DataFrame:
+    """The rows of one way of tuning, of a figure that shows two; all rows of another, or of both ways."""
+    if tune == "both" or not figure.tunings:
+        return table
+    label = list(figure.tunings)[TUNINGS.index(tune)]
+    return table[table["tuned_on"] == label].reset_index(drop=True)
+
+
+def picture(figure: Figure, runs: pd.DataFrame, tune: str) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
+    """A figure and the numbers that it shows.
+
+    Raises:
+        InputError: where the runs at hand cannot make it.
+    """
+    table = one_tuning(figure.table(runs), figure, tune)
+    return figure.picture(table), table
+
+
+class Incomplete(InputError):
+    """The runs at hand cannot make a figure, which does not keep others from being drawn."""
+
+
+def write_figure(name: str, figure: Figure, results: Path, scale: str | None, tune: str, out: Path | None) -> Path:
+    """Draw one figure and write its files; where the picture is.
+
+    Raises:
+        Incomplete: where the runs at hand cannot make it.
+        InputError: where a file cannot be read or written.
+    """
+    pair = runs_of(results, scale, figure.sweeps)
+    if pair is None:
+        raise Incomplete(no_results(results, scale, figure.sweeps))
+    runs, scale_folder = pair
+    drawn_from = digest(scale_folder, figure, tune)
+    try:
+        drawing, table = picture(figure, runs, tune)
+    except InputError as error:
+        raise Incomplete(f"{error} (`{command(results, scale_folder.name, figure.sweeps)}`)") from None
+    folder = out or scale_folder / "figures"
+    try:
+        path = style.save(drawing, table, folder, name)[0]
+        if figure.printed:
+            tables.save(figure.printed(table), folder, name)
+        record(folder, name, drawn_from)
+    except OSError as error:
+        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
+    return path
+
+
+@app.command()
+def draw(
+    names: Names = None,
+    results: Results = Path("results"),
+    out: Folder = None,
+    scale: Scale = None,
+    tune: Tune = "both",
+    runs: Annotated[
+        list[Path] | None, typer.Option(help="Folder of `bench run --grid`, to draw its values; may be repeated.")
+    ] = None,
+    where: Annotated[str | None, typer.Option(help="With --runs: only these rows.")] = None,
+) -> None:
+    """Draw figures from results: PNG, PDF, the numbers as CSV, tables as Markdown and LaTeX as well.
+
+    The word `draw` can be left out.
+
+    Example: python -m figures draw ppsgd_fig1a --scale laptop
+    """
+    from figures import FIGURES
+
+    check_scale(scale)
+    if tune not in TUNINGS:
+        raise unknown_name("way of tuning", tune, TUNINGS)
+    for name in names or []:
+        if name not in FIGURES:
+            raise unknown_name("figure", name, FIGURES)
+    if where is not None and not runs:
+        raise InputError(f"--where {where!r} goes with --runs: give the folder of runs")
+    if runs:
+        if not names:
+            raise InputError("--runs without a figure: say which to draw, as `python -m figures ppsgd_fig1a --runs F`")
+        for name in names:
+            path, lines = own.write(name, FIGURES[name], runs, where, out)
+            print(path)
+            for line in lines:
+                print(line, file=sys.stderr)
+        return
+    drawn = 0
+    for name in names or FIGURES:
+        try:
+            print(write_figure(name, FIGURES[name], results, scale, tune, out))
+        except Incomplete as error:
+            if names:
+                raise
+            print(f"{name} is left out: {error}", file=sys.stderr)
+        else:
+            drawn += 1
+    if not drawn:
+        raise InputError(
+            f"nothing to draw in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
+        )
+
+
+@app.command()
+def claims(
+    papers: Papers = None,
+    results: Results = Path("results"),
+    out: Folder = None,
+    scale: Scale = None,
+) -> None:
+    """Check what the papers claim: holds, fails, undecided, or not run.
+
+    A claim is undecided where chance over repetitions explains its margin; what would decide it is said.
+
+    The exit status is 1 where a check stopped, which is a mistake in it; it is named, and the others are written.
+
+    Example: python -m figures claims ppsgd
+    """
+    from figures import PAPERS
+    from figures.claims import UNREAD, check, join, judged
+
+    check_scale(scale)
+    for name in papers or []:
+        if name not in PAPERS:
+            raise unknown_name("paper with claims", name, PAPERS)
+    missing, verdicts, folders = {}, {}, {}
+    for name in papers or PAPERS:
+        sweeps = dict.fromkeys(claim.sweep for claim in PAPERS[name].claims)
+        pairs = {sweep: runs_of(results, scale, (sweep,), UNREAD) for sweep in sweeps}
+        if any(pairs.values()):
+            folders[name] = out or next(folder for _, folder in filter(None, pairs.values())) / "figures"
+            verdicts[name] = check(name, {sweep: pair[0] for sweep, pair in pairs.items() if pair}, folders[name])
+        else:
+            missing[name] = no_results(results, scale, [next(iter(sweeps))])
+            verdicts[name] = judged(name, {})
+    if missing and (papers or not folders):
+        raise next(iter(missing.values()))
+    for name, why in missing.items():
+        print(f"the claims of {name} are left out: {why}", file=sys.stderr)
+    join(verdicts, next(iter(folders.values())))
+    fail_for_stopped(pd.concat(verdicts.values(), ignore_index=True))
+
+
+@app.command()
+def report(
+    nothing: Nothing = None,
+    results: Results = Path("results"),
+    out: Page = None,
+    scale: Scale = None,
+) -> None:
+    """Make one page of everything: claims, figures, tables, comparisons.
+
+    The exit status is 1 where the check of a claim stopped; the page says so.
+
+    Example: python -m figures report --scale laptop
+    """
+    from figures.report.write import write
+
+    check_scale(scale)
+    if nothing:
+        raise InputError(f"report takes no names, here {' '.join(nothing)!r}: it shows everything")
+    path, verdicts = write(results, scale, out)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    fail_for_stopped(verdicts)
+
+
+@app.command()
+def docs(
+    results: Results = Path("results"),
+    scale: Annotated[str, typer.Option(help="Whose verdicts the pages show.")] = "laptop",
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit status 1 where a page is outdated.")
+    ] = False,
+) -> None:
+    """Write the parts of README.md and docs/papers that follow from the claims; in the repository's folder.
+
+    Example: python -m figures claims; python -m figures docs
+    """
+    from figures.docs import outdated
+
+    check_scale(scale)
+    root = Path.cwd()
+    if not (root / "docs" / "papers").is_dir():
+        raise InputError(f"{root} has no folder docs/papers: run this in the folder of the repository")
+    for page, text in outdated(root, results / scale / "figures").items():
+        print(page)
+        if check:
+            raise typer.Exit(1)
+        page.write_text(text)
+
+
+def fail_for_stopped(verdicts: pd.DataFrame) -> None:
+    """Name the claims whose checks stopped, and end with exit status 1 where there are any."""
+    from figures.claims import stopped
+
+    lines = stopped(verdicts)
+    for line in lines:
+        print(f"error: {line}", file=sys.stderr)
+    if lines:
+        raise typer.Exit(1)

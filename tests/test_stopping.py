@@ -1,0 +1,59 @@
+"""Signals at any moment, imports included, end a command in one line with the exit status of a shell."""
+
+import signal
+import sys
+import time
+
+import pytest
+
+from bench.stopping import LINE, SIGNALS, run_command
+
+SENDS = "import os, signal, time\ndef send():\n    os.kill(os.getpid(), signal.{name})\n    time.sleep(0.01)\n"
+WHERE = {
+    "an import": "send()\ntime.sleep(20)\n",
+    # Python reports what is raised there, and goes on.
+    "a callback that drops exceptions": "class Kept:\n    __del__ = lambda self: send()\nKept()\ntime.sleep(20)\n",
+    "a command": "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    send()\n    time.sleep(20)\n",
+}
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs the command line that a text defines; its exit status."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["command"])
+
+    def run(text: str) -> int:
+        (tmp_path / "some_command.py").write_text(text)
+        monkeypatch.delitem(sys.modules, "some_command", raising=False)
+        return run_command("some_command")
+
+    return run
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("where", WHERE)
+def test_a_signal_is_one_line_and_the_status_of_a_shell(command, capsys, where, number):
+    before = {known: signal.getsignal(known) for known in (*SIGNALS, signal.SIGALRM)}
+    begin = time.monotonic()
+    assert command(SENDS.format(name=number.name) + WHERE[where]) == 128 + number
+    assert time.monotonic() - begin < 15
+    assert capsys.readouterr().err == LINE + "\n"
+    assert {known: signal.getsignal(known) for known in before} == before
+
+
+def test_a_signal_that_is_ignored_stays_ignored(command, monkeypatch):
+    """As SIGINT in a shell's background jobs."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        text = "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    send()\n"
+        assert command(SENDS.format(name="SIGINT") + text) == 0
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_the_end_of_a_file_is_not_called_a_stop(command):
+    """Typer takes an EOFError for Ctrl-D at a prompt; here it is a mistake of ours, or a damaged file."""
+    with pytest.raises(EOFError):
+        command("import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    raise EOFError\n")
