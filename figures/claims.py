@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from bench.analysis.files import write_whole
 from bench.analysis.select import repetitions, span, where_from
 from bench.analysis.tables import markdown
 from bench.errors import InputError
@@ -147,10 +148,11 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
         text += "\n\n" + deviations_as_text(deviations, left_out)
     print(text)
     with writing(folder):
-        table.to_csv(folder / f"claims_{paper}.csv", index=False)
+        write_whole(folder / f"claims_{paper}.csv", table.to_csv(index=False))
         if len(deviations):
-            deviations.to_csv(folder / f"claims_{paper}_deviations.csv", index=False, float_format="%.6g")
-        (folder / f"claims_{paper}.md").write_text(text + "\n")
+            numbers = deviations.to_csv(index=False, float_format="%.6g")
+            write_whole(folder / f"claims_{paper}_deviations.csv", numbers)
+        write_whole(folder / f"claims_{paper}.md", text + "\n")
     return table
 
 
@@ -180,8 +182,8 @@ def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
         print(f"{row.pop('paper')}: {', '.join(f'{outcome} {number}' for outcome, number in row.items())}")
     cells = table.assign(evidence=table["evidence"].str.replace("; ", "\n"))
     with writing(folder):
-        table.to_csv(folder / "claims.csv", index=False)
-        (folder / "claims.md").write_text(f"{markdown(counts)}\n{markdown(cells, words=True)}")
+        write_whole(folder / "claims.csv", table.to_csv(index=False))
+        write_whole(folder / "claims.md", f"{markdown(counts)}\n{markdown(cells, words=True)}")
     return table
 
 
@@ -197,13 +199,12 @@ def _with_others(tables: Mapping[str, pd.DataFrame], folder: Path) -> Iterator[p
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """The folder is made, and what is written in it fails in one line.
+    """What is written in a folder fails in one line.
 
     Raises:
         InputError: where it cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None

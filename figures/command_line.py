@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from bench.analysis import style, tables
+from bench.analysis.files import write_whole
 from bench.cli import print_version
 from bench.errors import InputError, unknown_name
 from figures.shared import own
@@ -268,7 +269,7 @@ def docs(
         print(page)
         if check:
             raise typer.Exit(1)
-        page.write_text(text)
+        write_whole(page, text)
 
 
 def fail_for_stopped(verdicts: pd.DataFrame) -> None:

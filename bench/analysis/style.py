@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from bench.analysis.files import written_whole
+
 Look = dict[str, Any]  # what distinguishes a line or a patch: its properties, by name
 STYLE: dict[Any, Any] = {  # beyond matplotlib's defaults
     "figure.dpi": 100,
@@ -151,9 +153,8 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
 def save(figure: Figure, table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     """PNG, PDF and the numbers behind them as CSV; nothing in them depends on the hour."""
     paths = [folder / f"{name}.{kind}" for kind in ("png", "pdf", "csv")]
-    folder.mkdir(parents=True, exist_ok=True)
-    with applied():
-        figure.savefig(paths[0], bbox_inches="tight", metadata={"Software": None})
-        figure.savefig(paths[1], bbox_inches="tight", metadata=dict.fromkeys(("CreationDate", "Producer", "Creator")))
-    table.to_csv(paths[2], index=False, float_format="%.6g")
+    with applied(), written_whole(paths) as (png, pdf, csv):
+        figure.savefig(png, bbox_inches="tight", metadata={"Software": None})
+        figure.savefig(pdf, bbox_inches="tight", metadata=dict.fromkeys(("CreationDate", "Producer", "Creator")))
+        table.to_csv(csv, index=False, float_format="%.6g")
     return paths

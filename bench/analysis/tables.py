@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from bench.analysis import style
+from bench.analysis.files import written_whole
 
 LATEX = str.maketrans(
     {sign: "\\" + sign for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
@@ -133,6 +134,7 @@ def draw(cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, le
 def save(cells: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     """Markdown and LaTeX beside the picture."""
     paths = [folder / f"{name}.{kind}" for kind in ("md", "tex")]
-    for path, text in zip(paths, (markdown(cells), latex(cells)), strict=True):
-        path.write_text(text)
+    with written_whole(paths) as files:
+        for path, text in zip(files, (markdown(cells), latex(cells)), strict=True):
+            path.write_text(text)
     return paths

@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style, tables
+from bench.analysis.files import write_whole
 from bench.comparison.result import Comparison
 from bench.defaults import COMPARISON
 from bench.errors import InputError
@@ -216,9 +217,9 @@ def write(comparison: Comparison) -> pd.DataFrame:
         with style.applied():
             style.save(draw(whole, problem.held_out), whole, folder, COMPARISON)
         tables.save(printed(whole), folder, COMPARISON)
-        with open(folder / f"{COMPARISON}.md", "a") as file:
-            file.writelines(f"\n{note}.\n" for note in comparison.notes)
-        comparison.tuning.to_csv(folder / "tuning.csv", index=False, float_format="%.6g")
+        notes = "".join(f"\n{note}.\n" for note in comparison.notes)
+        write_whole(folder / f"{COMPARISON}.md", tables.markdown(printed(whole)) + notes)
+        write_whole(folder / "tuning.csv", comparison.tuning.to_csv(index=False, float_format="%.6g"))
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
     return whole
