@@ -10,7 +10,7 @@ import numpy as np
 from bench.data.task import Task
 from bench.sweeps import engine
 from bench.sweeps.counts import Counts, work_of
-from bench.sweeps.execution.resources import memory_budget
+from bench.sweeps.execution import memory
 from bench.sweeps.points import Point
 
 REPEATS = 3  # the best of so many: others use the machine too
@@ -83,7 +83,7 @@ def workload_of(grid: Grid, budget: float | None = None) -> Workload:
     task, points, first = grid.task, grid.points, grid.points[0]
     program = engine.Program(first.method.make, first.static, grid.eval_every)
     hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
-    plan = engine.plan(program, task, 1, hypers, len(points), budget=budget or memory_budget())
+    plan = engine.plan(program, task, 1, hypers, len(points), budget=budget or memory.budget())
     hypers = {name: column[: plan.chunk] for name, column in hypers.items()}
     work = work_of(program, task, 1, hypers, plan.chunk)
     keys = engine.run_keys(np.zeros(1, np.int32), np.zeros(1, np.int32))

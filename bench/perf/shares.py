@@ -20,7 +20,7 @@ from rich.table import Table
 from bench.data.files import DataFiles, with_files
 from bench.perf import grids, isrl, limits, p2p, pfl, ppsgd, users
 from bench.perf.measure import Workload, workload_of
-from bench.sweeps.execution import resources
+from bench.sweeps.execution import memory, resources
 
 SECONDS = 1.0  # that a workload runs at least
 LEAD = 0.2  # seconds from an order until all begin
@@ -180,7 +180,7 @@ def report(names: Sequence[str], data_files: DataFiles, console: Console) -> Non
     gpus = resources.gpus()
     places = [(None, gpu) for gpu in gpus] or [(core, None) for core in resources.cores()]
     one, several = ("1 GPU", f"{len(places)} GPUs") if gpus else ("1 core", f"{len(places)} cores")
-    budget = resources.memory_budget() / (1 if gpus else len(places))
+    budget = memory.budget() / (1 if gpus else len(places))
     table = Table("workload", "unit", "on", "ms a unit", "GFLOP/s", "GB/s", "limit", "reached")
     with ExitStack() as stack:
         context = multiprocessing.get_context("spawn")

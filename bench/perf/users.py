@@ -15,6 +15,7 @@ from bench.models.additive import squared_loss
 from bench.perf.measure import Measurement, Workload, best_time
 from bench.sweeps import cost, engine
 from bench.sweeps.counts import Counts, work_of
+from bench.sweeps.execution import memory
 
 FEATURES, EXAMPLES = 10, 5
 COUNTS = (10**3, 10**4, 10**5, 10**6)
@@ -109,7 +110,7 @@ def users(counts=COUNTS) -> list[Measurement]:
 
     Numbers of users for which memory has no room are left out.
     """
-    free = psutil.virtual_memory().available
+    free = memory.available()
     found: dict[str, list[Measured]] = {name: [] for name in ARGS}
     done = []
     for count in counts:

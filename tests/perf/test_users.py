@@ -35,8 +35,7 @@ def test_rounds_are_measured(monkeypatch):
 
 def test_more_users_than_memory_has_room_for_are_left_out(monkeypatch):
     room = 4 * 20 * (users.EXAMPLES + 2) * (users.FEATURES + 1) * 3
-    memory = type("Memory", (), {"available": room})
-    monkeypatch.setattr(users.psutil, "virtual_memory", lambda: memory)
+    monkeypatch.setattr(users.memory, "available", lambda: room)
     monkeypatch.setattr(users, "_measured", lambda name, task: users.Measured(1.0, 1.0, 1.0, Counts(1.0)))
     told = [line.what for line in users.users(counts=(10, 20, 40))]
     assert any("20 users" in what for what in told)

@@ -24,7 +24,11 @@ def out_of_memory(monkeypatch, error, fits, after=0):
     monkeypatch.setattr(engine, "run_chunk", failing)
 
 
-ERRORS = [MemoryError(), jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes.")]
+ERRORS = [
+    MemoryError(),
+    jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."),
+    jax.errors.JaxRuntimeError("INTERNAL: Generated function failed: CpuExecutable: Out of memory allocating 1 bytes."),
+]
 
 
 @pytest.mark.parametrize("error", ERRORS)

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 
 from bench.errors import InputError
-from bench.sweeps.execution import resources
+from bench.sweeps.execution import memory, resources
 from bench.sweeps.execution.executor import Executor, InProcess
 from bench.sweeps.execution.processes import Processes
 
@@ -52,7 +52,7 @@ class Pool:
         if self.kind == "local":
             workers = self.asked or (resources.automatic_workers(self.gpus) if seconds >= WORTH_S else 1)
             if workers == 1:
-                return self._kept("process", lambda: InProcess(self.budget or resources.memory_budget()))
+                return self._kept("process", lambda: InProcess(self.budget or memory.budget()))
             return self._kept("local", lambda: Processes(workers, self.budget and self.budget / workers, self.gpus))
         if self.kind == "slurm":
             from bench.sweeps.execution.slurm_jobs import SlurmJobs

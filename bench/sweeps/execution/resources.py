@@ -1,4 +1,4 @@
-"""Cores, devices and memory of this machine, and how many workers they are good for."""
+"""Cores and devices of this machine, and how many workers they are good for."""
 
 import fcntl
 import os
@@ -14,18 +14,10 @@ import jax
 import psutil
 
 from bench.errors import InputError
+from bench.sweeps.execution import memory
 
-MEMORY_LIMIT = 10e9  # bytes that a compiled program may need at most, whatever the machine has
 WORKER_BYTES = 1.5e9  # of memory that a worker wants at least
 _claims: list[IO] = []  # of cores, by this process
-
-
-def memory_budget() -> float:
-    """Bytes that one compiled program may need: 60 % of what is free, at most MEMORY_LIMIT on a CPU."""
-    if jax.default_backend() == "cpu":
-        return min(MEMORY_LIMIT, 0.6 * psutil.virtual_memory().available)
-    stats = jax.local_devices()[0].memory_stats() or {}
-    return 0.8 * stats.get("bytes_limit", MEMORY_LIMIT / 0.8)
 
 
 def cores() -> list[int]:
@@ -54,7 +46,7 @@ def automatic_workers(gpus: Sequence[str]) -> int:
     if gpus:
         return len(gpus)
     physical = min(len(cores()), psutil.cpu_count(logical=False) or 1)
-    return max(1, min(physical, int(psutil.virtual_memory().available / WORKER_BYTES)))
+    return max(1, min(physical, int(memory.available() / WORKER_BYTES)))
 
 
 def number_of_workers(text: str | int) -> int | None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bench.data.task import Task
 from bench.sweeps import engine
+from bench.sweeps.execution.memory import ran_out
 from bench.sweeps.points import Point
 from bench.sweeps.rows import Origin, rows_of
 
@@ -73,10 +74,15 @@ class Trainer:
         program = engine.Program(first.method.make, first.static, first.eval_every)
         said: list[str] = []
         began = time.monotonic()
-        plan, plan_s = self._plan(program, unit, len(runs), said)
-        if len(runs) > 1 and plan.chunk < len(points):  # several runs go together where all points fit at once
-            runs = runs[:1]
-            plan, plan_s = self._plan(program, unit, 1, said)
+        try:
+            plan, plan_s = self._plan(program, unit, len(runs), said)
+            if len(runs) > 1 and plan.chunk < len(points):  # several runs go together where all points fit at once
+                runs = runs[:1]
+                plan, plan_s = self._plan(program, unit, 1, said)
+        except (MemoryError, jax.errors.JaxRuntimeError) as error:
+            if not ran_out(error):
+                raise
+            return Outcome(None, len(points), len(runs), len(points), 0.0, time.monotonic() - began, tuple(said))
         compile_s, points = time.monotonic() - began, points[: plan.chunk]
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
         began = time.monotonic()
@@ -92,7 +98,7 @@ class Trainer:
                 on_block=lambda _: on_block(len(points) * len(runs) * first.eval_every),
             )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
-            if not (isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)):
+            if not ran_out(error):
                 raise
             return Outcome(None, len(points), len(runs), plan.chunk, 0.0, compile_s, tuple(said))
         train_s = time.monotonic() - began

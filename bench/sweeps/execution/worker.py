@@ -102,7 +102,7 @@ def prepared(settings: Settings):
     import jax
 
     from bench.errors import InputError
-    from bench.sweeps.execution import resources, shared, unit
+    from bench.sweeps.execution import memory, resources, shared, unit
 
     resources.keep_to(settings.cores)
 
@@ -110,7 +110,7 @@ def prepared(settings: Settings):
         raise InputError(f"the suite's source on {platform.node()} is not the driver's: install the same commit there")
     for name, value in settings.config.items():
         jax.config.update(name, value)
-    share = resources.memory_budget() / settings.workers_here
+    share = memory.budget() / settings.workers_here
     return unit.Trainer(settings.budget or share), shared.Receiver()
 
 

@@ -1,0 +1,73 @@
+"""Memory: what this process may still take, what a compiled program may need, and what running out of it looks like."""
+
+import re
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+import psutil
+
+MEMORY_LIMIT = 10e9  # bytes that a compiled program may need at most, whatever the machine has
+GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+# Of XLA on CPUs and GPUs, of the C++ library and of the system.
+WORDS = re.compile(r"RESOURCE_EXHAUSTED|out of memory|failed to allocate|cannot allocate|bad_alloc", re.IGNORECASE)
+
+
+def available() -> float:
+    """Bytes that this process may still take: of what is free, what its control groups allow, and its own limit."""
+    left = [psutil.virtual_memory().available, *left_in_groups()]
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        left.append(limit - psutil.Process().memory_info().vms)
+    return max(min(left), 0.0)
+
+
+def budget() -> float:
+    """Bytes that one compiled program may need: 60 % of what is available, at most MEMORY_LIMIT on a CPU."""
+    if jax.default_backend() == "cpu":
+        return min(MEMORY_LIMIT, 0.6 * available())
+    stats = jax.local_devices()[0].memory_stats() or {}
+    return 0.8 * stats.get("bytes_limit", MEMORY_LIMIT / 0.8)
+
+
+def left_in_groups(groups: Path = GROUPS, own: Path = OWN_GROUPS) -> Iterator[float]:
+    """Bytes left to each control group with a limit that this process is in, its own and those above, of either version.
+
+    Args:
+        groups: where they are mounted.
+        own: the file that names this process's.
+    """
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:  # no Linux
+        return
+    for line in lines:
+        number, controllers, path = line.split(":", 2)
+        if number == "0":
+            base, names = groups, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            base, names = groups / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        group = base / path.lstrip("/")
+        for place in (group, *group.parents):
+            yield from _left(place, *names)
+            if place == base:
+                break
+
+
+def _left(group: Path, limit: str, used: str, cache: str) -> Iterator[float]:
+    """What one group leaves, if it has a limit; what it uses as a cache of files can be taken back."""
+    try:
+        most = float((group / limit).read_text())  # "max" is no number
+        taken = float((group / used).read_text())
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    except (OSError, ValueError):
+        return
+    yield most - taken + float(stat.get(cache, 0))
+
+
+def ran_out(error: BaseException) -> bool:
+    """Whether an error says that there is no memory left."""
+    return isinstance(error, MemoryError) or bool(WORDS.search(str(error)))
