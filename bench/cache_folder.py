@@ -3,11 +3,12 @@
 import contextlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import platformdirs
+
+from bench.locking import unfinished
 
 
 def folder(name: str) -> Path:
@@ -32,10 +33,9 @@ def remember(path: Path, content: Any) -> None:
     """
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(prefix=".part-", dir=path.parent)
+        part = unfinished(path.parent, ".part-")
         try:
-            with open(handle, "w") as file:
-                json.dump(content, file)
-            os.replace(unfinished, path)
+            part.write_text(json.dumps(content))
+            os.replace(part, path)
         except OSError:
-            os.unlink(unfinished)
+            part.unlink(missing_ok=True)

@@ -11,15 +11,24 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from bench.errors import InputError
+
 Contents = Iterator[tuple[str, bytes]]  # canonical file names with their bytes
 Rows = list[dict]  # of a split, as tensorflow_datasets gives them
 
+MOST_BYTES = 2 * 10**9  # of a file that is unpacked
 CIFAR_BATCH = 10_000  # pictures in a file of CIFAR-10
 
 
 def plain(name: str, data: bytes) -> bytes:
     """The bytes themselves, gunzipped where they are gzipped (no canonical form begins like gzip)."""
-    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    if data[:2] != b"\x1f\x8b":
+        return data
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise InputError(f"{name} unpacks to more than {MOST_BYTES / 1e9:.3g} GB: no data set here is so large")
+    return content
 
 
 def without_header(name: str, data: bytes) -> bytes:

@@ -22,6 +22,7 @@ import numpy as np
 from bench.algorithms.base import State
 from bench.data.task import Task
 from bench.errors import InputError
+from bench.sweeps import malformed
 from bench.sweeps.columns import check_measured
 
 OVER_POINTS = State(schedule=None, variables=0)
@@ -119,6 +120,8 @@ def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
         return over_seeds(at_t, hypers, state)
 
     state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
+    if not isinstance(info, dict) or any(leaf.ndim != 3 for leaf in jax.tree.leaves(info)):  # [round, seed, point]
+        raise TypeError("the info of a round is no dictionary of scalars")
     means = jax.tree.map(lambda leaf: leaf.mean(0), info)
     metrics = evaluated(program, task, keys, hypers, state)
     args = [*dict(program.static), *hypers]
@@ -187,7 +190,19 @@ def plan(program: Program, task: Task, num_seeds: int, names, num_points: int, *
         names: of the traced arguments.
         num_points: that are wanted in a chunk.
         budget: bytes.
+
+    Raises:
+        InputError: where a function of the method stops, or does not give what it must; naming it.
     """
+    try:
+        return _plan(program, task, num_seeds, names, num_points, budget)
+    except Exception as error:
+        if culprit := malformed.culprit(program.algorithm, program.make.__name__, task, names):
+            raise InputError(culprit) from error
+        raise
+
+
+def _plan(program: Program, task: Task, num_seeds: int, names, num_points: int, budget: float) -> Plan:
     chunk = num_points
     while True:
         shapes = shapes_of(program, task, num_seeds, names, chunk)

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bench.errors import InputError
+from bench.locking import open_lock
 from bench.sweeps import journal
 from bench.sweeps.part_files import (
     COLUMNS,
@@ -50,8 +51,7 @@ class Store:
     def __enter__(self):
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            # A link is not followed, and nothing is truncated: the file may be somebody's.
-            self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            self._lock = open_lock(self.folder / LOCK)
         except OSError as error:
             raise cannot_write(self.folder, error) from None
         try:

@@ -16,6 +16,7 @@ from bench.data.dataset import LocalCopy, Unavailable
 from bench.data.decode import Contents, plain
 from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
+from bench.locking import open_lock, unfinished
 
 RECORD = "source.json"  # beside the files: where they came from
 PART = ".part-"  # how the names of unfinished files and folders begin
@@ -55,7 +56,7 @@ def load(name: str) -> LocalCopy | None:
         return None
     try:
         source = json.loads((folder(name) / RECORD).read_text())["source"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         source = "cache"  # put there by hand, or by a process that ended before it wrote the record
     return LocalCopy(name, files, source, checksum(DATASETS[name].files))
 
@@ -98,13 +99,12 @@ def store(name: str, contents: Contents, source: str) -> LocalCopy:
 
 
 def _write(path: Path, data: bytes) -> None:
-    handle, part = tempfile.mkstemp(prefix=PART, dir=path.parent)
+    part = unfinished(path.parent, PART)
     try:
-        with open(handle, "wb") as file:
-            file.write(data)
+        part.write_bytes(data)
         os.replace(part, path)
     except BaseException:
-        Path(part).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 
@@ -118,7 +118,7 @@ def filling(name: str) -> Iterator[Path]:
     here = folder(name)
     try:
         here.mkdir(parents=True, exist_ok=True)
-        with open(here / ".lock", "w") as lock:
+        with open(open_lock(here / ".lock")) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # waits for a process that is filling it now
             for left in here.glob(f"{PART}*"):  # by a process that was killed
                 shutil.rmtree(left) if left.is_dir() else left.unlink()

@@ -32,7 +32,7 @@ def budget() -> float:
 
 
 def left_in_groups(groups: Path = GROUPS, own: Path = OWN_GROUPS) -> Iterator[float]:
-    """Bytes left to each control group with a limit that this process is in, its own and those above, of either version.
+    """Bytes left to each control group with a limit that this process is in, directly or not, of either version.
 
     Args:
         groups: where they are mounted.

@@ -1,0 +1,94 @@
+"""What is wrong with a method that cannot be compiled: each of its functions is traced alone, in turn."""
+
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from bench.algorithms.base import Algorithm, State
+from bench.data.task import Task
+from bench.errors import InputError
+
+
+def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, traced: Iterable[str]) -> str | None:
+    """A sentence that names the function and what is wrong with it; None where each of them gives what it must.
+
+    Args:
+        make: (task, traced arguments) -> Algorithm.
+        name: of the method.
+        task: what it runs on.
+        traced: names of its traced arguments.
+    """
+    hypers = {argument: jax.ShapeDtypeStruct((), jnp.float32) for argument in traced}
+    key = jax.eval_shape(lambda: jax.random.key(0))
+
+    def traced_alone(function: str, call: Callable, *args: Any) -> Any:
+        try:
+            return jax.eval_shape(call, *args)
+        except InputError:
+            raise
+        except Exception as error:
+            raise _Wrong(f"`{function}` of {name} stops: {_in_one_line(error)}") from error
+
+    try:
+        state = traced_alone("init", lambda key, hyper: make(task, hyper).init(key), key, hypers)
+        if not isinstance(state, State):
+            return f"`init` of {name} returns {_kind(state)}: return State(schedule, variables)"
+        out = traced_alone("round", lambda key, hyper, state: make(task, hyper).round(key, state), key, hypers, state)
+        if wrong := _round(name, state, out):
+            return wrong
+        params = traced_alone("params", lambda hyper, state: make(task, hyper).params(state), hypers, state)
+        if task.metrics is not None:
+            shapes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(params))
+            try:
+                jax.eval_shape(lambda params: task.metrics and task.metrics(params, task), params)
+            except Exception as error:
+                return f"`params` of {name} returns {shapes}, which {task.name} cannot score: {_in_one_line(error)}"
+    except _Wrong as wrong:
+        return str(wrong)
+    return None
+
+
+class _Wrong(Exception):
+    pass
+
+
+def _round(name: str, state: State, out: Any) -> str | None:
+    """What is wrong with what a round returns."""
+    if not (isinstance(out, tuple) and not isinstance(out, State) and len(out) == 2):
+        return f"`round` of {name} returns {_kind(out)}: return State(schedule, variables) and a dictionary"
+    new, info = out
+    if not isinstance(new, State):
+        return f"`round` of {name} returns {_kind(new)} as its state: return State(schedule, variables)"
+    if not isinstance(info, dict):
+        return f"`round` of {name} returns {_kind(info)} beside its state: return a dictionary, which may be empty"
+    for key, value in info.items():
+        if getattr(value, "shape", ()) != ():
+            return f"`round` of {name} reports {key} of shape {value.shape}: report scalars"
+    before, after = (jax.tree_util.tree_leaves_with_path(one) for one in (state, new))
+    if [path for path, _ in before] != [path for path, _ in after]:
+        return f"`round` of {name} returns a state of another structure than `init`: keep its parts"
+    for (path, old), (_, leaf) in zip(before, after, strict=True):
+        if (old.shape, old.dtype) != (leaf.shape, leaf.dtype):
+            place = f"State{jax.tree_util.keystr(path)}"
+            return f"`round` of {name} turns {place} from {_array(old)} into {_array(leaf)}: keep shape and dtype"
+    return None
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _array(leaf: Any) -> str:
+    return f"{leaf.dtype}{list(leaf.shape)}"
+
+
+def _in_one_line(error: Exception) -> str:
+    """Its type and first line, and where in the method's own code it came from."""
+    lines = str(error).splitlines() or [""]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]
+    own = [frame for frame in frames if "/bench/" not in frame.filename] or frames
+    place = f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
+    return f"{type(error).__name__}: {lines[0]}{place}"
