@@ -13,11 +13,14 @@ from bench.privacy.events.gaussian_sums import (
     GAUSSIAN_ACCOUNTANTS,
     SAMPLINGS,
     bounded_participation_gaussian,
+    correlated_gaussian,
+    cyclic_readings,
     fixed_size_gaussian,
     full_gaussian,
     gaussian,
     gaussian_readings,
     poisson_gaussian,
+    sums_in_one_round,
 )
 from bench.privacy.events.laplace_sums import laplace
 from bench.privacy.events.release import (
@@ -45,6 +48,8 @@ __all__ = [
     "Release",
     "bounded_participation_gaussian",
     "checked",
+    "correlated_gaussian",
+    "cyclic_readings",
     "fixed_size_gaussian",
     "full_gaussian",
     "gaussian",
@@ -55,4 +60,5 @@ __all__ = [
     "poisson_gaussian",
     "preceded_by",
     "require",
+    "sums_in_one_round",
 ]
