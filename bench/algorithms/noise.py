@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 
 from bench.errors import InputError, unknown_name
-from bench.kernels.gradient import gaussian_like
+from bench.kernels import gradient
 from bench.theory import matrix_noise
 from bench.theory.matrix_noise import Bands, Buffers, Strategy, Tree
 
@@ -55,7 +55,7 @@ def noise_of(name: str, separation: int = 1, num_bands: int = 0, planned_rounds:
             `releases` says, too.
     """
     if name == INDEPENDENT:
-        return Noise(lambda model: (), lambda key, memory, model: (gaussian_like(key, model), memory))
+        return Noise(lambda model: (), lambda key, memory, model: (gradient.gaussian_like(key, model), memory))
     form = strategy(name, separation, num_bands, planned_rounds).form
     size, step = {Bands: _bands, Buffers: _buffers, Tree: _tree}[type(form)](form)
 
@@ -64,7 +64,7 @@ def noise_of(name: str, separation: int = 1, num_bands: int = 0, planned_rounds:
 
     def draw(key, memory, model):
         t, kept = memory
-        both = jax.tree.map(lambda z, leaf: step(t, z, leaf), gaussian_like(key, model), kept)
+        both = jax.tree.map(lambda z, leaf: step(t, z, leaf), gradient.gaussian_like(key, model), kept)
         noise, kept = jax.tree.transpose(jax.tree.structure(model), jax.tree.structure((0, 0)), both)
         return jax.tree.map(lambda leaf: form.norm * leaf, noise), (t + 1, kept)
 

@@ -70,8 +70,8 @@ class Buffers(NamedTuple):
 class Tree(NamedTuple):
     """Row t = 1, 2, ... sums the last 2^l rounds, with l the place of the lowest bit of t that is set, at most L.
 
-    L = levels. These are the nodes of binary trees of 2^L leaves, each in the round that completes it, but for right children,
-    in whose place their parents are; from these rows every prefix sum is one of log2(t) + 1 nodes at most.
+    L = levels. These are the nodes of binary trees of 2^L leaves, each in the round that completes it, but for right
+    children, in whose place their parents are. A prefix of t rounds is the sum of one row for each bit of t.
     """
 
     levels: int
