@@ -37,6 +37,7 @@ from bench.models.additive import Additive
 from bench.privacy.events import nothing_released
 
 REDUCE = ("mean", "sum")
+FOUR = ("paper", "sampler", "tight", "worst_case")  # readings, but of sampler "cyclic"
 
 
 def step_sizes(step_size, personalization):
@@ -165,10 +166,11 @@ def releases(task: Task, *, delta: float, personalization: float, noise_multipli
     """What a run makes public: w after every round, and nothing at all for alpha Q = 0, when w stays at 0 (adaptive
     clipping publishes its norm all the same)."""
     against = "all other users together"
-    noisy = noisy_sums(against)(task, delta=delta, noise_multiplier=noise_multiplier, **args)
     if personalization == 0 and args.get("clipping", "fixed") == "fixed":
-        return dict.fromkeys(noisy, nothing_released(delta=delta, privacy_unit="user", protects_against=against))
-    return noisy
+        silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)
+        names = ("paper", "worst_case", "removed") if args.get("sampler") == "cyclic" else FOUR
+        return dict.fromkeys(names, silent)
+    return noisy_sums(against)(task, delta=delta, noise_multiplier=noise_multiplier, **args)
 
 
 def check(task: Task, *, local: str, reduce: str, **args) -> None:
