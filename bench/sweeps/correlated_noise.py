@@ -18,11 +18,12 @@ NAMES = ("independent", "banded_sqrt", "banded", "blt", "tree")
 
 
 def _equal_cost(noise: str) -> float:
-    """The noise multiplier with which a run costs what independent noise of multiplier 1 does."""
+    """The noise multiplier with which a run costs what independent noise of multiplier 1 does, to four digits, since an
+    optimum found on another machine may differ in the last ones."""
     if noise == "independent":
         return 1.0
     one = strategy(noise, SEPARATION, BUFFERS if noise == "blt" else BANDS, ROUNDS)
-    return one.sensitivity(ROUNDS) / math.sqrt(-(-ROUNDS // SEPARATION))
+    return round(one.sensitivity(ROUNDS) / math.sqrt(-(-ROUNDS // SEPARATION)), 4)
 
 
 def correlated_noise_sums(scale: str) -> Sweep:

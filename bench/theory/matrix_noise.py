@@ -189,7 +189,10 @@ def optimal_buffers(rounds: int, separation: int, num_buffers: int) -> Buffers:
 
     decay = 1 - np.logspace(-0.3, -0.3 - np.log10(rounds), num_buffers)
     start = np.concatenate([np.log(decay / (1 - decay)), np.full(num_buffers, np.log(0.5 / num_buffers))])
-    decay, scale, _, c = parts(minimize(loss, start, jac=True, method="L-BFGS-B", options=PRECISE).x)
+    # Scales that add up to 1 at most: with larger ones the noise of later rounds may grow without bound.
+    within = [(-12.0, 12.0)] * num_buffers + [(-20.0, -np.log(num_buffers))] * num_buffers
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=within, options=PRECISE)
+    decay, scale, _, c = parts(found.x)
     return Buffers(tuple(decay.tolist()), tuple(scale.tolist()), float(np.linalg.norm(c)))
 
 
