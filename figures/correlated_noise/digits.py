@@ -23,7 +23,7 @@ LOOKS: dict[str, style.Look] = {
     CYCLIC: {"color": "#12355b", "marker": "o"},
     BANDED: {"color": "#c8443c", "marker": "s"},
 }
-NOMINAL = {"color": "#8c8c8c", "linestyle": "--", "marker": ""}
+NOMINAL: style.Look = {"color": "#8c8c8c", "linestyle": "--", "marker": ""}
 
 
 @derived

@@ -50,7 +50,7 @@ def ratios(runs: pd.DataFrame) -> pd.DataFrame:
     """
     rows = runs[runs["rounds"] > 0]
     by = ["noise", "num_bands", *REPETITION]
-    size = np.sqrt(rows.groupby(by)["mean_square"].mean()).rename("size").reset_index()
+    size = rows.groupby(by)["mean_square"].mean().pow(0.5).rename("size").reset_index()
     alone = size[size["noise"] == INDEPENDENT]
     if alone.empty:
         raise InputError("no run with independent noise to compare with: run the whole sweep, no --where")
