@@ -4,8 +4,8 @@ One run can be described in several ways (another sampler, another neighbouring 
 readings. Each says what is protected, against whom and under which relation, so that a number never stands without
 its meaning.
 
-`release`: what a release is, and its known words. `gaussian_sums`, `laplace_sums`: noisy sums. `combined`: runs made
-of several releases. All names are imported from here.
+`release`: what a release is, and its known words. `gaussian_sums`, `laplace_sums`: noisy sums. `schedules`: those of
+public schedules. `combined`: runs made of several releases. All names are imported from here.
 """
 
 from bench.privacy.events.combined import ParallelDpEvent, in_parallel, nothing_released, preceded_by
@@ -13,14 +13,11 @@ from bench.privacy.events.gaussian_sums import (
     GAUSSIAN_ACCOUNTANTS,
     SAMPLINGS,
     bounded_participation_gaussian,
-    correlated_gaussian,
-    cyclic_readings,
     fixed_size_gaussian,
     full_gaussian,
     gaussian,
     gaussian_readings,
     poisson_gaussian,
-    sums_in_one_round,
 )
 from bench.privacy.events.laplace_sums import laplace
 from bench.privacy.events.release import (
@@ -34,6 +31,7 @@ from bench.privacy.events.release import (
     checked,
     require,
 )
+from bench.privacy.events.schedules import correlated_gaussian, cyclic_readings, sums_in_one_round
 
 __all__ = [
     "ACCOUNTANTS",
