@@ -257,7 +257,7 @@ def compare(
         fixed: argument -> value, for every method that has it.
         num_settings: settings that each method is tuned over at most.
         rounds: communication rounds of methods that bring none of their own; default the task's.
-        baselines: names in the legend; default all of the task, an empty list for none.
+        baselines: names in the legend; default all of the task but those on request, an empty list for none.
         neighbors: neighbouring relation; default the task's.
         delta: of (epsilon, delta)-DP; default the task's.
         units: also take methods that make another statement of privacy; the figure draws those in panels of their own.

@@ -56,6 +56,8 @@ class Method(NamedTuple):
     noise: the argument that scales the noise; more of it never costs more epsilon.
     space: argument -> values that a comparison tunes it over, unless it is told others.
     needs: groups of fields that the task must have, of `bench.data.task`: Network, Linear, Peers.
+    added: argument -> default, of those that came without a new version, since at their defaults nothing else is
+        computed than before: there they are no part of what names a point, and earlier results stay valid.
     """
 
     make: Callable[..., Algorithm]
@@ -65,6 +67,7 @@ class Method(NamedTuple):
     noise: str = "noise_multiplier"
     space: Mapping[str, Sequence[Any]] = MappingProxyType({})
     needs: tuple[type, ...] = ()
+    added: Mapping[str, Any] = MappingProxyType({})
 
     def fits(self, task, **args) -> None:
         """Refuse a task without what the method needs, and values that do not go together.

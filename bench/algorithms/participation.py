@@ -1,6 +1,7 @@
 """Who takes part in a round and with which examples: the part that user-level methods share.
 
-Everything here depends on the key and the data alone, never on a hyper-parameter that a sweep varies.
+Everything here depends on the key and the data alone, never on a hyper-parameter that a sweep varies. What rounds of
+it reveal, and the checks of its arguments, are in `user_level` and imported from here.
 """
 
 import math
@@ -9,17 +10,32 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
-from bench.algorithms.base import check_noise_has_a_scale
+from bench.algorithms.user_level import (
+    SAMPLERS,
+    capacity,
+    check_participation,
+    noisy_sums,
+    num_groups,
+    readings,
+    separation,
+)
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
 from bench.kernels import sampling
 from bench.kernels.personal import Batch
-from bench.privacy.events import gaussian_readings
 
-SAMPLERS = ("all", "fixed", "poisson", "queue")
+__all__ = [
+    "SAMPLERS",
+    "Draw",
+    "Participation",
+    "Round",
+    "check_participation",
+    "noisy_sums",
+    "participation",
+    "readings",
+    "separation",
+]
 
 
 class Draw(NamedTuple):
@@ -30,12 +46,14 @@ class Draw(NamedTuple):
     count: users that take part.
     released: whether the server publishes anything: not when the queue is empty; a Poisson round in which
         nobody takes part still publishes its noise.
+    expected: users that take part as far as the public knows, their number or its expectation; at least 1.
     """
 
     batch: Batch
     divisor: float | Array
     count: Array
     released: Array
+    expected: float | Array
 
 
 class Round(NamedTuple):
@@ -44,6 +62,7 @@ class Round(NamedTuple):
     divisor: float | Array
     count: Array
     released: Array
+    expected: float | Array
 
 
 class Participation(NamedTuple):
@@ -85,10 +104,14 @@ def participation(
         batch_size: m, examples of a user in a round; a user with fewer uses all it has, except with "queue".
         sampler: "all" users; "fixed" size without replacement; "poisson", each with probability q; "queue":
             each user holds `num_epochs` passes over its blocks of `batch_size` consecutive examples (the
-            remainder is not used), and Q random users with blocks left use one each.
+            remainder is not used), and Q random users with blocks left use one each; "cyclic": all users are dealt
+            at the start, by the key, into ceil(N / Q) groups as equal as can be, which take turns, so that between
+            two rounds of a user there are always as many. (Equal, for the noise on the mean of a small last group
+            would be large.)
         num_epochs: passes, read by "queue" only.
         reduce: "mean" or "sum" of a user's example gradients. The divisor is the number of users that take
-            part ("queue") or its expectation q N (else), times their mean minibatch size for "sum".
+            part ("queue", "cyclic") or its expectation q N (else), times their mean minibatch size for "sum", of
+            "queue" its size.
     """
     num_clients = task.num_clients
     rate = num_sampled / num_clients
@@ -97,15 +120,21 @@ def participation(
     expected = rate * (jnp.sum(sizes, dtype=jnp.float32) if reduce == "sum" else num_clients)
 
     def init(key):
+        if sampler == "cyclic":
+            return jnp.int32(0), *sampling.dealt(key, num_clients, num_groups(task, num_sampled))
         if sampler != "queue":
             return ()
-        return sampling.queue_start(key, num_blocks, num_epochs, _capacity(task) // batch_size)
+        return sampling.queue_start(key, num_blocks, num_epochs, capacity(task) // batch_size)
 
     def clients_of(key, schedule):
         """Clients (None for all, in order), which of the places are taken, their blocks, the schedule."""
         if sampler == "queue":
             queue, clients, blocks, present = sampling.queue_draw(key, schedule, num_blocks, num_sampled)
             return clients, present, blocks, queue
+        if sampler == "cyclic":
+            t, groups, taken = schedule
+            turn = t % groups.shape[0]
+            return groups[turn], taken[turn], None, (t + 1, groups, taken)
         if sampler == "poisson":
             bound = sampling.poisson_bound(num_clients, rate)
             return *sampling.poisson(key, num_clients, rate, bound), None, schedule
@@ -121,11 +150,11 @@ def participation(
             return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size)[None] < taken[:, None]
         if clients is None:
             everything = jnp.broadcast_to(jnp.arange(batch_size), (num_clients, batch_size))
-            if batch_size == _capacity(task):  # everybody uses all it has: nothing to draw, nothing to move
+            if batch_size == capacity(task):  # everybody uses all it has: nothing to draw, nothing to move
                 return everything, task.train, everything < sizes[:, None]
             clients = jnp.arange(num_clients)
         if blocks is None:
-            rows, real = sampling.distinct_rows(key, task.num_examples[clients], _capacity(task), batch_size, first)
+            rows, real = sampling.distinct_rows(key, task.num_examples[clients], capacity(task), batch_size, first)
         else:
             rows = blocks[:, None] * batch_size + jnp.arange(batch_size)[None]
             real = jnp.ones(rows.shape, bool)
@@ -148,10 +177,12 @@ def participation(
     def round_of(clients, present):
         # The schedule is public, and so is what follows from it, whether or not a client of it is there.
         scheduled = jnp.sum(present, dtype=jnp.float32)
-        queued = sampler == "queue"
-        divisor = jnp.maximum(scheduled, 1.0) * (batch_size if reduce == "sum" else 1) if queued else expected
-        released = scheduled > 0 if queued else jnp.ones((), bool)
-        return Round(divisor, jnp.sum(there(clients, present), dtype=jnp.float32), released)
+        count = jnp.sum(there(clients, present), dtype=jnp.float32)
+        if sampler not in ("queue", "cyclic"):
+            return Round(expected, count, jnp.ones((), bool), float(num_sampled))
+        users = jnp.maximum(scheduled, 1.0)
+        each = 1 if reduce == "mean" else batch_size if sampler == "queue" else expected / num_sampled
+        return Round(users * each, count, scheduled > 0, users)
 
     def draw(key, schedule):
         key_clients, key_examples = jax.random.split(key)
@@ -194,103 +225,3 @@ def _example_bytes(task: Task, batch_size: int) -> int:
         assert sample is not None
         one = jax.eval_shape(lambda key: sample(key, task, jnp.zeros(1, jnp.int32), 1), jax.random.key(0))
     return batch_size * sum(math.prod(leaf.shape[2:]) * leaf.dtype.itemsize for leaf in jax.tree.leaves(one))
-
-
-def _capacity(task: Task) -> int:
-    """Length of the padded example axis."""
-    return jax.tree.leaves(task.train)[0].shape[1]
-
-
-def readings(
-    task: Task,
-    *,
-    noise_multiplier: float,
-    num_sampled: int,
-    batch_size: int,
-    sampler: str,
-    num_epochs: int,
-    delta: float,
-    protects_against: str,
-) -> dict:
-    """What noisy sums of clipped user messages reveal, in the readings of `gaussian_readings`.
-
-    "sampler" assumes a fresh uniform sample each round, which the queue is not: its rounds depend on each
-    other, and only "worst_case" is sound for it. There a user takes part in at most as many rounds as it has
-    blocks to use.
-
-    Args:
-        task: for its numbers of clients and examples, which count as public.
-        noise_multiplier: sigma; noise on the sum of clipped messages has std sigma C.
-        num_sampled, batch_size, sampler, num_epochs: as for `participation`.
-        delta: at which epsilon is stated.
-        protects_against: in words.
-    """
-    most = None
-    if sampler == "queue":
-        most = int(np.max(np.asarray(task.num_examples))) // batch_size * num_epochs
-    return gaussian_readings(
-        noise_multiplier=noise_multiplier,
-        num_clients=task.num_clients,
-        num_sampled=num_sampled,
-        sampler=sampler,
-        max_participations=lambda rounds: rounds if most is None else min(rounds, most),
-        delta=delta,
-        privacy_unit="user",
-        protects_against=protects_against,
-    )
-
-
-def noisy_sums(protects_against: str) -> Callable[..., dict]:
-    """`releases` of a method that makes public noisy sums of clipped user messages, one a round, and nothing else.
-
-    Its factory has the arguments noise_multiplier, num_sampled, batch_size, sampler, and num_epochs if it has a queue.
-
-    Args:
-        protects_against: in words.
-    """
-
-    def releases(task: Task, *, delta: float, noise_multiplier: float, num_epochs: int = 1, **args) -> dict:
-        return readings(
-            task,
-            noise_multiplier=noise_multiplier,
-            num_epochs=num_epochs,
-            delta=delta,
-            protects_against=protects_against,
-            **{name: args[name] for name in ("num_sampled", "batch_size", "sampler")},
-        )
-
-    return releases
-
-
-def check_participation(
-    task: Task,
-    *,
-    num_sampled: int,
-    batch_size: int,
-    sampler: str,
-    clip_norm: float,
-    noise_multiplier: float,
-    **_,
-) -> None:
-    """Refuse values of a private user-level method that do not go together, before anything is compiled.
-
-    Raises:
-        InputError: naming the value and what to do.
-    """
-    if sampler not in SAMPLERS:
-        raise unknown_name("sampler", sampler, SAMPLERS)
-    if num_sampled > task.num_clients:
-        raise InputError(
-            f"num_sampled is {num_sampled}, more than the {task.num_clients} clients of {task.name}: sample fewer"
-        )
-    if sampler == "all" and num_sampled != task.num_clients:
-        raise InputError(f"sampler 'all' means num_sampled = {task.num_clients}, not {num_sampled}")
-    if sampler == "queue" and task.train is None:
-        raise InputError(f"task {task.name} is a stream: the queue needs stored examples, use sampler='fixed'")
-    if task.train is None and batch_size > (most := int(np.max(np.asarray(task.num_examples)))):
-        raise InputError(f"batch_size is {batch_size}, but no client of {task.name} draws more than {most} examples")
-    if task.train is not None and batch_size > _capacity(task):
-        raise InputError(
-            f"batch_size is {batch_size}, more than any client of {task.name} has: use at most {_capacity(task)}"
-        )
-    check_noise_has_a_scale(noise_multiplier, clip_norm)

@@ -27,15 +27,17 @@ import jax.numpy as jnp
 import optax
 
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, noisy_sums, participation
+from bench.algorithms.clipping import FIXED, clipping_of
+from bench.algorithms.noise import INDEPENDENT, PLAIN, noise_of
+from bench.algorithms.participation import check_participation, noisy_sums, participation, separation
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.kernels import gradient as kernel
 from bench.kernels import personal
 from bench.models.additive import Additive
 from bench.privacy.events import nothing_released
 
 REDUCE = ("mean", "sum")
+FOUR = ("paper", "sampler", "tight", "worst_case")  # readings, but of sampler "cyclic"
 
 
 def step_sizes(step_size, personalization):
@@ -57,6 +59,11 @@ def ppsgd(
     reduce: str = "mean",
     local: str = "dense",
     average: bool = False,
+    noise: str = INDEPENDENT,
+    num_bands: int = 0,
+    planned_rounds: int = 0,
+    clipping: str = "fixed",
+    quantile: Scalar = 0.5,
 ) -> Algorithm:
     """PPSGD on a task with an additive model, from w = theta_i = 0.
 
@@ -76,6 +83,8 @@ def ppsgd(
             data.
         local: "dense" keeps theta_i, "dual" its coefficients (linear model on stored examples).
         average: predict with the average of the iterates 0..t-1, which the theorems are about.
+        noise, num_bands, planned_rounds: see `noise_of`.
+        clipping, quantile: see `clipping_of`.
     """
     who = participation(
         task,
@@ -84,6 +93,10 @@ def ppsgd(
         sampler=sampler,
         num_epochs=num_epochs,
         reduce=reduce,
+    )
+    noises = noise_of(noise, separation(task, num_sampled=num_sampled, sampler=sampler) or 1, num_bands, planned_rounds)
+    clips = clipping_of(
+        clipping, clip_norm=clip_norm, noise_multiplier=noise_multiplier, num_sampled=num_sampled, quantile=quantile
     )
     if local == "dense":
         assert task.loss is not None
@@ -98,32 +111,36 @@ def ppsgd(
     eta_w, eta_theta = step_sizes(step_size, personalization)
 
     def init(key):
-        schedule = {"who": who.init(key)}
-        variables = {"w": task.init_params, "local": form.init()}
+        models = {"w": task.init_params, "local": form.init()}
+        schedule = {"who": who.init(key), "noise": noises.init(task.init_params)}
+        variables = {**models, "clipping": clips.init()}
         if average:
             schedule["t"] = jnp.zeros(())
-            variables["mean"] = dict(variables)
+            variables["mean"] = models
         return State(schedule, variables)
 
     def one_round(key, state):
         key_draw, key_noise = jax.random.split(key)
         schedule, variables = state
         w, local_models = variables["w"], variables["local"]
+        norm = clips.norm(variables["clipping"])
 
         def of_users(models, batch):
             grads = form.gradients(w, models, batch)
-            total, norms = form.clipped_sum(batch, grads, clip_norm)
-            clipped = jnp.sum(norms > clip_norm, dtype=jnp.float32)
+            total, norms = form.clipped_sum(batch, grads, norm)
+            clipped = jnp.sum(norms > norm, dtype=jnp.float32)
             return form.move(models, batch, grads, eta_theta), (total, clipped)
 
         models, (total, clipped), drawn, queue = who.in_blocks(key_draw, schedule["who"], of_users, local_models, size)
-        noise = kernel.gaussian_like(key_noise, w)
-        std = jnp.where(drawn.released, kernel.noise_scale(noise_multiplier, clip_norm), 0.0)
+        direction, remembered = noises.draw(key_noise, schedule["noise"], w)
+        std = jnp.where(drawn.released, clips.noise_scale(variables["clipping"]), 0.0)
         moved = {
-            "w": jax.tree.map(lambda z, g, n: z - eta_w * (g + std * n) / drawn.divisor, w, total, noise),
+            "w": jax.tree.map(lambda z, g, n: z - eta_w * (g + std * n) / drawn.divisor, w, total, direction),
             "local": models,
+            # A third key beside the two of the split.
+            "clipping": clips.update(jax.random.fold_in(key, 2), variables["clipping"], clipped, drawn),
         }
-        schedule = schedule | {"who": queue}
+        schedule = schedule | {"who": queue, "noise": remembered}
         if average:
             t, current = schedule["t"], {"w": w, "local": local_models}
             mean = jax.tree.map(lambda m, z: m + (z - m) / (t + 1), variables["mean"], current)
@@ -131,6 +148,7 @@ def ppsgd(
         info = {
             "released": drawn.released.astype(jnp.float32),
             "clipped": clipped / jnp.maximum(drawn.count, 1.0),
+            **clips.info(moved["clipping"]),
         }
         return State(schedule, moved), info
 
@@ -138,15 +156,20 @@ def ppsgd(
         now = state.variables["mean"] if average else state.variables
         return Additive(now["w"], **{"theta" if local == "dense" else "coefficients": now["local"]})
 
-    return Algorithm(init, one_round, params, public=lambda state: state.variables["w"])
+    def public(state):
+        return state.variables["w"], state.variables["clipping"]
+
+    return Algorithm(init, one_round, params, public)
 
 
 def releases(task: Task, *, delta: float, personalization: float, noise_multiplier: float, **args) -> dict:
-    """What a run makes public: w after every round, and nothing at all for alpha Q = 0, when w stays at 0."""
+    """What a run makes public: w after every round, and nothing at all for alpha Q = 0, when w stays at 0 (adaptive
+    clipping publishes its norm all the same)."""
     against = "all other users together"
-    if personalization == 0:
+    if personalization == 0 and args.get("clipping", "fixed") == "fixed":
         silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)
-        return dict.fromkeys(("paper", "sampler", "tight", "worst_case"), silent)
+        names = ("paper", "worst_case", "removed") if args.get("sampler") == "cyclic" else FOUR
+        return dict.fromkeys(names, silent)
     return noisy_sums(against)(task, delta=delta, noise_multiplier=noise_multiplier, **args)
 
 
@@ -160,4 +183,4 @@ def check(task: Task, *, local: str, reduce: str, **args) -> None:
         raise InputError(f"task {task.name} has no Gram matrices: use local='dense'")
 
 
-METHOD = Method(ppsgd, releases, version=1, check=check)
+METHOD = Method(ppsgd, releases, version=1, check=check, added={**PLAIN, **FIXED})

@@ -27,6 +27,7 @@ class Variant(NamedTuple):
         comparison's.
     num_releases: (task, arguments) -> how often a run releases something, as the method's event counts; None: once a
         round.
+    on_request: whether it runs only where it is named among the baselines that are wanted.
     """
 
     method: Method
@@ -34,6 +35,7 @@ class Variant(NamedTuple):
     space: Space
     num_rounds: Count | None = None
     num_releases: Count | None = None
+    on_request: bool = False
 
 
 class Level(NamedTuple):
@@ -77,7 +79,25 @@ def of_users(personal: Sequence[float], local_steps: int | None, local: str = "d
         "Global private SGD": Variant(ppsgd, form | {"personalization": math.inf}, {}),
         "DP-FedAvg": Variant(ALGORITHMS["dp_fedavg"], {"num_steps": 5}, {}),
         "Local learning": local_learning,
+        **_of_users_on_request(),
     }
+
+
+def _of_users_on_request() -> dict[str, Variant]:
+    """Relatives of DP-FedAvg, as it is beside them: five local steps."""
+    averaging, five = ALGORITHMS["dp_fedavg"], {"num_steps": 5}
+    opt, steps = ALGORITHMS["dp_fedopt"], ALGORITHMS["dp_fedopt"].space
+    momentum = {name: steps[name] for name in ("server_step_size", "beta1")}
+    variants = {
+        "DP-FedAvg in turn": Variant(averaging, five | {"sampler": "cyclic"}, {}),
+        "DP-FedAvg with banded noise": Variant(averaging, five | {"sampler": "cyclic", "noise": "banded_sqrt"}, {}),
+        "DP-FedAvg with adaptive clipping": Variant(averaging, five | {"clipping": "adaptive"}, {}),
+        "FedAvgM": Variant(opt, five | {"optimiser": "momentum"}, momentum),
+        "FedAdam": Variant(opt, five | {"optimiser": "adam"}, steps),
+        "FedYogi": Variant(opt, five | {"optimiser": "yogi"}, steps),
+        "FedProx": Variant(ALGORITHMS["dp_fedprox"], five, ALGORITHMS["dp_fedprox"].space),
+    }
+    return {name: variant._replace(on_request=True) for name, variant in variants.items()}
 
 
 def of_silos(rounds: Sequence[int] = (2, 5, 14, 35), later: Sequence[int] = (5, 10, 20)) -> dict[str, Variant]:

@@ -67,11 +67,12 @@ def make_plan(request: Request) -> Plan:
     """
     problem, task = request.problem, request.problem.test_tasks()(0)
     known = problem.level.baselines(task) if problem.baselines is None else problem.baselines
-    wanted = known if request.baselines is None else request.baselines
+    usual = {label: variant for label, variant in known.items() if not variant.on_request}
+    wanted = usual if request.baselines is None else request.baselines
     for label in wanted:
         if label not in known:
             raise unknown_name(f"baseline on {problem.name}", label, known)
-    unfit = _unfit(known, request, task) if problem.baselines is None and request.baselines is None else {}
+    unfit = _unfit(usual, request, task) if problem.baselines is None and request.baselines is None else {}
     baselines = {label: known[label] for label in wanted if label not in unfit}
     variants = baselines | {label: _asked_for(method, known.values()) for label, method in request.methods.items()}
     for label in request.methods:

@@ -27,7 +27,7 @@ class Request(NamedTuple):
 
     problem: what the methods are compared on.
     methods: those asked for, by the name in the legend.
-    baselines: names of those of the problem that are wanted; None: all.
+    baselines: names of those of the problem that are wanted; None: all but those on request.
     statement: what every method is to promise.
     any_unit: whether methods that make another statement take part, in panels of their own.
     epsilons: finite ones, ascending; without noise comes by itself.

@@ -117,6 +117,20 @@ def distinct_rows(
     return rows, best >= 0
 
 
+def dealt(
+    key: PRNGKeyArray, num_clients: int, num_groups: int
+) -> tuple[Int32[Array, "{num_groups} place"], Bool[Array, "{num_groups} place"]]:
+    """All clients dealt at random into groups whose sizes differ by one at most.
+
+    Returns:
+        Clients, and whether each place is taken; an empty place is the last of its group, and names client 0.
+    """
+    places = -(-num_clients // num_groups)
+    taken = jnp.arange(places * num_groups) < num_clients
+    order = jnp.pad(jax.random.permutation(key, num_clients), (0, places * num_groups - num_clients))
+    return order.astype(jnp.int32).reshape(places, num_groups).T, taken.reshape(places, num_groups).T
+
+
 class Queue(NamedTuple):
     """Every client's blocks in the order in which it will use them, and how far it has come.
 

@@ -47,6 +47,11 @@ class Point(NamedTuple):
         return Shape(self.num_rounds // self.eval_every + 1, frozenset(self.args) | RESERVED | {"epsilon"})
 
 
+def _as_before(method: Method, name: str, value: Any) -> bool:
+    """Whether an argument came later and has the value at which the method does what it did without."""
+    return name in method.added and method.added[name] == value
+
+
 def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     """The sweep's points by task. Every value is in its range, and fits the others and the task.
 
@@ -90,7 +95,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 "algorithm": algorithm,
                 "method": entry.method.make.__name__,
                 "version": entry.method.version,
-                "args": args,
+                "args": {name: value for name, value in args.items() if not _as_before(entry.method, name, value)},
                 "labels": labels,
                 "task": task.name,
                 "shapes": shapes[name],

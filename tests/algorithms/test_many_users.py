@@ -125,7 +125,7 @@ def test_a_user_moves_the_sum_by_the_clipping_norm_at_the_edges_of_blocks_too(na
         """w after a round in which this user's data are long, or are nothing."""
         task = replace(task_of(), train=(x.at[user].mul(share), y.at[user].mul(share)))
         variables = rounds(name, task, BLOCK, number=1, clip_norm=clip_norm, **args)[0].variables
-        return np.asarray(variables["w"] if name == "ppsgd" else variables, float)
+        return np.asarray(variables["w"], float)
 
     moved = np.linalg.norm(model(1e3, 0.5) - model(0.0, 0.5)) * USERS / step
     np.testing.assert_allclose(moved, 0.5, rtol=1e-4)

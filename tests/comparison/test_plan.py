@@ -52,6 +52,34 @@ def test_the_noise_is_that_of_the_proven_reading_for_the_sampler(sampler, relati
     assert 2.0 * 0.99 <= epsilon(release, 50) <= 2.0
 
 
+ON_REQUEST = (
+    "DP-FedAvg in turn",
+    "DP-FedAvg with banded noise",
+    "DP-FedAvg with adaptive clipping",
+    "FedAvgM",
+    "FedAdam",
+    "FedYogi",
+    "FedProx",
+)
+
+
+@pytest.mark.parametrize("neighbors", [ADD_OR_REMOVE, REPLACE])
+def test_relatives_of_fedavg_run_where_they_are_named_at_an_epsilon_that_is_proven(neighbors):
+    usual = make_plan(make_request(**SMALL | {"task": "synthetic"}))
+    assert not set(ON_REQUEST) & set(usual.candidates)
+    request = make_request(**SMALL | {"task": "synthetic", "baselines": ON_REQUEST, "neighbors": neighbors})
+    plan = make_plan(request)
+    assert tuple(plan.candidates) == ON_REQUEST
+    task, proven = request.problem.test_tasks()(0), {}
+    for label, one in plan.candidates.items():
+        assert one.args["num_steps"] == 5
+        args = {**one.args, **one.settings[0]}
+        proven[label] = reading(label, one.method, task, one.statement, args, 5)[0]
+    in_turn = {proven[label] for label in ON_REQUEST[:2]}
+    assert in_turn == ({"removed"} if neighbors == ADD_OR_REMOVE else {"paper"})
+    assert set(proven.values()) - in_turn == ({"tight"} if neighbors == ADD_OR_REMOVE else {"sampler"})
+
+
 @pytest.mark.parametrize(("sampler", "relation"), [("fixed", ADD_OR_REMOVE), ("queue", ADD_OR_REMOVE)])
 def test_a_sampler_for_which_nothing_is_proven_is_refused(sampler, relation):
     with pytest.raises(NotComparable, match="replace one"):

@@ -18,6 +18,7 @@ from bench.data.dataset import LocalCopy
 from bench.data.problems import digits, images, movielens, odd_even
 from bench.data.problems.bounded import bounded
 from bench.data.problems.clients_file import clients_file
+from bench.data.problems.nothing import nothing
 from bench.data.problems.quadratic import quadratic
 from bench.data.problems.synthetic import synthetic
 from bench.data.problems.tags import made_up_tags
@@ -75,6 +76,7 @@ PROBLEMS = {
     "bounded": plain(bounded, 0, num_clients=7, num_features=4),
     "bounded, unequal": plain(bounded, 0, num_clients=7, num_features=4, largest=5, spread=0.3),
     "quadratic": plain(quadratic, 0, num_records=4),
+    "nothing": plain(nothing, 0),
     "made_up_tags": plain(made_up_tags, 0, batch_size=4, **SMALL_TAGS),
     "linear_p2p": plain(tiny_peers.logistic_peers),
     "mnist_by_style": by_style,

@@ -182,6 +182,19 @@ TOYS: dict[str, Toy] = {
         squared_peers, PEERS | {"num_ticks": 20}, 100, lambda: minimizer(squared_peers(), MU), read=theta
     ),
     "dp_fedavg": Toy(least_squares, USERS | {"step_size": 1.0, "server_step_size": 1.0}, 40, of_all),
+    "dp_fedopt": Toy(
+        least_squares,
+        USERS
+        | {"step_size": 1.0, "server_step_size": 0.1, "optimiser": "adam", "beta1": 0.5, "beta2": 0.9, "tau": 0.1},
+        200,
+        of_all,
+    ),
+    "dp_fedprox": Toy(
+        least_squares,
+        USERS | {"step_size": 0.5, "server_step_size": 0.5, "proximal": 0.5, "num_steps": 3},
+        40,
+        of_all,
+    ),
     "dpsgd_fedavg": Toy(
         saturated,
         {

@@ -44,6 +44,18 @@ def test_a_fixed_size_sample_is_a_uniform_subset(num_clients, num_sampled):
     assert_uniform(subset_counts(drawn, range(num_clients), num_sampled))
 
 
+@pytest.mark.parametrize(("num_clients", "num_groups"), [(5, 2), (4, 2), (3, 3), (4, 1)])
+def test_clients_are_dealt_into_groups_as_equal_as_can_be_each_once_and_uniformly(num_clients, num_groups):
+    clients, taken = many(lambda key: sampling.dealt(key, num_clients, num_groups))
+    sizes = taken.sum(axis=2)
+    assert np.all(sizes == sizes[0])
+    assert sizes[0].max() - sizes[0].min() <= 1
+    for one, there in zip(clients[:50], taken[:50], strict=True):
+        assert sorted(one[there].tolist()) == list(range(num_clients))
+    first = [one[0][there[0]].tolist() for one, there in zip(clients, taken, strict=True)]
+    assert_uniform(subset_counts(first, range(num_clients), int(sizes[0][0])))
+
+
 def test_a_fixed_size_sample_of_everybody_is_everybody():
     assert sorted(sampling.fixed_size(jax.random.key(0), 7, 7).tolist()) == list(range(7))
 

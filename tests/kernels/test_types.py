@@ -74,6 +74,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "proximal.project_ball": ((VECTOR, jnp.ones(2), 1.0), "center"),
     "proximal.proximal_step": ((VECTOR, (VECTOR, jnp.ones(2)), (1.0, 1.0), VECTOR, 1.0), "anchors"),
     "sampling.distinct_rows": ((KEY, MATRIX, 5, 2), "num_examples"),
+    "sampling.dealt": ((COUNTS, 4, 2), "key"),
     "sampling.fixed_size": ((COUNTS, 4, 2), "key"),
     "sampling.poisson": ((KEY, 4.5, 0.5, 4), "num_clients"),
     "sampling.poisson_bound": (("4", 0.5), "num_clients"),

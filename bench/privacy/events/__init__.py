@@ -4,8 +4,8 @@ One run can be described in several ways (another sampler, another neighbouring 
 readings. Each says what is protected, against whom and under which relation, so that a number never stands without
 its meaning.
 
-`release`: what a release is, and its known words. `gaussian_sums`, `laplace_sums`: noisy sums. `combined`: runs made
-of several releases. All names are imported from here.
+`release`: what a release is, and its known words. `gaussian_sums`, `laplace_sums`: noisy sums. `schedules`: those of
+public schedules. `combined`: runs made of several releases. All names are imported from here.
 """
 
 from bench.privacy.events.combined import ParallelDpEvent, in_parallel, nothing_released, preceded_by
@@ -31,6 +31,7 @@ from bench.privacy.events.release import (
     checked,
     require,
 )
+from bench.privacy.events.schedules import correlated_gaussian, cyclic_readings, sums_in_one_round
 
 __all__ = [
     "ACCOUNTANTS",
@@ -45,6 +46,8 @@ __all__ = [
     "Release",
     "bounded_participation_gaussian",
     "checked",
+    "correlated_gaussian",
+    "cyclic_readings",
     "fixed_size_gaussian",
     "full_gaussian",
     "gaussian",
@@ -55,4 +58,5 @@ __all__ = [
     "poisson_gaussian",
     "preceded_by",
     "require",
+    "sums_in_one_round",
 ]

@@ -121,6 +121,7 @@ def bounded_participation_gaussian(
     *,
     max_participations: int | Callable[[int], int],
     delta: float,
+    neighbors: str = REPLACE,
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> Release:
@@ -132,9 +133,10 @@ def bounded_participation_gaussian(
     Args:
         max_participations: k, or rounds -> k; never counted as more than the number of rounds.
             A negative k raises InputError when the event is asked for.
+        neighbors: "add-or-remove one" is about a unit whose place in the schedule stays, empty, when it is removed.
     """
     check_numbers(noise_multiplier, delta)
-    k_gaussians = repeated(noise_multiplier, REPLACE, dp.GaussianDpEvent)
+    k_gaussians = repeated(noise_multiplier, neighbors, dp.GaussianDpEvent)
 
     def event(rounds: int) -> dp.DpEvent:
         k = operator.index(max_participations(rounds) if callable(max_participations) else max_participations)
@@ -146,7 +148,7 @@ def bounded_participation_gaussian(
             event=event,
             privacy_unit=privacy_unit,
             protects_against=protects_against,
-            neighbors=REPLACE,
+            neighbors=neighbors,
             sampler="any schedule",
             accountant="gdp",
             delta=delta,

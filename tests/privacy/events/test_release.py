@@ -37,6 +37,7 @@ FACTORIES = [
     (events.fixed_size_gaussian, (1.0,), SAMPLED),
     (events.full_gaussian, (1.0,), {}),
     (events.bounded_participation_gaussian, (1.0,), BOUNDED),
+    (events.correlated_gaussian, (1.0,), {"sensitivity": float}),
     (events.gaussian, (1.0,), {"sampling": "none"}),
     (events.laplace, (1.0,), {}),
     (events.nothing_released, (), {}),

@@ -1,0 +1,130 @@
+"""The rounds of private federated averaging, which `dp_fedavg` and its relatives share.
+
+Every user that takes part goes K steps of SGD on its own examples from w and sends how far it came, in units of a
+gradient, clipped. The server adds noise to the sum and moves w by it:
+
+    Delta_i = (w - w_i,K) / eta
+    w      <- server(w, sum_i clip(Delta_i, C) + noise, D)
+
+What the server does with the noisy sum is post-processing.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from bench.algorithms.base import Algorithm, Scalar, State
+from bench.algorithms.clipping import clipping_of
+from bench.algorithms.noise import noise_of
+from bench.algorithms.participation import participation, separation
+from bench.data.task import Task
+from bench.kernels import gradient as kernel
+
+
+class Server(NamedTuple):
+    """init: w -> memory. step: (w, memory, noisy sum, divisor) -> (w, memory)."""
+
+    init: Callable[[Any], Any]
+    step: Callable[..., tuple[Any, Any]]
+
+
+def plain_step(step_size: Scalar) -> Server:
+    """w - step_size * sum / D."""
+
+    def step(w, memory, total, divisor):
+        return jax.tree.map(lambda z, g: z - step_size * g / divisor, w, total), memory
+
+    return Server(lambda w: (), step)
+
+
+def averaging(
+    task: Task,
+    server: Server,
+    *,
+    num_sampled: int,
+    batch_size: int,
+    step_size: Scalar,
+    clip_norm: Scalar,
+    noise_multiplier: Scalar,
+    num_steps: int,
+    sampler: str,
+    num_epochs: int,
+    noise: str,
+    num_bands: int,
+    planned_rounds: int,
+    clipping: str,
+    quantile: Scalar,
+    proximal: Scalar | None = None,
+) -> Algorithm:
+    """Federated averaging with a server's step; arguments as of `dp_fedavg`.
+
+    Args:
+        server: what becomes of w.
+        proximal: mu of mu / 2 |z - w|^2, which every user adds to its loss at z; None leaves it out.
+    """
+    who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler, num_epochs=num_epochs)
+    apart = separation(task, num_sampled=num_sampled, sampler=sampler)
+    noises = noise_of(noise, apart or 1, num_bands, planned_rounds)
+    clips = clipping_of(
+        clipping, clip_norm=clip_norm, noise_multiplier=noise_multiplier, num_sampled=num_sampled, quantile=quantile
+    )
+    size = optax.tree.size(task.init_params)
+    nothing_local = jax.tree.map(jnp.zeros_like, task.init_params)
+    example_loss = task.loss
+    assert example_loss is not None
+
+    def travelled(w, examples, weight):
+        """Delta_i of one user: the sum of its K gradients."""
+
+        def loss(w):
+            return weight @ jax.vmap(lambda example: example_loss(w, nothing_local, example))(examples)
+
+        def slope(total):
+            here = jax.tree.map(lambda z, g: z - step_size * g, w, total)
+            at_here = jax.grad(loss)(here)
+            if proximal is None:
+                return at_here
+            return jax.tree.map(lambda g, z, start: g + proximal * (z - start), at_here, here, w)
+
+        def local_step(total, _):
+            return jax.tree.map(jnp.add, total, slope(total)), None
+
+        if num_steps == 1:
+            return jax.grad(loss)(w)
+        return jax.lax.scan(local_step, jax.tree.map(jnp.zeros_like, w), length=num_steps)[0]
+
+    def init(key):
+        w = task.init_params
+        schedule = {"who": who.init(key), "noise": noises.init(w)}
+        return State(schedule, {"w": w, "server": server.init(w), "clipping": clips.init()})
+
+    def one_round(key, state):
+        key_draw, key_noise = jax.random.split(key)
+        w, norm = state.variables["w"], clips.norm(state.variables["clipping"])
+
+        def of_users(nothing_kept, batch):
+            updates = jax.vmap(travelled, in_axes=(None, 0, 0))(w, batch.examples, batch.weight)
+            total, norms = kernel.clipped_sum(updates, norm)
+            return nothing_kept, (total, jnp.sum(norms > norm, dtype=jnp.float32))
+
+        _, (total, clipped), drawn, queue = who.in_blocks(key_draw, state.schedule["who"], of_users, (), 2 * size)
+        direction, remembered = noises.draw(key_noise, state.schedule["noise"], w)
+        std = jnp.where(drawn.released, clips.noise_scale(state.variables["clipping"]), 0.0)
+        total = jax.tree.map(lambda g, n: g + std * n, total, direction)
+        w, memory = server.step(w, state.variables["server"], total, drawn.divisor)
+        # A third key beside the two of the split.
+        kept = clips.update(jax.random.fold_in(key, 2), state.variables["clipping"], clipped, drawn)
+        info = {
+            "released": drawn.released.astype(jnp.float32),
+            "clipped": clipped / jnp.maximum(drawn.count, 1.0),
+            **clips.info(kept),
+        }
+        return State({"who": queue, "noise": remembered}, {"w": w, "server": memory, "clipping": kept}), info
+
+    def public(state):
+        return state.variables["w"], state.variables["clipping"]
+
+    return Algorithm(init, one_round, lambda state: state.variables["w"], public)

@@ -1,0 +1,143 @@
+"""FedAvgM, FedAdam and FedYogi (Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar and McMahan, ICLR 2021), private
+for users.
+
+`dp_fedavg` whose server gives the noisy mean Delta = (sum_i clip(Delta_i, C) + sigma C N(0, I)) / D, here in units of a
+gradient, to an optimiser. By Algorithm 2 of the paper, with v = tau^2 at the start and without a correction of biases,
+
+    m <- beta_1 m + (1 - beta_1) Delta
+    v <- beta_2 v + (1 - beta_2) Delta^2                          "adam"
+    v <- v - (1 - beta_2) Delta^2 sign(v - Delta^2)               "yogi"
+    w <- w - eta_server m / (sqrt(v) + tau)
+
+and with "momentum" (FedAvgM) m <- beta_1 m + Delta, w <- w - eta_server m, which for beta_1 = 0 is `dp_fedavg`.
+
+What is protected is all data of one user, against everybody who sees w: the server's step is computed from what is
+public. v holds the noise's square, too, which makes steps shorter where privacy is strong.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from bench.algorithms.averaging import Server, averaging
+from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.noise import INDEPENDENT
+from bench.algorithms.participation import check_participation, noisy_sums
+from bench.data.task import Task
+from bench.errors import unknown_name
+
+OPTIMISERS = ("momentum", "adam", "yogi")
+
+
+class Moments(NamedTuple):
+    """m and v of the docstring."""
+
+    first: optax.Updates
+    second: optax.Updates
+
+
+def adaptive(optimiser: str, beta1: Scalar, beta2: Scalar, tau: Scalar) -> optax.GradientTransformation:
+    """The direction m / (sqrt(v) + tau) of "adam" or "yogi"."""
+
+    def squared(v, delta):
+        square = jnp.square(delta)
+        if optimiser == "adam":
+            return beta2 * v + (1 - beta2) * square
+        return v - (1 - beta2) * square * jnp.sign(v - square)
+
+    def init(params):
+        start = jax.tree.map(lambda leaf: jnp.full_like(leaf, 1.0) * tau**2, params)
+        return Moments(jax.tree.map(jnp.zeros_like, params), start)
+
+    def update(updates, state, params=None):
+        first = optax.tree.update_moment(updates, state.first, beta1, 1)
+        second = jax.tree.map(squared, state.second, updates)
+        step = jax.tree.map(lambda m, v: m / (jnp.sqrt(v) + tau), first, second)
+        return step, Moments(first, second)
+
+    return optax.GradientTransformation(init, update)
+
+
+def stepping(optimiser: optax.GradientTransformation, step_size: Scalar) -> Server:
+    """w - step_size times the direction that the optimiser makes of the noisy mean."""
+
+    def step(w, memory, total, divisor):
+        direction, memory = optimiser.update(jax.tree.map(lambda g: g / divisor, total), memory, w)
+        return jax.tree.map(lambda z, d: z - step_size * d, w, direction), memory
+
+    return Server(optimiser.init, step)
+
+
+def dp_fedopt(
+    task: Task,
+    *,
+    num_sampled: int,
+    batch_size: int,
+    step_size: Scalar,
+    clip_norm: Scalar,
+    noise_multiplier: Scalar,
+    server_step_size: Scalar,
+    beta1: Scalar = 0.9,
+    beta2: Scalar = 0.99,
+    tau: Scalar = 1e-3,
+    optimiser: str = "momentum",
+    num_steps: int = 1,
+    sampler: str = "fixed",
+    num_epochs: int = 1,
+    noise: str = INDEPENDENT,
+    num_bands: int = 0,
+    planned_rounds: int = 0,
+    clipping: str = "fixed",
+    quantile: Scalar = 0.5,
+) -> Algorithm:
+    """Private FedAvg with an optimiser on the server.
+
+    Args:
+        task: with loss(w, theta_i, example); theta_i is held at 0.
+        server_step_size: eta_server > 0.
+        beta1, beta2: in [0, 1); "momentum" does not read the second.
+        tau: > 0, against division by nothing; "momentum" does not read it.
+        optimiser: "momentum", "adam" or "yogi".
+        others: as of `dp_fedavg`.
+    """
+    chosen = optax.trace(beta1) if optimiser == "momentum" else adaptive(optimiser, beta1, beta2, tau)
+    return averaging(
+        task,
+        stepping(chosen, server_step_size),
+        num_sampled=num_sampled,
+        batch_size=batch_size,
+        step_size=step_size,
+        clip_norm=clip_norm,
+        noise_multiplier=noise_multiplier,
+        num_steps=num_steps,
+        sampler=sampler,
+        num_epochs=num_epochs,
+        noise=noise,
+        num_bands=num_bands,
+        planned_rounds=planned_rounds,
+        clipping=clipping,
+        quantile=quantile,
+    )
+
+
+def check(task: Task, *, optimiser: str, **args) -> None:
+    """Refuse values that do not go together, before anything is compiled."""
+    if optimiser not in OPTIMISERS:
+        raise unknown_name("optimiser", optimiser, OPTIMISERS)
+    check_participation(task, **args)
+
+
+METHOD = Method(
+    dp_fedopt,
+    noisy_sums("everybody who sees the shared model"),
+    version=1,
+    check=check,
+    space={
+        "server_step_size": (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0),
+        "beta1": (0.0, 0.5, 0.9),
+        "beta2": (0.9, 0.99),
+        "tau": (1e-5, 1e-4, 1e-3, 0.01, 0.1),
+    },
+)

@@ -1,0 +1,154 @@
+"""The server's noise over the rounds: independent, or correlated so that it cancels in the sums that a model follows.
+
+A round's noise is a row of C^-1 Z times sigma C_clip, with strategies C and their cost in `bench.theory.matrix_noise`.
+Z depends on the key alone, so what is remembered of earlier rounds belongs into `State.schedule`: it is computed once
+for all points of a sweep.
+
+None of it is amplified by sampling. It is proven where a user takes part every G-th round and no oftener: with sampler
+"cyclic", or with "all" and G = 1. The names, with `num_bands` arrays of the model's size that are remembered:
+
+    independent   nothing is remembered.
+    banded_sqrt   banded square root (Kalinin and Lampert, arXiv 2405.13763), in closed form, for any number of rounds.
+    banded        as many bands, with the least noise for the planned rounds (Choquette-Choo et al., arXiv 2306.08153).
+    blt           buffered linear Toeplitz (McMahan et al., arXiv 2408.08868), with the least noise likewise.
+    tree          sums of a binary tree's nodes (DP-FTRL, Kairouz et al., arXiv 2103.00039); remembers log2(rounds).
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from bench.errors import InputError, unknown_name
+from bench.kernels import gradient
+from bench.theory import matrix_noise
+from bench.theory.matrix_noise import Bands, Buffers, Strategy, Tree
+
+INDEPENDENT = "independent"
+NOISES = (INDEPENDENT, *matrix_noise.NAMES)
+MOST_BANDS, BUFFERS = 16, 4  # where the number is left to us
+# Arguments of methods with a noise of a name, and the values at which it is independent.
+PLAIN: Mapping[str, Any] = MappingProxyType({"noise": INDEPENDENT, "num_bands": 0, "planned_rounds": 0})
+
+
+class Noise(NamedTuple):
+    """init: model -> memory, before the first round.
+    draw: (key, memory, model) -> (noise of the round, of the model's shape; memory). To be scaled by sigma C: a user's
+        part in the sum that is at most C long costs one Gaussian of multiplier sigma in the planned rounds.
+    """
+
+    init: Callable
+    draw: Callable
+
+
+def noise_of(name: str, separation: int = 1, num_bands: int = 0, planned_rounds: int = 0) -> Noise:
+    """The noise of a name.
+
+    Args:
+        name: of NOISES.
+        separation: G; a user takes part every G rounds. See `participation.separation`.
+        num_bands: of "banded" and "banded_sqrt", at most the separation; of "blt" its buffers. 0: as many as the
+            separation, but no more than 16; 4 buffers.
+        planned_rounds: rounds of the run, which "banded", "blt" and "tree" are made for. A longer run costs what
+            `releases` says, too.
+    """
+    if name == INDEPENDENT:
+        return Noise(lambda model: (), lambda key, memory, model: (gradient.gaussian_like(key, model), memory))
+    form = strategy(name, separation, num_bands, planned_rounds).form
+    size, step = {Bands: _bands, Buffers: _buffers, Tree: _tree}[type(form)](form)
+
+    def init(model):
+        return jnp.int32(0), jax.tree.map(lambda leaf: jnp.zeros((size, *leaf.shape), leaf.dtype), model)
+
+    def draw(key, memory, model):
+        t, kept = memory
+        both = jax.tree.map(lambda z, leaf: step(t, z, leaf), gradient.gaussian_like(key, model), kept)
+        noise, kept = jax.tree.transpose(jax.tree.structure(model), jax.tree.structure((0, 0)), both)
+        return jax.tree.map(lambda leaf: form.norm * leaf, noise), (t + 1, kept)
+
+    return Noise(init, draw)
+
+
+def strategy(name: str, separation: int, num_bands: int, planned_rounds: int) -> Strategy:
+    """Of any name but "independent"; numbers that are 0 are chosen as in `noise_of`."""
+    number = BUFFERS if name == "blt" else min(separation, MOST_BANDS)
+    return matrix_noise.strategy(name, separation, num_bands or number, planned_rounds)
+
+
+def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int, planned_rounds: int) -> None:
+    """Refuse noise that is not proven for how users take part, or that cannot be made.
+
+    Args:
+        separation: of the sampler; None where a user may take part in neighbouring rounds by chance.
+
+    Raises:
+        InputError: naming the value and what to do.
+    """
+    if noise not in NOISES:
+        raise unknown_name("noise", noise, NOISES)
+    if noise == INDEPENDENT:
+        return
+    if separation is None:
+        raise InputError(
+            f"noise {noise!r} is not proven with sampler {sampler!r}, which keeps no distance between the rounds of a "
+            "user: use sampler 'cyclic', or noise 'independent'"
+        )
+    if noise.startswith("banded"):
+        if separation == 1:
+            raise InputError(
+                f"noise {noise!r} needs users that pause between rounds: sample fewer, or take noise 'blt'"
+            )
+        if not 0 <= num_bands <= separation:
+            raise InputError(
+                f"num_bands is {num_bands}, but a user takes part every {separation} rounds: use at most {separation} "
+                "bands, or sample fewer users"
+            )
+    if num_bands < 0:
+        raise InputError(f"num_bands is {num_bands}: it must be at least 0 (0 chooses it)")
+    if noise != "banded_sqrt" and planned_rounds < 1:
+        raise InputError(f"noise {noise!r} is made for a number of rounds: give planned_rounds")
+
+
+# ---- x_t = row t of the form's inverse times z, one array at a time; memory [size, ...] ----
+
+
+def _bands(form: Bands):
+    """x_t = z_t - sum_i c_i x_(t-i); x_t lies in place t mod (number of bands - 1) of a ring."""
+    later = jnp.asarray(form.coefficients[1:], jnp.float32)
+    size = later.shape[0]
+
+    def step(t, z, ring):
+        if not size:
+            return z, ring
+        age = (t - 1 - jnp.arange(size)) % size  # of what lies in each place, counted from 0
+        x = z - jnp.tensordot(later[age], ring, 1, precision="highest")
+        return x, jax.lax.dynamic_update_index_in_dim(ring, x, t % size, 0)
+
+    return size, step
+
+
+def _buffers(form: Buffers):
+    """x_t = z_t - sum_j s_j B_j, B_j <- d_j B_j + x_t."""
+    decay, scale = jnp.asarray(form.decay, jnp.float32), jnp.asarray(form.scale, jnp.float32)
+
+    def step(t, z, buffers):
+        x = z - jnp.tensordot(scale, buffers, 1, precision="highest")
+        return x, decay.reshape(-1, *[1] * z.ndim) * buffers + x[None]
+
+    return len(form.decay), step
+
+
+def _tree(form: Tree):
+    """A new node of level l takes the place of the nodes below, x_t = z_t - their sum."""
+    levels = jnp.arange(form.levels)
+
+    def step(t, z, nodes):
+        level = jax.lax.population_count(((t + 1) & -(t + 1)) - 1)  # zeros at the end of t, counted from 1
+        column = (form.levels, *[1] * z.ndim)
+        x = z - jnp.tensordot((levels < level).astype(jnp.float32), nodes, 1, precision="highest")
+        kept = jnp.where((levels > level).reshape(column), nodes, 0.0)
+        return x, jnp.where((levels == level).reshape(column), z[None], kept)
+
+    return form.levels, step

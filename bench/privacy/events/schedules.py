@@ -1,0 +1,102 @@
+"""Gaussian sums in public schedules: noise that is correlated over rounds, and several sums in one round."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import dp_accounting.dp_event as dp
+
+from bench.privacy.events.gaussian_sums import bounded_participation_gaussian
+from bench.privacy.events.release import (
+    ADD_OR_REMOVE,
+    EVERYBODY,
+    REPLACE,
+    SENSITIVITY,
+    Release,
+    check_numbers,
+    checked,
+    repeated,
+    require,
+    require_name,
+)
+
+
+def correlated_gaussian(
+    noise_multiplier: float,
+    *,
+    sensitivity: Callable[[int], float],
+    delta: float,
+    neighbors: str = REPLACE,
+    privacy_unit: str = "user",
+    protects_against: str = EVERYBODY,
+) -> Release:
+    """Gaussian sums whose noise is correlated over rounds, rows of sigma C times S^-1 Z with a strategy S (matrix
+    factorisation): a run is one Gaussian mechanism on S X, which a unit moves as far as the schedule lets it.
+
+    Args:
+        sensitivity: rounds -> L2 norm by which a unit whose parts are at most 1 long moves S X in so many rounds, above
+            0 for 1 round or more. The schedule must be public.
+        neighbors: as of `bounded_participation_gaussian`.
+    """
+    check_numbers(noise_multiplier, delta)
+    require_name("neighbouring relation", neighbors, SENSITIVITY)
+
+    def event(rounds: int) -> dp.DpEvent:
+        moved = sensitivity(rounds) if rounds else 1.0
+        require("sensitivity", moved, 0 < moved < math.inf, "give a finite number above 0")
+        once = repeated(noise_multiplier / moved, neighbors, dp.GaussianDpEvent)
+        return once(1 if rounds else 0)
+
+    return checked(
+        Release(
+            event=event,
+            privacy_unit=privacy_unit,
+            protects_against=protects_against,
+            neighbors=neighbors,
+            sampler="any schedule",
+            accountant="gdp",
+            delta=delta,
+            mechanism=f"Gaussian noise of multiplier {noise_multiplier:g}, correlated over rounds, on sums",
+        )
+    )
+
+
+def sums_in_one_round(*noise_multipliers: float) -> float:
+    """The noise multiplier of one Gaussian that costs what several noisy sums of one round cost together.
+
+    z = (sum_i z_i^-2)^(-1/2): stacked, each in units of the noise on it, they are one sum with noise 1, which a unit
+    moves by the root of the sum of z_i^-2. So for any sampler the round counts as one release of multiplier z.
+
+    Args:
+        noise_multipliers: z_i, the standard deviation of the noise on each sum over the most that a unit can add to it;
+            0 has no noise, and then the round has none.
+    """
+    require("noise_multipliers", len(noise_multipliers), len(noise_multipliers) > 0, "give one for each sum")
+    for z in noise_multipliers:
+        require("noise_multiplier", z, z >= 0, "give a number, 0 or more")
+    return 0.0 if 0 in noise_multipliers else sum(z**-2 for z in noise_multipliers) ** -0.5
+
+
+def cyclic_readings(
+    *,
+    noise_multiplier: float,
+    max_participations: Callable[[int], int],
+    sensitivity: Callable[[int], float] | None,
+    **statement: Any,
+) -> dict[str, Release]:
+    """Ways of accounting for noisy sums of which a public schedule says which units take part: all of them proven.
+
+    paper, worst_case: one unit's data replaced. removed: one unit removed, whose place in the schedule stays, empty.
+
+    Args:
+        max_participations: rounds -> k, of a unit.
+        sensitivity: as of `correlated_gaussian`; None: of independent noise, or of noise that costs as much.
+        statement: delta, privacy_unit, protects_against.
+    """
+    if sensitivity is None:
+        of = partial(bounded_participation_gaussian, noise_multiplier, max_participations=max_participations)
+    else:
+        of = partial(correlated_gaussian, noise_multiplier, sensitivity=sensitivity)
+    replaced, removed = (of(neighbors=one, **statement) for one in (REPLACE, ADD_OR_REMOVE))
+    return {"paper": replaced, "worst_case": replaced, "removed": removed}

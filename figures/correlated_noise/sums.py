@@ -1,0 +1,100 @@
+"""Kalinin and Lampert 2024: noise in the sums that a model follows, at equal proven epsilon.
+
+What 200 rounds add up to where users have nothing to learn: the root mean square of the model, in units of the noise
+that independent draws put on one round. Each user takes part every 16th round, in 13 at most. The legend has the root
+mean square over rounds, relative to independent noise, as measured, and in brackets as it follows from the matrices. To
+expect: .348 with 16 bands of the square root, .332 with the best 16 bands.
+"""
+
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from bench.analysis.select import REPETITION
+from bench.errors import InputError
+from bench.theory.matrix_noise import strategy
+from figures.shared.derived import derived
+from figures.shared.figure import Figure
+
+SWEEP = "correlated_noise_sums"
+INDEPENDENT = "independent"
+ROUNDS, SEPARATION = 200, 16
+LOOKS: dict[str, style.Look] = {
+    INDEPENDENT: {"color": "#8c8c8c"},
+    "tree": {"color": "#e6a532"},
+    "blt": {"color": "#3c78b4"},
+    "banded_sqrt": {"color": "#c8443c"},
+    "banded": {"color": "#12355b"},
+}
+NAMES = {
+    INDEPENDENT: "independent",
+    "tree": "tree sums",
+    "blt": "buffered Toeplitz, 4 buffers",
+    "banded_sqrt": "square root, 16 bands",
+    "banded": "best Toeplitz, 16 bands",
+}
+
+
+def law(noise: str, num_bands: int, rounds: int = ROUNDS) -> float:
+    """The ratio that follows from the matrices."""
+    return 1.0 if noise == INDEPENDENT else strategy(noise, SEPARATION, num_bands, rounds).prefix_noise(rounds)
+
+
+@derived
+def ratios(runs: pd.DataFrame) -> pd.DataFrame:
+    """Of the root mean square over rounds to that of independent noise in the same repetition, and the law's.
+
+    Raises:
+        InputError: where independent noise was not run, or the runs do not cost the same.
+    """
+    rows = runs[runs["rounds"] > 0]
+    by = ["noise", "num_bands", *REPETITION]
+    size = rows.groupby(by)["mean_square"].mean().pow(0.5).rename("size").reset_index()
+    alone = size[size["noise"] == INDEPENDENT]
+    if alone.empty:
+        raise InputError("no run with independent noise to compare with: run the whole sweep, no --where")
+    spent = rows.loc[rows["rounds"] == rows["num_rounds"], "epsilon_worst_case"]
+    if not np.allclose(spent, spent.iloc[0], rtol=1e-3):
+        raise InputError("the runs do not cost the same epsilon: run the sweep as it is, no --grid")
+    out = size.merge(alone[[*REPETITION, "size"]], on=REPETITION, suffixes=("", "_alone"))
+    laws = [law(noise, bands) for noise, bands in zip(out["noise"], out["num_bands"], strict=True)]
+    return out.assign(ratio=out["size"] / out["size_alone"], law=laws)
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Root mean square of the model by noise and round, and the ratio of the whole run."""
+    rows = runs[runs["rounds"] > 0]
+    rows = rows.assign(size=np.sqrt(rows["mean_square"]))
+    out = select.interval(rows, by=["noise", "num_bands", "rounds"], value="size")
+    found = select.interval(ratios(runs), by=["noise", "num_bands"], value="ratio")
+    found = found.rename(columns={"low": "ratio_low", "high": "ratio_high"}).drop(columns="repetitions")
+    laws = ratios(runs).groupby(["noise", "num_bands"], as_index=False)["law"].first()
+    out = out.merge(found, on=["noise", "num_bands"]).merge(laws, on=["noise", "num_bands"])
+    return out.assign(epsilon_worst_case=rows["epsilon_worst_case"].max(), **select.where_from(runs))
+
+
+def draw(table: pd.DataFrame):
+    """A line for each noise."""
+    figure, ax = style.subplots(figsize=(6.4, 4.4))
+    handles = []
+    for noise in style.present(table, "noise", LOOKS):
+        line = table[table["noise"] == noise]
+        style.curve(ax, line, "rounds", "size", **LOOKS[noise])
+        ratio, expected = line["ratio"].iloc[0], line["law"].iloc[0]
+        label = NAMES[noise] + ("" if noise == INDEPENDENT else f": {ratio:.3f} ({expected:.3f})")
+        handles.append(Line2D([], [], label=label, **LOOKS[noise]))
+    ax.set_xlabel("rounds")
+    ax.set_ylabel("noise of the sum, one round's is 1")
+    ax.legend(handles=handles, fontsize=8)
+    style.head(figure, "Noise of prefix sums at equal privacy (after Kalinin and Lampert 2024)")
+    style.footer(
+        figure,
+        table,
+        "160 users without anything to learn, ten in each round, dealt into 16 groups that take turns. All lines cost "
+        "the same epsilon, proven without amplification for one user's data replaced.",
+    )
+    return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=(SWEEP,), table=table, draw=draw, apart={"noise": "noise"})

@@ -1,0 +1,113 @@
+"""DP-FedAvg's relatives: what they coincide with, and their steps a second time in NumPy."""
+
+import jax
+import numpy as np
+import pytest
+
+from bench.algorithms import ALGORITHMS
+from bench.data.problems.synthetic import synthetic
+from bench.errors import InputError
+from bench.privacy.accounting import epsilon
+
+COMMON = dict(
+    num_sampled=4,
+    batch_size=3,
+    step_size=0.3,
+    clip_norm=2.0,
+    noise_multiplier=0.5,
+    sampler="fixed",
+    num_steps=3,
+    server_step_size=0.2,
+)
+TASK = synthetic(0, num_clients=10, num_features=6, batch_size=3)
+
+
+def path(name: str, num_rounds: int = 6, **args) -> np.ndarray:
+    """w after every round, [1 + round, feature]."""
+    algorithm = ALGORITHMS[name].make(TASK, **COMMON | args)
+    state = algorithm.init(jax.random.key(0))
+    step, out = jax.jit(algorithm.round), [np.asarray(algorithm.params(state), float)]
+    for t in range(num_rounds):
+        state, _ = step(jax.random.fold_in(jax.random.key(0), t), state)
+        out.append(np.asarray(algorithm.params(state), float))
+    return np.stack(out)
+
+
+def noisy_means(server_step_size: float = 1.0, **args) -> np.ndarray:
+    """Of FedAvg's rounds; they depend on w, so only the first is another method's, too."""
+    return -np.diff(path("dp_fedavg", server_step_size=server_step_size, **args), axis=0)
+
+
+def test_momentum_0_is_fedavg():
+    np.testing.assert_allclose(path("dp_fedopt", beta1=0.0), path("dp_fedavg"), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("args", [{"proximal": 0.0}, {"proximal": 0.7, "num_steps": 1}])
+def test_fedprox_without_a_pull_and_with_one_local_step_is_fedavg(args):
+    others = {name: value for name, value in args.items() if name == "num_steps"}
+    np.testing.assert_allclose(path("dp_fedprox", **args), path("dp_fedavg", **others), rtol=1e-5, atol=1e-7)
+    assert not np.allclose(path("dp_fedprox", proximal=0.7), path("dp_fedavg"), rtol=1e-3)
+
+
+def test_fedprox_is_its_local_steps_in_numpy():
+    """Of one user, without noise and clipping: after K steps it is where SGD on the loss with the pull is."""
+    task = synthetic(0, num_clients=1, num_features=6, batch_size=3)
+    args = COMMON | dict(num_sampled=1, sampler="all", clip_norm=np.inf, noise_multiplier=0.0, proximal=0.7)
+    algorithm = ALGORITHMS["dp_fedprox"].make(task, **args | {"server_step_size": args["step_size"]})
+    state, w = algorithm.init(jax.random.key(0)), np.zeros(6)
+    for t in range(2):
+        key = jax.random.fold_in(jax.random.key(0), t)
+        state, _ = algorithm.round(key, state)
+        x, y = (
+            np.asarray(leaf[0], float)
+            for leaf in task.sample(jax.random.split(jax.random.split(key)[0])[1], task, None, 3)
+        )
+        start = w
+        for _ in range(3):
+            w = w - 0.3 * (x.T @ (x @ w - y) / 3 + 0.7 * (w - start))
+        np.testing.assert_allclose(algorithm.params(state), w, rtol=1e-5)
+
+
+def by_hand(optimiser: str, deltas: np.ndarray, step: float, beta1: float, beta2: float, tau: float) -> np.ndarray:
+    """Algorithm 2 of Reddi et al. in its own words, on given means, with w = 0 at the start."""
+    w, m, v, out = np.zeros(6), np.zeros(6), np.full(6, tau**2), []
+    for delta in deltas:
+        if optimiser == "momentum":
+            m = beta1 * m + delta
+            w = w - step * m
+        else:
+            m = beta1 * m + (1 - beta1) * delta
+            square = delta**2
+            v = (
+                beta2 * v + (1 - beta2) * square
+                if optimiser == "adam"
+                else v - (1 - beta2) * square * np.sign(v - square)
+            )
+            w = w - step * m / (np.sqrt(v) + tau)
+        out.append(w)
+    return np.stack(out)
+
+
+@pytest.mark.parametrize("optimiser", ["momentum", "adam", "yogi"])
+def test_the_servers_steps_are_those_of_the_paper(optimiser):
+    """Where clipping makes noise of everything, rounds do not depend on w, and all see the same noisy means."""
+    blind = dict(clip_norm=1e-4, noise_multiplier=1e6)
+    deltas = noisy_means(1.0, **blind)
+    args = dict(beta1=0.6, beta2=0.9, tau=0.3)
+    found = path("dp_fedopt", optimiser=optimiser, server_step_size=0.5, **args, **blind)
+    np.testing.assert_allclose(found[1:], by_hand(optimiser, deltas, 0.5, **args), rtol=2e-4, atol=2e-4)
+
+
+def test_privacy_is_that_of_fedavg_whatever_the_server_does():
+    for name, extra in (("dp_fedopt", {"optimiser": "yogi"}), ("dp_fedprox", {})):
+        args = {key: value for key, value in COMMON.items()} | {"noise_multiplier": 2.0}
+        ours = ALGORITHMS[name].readings(TASK, delta=1e-4, **args, **extra)
+        theirs = ALGORITHMS["dp_fedavg"].readings(TASK, delta=1e-4, **args)
+        assert {key: epsilon(one, 7) for key, one in ours.items()} == {
+            key: epsilon(one, 7) for key, one in theirs.items()
+        }
+
+
+def test_an_unknown_optimiser_is_refused():
+    with pytest.raises(InputError, match="no optimiser is called 'adm': did you mean adam"):
+        ALGORITHMS["dp_fedopt"].fits(TASK, **COMMON | {"optimiser": "adm"})
