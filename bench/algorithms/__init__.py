@@ -12,6 +12,7 @@ from bench.algorithms import (
     localized,
     minibatch_sgd,
     model_propagation,
+    mr_mtl,
     ppsgd,
     subgradient,
 )
@@ -29,6 +30,7 @@ ALGORITHMS: dict[str, Method] = {
     "localized": localized.METHOD,
     "minibatch_sgd": minibatch_sgd.METHOD,
     "model_propagation": model_propagation.METHOD,
+    "mr_mtl": mr_mtl.METHOD,
     "ppsgd": ppsgd.METHOD,
     "subgradient": subgradient.METHOD,
 }
