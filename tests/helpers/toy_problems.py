@@ -90,6 +90,13 @@ def of_each(noise: float = 1.0) -> np.ndarray:
     return np.stack([np.linalg.lstsq(x, y)[0] for x, y in zip(*records(noise), strict=True)])
 
 
+def near_their_mean(pull: float) -> np.ndarray:
+    """argmin of own squares + pull / 2 |own - mean|^2, [client, feature]; the mean is that of `of_each`."""
+    alone = of_each()
+    right = alone * MOMENTS + pull * alone.mean(0)
+    return right / (MOMENTS + pull)
+
+
 @cache
 def copies() -> Task:
     """Silos that hold one record each, many times, so that any part of a silo's records says what all of them say."""
@@ -217,6 +224,14 @@ TOYS: dict[str, Toy] = {
     ),
     "minibatch_sgd": Toy(least_squares, SILOS | {"phase_rounds": 40, "step_size": 1.0}, 40, of_all),
     "model_propagation": Toy(squared_peers, PEERS | {"num_ticks": 20}, 100, propagated, read=theta),
+    "mr_mtl": Toy(
+        least_squares,
+        {"batch_size": EXAMPLES, "sampler": "all", "step_size": 0.6, "regularization": RIDGE}
+        | {"clip_norm": np.inf, "noise_multiplier": 0.0},
+        60,
+        lambda: near_their_mean(RIDGE),
+        read=lambda params: params.w + params.theta,
+    ),
     "ppsgd": Toy(
         least_squares,
         USERS | {"step_size": 0.5, "personalization": 1.0},

@@ -9,7 +9,7 @@ from bench.data.problems.images import images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.quadratic import quadratic
-from bench.data.problems.school import school
+from bench.data.problems.school import made_up_schools, school
 from bench.data.problems.synthetic import synthetic
 from bench.data.task import Task
 from bench.models.networks import NETWORKS
@@ -38,6 +38,7 @@ TASKS: dict[str, Callable[[int], Task]] = {
     **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
     "movielens": movielens,
     "school": school,
+    "made_up_schools": made_up_schools,
     **{
         f"{dataset}_{model}_10{suffix}": partial(images, dataset=dataset, model=model, disjoint=bool(suffix))
         for dataset, models in NETWORKS.items()
