@@ -65,11 +65,8 @@ def mrmtl_school(scale: str) -> Sweep:
         notes="noise for epsilon as if shuffled batches were Poisson samples, as the authors count it",
         task_labels=("target_epsilon",),
     )
-    smoke = thin(
-        paper,
-        keep={"regularization": [0.0, 1.0], "target_epsilon": [6.0], "sampler": ["poisson"], "step_size": [0.01]},
-        seeds=1,
-    )
+    keep = {"regularization": [0.0, 1.0], "target_epsilon": [6.0], "sampler": ["poisson"], "step_size": [0.01]}
+    smoke = thin(paper, keep=keep, seeds=1)
     return {"paper": paper, "laptop": paper, "smoke": smoke}[scale]
 
 

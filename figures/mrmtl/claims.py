@@ -8,9 +8,9 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from bench.analysis import select
-from figures.mrmtl.curves import FEDAVG, LOCAL, METRIC, MR_MTL, SWEEP, at_end, published
+from figures.mrmtl.curves import FEDAVG, LOCAL, METRIC, MR_MTL, STEP, SWEEP, at_end, published
 from figures.shared.margins import LEVEL, Margin, computed, every, paired, within
-from figures.shared.verdicts import Claim, NotTestable, Verdict, require, verdict
+from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
 
 UNIT = "of squared error"
 SPLITS = 5  # behind a published number
@@ -18,7 +18,7 @@ SAME = 5e-4  # of squared error, below which two samplers count as alike; a thre
 
 
 def by_split(runs: pd.DataFrame, sampler: str) -> pd.DataFrame:
-    """Squared error by split [trial], columns (algorithm, target_epsilon, regularization).
+    """Squared error by split [trial], columns (algorithm, target_epsilon, regularization, step_size).
 
     Raises:
         NotTestable: where there are none.
@@ -27,24 +27,49 @@ def by_split(runs: pd.DataFrame, sampler: str) -> pd.DataFrame:
     rows = rows[rows["sampler"] == sampler]
     if rows.empty:
         raise NotTestable(f"no runs with sampler = {sampler}")
-    return rows.pivot_table(index="trial", columns=["algorithm", "target_epsilon", "regularization"], values=METRIC)
+    columns = ["algorithm", "target_epsilon", "regularization", "step_size"]
+    return rows.pivot_table(index="trial", columns=columns, values=METRIC)
 
 
 def of(splits: pd.DataFrame, name: str, epsilon: float) -> pd.DataFrame:
-    """The splits of one method at one epsilon, a column for each lambda.
+    """The splits of one method at one epsilon, columns (regularization, step_size).
 
     Raises:
         NotTestable: where there are none.
     """
-    names, epsilons, lambdas = (splits.columns.get_level_values(level).to_numpy() for level in range(3))
+    names, epsilons, *_ = (splits.columns.get_level_values(level).to_numpy() for level in range(4))
     mine = (names == name) & (epsilons == epsilon)
     if not mine.any():
         raise NotTestable(f"no runs of {name} at epsilon {epsilon:g}")
-    return pd.DataFrame(splits.to_numpy()[:, mine], splits.index, pd.Index(lambdas[mine].astype(float)))
+    settings = [(float(pull), float(step)) for *_, pull, step in splits.columns[mine].to_list()]
+    return pd.DataFrame(splits.to_numpy()[:, mine], splits.index, pd.MultiIndex.from_tuples(settings))
 
 
-def _only(splits: pd.DataFrame, name: str, epsilon: float) -> pd.Series:
-    return of(splits, name, epsilon).iloc[:, 0]
+def at(splits: pd.DataFrame, name: str, epsilon: float, pull: float) -> pd.Series:
+    """The same at the published step, and this lambda.
+
+    Raises:
+        NotTestable: where there are none.
+    """
+    found = of(splits, name, epsilon)
+    settings: list = found.columns.to_list()
+    if (pull, STEP) not in settings:
+        raise NotTestable(f"no runs of {name} at epsilon {epsilon:g} with lambda = {pull:g} and step {STEP:g}")
+    return pd.Series(found.to_numpy()[:, settings.index((pull, STEP))], found.index)
+
+
+def best(splits: pd.DataFrame, name: str, epsilon: float) -> tuple[pd.Series, str, str]:
+    """The setting with the lowest mean error: its splits, itself in words, and which ends of its grid it is."""
+    found = of(splits, name, epsilon)
+    place = int(found.mean().to_numpy().argmin())
+    pull, step = found.columns.to_list()[place]
+    words = f"{name} {found.to_numpy()[:, place].mean():.4f} (" + (f"lambda {pull:g}, " if name == MR_MTL else "")
+    edges = []
+    for kind, value, tried in zip(("lambda", "step_size"), (pull, step), zip(*found.columns, strict=True), strict=True):
+        ends = {min(tried): "smallest", max(tried): "largest"}
+        if len(ends) > 1 and value in ends:
+            edges.append(f"{name} at epsilon {epsilon:g}: {kind} = {value:g}, the {ends[value]} tried")
+    return pd.Series(found.to_numpy()[:, place], found.index), f"{words}step {step:g})", "; ".join(edges)
 
 
 def as_published(runs: pd.DataFrame) -> Verdict:
@@ -56,11 +81,7 @@ def as_published(runs: pd.DataFrame) -> Verdict:
     evidence = []
     for row in published().to_dict("records"):
         series, target = str(row["series"]), float(row["squared_error"])
-        values = of(splits, series, row["epsilon"])
-        if series == MR_MTL:
-            require(values.columns, [row["regularization"]], "lambda")
-            values = values[[row["regularization"]]]
-        errors = values.to_numpy()[:, 0]
+        errors = at(splits, series, row["epsilon"], row["regularization"]).to_numpy()
         ours, spread, count = float(errors.mean()), float(errors.std(ddof=1)), len(errors)
         if count < 2:
             raise NotTestable("one split shows no spread")
@@ -73,42 +94,43 @@ def as_published(runs: pd.DataFrame) -> Verdict:
 def better_than_both_ends(runs: pd.DataFrame) -> Verdict:
     """At epsilon 6 MR-MTL at lambda = 1 errs less than FedAvg and than local learning."""
     splits = by_split(runs, "shuffled")
-    own = of(splits, MR_MTL, 6.0)
-    require(own.columns, [1.0], "lambda")
-    gaps = {name: _only(splits, name, 6.0) - own[1.0] for name in (FEDAVG, LOCAL)}
+    own = at(splits, MR_MTL, 6.0, 1.0)
+    gaps = {name: at(splits, name, 6.0, 0.0) - own for name in (FEDAVG, LOCAL)}
     evidence = [f"{name} - {MR_MTL}: {gap.mean():+.5f}" for name, gap in gaps.items()]
     return verdict(every([paired(gap, UNIT) for gap in gaps.values()]), "; ".join(evidence))
 
 
+def epsilons_of(splits: pd.DataFrame) -> list[float]:
+    """All target epsilons, from small to large."""
+    return sorted(splits.columns.get_level_values("target_epsilon").unique())
+
+
 def best_of_all_epsilons(runs: pd.DataFrame) -> Verdict:
-    """At every epsilon the best lambda errs less than FedAvg and than local learning."""
+    """At every epsilon the best lambda errs less than FedAvg and than local learning, each with its best step."""
     splits = by_split(runs, "shuffled")
     margins: list[Margin] = []
     evidence = []
-    for epsilon in sorted(splits.columns.get_level_values("target_epsilon").unique()):
-        own = of(splits, MR_MTL, epsilon)
-        best = float(own.columns.to_numpy()[own.mean().to_numpy().argmin()])
-        ends = [_only(splits, name, epsilon) for name in (FEDAVG, LOCAL)]
-        edge = _edge(epsilon, best, own.columns)
-        margins += [paired(end - own[best], UNIT).on(edge) for end in ends]
-        words = ", ".join(f"{end.mean():.4f}" for end in ends)
-        evidence.append(f"epsilon {epsilon:g}: {own[best].mean():.4f} at lambda = {best:g}; {words}")
-    return verdict(every(margins), "; ".join(evidence) + " (FedAvg, local)")
-
-
-def _edge(epsilon: float, best: float, tried) -> str:
-    """Whether a chosen lambda is an end of those tried."""
-    ends = {min(tried): "smallest", max(tried): "largest"}
-    return f"epsilon {epsilon:g}: lambda = {best:g}, the {ends[best]} tried" if best in ends else ""
+    for epsilon in epsilons_of(splits):
+        own, setting, edge = best(splits, MR_MTL, epsilon)
+        words = [setting]
+        for name in (FEDAVG, LOCAL):
+            end, other, its = best(splits, name, epsilon)
+            margins.append(paired(end - own, UNIT).on(edge, its))
+            words.append(other)
+        evidence.append(f"epsilon {epsilon:g}: {', '.join(words)}")
+    return verdict(every(margins), "; ".join(evidence))
 
 
 def more_together(runs: pd.DataFrame) -> Verdict:
-    """What local learning errs more than FedAvg grows from each epsilon to the next smaller one."""
+    """By how much local learning errs more than FedAvg grows from each epsilon to the next smaller one."""
     splits = by_split(runs, "shuffled")
-    epsilons = sorted(splits.columns.get_level_values("target_epsilon").unique())
+    epsilons = epsilons_of(splits)
     if len(epsilons) < 2:
         raise NotTestable("two epsilons are needed")
-    gaps = {epsilon: _only(splits, LOCAL, epsilon) - _only(splits, FEDAVG, epsilon) for epsilon in epsilons}
+    gaps = {}
+    for epsilon in epsilons:
+        (local, _, _), (fedavg, _, _) = (best(splits, name, epsilon) for name in (LOCAL, FEDAVG))
+        gaps[epsilon] = local - fedavg
     margins = [paired(gaps[low] - gaps[high], UNIT) for low, high in itertools.pairwise(epsilons)]
     evidence = ", ".join(f"{epsilon:g}: {gap.mean():+.4f}" for epsilon, gap in gaps.items())
     return verdict(every(margins), f"{LOCAL} - {FEDAVG} by epsilon {evidence}")
@@ -125,7 +147,7 @@ def samplers_alike(runs: pd.DataFrame) -> Verdict:
     margins = [within(gap, half, len(gaps), SAME, UNIT) for gap, half in zip(gaps.mean(), halves, strict=True)]
     means = gaps.mean().to_numpy()
     place = int(abs(means).argmax())
-    name, epsilon, pull = gaps.columns.to_list()[place]
+    name, epsilon, pull, _ = gaps.columns.to_list()[place]
     named = f"{name} at epsilon {epsilon:g}, lambda = {pull:g}"
     return verdict(every(margins), f"largest mean difference {means[place]:+.5f}, of {named}")
 
@@ -161,14 +183,15 @@ CLAIMS = [
         "section 5, Figure 3c",
         SWEEP,
         best_of_all_epsilons,
-        "The other's squared error less that of MR-MTL at the lambda with the lowest mean, split by split",
+        "The other's squared error less that of MR-MTL, split by split; lambda and step of each with the lowest mean",
     ),
     Claim(
         "The smaller epsilon, the more silos gain by one model for all over learning alone",
         "section 5, Figure 3c",
         SWEEP,
         more_together,
-        "Local learning's squared error less that of FedAvg, at each epsilon less the same at the next larger one",
+        "Local learning's squared error less that of FedAvg, at each epsilon less the same at the next larger one; the "
+        "step of each with the lowest mean",
     ),
     Claim(
         "Here: Poisson samples, for which the epsilon is proven, err as shuffled batches do, from epsilon 1 on",

@@ -15,7 +15,8 @@ from figures.shared.published import of_figure
 SWEEP = "mrmtl_school"
 MR_MTL, FEDAVG, LOCAL = "MR-MTL", "FedAvg", "Local"
 METRIC = "test_squared_error"
-TITLES = {"shuffled": "shuffled batches, as published", "poisson": "Poisson samples: epsilon is proven"}
+STEP = 0.01  # of the published numbers
+TITLES = {"shuffled": "shuffled batches, as published", "poisson": "Poisson samples: $\\varepsilon$ is proven"}
 LOOKS: dict[str, style.Look] = {
     MR_MTL: {"color": "#444444", "marker": "o"},
     FEDAVG: {"color": "#444444", "linestyle": "--"},
@@ -42,12 +43,13 @@ def published() -> pd.DataFrame:
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Squared error by series, sampler, target epsilon and lambda, and what epsilon is."""
+    """Squared error by series, sampler, target epsilon and lambda at the published step, and what epsilon is."""
     rows = at_end(runs)
+    rows = rows[rows["step_size"] == STEP]
     by = ["algorithm", "sampler", "target_epsilon", "regularization"]
     out = select.interval(rows, by=by, value=METRIC)
     spent = rows.groupby(by, observed=True)[["epsilon", "epsilon_tight", "epsilon_worst_case"]].mean()
-    out = out.merge(spent.reset_index(), on=by)
+    out = out.merge(spent.reset_index(), on=by).assign(step_size=STEP)
     return out.assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
 
 
@@ -81,9 +83,9 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil of one school "
-        "added or removed, against the server and the other schools. Splits are shared by all curves: where bands "
-        "overlap, curves can still differ in every one of them.",
+        f"Step {STEP:g}. Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil "
+        "of one school added or removed, against the server and the other schools. Splits are shared by all curves: "
+        "where bands overlap, curves can still differ in every one of them.",
         "Crosses: published, at epsilon 6 (MR-MTL at lambda = 1; at the left edge FedAvg below, local learning above)."
         f" Without amplification the shuffled batches cost {_worst(table)}.",
     )
@@ -100,7 +102,7 @@ def _curves(ax, rows: pd.DataFrame, colour: str) -> None:
 
 def _published(ax, colour: str) -> None:
     for row in published().to_dict("records"):
-        at = row["regularization"] if row["regularization"] > 0 else 0.08  # NaN: beside the axis
+        at = row["regularization"] or 0.08  # at the left edge, where there is no lambda
         ax.plot([at], [row["squared_error"]], linestyle="", marker="x", color=colour, markersize=7, markeredgewidth=1.6)
 
 

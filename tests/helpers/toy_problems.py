@@ -189,6 +189,13 @@ TOYS: dict[str, Toy] = {
         squared_peers, PEERS | {"num_ticks": 20}, 100, lambda: minimizer(squared_peers(), MU), read=theta
     ),
     "dp_fedavg": Toy(least_squares, USERS | {"step_size": 1.0, "server_step_size": 1.0}, 40, of_all),
+    "dp_scaffold": Toy(
+        least_squares,
+        {"num_sampled": CLIENTS, "num_steps": 3, "batch_size": EXAMPLES, "sampler": "all", "step_size": 0.3}
+        | {"clip_norm": np.inf, "noise_multiplier": 0.0},
+        60,
+        of_all,
+    ),
     "dpsgd_fedavg": Toy(
         saturated,
         {

@@ -10,6 +10,7 @@ from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.quadratic import quadratic
 from bench.data.problems.school import made_up_schools, school
+from bench.data.problems.softmax import softmax
 from bench.data.problems.synthetic import synthetic
 from bench.data.task import Task
 from bench.models.networks import NETWORKS
@@ -31,6 +32,7 @@ TASKS: dict[str, Callable[[int], Task]] = {
     "debian_tags": tags.debian_tags,
     "made_up_tags": tags.made_up_tags,
     **{f"quadratic_{n}": partial(quadratic, num_records=n) for n in (128, 512, 2048)},
+    **{f"softmax_{a}_{a}": partial(softmax, alpha=float(a), beta=float(a)) for a in (0, 1, 5)},
     "odd_even": odd_even.odd_even,
     "odd_even_script_bound": partial(odd_even.odd_even, bound="one silo"),
     "odd_even_split_first": partial(odd_even.odd_even, split_first=True),
