@@ -20,7 +20,7 @@ SIZES = {  # clients, records of one, clients in a round, training records in a 
 }
 NOISE = 60.0 / 800  # on the mean of a sample, in units of C
 STEPS = [1, 5, 20]
-RATES = [0.03, 0.1, 0.3, 1.0]  # K eta
+RATES = [0.03, 0.1, 0.3, 1.0, 3.0]  # K eta
 DIFFERENCES = [0, 5]  # alpha = beta
 CLIP_NORM = 5.0  # about the median norm of gradients at the start: inputs are about 6.5 long
 

@@ -1,7 +1,7 @@
 """Liu et al. 2022, School by lambda: squared error of MR-MTL beside FedAvg and private local learning, by epsilon.
 
-Left batches are shuffled, as in the paper, whose epsilon counts them as Poisson samples; right they are Poisson
-samples, for which that is proven. To expect: lowest at a lambda between the two ends, larger where epsilon is small.
+Batches are shuffled, as in the paper, whose epsilon counts them as Poisson samples, or Poisson samples, for which that
+is proven. To expect: at epsilon 6 lowest at a lambda between the two ends, at a larger one where epsilon is small.
 """
 
 import pandas as pd
@@ -16,13 +16,16 @@ SWEEP = "mrmtl_school"
 MR_MTL, FEDAVG, LOCAL = "MR-MTL", "FedAvg", "Local"
 METRIC = "test_squared_error"
 STEP = 0.01  # of the published numbers
-TITLES = {"shuffled": "shuffled batches, as published", "poisson": "Poisson samples: $\\varepsilon$ is proven"}
-LOOKS: dict[str, style.Look] = {
-    MR_MTL: {"color": "#444444", "marker": "o"},
-    FEDAVG: {"color": "#444444", "linestyle": "--"},
-    LOCAL: {"color": "#444444", "linestyle": ":"},
+SAMPLERS: dict[str, style.Look] = {
+    "shuffled": {"color": "#c8443c"},
+    "poisson": {"color": "#12355b"},
 }
-COLOURS = ("#e6a532", "#c8443c", "#2a8a4a", "#12355b", "#7a3f98", "#3c78b4")
+WORDS = {"shuffled": "shuffled batches, as published", "poisson": "Poisson samples, proven"}
+LOOKS: dict[str, style.Look] = {
+    MR_MTL: {"marker": "o"},
+    FEDAVG: {"linestyle": "--", "linewidth": 1.1},
+    LOCAL: {"linestyle": ":", "linewidth": 1.3},
+}
 
 
 def at_end(runs: pd.DataFrame) -> pd.DataFrame:
@@ -54,56 +57,53 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """A panel for each sampler; a colour for each epsilon; FedAvg and local learning as levels."""
-    samplers = style.present(table, "sampler", TITLES)
-    figure, axes = style.subplots(
-        1, max(len(samplers), 1), figsize=(5.5 * max(len(samplers), 1), 4.4), sharey=True, squeeze=False
-    )
+    """A panel for each epsilon, a colour for each sampler; FedAvg and local learning as levels."""
     epsilons = sorted(table["target_epsilon"].unique())
-    colours = {epsilon: COLOURS[place % len(COLOURS)] for place, epsilon in enumerate(epsilons)}
-    for ax, sampler in zip(axes[0], samplers, strict=False):
-        panel = table[table["sampler"] == sampler]
-        for epsilon in epsilons:
-            _curves(ax, panel[panel["target_epsilon"] == epsilon], colours[epsilon])
-        real = table["source"].str.startswith("School").all()
-        if sampler == "shuffled" and real and 6 in colours:
-            _published(ax, colours[6])
+    figure, axes = style.subplots(1, len(epsilons), figsize=(3.1 * len(epsilons), 3.6), squeeze=False)
+    real = bool(table["source"].str.startswith("School").all())
+    for ax, epsilon in zip(axes[0], epsilons, strict=True):
+        panel = table[table["target_epsilon"] == epsilon]
+        for sampler, look in SAMPLERS.items():
+            _curves(ax, panel[panel["sampler"] == sampler], look)
+        if real:
+            _published(ax, epsilon)
         ax.set_xscale("log")
-        ax.set_yscale("log")
         ax.set_xlabel(r"$\lambda$")
-        ax.set_title(TITLES[sampler])
-    style.plain_log_ticks(axes[0, 0].yaxis, (1, 2, 3, 5))
+        ax.set_title(rf"$\varepsilon$ = {epsilon:g}")
     axes[0, 0].set_ylabel("squared error on test pupils, scores in [0, 1]")
-    style.head(
-        figure,
-        "School: mean-regularised multi-task learning in 139 silos",
-        [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)],
-        [Line2D([], [], color=colours[epsilon], label=rf"$\varepsilon$ = {epsilon:g}") for epsilon in epsilons],
-    )
+    grey: style.Look = {"color": "#444444"}
+    methods = [Line2D([], [], label=name, **grey | LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
+    if real:
+        methods.append(Line2D([], [], label="published", linestyle="", marker="x", color="black"))
+    samplers = [
+        Line2D([], [], label=WORDS[name], **SAMPLERS[name]) for name in style.present(table, "sampler", SAMPLERS)
+    ]
+    style.head(figure, "School: mean-regularised multi-task learning in 139 silos", methods, samplers)
     style.footer(
         figure,
         table,
         f"Step {STEP:g}. Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil "
         "of one school added or removed, against the server and the other schools. Splits are shared by all curves: "
         "where bands overlap, curves can still differ in every one of them.",
-        "Crosses: published, at epsilon 6 (MR-MTL at lambda = 1; at the left edge FedAvg below, local learning above)."
-        f" Without amplification the shuffled batches cost {_worst(table)}.",
+        f"Without amplification the shuffled batches cost epsilon {_worst(table)}. Published are, beside MR-MTL at "
+        "lambda = 1, FedAvg and local learning at epsilon 6, at the right edge.",
     )
     return figure
 
 
-def _curves(ax, rows: pd.DataFrame, colour: str) -> None:
-    look: style.Look = LOOKS[MR_MTL] | {"color": colour}
+def _curves(ax, rows: pd.DataFrame, colour: style.Look) -> None:
+    look: style.Look = LOOKS[MR_MTL] | colour
     style.curve(ax, rows[rows["algorithm"] == MR_MTL], "regularization", METRIC, **look)
     for name in (FEDAVG, LOCAL):
         for level in rows.loc[rows["algorithm"] == name, METRIC]:
-            ax.axhline(level, **LOOKS[name] | {"color": colour, "linewidth": 1.1})
+            ax.axhline(level, **LOOKS[name] | colour)
 
 
-def _published(ax, colour: str) -> None:
+def _published(ax, epsilon: float) -> None:
     for row in published().to_dict("records"):
-        at = row["regularization"] or 0.08  # at the left edge, where there is no lambda
-        ax.plot([at], [row["squared_error"]], linestyle="", marker="x", color=colour, markersize=7, markeredgewidth=1.6)
+        if row["epsilon"] == epsilon:
+            at = row["regularization"] or 13.0  # beside the curves, where there is no lambda
+            ax.plot([at], [row["squared_error"]], linestyle="", marker="x", color="black", zorder=5)
 
 
 def _worst(table: pd.DataFrame) -> str:
