@@ -75,7 +75,9 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "For every point the step with the lowest mean loss. Sizes, rounds and noise are in docs/papers/scaffold.md.",
+        "For every point the step with the lowest mean loss. Both methods share their draws of the clients, whose "
+        "losses differ: curves can differ in every draw though their bands overlap. Sizes and rounds are in "
+        "docs/papers/scaffold.md.",
         f"The noise costs epsilon {_costs(table)} at delta = {table['delta'].iloc[0]:g}: one record of one client "
         "replaced, against the server.",
     )

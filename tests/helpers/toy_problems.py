@@ -188,6 +188,13 @@ TOYS: dict[str, Toy] = {
     "coordinate_descent": Toy(
         squared_peers, PEERS | {"num_ticks": 20}, 100, lambda: minimizer(squared_peers(), MU), read=theta
     ),
+    "ditto": Toy(  # w goes to the common model, and the own ones are held near it
+        least_squares,
+        USERS | {"step_size": 0.6, "local_step_size": 0.6, "regularization": RIDGE},
+        100,
+        lambda: near_their_mean(RIDGE),
+        read=lambda params: params.w + params.theta,
+    ),
     "dp_fedavg": Toy(least_squares, USERS | {"step_size": 1.0, "server_step_size": 1.0}, 40, of_all),
     "dp_scaffold": Toy(
         least_squares,
@@ -210,6 +217,13 @@ TOYS: dict[str, Toy] = {
         100,
         frequencies,
         read=probabilities,
+    ),
+    "fine_tuning": Toy(  # so many own steps find everybody's own model
+        least_squares,
+        USERS | {"step_size": 1.0, "server_step_size": 1.0, "local_step_size": 0.6, "own_steps": 60},
+        20,
+        of_each,
+        read=lambda params: params.w + params.theta,
     ),
     "local_dp": Toy(squared_peers, PEERS | {"noise_multiplier": 0.0, "bound": 2.0}, 3, own_minimizers, read=theta),
     "local_learning": Toy(  # minibatches of records without noise, which all agree with the client's own model
