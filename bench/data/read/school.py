@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
 
 from bench.data.dataset import LocalCopy
 from bench.data.read.formats import content
@@ -35,7 +36,7 @@ def of_bytes(data: bytes, path: Path) -> tuple[list[np.ndarray], list[np.ndarray
         table = loadmat(io.BytesIO(data))
         features = [np.asarray(one, float) for one in table["X"].ravel()]
         scores = [np.asarray(one, float).ravel() for one in table["Y"].ravel()]
-    except (KeyError, TypeError, ValueError, NotImplementedError):
+    except (KeyError, TypeError, ValueError, NotImplementedError, MatReadError):
         raise InputError(f"{path}: not a MATLAB file with X and Y: replace it by the original school.mat.") from None
     if not features or len(features) != len(scores):
         raise InputError(f"{path}: {len(features)} schools with pupils, {len(scores)} with scores: replace it.")
