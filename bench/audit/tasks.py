@@ -150,6 +150,8 @@ def _for_users(task: Task, rounds: int) -> dict[str, Any]:
         "sampler": "poisson",
         "step_size": 1.0,
         "server_step_size": 1.0,
+        "local_step_size": 1.0,
+        "regularization": 1.0,
         "personalization": 1.0,
         "clip_norm": 1.0,
     }

@@ -152,6 +152,19 @@ def test_a_part_that_is_not_computed_or_not_private_decides():
     assert math.isnan(accounting.epsilon(unknown, 2))
 
 
+def test_clients_that_release_at_once_cost_the_dearest_of_them():
+    often, dear = gaussian(9.0), gaussian(4.0)
+    both = events.at_once([(often, 3), (dear, 1)])
+    assert accounting.epsilon(both, 5) == max(full(9.0, 15), full(4.0, 5)) == full(4.0, 5)
+    assert accounting.epsilon(events.at_once([(often, 6), (dear, 1)]), 5) == full(9.0, 30) > full(4.0, 5)
+    assert accounting.epsilon(events.at_once([(often, 3), (often, 3)]), 5) == full(9.0, 15)
+    assert accounting.epsilon(both, 0) == 0
+    assert both.mechanism.startswith("2 kinds of clients, such as: ")
+    assert not events.at_once([(often, 1), (dear._replace(sound=False), 1)]).sound
+    with pytest.raises(InputError, match="clients must be accounted alike"):
+        events.at_once([(often, 1), (dear._replace(delta=0.3), 1)])
+
+
 def test_only_what_is_accounted_alike_goes_in_parallel():
     other = gaussian(1.0)._replace(delta=1e-3)
     with pytest.raises(InputError, match="accounted alike"):

@@ -16,7 +16,7 @@ QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
 SILENT = {"local_learning", "local_models"}
 LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
-SAMPLED = {"ppsgd", "dp_fedavg", "dp_fedopt", "dp_fedprox", "dpsgd_fedavg"}
+SAMPLED = {"ppsgd", "dp_fedavg", "dp_fedopt", "dp_fedprox", "dpsgd_fedavg", "ditto", "fine_tuning"}
 
 
 def of(found: Audit, reading: str):

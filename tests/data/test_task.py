@@ -20,6 +20,8 @@ from bench.data.problems.bounded import bounded
 from bench.data.problems.clients_file import clients_file
 from bench.data.problems.nothing import nothing
 from bench.data.problems.quadratic import quadratic
+from bench.data.problems.school import made_up_schools
+from bench.data.problems.softmax import softmax
 from bench.data.problems.synthetic import synthetic
 from bench.data.problems.tags import made_up_tags
 from bench.data.problems.tasks import TASKS
@@ -77,6 +79,8 @@ PROBLEMS = {
     "bounded, unequal": plain(bounded, 0, num_clients=7, num_features=4, largest=5, spread=0.3),
     "quadratic": plain(quadratic, 0, num_records=4),
     "nothing": plain(nothing, 0),
+    "made_up_schools": plain(made_up_schools, 0, num_schools=3),
+    "softmax": plain(softmax, 0, num_clients=3, num_records=10, num_features=4, num_classes=3),
     "made_up_tags": plain(made_up_tags, 0, batch_size=4, **SMALL_TAGS),
     "linear_p2p": plain(tiny_peers.logistic_peers),
     "mnist_by_style": by_style,
@@ -98,6 +102,7 @@ ALIKE = {  # problems whose Task is made by the same function as that of another
     "mnist_by_writer": "mnist_by_style",
     "debian_tags": "made_up_tags",
     "stackoverflow_tags": "made_up_tags",
+    "school": "made_up_schools",
 }
 
 

@@ -19,6 +19,8 @@ from bench.data.problems import (
     odd_even,
     peers,
     quadratic,
+    school,
+    softmax,
     synthetic,
     tags,
 )
@@ -75,6 +77,9 @@ def stand_in(make: partial, monkeypatch) -> Task:
     elif function is movielens.movielens:
         monkeypatch.setattr(movielens, "_ratings", lambda files: (_ratings(rng), COPY))
         return function(0, rank=3, num_neighbors=3, sweeps=2, **given)
+    elif function is school.best_available:
+        return school.made_up_schools(0, num_schools=USERS)
     else:
-        assert function in (synthetic.synthetic, bounded.bounded, quadratic.quadratic, peers.linear_p2p), function
+        generated = (synthetic.synthetic, bounded.bounded, quadratic.quadratic, peers.linear_p2p, softmax.softmax)
+        assert function in generated, function
     return function(0, **given)

@@ -90,6 +90,13 @@ def of_each(noise: float = 1.0) -> np.ndarray:
     return np.stack([np.linalg.lstsq(x, y)[0] for x, y in zip(*records(noise), strict=True)])
 
 
+def near_their_mean(pull: float) -> np.ndarray:
+    """argmin of own squares + pull / 2 |own - mean|^2, [client, feature]; the mean is that of `of_each`."""
+    alone = of_each()
+    right = alone * MOMENTS + pull * alone.mean(0)
+    return right / (MOMENTS + pull)
+
+
 @cache
 def copies() -> Task:
     """Silos that hold one record each, many times, so that any part of a silo's records says what all of them say."""
@@ -181,6 +188,13 @@ TOYS: dict[str, Toy] = {
     "coordinate_descent": Toy(
         squared_peers, PEERS | {"num_ticks": 20}, 100, lambda: minimizer(squared_peers(), MU), read=theta
     ),
+    "ditto": Toy(  # w goes to the common model, and the own ones are held near it
+        least_squares,
+        USERS | {"step_size": 0.6, "local_step_size": 0.6, "regularization": RIDGE},
+        100,
+        lambda: near_their_mean(RIDGE),
+        read=lambda params: params.w + params.theta,
+    ),
     "dp_fedavg": Toy(least_squares, USERS | {"step_size": 1.0, "server_step_size": 1.0}, 40, of_all),
     "dp_fedopt": Toy(
         least_squares,
@@ -193,6 +207,13 @@ TOYS: dict[str, Toy] = {
         least_squares,
         USERS | {"step_size": 0.5, "server_step_size": 0.5, "proximal": 0.5, "num_steps": 3},
         40,
+        of_all,
+    ),
+    "dp_scaffold": Toy(
+        least_squares,
+        {"num_sampled": CLIENTS, "num_steps": 3, "batch_size": EXAMPLES, "sampler": "all", "step_size": 0.3}
+        | {"clip_norm": np.inf, "noise_multiplier": 0.0},
+        60,
         of_all,
     ),
     "dpsgd_fedavg": Toy(
@@ -209,6 +230,13 @@ TOYS: dict[str, Toy] = {
         100,
         frequencies,
         read=probabilities,
+    ),
+    "fine_tuning": Toy(  # so many own steps find everybody's own model
+        least_squares,
+        USERS | {"step_size": 1.0, "server_step_size": 1.0, "local_step_size": 0.6, "own_steps": 60},
+        20,
+        of_each,
+        read=lambda params: params.w + params.theta,
     ),
     "local_dp": Toy(squared_peers, PEERS | {"noise_multiplier": 0.0, "bound": 2.0}, 3, own_minimizers, read=theta),
     "local_learning": Toy(  # minibatches of records without noise, which all agree with the client's own model
@@ -230,6 +258,14 @@ TOYS: dict[str, Toy] = {
     ),
     "minibatch_sgd": Toy(least_squares, SILOS | {"phase_rounds": 40, "step_size": 1.0}, 40, of_all),
     "model_propagation": Toy(squared_peers, PEERS | {"num_ticks": 20}, 100, propagated, read=theta),
+    "mr_mtl": Toy(
+        least_squares,
+        {"batch_size": EXAMPLES, "sampler": "all", "step_size": 0.6, "regularization": RIDGE}
+        | {"clip_norm": np.inf, "noise_multiplier": 0.0},
+        60,
+        lambda: near_their_mean(RIDGE),
+        read=lambda params: params.w + params.theta,
+    ),
     "ppsgd": Toy(
         least_squares,
         USERS | {"step_size": 0.5, "personalization": 1.0},

@@ -191,6 +191,24 @@ DATASETS: dict[str, DataSet] = {
             ),
         ),
     ),
+    "school": DataSet(
+        what="exam scores of 15,362 pupils of 139 schools, 28 features",
+        files={"school.mat": "869a6ee9d48f83d4e88db72627b56149"},
+        licence="none stated; cite the survey",
+        citation="Inner London Education Authority, as MALSAR has it: Zhou, Chen and Ye, 2012",
+        addresses=(
+            Address(
+                "MALSAR",
+                {
+                    "school.mat": (
+                        "https://raw.githubusercontent.com/jiayuzhou/MALSAR/"
+                        "ca3d55b878cc4113f0d9603e8ac46538aeb1ecd9/data/school.mat",
+                        "",
+                    )
+                },
+            ),
+        ),
+    ),
     "federated_stackoverflow": DataSet(
         what="questions and answers of 342,477 people with tags, as bags of words",
         files={},

@@ -9,6 +9,8 @@ from bench.data.problems.images import images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.quadratic import quadratic
+from bench.data.problems.school import made_up_schools, school
+from bench.data.problems.softmax import softmax
 from bench.data.problems.synthetic import synthetic
 from bench.data.task import Task
 from bench.models.networks import NETWORKS
@@ -30,12 +32,15 @@ TASKS: dict[str, Callable[[int], Task]] = {
     "debian_tags": tags.debian_tags,
     "made_up_tags": tags.made_up_tags,
     **{f"quadratic_{n}": partial(quadratic, num_records=n) for n in (128, 512, 2048)},
+    **{f"softmax_{a}_{a}": partial(softmax, alpha=float(a), beta=float(a)) for a in (0, 1, 5)},
     "odd_even": odd_even.odd_even,
     "odd_even_script_bound": partial(odd_even.odd_even, bound="one silo"),
     "odd_even_split_first": partial(odd_even.odd_even, split_first=True),
     "odd_even_hinge": odd_even.odd_even_hinge,
     **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
     "movielens": movielens,
+    "school": school,
+    "made_up_schools": made_up_schools,
     **{
         f"{dataset}_{model}_10{suffix}": partial(images, dataset=dataset, model=model, disjoint=bool(suffix))
         for dataset, models in NETWORKS.items()

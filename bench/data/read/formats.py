@@ -27,7 +27,7 @@ def load_idx(path: Path) -> np.ndarray:
 
     Source: the format as described by LeCun, Cortes and Burges beside the MNIST database.
     """
-    data = _content(path)
+    data = content(path)
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in IDX_TYPES:
         raise InputError(f"{path}: not an idx file: replace it.")
     ndim, dtype = data[3], np.dtype(IDX_TYPES[data[2]])
@@ -92,7 +92,7 @@ def movielens(copy: LocalCopy) -> np.ndarray:
     """
     path = copy.files["u.data"]
     try:
-        return np.loadtxt(io.BytesIO(_content(path)), dtype=np.int64, delimiter="\t", ndmin=2).reshape(-1, 4)
+        return np.loadtxt(io.BytesIO(content(path)), dtype=np.int64, delimiter="\t", ndmin=2).reshape(-1, 4)
     except ValueError:
         raise InputError(f"{path}: not four tab-separated columns of integers: replace it.") from None
 
@@ -112,7 +112,12 @@ def qmnist_writers(copy: LocalCopy) -> tuple[np.ndarray, np.ndarray]:
     return train[:, WRITER_COLUMN].copy(), test[:QMNIST_TEST, WRITER_COLUMN].copy()
 
 
-def _content(path: Path) -> bytes:
+def content(path: Path) -> bytes:
+    """The bytes of a file, gunzipped where they are gzipped.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     try:
         return plain(path.name, path.read_bytes())
     except (OSError, EOFError, zlib.error) as error:
@@ -121,7 +126,7 @@ def _content(path: Path) -> bytes:
 
 
 def _cifar_rows(path: Path) -> np.ndarray:
-    data = _content(path)
+    data = content(path)
     if not data or len(data) % CIFAR_ROW:
         raise InputError(f"{path}: not a whole number of CIFAR-10 rows of {CIFAR_ROW} bytes: replace it.")
     return np.frombuffer(data, np.uint8).reshape(-1, CIFAR_ROW)

@@ -8,7 +8,7 @@ its meaning.
 public schedules. `combined`: runs made of several releases. All names are imported from here.
 """
 
-from bench.privacy.events.combined import ParallelDpEvent, in_parallel, nothing_released, preceded_by
+from bench.privacy.events.combined import ParallelDpEvent, at_once, in_parallel, nothing_released, preceded_by
 from bench.privacy.events.gaussian_sums import (
     GAUSSIAN_ACCOUNTANTS,
     SAMPLINGS,
@@ -44,6 +44,7 @@ __all__ = [
     "SENSITIVITY",
     "ParallelDpEvent",
     "Release",
+    "at_once",
     "bounded_participation_gaussian",
     "checked",
     "correlated_gaussian",

@@ -1,4 +1,5 @@
-"""Runs made of several releases: one before another, phases on units of their own, and a run that releases nothing."""
+"""Runs made of several releases: one before another, phases or clients with units of their own, and a run that releases
+nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,11 +51,7 @@ def in_parallel(parts: Sequence[tuple[Release, int]]) -> Release:
     Raises:
         InputError: where two of them differ in one of these.
     """
-    first, _ = parts[0]
-    for field in ("privacy_unit", "neighbors", "protects_against", "accountant", "delta"):
-        for other, _ in parts:
-            own, its = getattr(first, field), getattr(other, field)
-            require(field, its, own == its, f"phases must be accounted alike, the first has {own}")
+    first = _alike([release for release, _ in parts], "phases")
 
     def event(rounds: int) -> dp.DpEvent:
         done, begin = [], 0
@@ -72,6 +69,47 @@ def in_parallel(parts: Sequence[tuple[Release, int]]) -> Release:
         mechanism=f"{len(parts)} phases on disjoint {first.privacy_unit}s: {mechanisms}",
         sound=all(release.sound for release, _ in parts),
     )
+
+
+def at_once(parts: Sequence[tuple[Release, int]]) -> Release:
+    """Clients that release something in every round, each of units of its own (McSherry 2009, parallel composition).
+
+    What one client releases may depend on what others have released: for its units, that is public.
+
+    Args:
+        parts: (release, how often in a round) of each client; all with the same relation, accountant, unit and delta.
+
+    Raises:
+        InputError: where two of them differ in one of these.
+    """
+    first = _alike([release for release, _ in parts], "clients")
+
+    def event(rounds: int) -> dp.DpEvent:
+        distinct = tuple(dict.fromkeys(release.event(times * rounds) for release, times in parts))
+        return distinct[0] if len(distinct) == 1 else ParallelDpEvent(distinct)
+
+    different = dict.fromkeys(f"{release.mechanism}, {times} a round" for release, times in parts)
+    if len(different) == 1:
+        return first._replace(event=event)
+    return first._replace(
+        event=event,
+        mechanism=f"{len(different)} kinds of clients, such as: {next(iter(different))}",
+        sound=all(release.sound for release, _ in parts),
+    )
+
+
+def _alike(releases: Sequence[Release], whose: str) -> Release:
+    """The first of them.
+
+    Raises:
+        InputError: where another one has another unit, relation, accountant or delta.
+    """
+    first = releases[0]
+    for field in ("privacy_unit", "neighbors", "protects_against", "accountant", "delta"):
+        for other in releases:
+            own, its = getattr(first, field), getattr(other, field)
+            require(field, its, own == its, f"{whose} must be accounted alike, the first has {own}")
+    return first
 
 
 def nothing_released(

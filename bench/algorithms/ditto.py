@@ -1,0 +1,126 @@
+"""Ditto (Li, Hu, Beirami, Smith, ICML 2021), private for users: a common model w, and users' own ones held near it.
+
+User i minimises its loss at w + theta_i plus lambda / 2 |theta_i|^2; w takes private steps on the users' losses at w.
+Of every user in a round
+
+    g_i = gradient of its loss at w,      w       <- w - eta (sum_i clip(g_i, C) + sigma C N(0, I)) / D
+                                          theta_i <- theta_i - eta_local (gradient at w + theta_i + lambda theta_i)
+
+on the same examples, one step of each a round. What is protected is all data of one user, against all other users
+together: the sequence of w is public, and theta_i never leaves user i. The paper has several local steps of both, and
+no privacy.
+"""
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.participation import check_participation, noisy_sums, participation
+from bench.data.task import Task
+from bench.errors import InputError
+from bench.kernels import gradient as kernel
+from bench.models.additive import Additive
+
+
+def ditto(
+    task: Task,
+    *,
+    num_sampled: int,
+    batch_size: int,
+    step_size: Scalar,
+    local_step_size: Scalar,
+    regularization: Scalar,
+    clip_norm: Scalar,
+    noise_multiplier: Scalar,
+    sampler: str = "fixed",
+    num_epochs: int = 1,
+) -> Algorithm:
+    """Private Ditto on a task with an additive model, from w and theta_i = 0.
+
+    Args:
+        task: with loss(w, theta_i, example), whose own models have the shape of the common one.
+        num_sampled: Q, users in a round; with "poisson" the expected number.
+        batch_size: m, examples of a user in a round.
+        step_size: eta > 0, of w.
+        local_step_size: eta_local > 0, of theta_i; at most about 1 / (curvature of the loss + lambda).
+        regularization: lambda >= 0; 0 does not hold the models near w.
+        clip_norm: C > 0, on a user's gradient at w; inf does not clip.
+        noise_multiplier: sigma >= 0; the noise on the sum of clipped gradients has std sigma C.
+        sampler, num_epochs: see `participation`, which also gives D.
+    """
+    who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler, num_epochs=num_epochs)
+    size = optax.tree.size(task.init_params)
+    example_loss = task.loss
+    assert example_loss is not None
+
+    def gradient(model, examples, weight):
+        nothing = jax.tree.map(jnp.zeros_like, model)
+        return jax.grad(lambda v: weight @ jax.vmap(lambda e: example_loss(v, nothing, e))(examples))(model)
+
+    def init(key):
+        own = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
+        return State(who.init(key), {"w": task.init_params, "theta": own})
+
+    def one_round(key, state):
+        key_draw, key_noise = jax.random.split(key)
+        w = state.variables["w"]
+
+        def of_users(theta, batch):
+            clients = jnp.arange(task.num_clients) if batch.clients is None else batch.clients
+            mine = jax.tree.map(lambda leaf: leaf[clients], theta)
+            total, norms = kernel.clipped_sum(
+                jax.vmap(gradient, (None, 0, 0))(w, batch.examples, batch.weight), clip_norm
+            )
+            models = jax.tree.map(lambda shared, own: shared[None] + own, w, mine)
+            own_gradients = jax.vmap(gradient)(models, batch.examples, batch.weight)
+            there = jnp.sum(batch.weight, axis=1) > 0  # a Poisson sample has empty places
+
+            def moved(leaf, own, g):
+                step = -local_step_size * (g + regularization * own)
+                return leaf.at[clients].add(jnp.where(there.reshape(-1, *[1] * (own.ndim - 1)), step, 0.0))
+
+            theta = jax.tree.map(moved, theta, mine, own_gradients)
+            return theta, (total, jnp.sum(norms > clip_norm, dtype=jnp.float32))
+
+        theta, (total, clipped), drawn, schedule = who.in_blocks(
+            key_draw, state.schedule, of_users, state.variables["theta"], 4 * size
+        )
+        noise = kernel.gaussian_like(key_noise, w)
+        std = jnp.where(drawn.released, kernel.noise_scale(noise_multiplier, clip_norm), 0.0)
+        w = jax.tree.map(lambda z, g, n: z - step_size * (g + std * n) / drawn.divisor, w, total, noise)
+        info = {
+            "released": drawn.released.astype(jnp.float32),
+            "clipped": clipped / jnp.maximum(drawn.count, 1.0),
+        }
+        return State(schedule, {"w": w, "theta": theta}), info
+
+    return Algorithm(
+        init,
+        one_round,
+        lambda state: Additive(**state.variables),
+        public=lambda state: state.variables["w"],
+    )
+
+
+def check(task: Task, **args) -> None:
+    """Refuse values that do not go together, and own models of another shape than the common one.
+
+    Raises:
+        InputError: naming the value and what to do.
+    """
+    if task.init_local is not None:
+        raise InputError(f"the users' own models on {task.name} are no copies of the common one: take ppsgd")
+    check_participation(task, **args)
+
+
+METHOD = Method(
+    ditto,
+    noisy_sums("all other users together"),
+    version=1,
+    check=check,
+    space={
+        "local_step_size": [3e-5, 1e-4, 3e-4],
+        "regularization": [0.1, 1.0],
+    },  # for inputs as long as those of digits
+)

@@ -1,0 +1,218 @@
+"""DP-SCAFFOLD (Noble, Bellet, Dieuleveut, AISTATS 2022, Algorithm 1): private local steps that control variates hold
+together where clients differ.
+
+In a round M of N clients start from x. Client i takes K steps on fresh samples B of its own n records, and keeps c_i:
+
+    H    = (sum_{r in B} clip(grad loss(y; r), C) + sigma C N(0, I)) / b
+    y   <- y - eta (H - c_i + c)                                                                  from y = x
+    c_i <- c_i - c + (x - y) / (K eta)                             the mean of the K noisy gradients H, and no more
+
+    x   <- x + eta_server mean_i (y - x),     c <- c + (M / N) mean_i (change of c_i)
+
+Without control variates (c = c_i = 0) it is their DP-FedAvg: DP-SGD on every client, and averaging.
+
+What is protected is one record of one client, against the server, which sees what every client sends: y and c_i follow
+from the noisy gradients H and from what the server knows already, so that a run costs as much as the noisy gradients
+do. That M of N clients are drawn hides nothing from the server, and every client is counted in every round.
+
+Read: the authors' program (github.com/maxencenoble/Differential-Privacy-for-Heterogeneous-Federated-Learning). It clips
+layer by layer at the median of the batch's own gradient norms, which depends on the data, and adds noise in proportion
+to it: no statement of privacy follows (docs/methods/dp_scaffold.md). Here C is fixed, and of all parameters together.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from bench.algorithms.base import Algorithm, Method, Scalar, State, check_noise_has_a_scale
+from bench.data.task import Task
+from bench.errors import InputError, unknown_name
+from bench.kernels import gradient, sampling
+from bench.privacy import events
+
+SAMPLERS = ("poisson", "fixed", "all")
+SERVER, THIRD = "the server", "a third party who sees the shared model and control variate alone"
+
+
+def dp_scaffold(
+    task: Task,
+    *,
+    num_sampled: int,
+    batch_size: int,
+    step_size: Scalar,
+    clip_norm: Scalar,
+    noise_multiplier: Scalar,
+    server_step_size: Scalar = 1.0,
+    num_steps: int = 1,
+    sampler: str = "poisson",
+    control_variates: bool = True,
+) -> Algorithm:
+    """DP-SCAFFOLD, or DP-FedAvg, on stored records, as many of every client.
+
+    Args:
+        task: with loss(w, theta_i, record), of which theta_i is held at 0.
+        num_sampled: M, clients in a round, a uniformly random subset.
+        batch_size: b; with "poisson" the expected size of a sample.
+        step_size: eta > 0 of a client's step.
+        clip_norm: C > 0, of one record's gradient; inf does not clip.
+        noise_multiplier: sigma >= 0; the noise on a sum of clipped gradients has std sigma C.
+        server_step_size: eta_server > 0.
+        num_steps: K.
+        sampler: of a client's records, afresh in each step: "poisson", "fixed" (b of them without replacement) or
+            "all" (then b is n).
+        control_variates: False holds all of them at 0.
+    """
+    length, rate = _length(task), batch_size / _length(task)
+    bound = sampling.poisson_bound(length, rate) if sampler == "poisson" else batch_size
+    divisor = length if sampler == "all" else batch_size
+    std = gradient.noise_scale(noise_multiplier, clip_norm)
+    share = num_sampled / task.num_clients
+    example_loss = task.loss
+    assert example_loss is not None
+
+    def sample(key) -> tuple[Array, Array]:
+        """Rows of a client's records, and which of them count."""
+        if sampler == "poisson":
+            return sampling.poisson(key, length, rate, bound)
+        if sampler == "fixed":
+            return sampling.fixed_size(key, length, batch_size), jnp.ones(batch_size, bool)
+        return jnp.arange(length), jnp.ones(length, bool)
+
+    def noisy_gradient(key, y, records):
+        key_rows, key_noise = jax.random.split(key)
+        rows, counts = sample(key_rows)
+        nothing_local = jax.tree.map(jnp.zeros_like, y)
+
+        def of_one(record, there):
+            return jax.tree.map(lambda g: jnp.where(there, g, 0.0), jax.grad(example_loss)(y, nothing_local, record))
+
+        gradients = jax.vmap(of_one)(jax.tree.map(lambda leaf: leaf[rows], records), counts)
+        total, norms = gradient.clipped_sum(gradients, clip_norm)
+        noise = gradient.gaussian_like(key_noise, y)
+        clipped = jnp.sum(norms > clip_norm, dtype=jnp.float32) / jnp.maximum(jnp.sum(counts, dtype=jnp.float32), 1.0)
+        return jax.tree.map(lambda g, n: (g + std * n) / divisor, total, noise), clipped
+
+    def local_steps(key, x, correction, records):
+        """y - x of one client, and the mean of its noisy gradients."""
+
+        def body(carry, step):
+            y, total = carry
+            h, clipped = noisy_gradient(jax.random.fold_in(key, step), y, records)
+            y = jax.tree.map(lambda here, g, towards: here - step_size * (g + towards), y, h, correction)
+            return (y, jax.tree.map(jnp.add, total, h)), clipped
+
+        start = x, jax.tree.map(jnp.zeros_like, x)
+        (y, total), clipped = jax.lax.scan(body, start, jnp.arange(num_steps))
+        return jax.tree.map(jnp.subtract, y, x), jax.tree.map(lambda h: h / num_steps, total), jnp.mean(clipped)
+
+    def init(key):
+        nothing = jax.tree.map(jnp.zeros_like, task.init_params)
+        own = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
+        return State((), {"x": task.init_params, "c": nothing, "own": own})
+
+    def one_round(key, state):
+        key_clients, key_steps = jax.random.split(key)
+        x, c, own = (state.variables[name] for name in ("x", "c", "own"))
+        everybody = num_sampled == task.num_clients
+        clients = jnp.arange(task.num_clients)
+        if not everybody:
+            clients = sampling.fixed_size(key_clients, task.num_clients, num_sampled)
+        keys = jax.vmap(lambda client: jax.random.fold_in(key_steps, client))(clients)
+        records, theirs = (jax.tree.map(lambda leaf: leaf[clients], tree) for tree in (task.train, own))
+        correction = jax.tree.map(lambda shared, mine: jnp.broadcast_to(shared, mine.shape) - mine, c, theirs)
+        moved, means, clipped = jax.vmap(local_steps, (0, None, 0, 0))(keys, x, correction, records)
+        x = jax.tree.map(lambda here, by: here + server_step_size * jnp.mean(by, 0), x, moved)
+        if control_variates:
+            c = jax.tree.map(lambda shared, new, old: shared + share * jnp.mean(new - old, 0), c, means, theirs)
+            own = jax.tree.map(lambda leaf, new: leaf.at[clients].set(new), own, means)
+        return State((), {"x": x, "c": c, "own": own}), {"clipped": jnp.mean(clipped)}
+
+    def public(state):
+        """What the server knows: the models, and what every client's control variate is."""
+        return state.variables
+
+    return Algorithm(init, one_round, lambda state: state.variables["x"], public=public)
+
+
+def _length(task: Task) -> int:
+    """n, of every client."""
+    return jax.tree.leaves(task.train)[0].shape[1]
+
+
+def releases(
+    task: Task,
+    *,
+    delta: float,
+    noise_multiplier: float,
+    batch_size: int,
+    num_steps: int,
+    num_sampled: int,
+    sampler: str = "poisson",
+    **_,
+) -> dict[str, events.Release]:
+    """What a run reveals of one record of a client, in three readings. A round is K noisy gradients of each client.
+
+    paper: to the server, by Renyi DP, a client being in every round: K gradients a round on samples of its records, one
+        record added or removed ("poisson", "all"), or replaced ("fixed").
+    tight: the same by privacy loss distributions, exactly with "all"; with "fixed", for which there are none, by RDP.
+    third_party: to somebody who sees x and c alone, means over M clients with the noise of each. Proven where all
+        clients are in every round with one step: a second step starts from the first with the client's noise alone, and
+        a c_i that is used again carries no fresh noise.
+    """
+    rate = batch_size / _length(task)
+
+    def gradients(sigma: float, accountant: str, against: str) -> events.Release:
+        statement: dict = {"delta": delta, "privacy_unit": "record", "protects_against": against}
+        if sampler == "all":
+            accountant = {"pld": "gdp"}.get(accountant, accountant)
+            one = events.full_gaussian(sigma, accountant=accountant, **statement)
+        elif sampler == "fixed":
+            one = events.fixed_size_gaussian(sigma, sampling_rate=rate, **statement)
+        else:
+            one = events.poisson_gaussian(sigma, sampling_rate=rate, accountant=accountant, **statement)
+        return one._replace(event=lambda rounds: one.event(rounds * num_steps))
+
+    sigma = float(noise_multiplier)
+    third = gradients(sigma * float(np.sqrt(num_sampled)), "rdp", THIRD)
+    return {
+        "paper": gradients(sigma, "rdp", SERVER),
+        "tight": gradients(sigma, "pld", SERVER),
+        "third_party": third._replace(sound=num_sampled == task.num_clients and num_steps == 1),
+    }
+
+
+def check(
+    task: Task,
+    *,
+    num_sampled: int,
+    num_steps: int,
+    batch_size: int,
+    clip_norm: float,
+    noise_multiplier: float,
+    sampler: str,
+    **_,
+) -> None:
+    """Refuse values that do not go together, before anything is compiled.
+
+    Raises:
+        InputError: naming the value and what to do.
+    """
+    if sampler not in SAMPLERS:
+        raise unknown_name("sampler", sampler, SAMPLERS)
+    if task.train is None or task.loss is None or task.network is not None:
+        raise InputError(f"task {task.name}: dp_scaffold needs stored records and their loss: take one such as softmax")
+    if np.any(np.asarray(task.num_examples) != _length(task)):
+        raise InputError(f"the clients of {task.name} have unequally many records: dp_scaffold needs as many in each")
+    if num_sampled > task.num_clients:
+        raise InputError(
+            f"num_sampled is {num_sampled}, more than the {task.num_clients} clients of {task.name}: sample fewer"
+        )
+    if batch_size > _length(task):
+        raise InputError(f"batch_size is {batch_size}, of {_length(task)} records of a client: take a smaller one")
+    if sampler == "all" and batch_size != _length(task):
+        raise InputError(f"sampler 'all' means batch_size = {_length(task)}, not {batch_size}")
+    check_noise_has_a_scale(noise_multiplier, clip_norm)
+
+
+METHOD = Method(dp_scaffold, releases, version=1, check=check)

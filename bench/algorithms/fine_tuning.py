@@ -1,0 +1,72 @@
+"""Private federated averaging, fine-tuned: w is learned together by `dp_fedavg`, then every user takes steps of its own
+from w (Wang et al. 2019; Yu, Bagdasaryan, Shmatikov 2020).
+
+What is protected is all data of one user, against all other users together. The own steps are free (`then_alone`): a
+baseline that personalised methods are hard pressed to beat.
+"""
+
+from bench.algorithms import local_learning
+from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.dp_fedavg import dp_fedavg
+from bench.algorithms.participation import check_participation, noisy_sums
+from bench.algorithms.then_alone import then_alone
+from bench.data.task import Task
+
+
+def fine_tuning(
+    task: Task,
+    *,
+    num_sampled: int,
+    batch_size: int,
+    step_size: Scalar,
+    local_step_size: Scalar,
+    clip_norm: Scalar,
+    noise_multiplier: Scalar,
+    server_step_size: Scalar,
+    num_steps: int = 1,
+    own_steps: int = 1000,
+    sampler: str = "fixed",
+    num_epochs: int = 1,
+) -> Algorithm:
+    """DP-FedAvg, and then SGD of every user on its own stored examples.
+
+    Args:
+        task: with loss(w, theta_i, example) and stored examples.
+        local_step_size: of a user's own steps, > 0.
+        own_steps: of every user, whenever the method predicts.
+        num_sampled, batch_size, step_size, clip_norm, noise_multiplier, server_step_size, num_steps, sampler,
+            num_epochs: of `dp_fedavg`; batch_size also of the own steps.
+    """
+    together = dp_fedavg(
+        task,
+        num_sampled=num_sampled,
+        batch_size=batch_size,
+        step_size=step_size,
+        clip_norm=clip_norm,
+        noise_multiplier=noise_multiplier,
+        server_step_size=server_step_size,
+        num_steps=num_steps,
+        sampler=sampler,
+        num_epochs=num_epochs,
+    )
+    form = "dense" if task.gram is None else "dual"
+    return then_alone(task, together, batch_size=batch_size, step_size=local_step_size, num_steps=own_steps, local=form)
+
+
+def check(task: Task, **args) -> None:
+    """Refuse values that do not go together, and a stream, whose users have nothing to learn from by themselves.
+
+    Raises:
+        InputError: naming the value and what to do.
+    """
+    check_participation(task, **args)
+    local_learning.check(task, local="dense", **args)
+
+
+METHOD = Method(
+    fine_tuning,
+    noisy_sums("all other users together"),
+    version=1,
+    check=check,
+    space={"local_step_size": [5e-4, 1e-3, 2e-3]},  # for inputs as long as those of digits
+)

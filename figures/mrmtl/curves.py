@@ -1,0 +1,121 @@
+"""Liu et al. 2022, School by lambda: squared error of MR-MTL beside FedAvg and private local learning, by epsilon.
+
+Batches are shuffled, as in the paper, whose epsilon counts them as Poisson samples, or Poisson samples, for which that
+is proven. To expect: at epsilon 6 lowest at a lambda between the two ends, at a larger one where epsilon is small.
+"""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from bench.errors import InputError
+from figures.shared.figure import Figure
+from figures.shared.published import of_figure
+
+SWEEP = "mrmtl_school"
+MR_MTL, FEDAVG, LOCAL = "MR-MTL", "FedAvg", "Local"
+METRIC = "test_squared_error"
+STEP = 0.01  # of the published numbers
+SAMPLERS: dict[str, style.Look] = {
+    "shuffled": {"color": "#c8443c"},
+    "poisson": {"color": "#12355b"},
+}
+WORDS = {"shuffled": "shuffled batches, as published", "poisson": "Poisson samples, proven"}
+LOOKS: dict[str, style.Look] = {
+    MR_MTL: {"marker": "o"},
+    FEDAVG: {"linestyle": "--", "linewidth": 1.1},
+    LOCAL: {"linestyle": ":", "linewidth": 1.3},
+}
+
+
+def at_end(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs after their last round.
+
+    Raises:
+        InputError: where there are none.
+    """
+    runs = runs[runs["rounds"] == runs["num_rounds"]]
+    if runs.empty:
+        raise InputError("no run has come to its last round: run the whole sweep")
+    return runs
+
+
+def published() -> pd.DataFrame:
+    """The numbers in the readme of the authors' program: five splits, series by series, no spread given."""
+    return of_figure("figures.mrmtl", "mrmtl_lambda")
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Squared error by series, sampler, target epsilon and lambda at the published step, and what epsilon is."""
+    rows = at_end(runs)
+    rows = rows[rows["step_size"] == STEP]
+    by = ["algorithm", "sampler", "target_epsilon", "regularization"]
+    out = select.interval(rows, by=by, value=METRIC)
+    spent = rows.groupby(by, observed=True)[["epsilon", "epsilon_tight", "epsilon_worst_case"]].mean()
+    out = out.merge(spent.reset_index(), on=by).assign(step_size=STEP)
+    return out.assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
+
+
+def draw(table: pd.DataFrame):
+    """A panel for each epsilon, a colour for each sampler; FedAvg and local learning as levels."""
+    epsilons = sorted(table["target_epsilon"].unique())
+    figure, axes = style.subplots(1, len(epsilons), figsize=(3.1 * len(epsilons), 3.6), squeeze=False)
+    real = bool(table["source"].str.startswith("School").all())
+    for ax, epsilon in zip(axes[0], epsilons, strict=True):
+        panel = table[table["target_epsilon"] == epsilon]
+        for sampler, look in SAMPLERS.items():
+            _curves(ax, panel[panel["sampler"] == sampler], look)
+        if real:
+            _published(ax, epsilon)
+        ax.set_xscale("log")
+        ax.set_xlabel(r"$\lambda$")
+        ax.set_title(rf"$\varepsilon$ = {epsilon:g}")
+    axes[0, 0].set_ylabel("squared error on test pupils, scores in [0, 1]")
+    grey: style.Look = {"color": "#444444"}
+    methods = [Line2D([], [], label=name, **grey | LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
+    if real:
+        methods.append(Line2D([], [], label="published", linestyle="", marker="x", color="black"))
+    samplers = [
+        Line2D([], [], label=WORDS[name], **SAMPLERS[name]) for name in style.present(table, "sampler", SAMPLERS)
+    ]
+    style.head(figure, "School: mean-regularised multi-task learning in 139 silos", methods, samplers)
+    style.footer(
+        figure,
+        table,
+        f"Step {STEP:g}. Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil "
+        "of one school added or removed, against the server and the other schools. Splits are shared by all curves: "
+        "where bands overlap, curves can still differ in every one of them.",
+        f"Without amplification the shuffled batches cost epsilon {_worst(table)}. Published are, beside MR-MTL at "
+        "lambda = 1, FedAvg and local learning at epsilon 6, at the right edge.",
+    )
+    return figure
+
+
+def _curves(ax, rows: pd.DataFrame, colour: style.Look) -> None:
+    look: style.Look = LOOKS[MR_MTL] | colour
+    style.curve(ax, rows[rows["algorithm"] == MR_MTL], "regularization", METRIC, **look)
+    for name in (FEDAVG, LOCAL):
+        for level in rows.loc[rows["algorithm"] == name, METRIC]:
+            ax.axhline(level, **LOOKS[name] | colour)
+
+
+def _published(ax, epsilon: float) -> None:
+    for row in published().to_dict("records"):
+        if row["epsilon"] == epsilon:
+            at = row["regularization"] or 13.0  # beside the curves, where there is no lambda
+            ax.plot([at], [row["squared_error"]], linestyle="", marker="x", color="black", zorder=5)
+
+
+def _worst(table: pd.DataFrame) -> str:
+    """What shuffled batches are proven to cost, by target epsilon."""
+    rows = table[table["sampler"] == "shuffled"].groupby("target_epsilon")["epsilon_worst_case"].max()
+    return ", ".join(f"{spent:.3g} (for {target:g})" for target, spent in rows.items()) or "what the table says"
+
+
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=(SWEEP,),
+    table=table,
+    draw=draw,
+    apart={"target_epsilon": "target_epsilon", "sampler": "sampler", "regularization": "regularization"},
+)

@@ -1,0 +1,109 @@
+"""Ditto and fine-tuning as built in: the numbers of the examples, and what they are special cases of."""
+
+import math
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from tiny_comparison import TASK
+from toy_problems import least_squares
+
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.then_alone import then_alone
+from bench.errors import InputError
+from bench.outside import load_method
+from bench.privacy.accounting import epsilon
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SHARED: dict = {"num_sampled": 4, "batch_size": 3, "step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 0.5}
+DITTO = {"regularization": 0.3, "local_step_size": 0.1}
+
+
+def run(algorithm, rounds=4, seed=3):
+    """The state after the last round."""
+    key = jax.random.key(seed)
+    state, step = algorithm.init(key), jax.jit(algorithm.round)
+    for t in range(rounds):
+        state, _ = step(jax.random.fold_in(key, t), state)
+    return state
+
+
+def same(one, other, rtol=1e-5, atol=1e-6):
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=rtol, atol=atol), one, other)
+
+
+@jax.numpy_rank_promotion("allow")  # a method from outside need not keep the suite's rule
+@pytest.mark.parametrize("sampler", ["poisson", "fixed"])
+def test_ditto_gives_the_numbers_of_the_example(sampler):
+    task, args = TASK(0), SHARED | DITTO | {"sampler": sampler}
+    ours, example = (m.make(task, **args) for m in (ALGORITHMS["ditto"], load_method(str(EXAMPLES / "ditto.py"))[1]))
+    here, there = run(ours), run(example)
+    same(ours.public(here), example.public(there))
+    same(ours.params(here), example.params(there))
+    assert np.abs(np.asarray(ours.params(here).theta)).max() > 1e-3
+
+
+def test_the_common_model_of_ditto_is_that_of_global_private_sgd():
+    task, sampled = TASK(0), {"sampler": "poisson"}
+    whole = ALGORITHMS["ppsgd"].make(task, personalization=math.inf, **SHARED, **sampled)
+    ditto = ALGORITHMS["ditto"].make(task, **SHARED, **DITTO, **sampled)
+    same(ditto.public(run(ditto)), whole.public(run(whole)))
+
+
+def test_ditto_with_everybody_is_ditto_with_a_sample_of_everybody():
+    task = least_squares()
+    args = SHARED | DITTO | {"num_sampled": task.num_clients, "batch_size": 6, "noise_multiplier": 0.0}
+    every, sample = (ALGORITHMS["ditto"].make(task, sampler=sampler, **args) for sampler in ("all", "poisson"))
+    same(every.params(run(every)), sample.params(run(sample)), atol=1e-5)
+
+
+def test_own_models_of_ditto_without_pull_and_step_of_the_common_one_are_learned_alone():
+    task = least_squares()
+    args = dict(num_sampled=5, batch_size=6, sampler="all", clip_norm=math.inf, noise_multiplier=0.0)
+    ditto = ALGORITHMS["ditto"].make(task, step_size=0.0, local_step_size=0.2, regularization=0.0, **args)
+    alone = ALGORITHMS["local_learning"].make(task, batch_size=6, step_size=0.2)
+    same(ditto.params(run(ditto)).theta, alone.params(run(alone)).theta)
+
+
+@jax.numpy_rank_promotion("allow")
+def test_fine_tuning_with_one_local_step_gives_the_numbers_of_the_example():
+    task = least_squares()
+    args = SHARED | {"sampler": "poisson", "local_step_size": 0.2}
+    ours = ALGORITHMS["fine_tuning"].make(task, server_step_size=0.1, own_steps=7, **args)
+    example = load_method(str(EXAMPLES / "fine_tuning.py"))[1].make(task, num_steps=7, **args)
+    here, there = run(ours), run(example)
+    same(ours.public(here), example.public(there))
+    same(ours.params(here), example.params(there))
+
+
+def test_no_own_step_is_the_method_itself_and_before_the_first_round_there_is_none():
+    task = least_squares()
+    together = ALGORITHMS["dp_fedavg"].make(task, server_step_size=0.1, sampler="fixed", **SHARED)
+    none, some = (then_alone(task, together, batch_size=3, step_size=0.2, num_steps=n) for n in (0, 5))
+    state = run(none)
+    same(none.params(state).w, together.params(run(together)))
+    assert not np.asarray(none.params(state).theta).any()
+    assert np.asarray(some.params(state).theta).any()
+    assert not np.asarray(some.params(some.init(jax.random.key(0))).theta).any()
+
+
+def test_own_steps_cost_nothing():
+    task = least_squares()
+    args = SHARED | {"sampler": "poisson", "server_step_size": 0.1, "num_steps": 1, "num_epochs": 1}
+    plain = ALGORITHMS["dp_fedavg"].readings(task, delta=1e-4, **args)
+    tuned = ALGORITHMS["fine_tuning"].readings(task, delta=1e-4, local_step_size=0.2, own_steps=50, **args)
+    assert {name: epsilon(one, 9) for name, one in tuned.items()} == {
+        name: epsilon(one, 9) for name, one in plain.items()
+    }
+    assert {one.protects_against for one in tuned.values()} == {"all other users together"}
+
+
+def test_what_does_not_fit_is_refused():
+    args = SHARED | {"sampler": "poisson", "num_epochs": 1}
+    with pytest.raises(InputError, match="is a stream, on which a user cannot go on alone"):
+        ALGORITHMS["fine_tuning"].fits(
+            TASK(0), server_step_size=0.1, local_step_size=0.2, num_steps=1, own_steps=5, **args
+        )
+    with pytest.raises(InputError, match="num_sampled is 99"):
+        ALGORITHMS["ditto"].fits(least_squares(), **args | DITTO | {"num_sampled": 99})
