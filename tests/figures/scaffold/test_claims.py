@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -73,3 +74,23 @@ def test_the_figure_has_a_panel_for_each_noise_and_task_with_the_best_step():
     picture = FIGURE.picture(table)
     assert len(picture.axes) == 4
     assert all(len(ax.lines) == 2 for ax in picture.axes)
+
+
+def test_bands_leave_out_what_a_draw_adds_to_all_losses_and_keep_the_means():
+    def shifted(algorithm, task, noise, steps, rate, trial):
+        return 1.0 + (algorithm == SCAFFOLD) * steps / 20 + abs(rate - 0.3) + trial
+
+    rows = FIGURE.table(made(shifted))
+    expected = 2.0 + (rows["algorithm"] == SCAFFOLD) * rows["num_steps"] / 20
+    assert rows["train_loss"].to_numpy() == pytest.approx(expected.to_numpy())
+    assert (rows["high"] - rows["low"]).to_numpy() == pytest.approx(0.0, abs=1e-9)
+    alone = FIGURE.table(made(shifted, trials=1))
+    assert alone["low"].isna().all()
+
+
+def test_what_is_left_varies_by_as_much_as_chance():
+    """Independent losses of equal variance: intervals are as wide on average as those of the losses themselves."""
+    rng = np.random.default_rng(0)
+    runs = made(lambda *cell: rng.normal() + 10 * abs(cell[4] - 0.3), trials=200)
+    rows = FIGURE.table(runs)
+    assert (rows["high"] - rows["low"]).mean() == pytest.approx(2 * 1.972 / np.sqrt(200), rel=0.05)
