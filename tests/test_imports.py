@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "bench.data.fetch": [
         "bench.data.fetch",
         "bench.cache_folder",
+        "bench.locking",
         "bench.data.read.debian",
         "bench.data.dataset",
         "bench.data.decode",

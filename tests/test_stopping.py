@@ -22,13 +22,15 @@ def command(tmp_path, monkeypatch):
     """Runs the command line that a text defines; its exit status."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "argv", ["command"])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # where a background job ignores it
 
     def run(text: str) -> int:
         (tmp_path / "some_command.py").write_text(text)
         monkeypatch.delitem(sys.modules, "some_command", raising=False)
         return run_command("some_command")
 
-    return run
+    yield run
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("number", SIGNALS)

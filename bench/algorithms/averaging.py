@@ -125,6 +125,7 @@ def averaging(
         return State({"who": queue, "noise": remembered}, {"w": w, "server": memory, "clipping": kept}), info
 
     def public(state):
-        return state.variables["w"], state.variables["clipping"]
+        w, kept = state.variables["w"], state.variables["clipping"]
+        return (w, kept) if jax.tree.leaves(kept) else w
 
     return Algorithm(init, one_round, lambda state: state.variables["w"], public)

@@ -157,7 +157,8 @@ def ppsgd(
         return Additive(now["w"], **{"theta" if local == "dense" else "coefficients": now["local"]})
 
     def public(state):
-        return state.variables["w"], state.variables["clipping"]
+        w, kept = state.variables["w"], state.variables["clipping"]
+        return (w, kept) if jax.tree.leaves(kept) else w
 
     return Algorithm(init, one_round, params, public)
 

@@ -175,7 +175,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     """Methods by epsilon: mean [interval], (rank), and gain over the best baseline [interval]."""
     cells = {}
     for row in table.to_dict("records"):
-        epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"{row['target_epsilon']:g}"
+        epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"ε = {row['target_epsilon']:g}"
         score = tables.with_interval(row[row["metric"]], row["low"], row["high"])
         rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
         reference = row["algorithm"] == row["best_baseline"]
@@ -186,13 +186,27 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
         else:
             gain = f"gain {tables.with_interval(row['gain'], row['gain_low'], row['gain_high'], '+.4f')}"
         key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
-        cells.setdefault(key, {})[epsilon] = f"{score}{rank}\n{gain}".rstrip()
+        cells.setdefault(key, {})[epsilon] = ", ".join(filter(None, (f"{score}{rank}", gain)))
     several, title_of = len({key[1:] for key in cells}) > 1, titles(table)
     rows = [
         {"method": f"{title_of[name]} (one {unit}, {relation})" if several else title_of[name], **by_epsilon}
         for (name, unit, relation), by_epsilon in cells.items()
     ]
     return pd.DataFrame(rows).fillna("")
+
+
+def heading(table: pd.DataFrame) -> str:
+    """What the table's numbers are, in a sentence each."""
+    first = table.iloc[0]
+    better = "larger" if first["best"] == "max" else "smaller"
+    splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
+    units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
+    protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units)
+    return (
+        f"{first['metric']} on the test data of {first['task']}, the {better} the better: mean and 95 % interval over "
+        f"{splits} splits, rank at that ε, and gain over the best baseline, paired on the same splits. ε at delta = "
+        f"{first['delta']:.2g}: {protected}."
+    )
 
 
 def write(comparison: Comparison) -> pd.DataFrame:
@@ -218,7 +232,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
             style.save(draw(whole, problem.held_out), whole, folder, COMPARISON)
         tables.save(printed(whole), folder, COMPARISON)
         notes = "".join(f"\n{note}.\n" for note in comparison.notes)
-        write_whole(folder / f"{COMPARISON}.md", tables.markdown(printed(whole)) + notes)
+        write_whole(folder / f"{COMPARISON}.md", f"{heading(whole)}\n\n{tables.markdown(printed(whole))}{notes}")
         write_whole(folder / "tuning.csv", comparison.tuning.to_csv(index=False, float_format="%.6g"))
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None

@@ -56,7 +56,11 @@ def correlated_noise_sums(scale: str) -> Sweep:
         seeds=5,
         notes="200 rounds, each user in 13 of them at most, 16 apart",
     )
-    return {"paper": whole, "laptop": whole, "smoke": thin(whole, seeds=2)}[scale]
+    return {
+        "paper": whole,
+        "laptop": whole,
+        "smoke": thin(whole, keep={"noise": ["independent", "banded_sqrt", "tree"]}, seeds=2),
+    }[scale]
 
 
 QUEUE, CYCLIC, BANDED = "Queue, as published", "In turn, independent noise", "In turn, banded noise"

@@ -28,8 +28,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.signal import lfilter
 
 Array = np.ndarray
 NAMES = ("banded_sqrt", "banded", "blt", "tree")
@@ -163,6 +161,8 @@ def optimal_bands(rounds: int, num_bands: int) -> tuple[float, ...]:
     start = square_root(num_bands)[1:]
     if not start:
         return (1.0,)
+    from scipy.optimize import minimize  # here, since it takes long to import
+
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=PRECISE)
     return (1.0, *found.x.tolist())
 
@@ -191,6 +191,8 @@ def optimal_buffers(rounds: int, separation: int, num_buffers: int) -> Buffers:
     start = np.concatenate([np.log(decay / (1 - decay)), np.full(num_buffers, np.log(0.5 / num_buffers))])
     # Scales that add up to 1 at most: with larger ones the noise of later rounds may grow without bound.
     within = [(-12.0, 12.0)] * num_buffers + [(-20.0, -np.log(num_buffers))] * num_buffers
+    from scipy.optimize import minimize  # here, since it takes long to import
+
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=within, options=PRECISE)
     decay, scale, _, c = parts(found.x)
     return Buffers(tuple(decay.tolist()), tuple(scale.tolist()), float(np.linalg.norm(c)))
@@ -198,6 +200,8 @@ def optimal_buffers(rounds: int, separation: int, num_buffers: int) -> Buffers:
 
 def _filtered(above: Sequence[float] | Array, below: Sequence[float] | Array, x: Array) -> Array:
     """T(below)^-1 T(above) x with Toeplitz matrices by their first columns, which go on with 0; x [round, ...]."""
+    from scipy.signal import lfilter  # here, since it takes long to import
+
     return np.asarray(lfilter(above, below, x, axis=0))
 
 

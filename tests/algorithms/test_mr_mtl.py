@@ -74,7 +74,7 @@ def test_from_the_mean_without_noise_it_is_fedavg():
     state, step = fedavg.init(jax.random.key(0)), jax.jit(fedavg.round)
     for t in range(5):
         state, _ = step(jax.random.fold_in(jax.random.key(0), t), state)
-        np.testing.assert_allclose(own[t]["mean"], state.variables, rtol=2e-6, atol=1e-7)
+        np.testing.assert_allclose(own[t]["mean"], state.variables["w"], rtol=2e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("sampler", ["shuffled", "poisson"])

@@ -133,7 +133,9 @@ def test_every_task_that_reads_files_takes_them(monkeypatch, tmp_path):
                 with_files(make, data_files)(0)
             assert seen.pop() is data_files
     assert {name for name, make in makers.items() if with_files(make, data_files) is make} == {
-        name for name in makers if name.startswith(("synthetic", "bounded", "made_up", "quadratic", "linear_p2p"))
+        name
+        for name in makers
+        if name.startswith(("synthetic", "softmax", "bounded", "made_up", "quadratic", "linear_p2p"))
     }
 
 

@@ -15,6 +15,7 @@ LINK = re.compile(r"\]\(([^)#]+)\)")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_runs_and_gives_tables(tmp_path, monkeypatch):
     code = README.split("```python\n")[1].split("```")[0]
     monkeypatch.chdir(tmp_path)

