@@ -1,7 +1,7 @@
 """Decentralised SGD by plain loops over agents, neighbours and points, and a ring of agents whose losses are alike."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -47,15 +47,20 @@ def standing_still(task, step_size: float) -> np.ndarray:
 
 def path(method, task, num_rounds: int, seed: int = 0, **args):
     """Models and messages after every round, float64 [round, agent, feature] each, and the keys of the rounds."""
-    algorithm = method.make(task, **args)
     start, keys = jax.random.key(seed), jax.random.split(jax.random.key(seed + 1), num_rounds)
+    models, sent = _path(task, args, start, keys, make=method.make)
+    return np.asarray(models, float), np.asarray(sent, float), keys
+
+
+@partial(jax.jit, static_argnames="make")
+def _path(task, args, start, keys, *, make):
+    algorithm = make(task, **args)
 
     def step(state, key):
         state, _ = algorithm.round(key, state)
         return state, (algorithm.params(state), algorithm.public(state))
 
-    _, (models, sent) = jax.jit(lambda: jax.lax.scan(step, algorithm.init(start), keys))()
-    return np.asarray(models, float), np.asarray(sent, float), keys
+    return jax.lax.scan(step, algorithm.init(start), keys)[1]
 
 
 def plain_noise(task, key, ratio: float) -> np.ndarray:
