@@ -23,8 +23,10 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.dp_dsgd import METHOD, metropolis, shared_noise
 from bench.comparison.plan import make_plan
 from bench.comparison.request import make_request
+from bench.comparison.stages import _points
 from bench.errors import InputError
 from bench.kernels.graph import dense as matrix
+from bench.privacy.accounting import epsilon
 
 ARGS = {"step_size": 0.4, "clip_norm": 0.3, "noise_multiplier": 1.5, "pair_noise_ratio": 2.0}
 
@@ -154,3 +156,16 @@ def test_both_are_baselines_that_run_where_they_are_named():
     assert tuple(plan.candidates) == names
     assert plan.candidates["DP-D-SGD"].args["pair_noise_ratio"] == 0
     assert min(one["pair_noise_ratio"] for one in plan.candidates[names[1]].settings) > 0
+
+
+def test_a_comparison_finds_noise_that_is_enough_on_the_graph_of_every_split():
+    names = ("DP-D-SGD", "DECOR (against outsiders)")
+    plan = make_plan(make_request(task="linear_p2p", methods=[], epsilons=[1.0], baselines=names))
+    tasks = [plan.request.problem.test_tasks()(split) for split in range(3)]
+    for candidate in plan.candidates.values():
+        (args,) = _points(candidate, tasks, [(1.0, 0)]).to_dict("records")
+        whole = {name: args[name] for name in ("noise_multiplier", "clip_norm", "pair_noise_ratio", "step_size")}
+        readings = [METHOD.readings(task, delta=candidate.statement.delta, **whole)["paper"] for task in tasks]
+        spent = [epsilon(release, 30) for release in readings]
+        assert max(spent) == pytest.approx(1, rel=1e-3)
+        assert (min(spent) < 0.99) == (candidate.label == names[1])
