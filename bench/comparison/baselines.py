@@ -160,6 +160,21 @@ def of_peers() -> dict[str, Variant]:
             once,
         ),
         "Local learning": Variant(ALGORITHMS["local_models"], {"mu": 0.04}, {}, lambda task, args: 20),
+        **_of_peers_on_request(),
+    }
+
+
+def _of_peers_on_request() -> dict[str, Variant]:
+    """Methods that learn one model of all agents; DECOR protects against those alone who share no noise."""
+    method, rounds = ALGORITHMS["dp_dsgd"], 30
+    ratios = {"pair_noise_ratio": (1.0, 3.0, 10.0)}
+    variants = {
+        "DP-D-SGD": Variant(method, {"pair_noise_ratio": 0.0}, method.space),
+        "DECOR (against outsiders)": Variant(method, {}, {**method.space, **ratios}),
+    }
+    return {
+        name: variant._replace(num_rounds=lambda task, args: rounds, on_request=True)
+        for name, variant in variants.items()
     }
 
 

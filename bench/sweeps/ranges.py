@@ -21,6 +21,7 @@ RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "personalization": (lambda v: v >= 0, "at least 0 (inf is global learning)"),
     "clip_norm": (lambda v: v > 0, "positive (inf does not clip)"),
     "noise_multiplier": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
+    "pair_noise_ratio": (lambda v: 0 <= v < math.inf, "at least 0 and finite"),
     "num_bands": (lambda v: v >= 0, "at least 0 (0 chooses it)"),
     "planned_rounds": (lambda v: v >= 0, "at least 0"),
     "quantile": (lambda v: 0 < v < 1, "between 0 and 1"),

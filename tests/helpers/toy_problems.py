@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from tiny_gossip import standing_still
 from tiny_peers import MU, dense, listed, minimizer, squared_peers
 from tiny_silos import task_of
 
@@ -194,6 +195,12 @@ TOYS: dict[str, Toy] = {
         100,
         lambda: near_their_mean(RIDGE),
         read=lambda params: params.w + params.theta,
+    ),
+    "dp_dsgd": Toy(  # with steps of one length agents end near the optimum, at known places around it
+        squared_peers,
+        {"step_size": 0.3, "clip_norm": np.inf, "noise_multiplier": 0.0},
+        200,
+        lambda: standing_still(squared_peers(), 0.3),
     ),
     "dp_fedavg": Toy(least_squares, USERS | {"step_size": 1.0, "server_step_size": 1.0}, 40, of_all),
     "dp_fedopt": Toy(

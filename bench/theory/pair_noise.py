@@ -1,0 +1,58 @@
+"""Gaussian noise of which neighbours on a graph share parts that cancel: what it hides of one agent, from whom.
+
+Agent i sends its message plus u_i + sum_j v_ij over its neighbours j, with u_i ~ N(0, a_i^2 I) its own, and
+v_ij = -v_ji ~ N(0, b^2 I) known to i and j alone. Over agents the noise has the covariance
+
+    Sigma = diag(a^2) + b^2 L,    L the Laplacian of the graph,
+
+in each coordinate. Where the message of agent i alone moves, by Delta, all messages together are a Gaussian mechanism
+whose sensitivity in units of its noise is |Delta| ((Sigma^-1)_ii)^(1/2): as private as independent noise of deviation
+((Sigma^-1)_ii)^(-1/2). Who knows some v_ij takes them off, which leaves the graph without these edges; so what is known
+to agent k leaves the graph without agent k, and what is known to all other agents leaves a_i alone.
+
+Source: Allouah, Koloskova, El Firdoussi, Jaggi and Guerraoui, ICML 2024; their program for its Renyi privacy has the
+same (Sigma^-1)_ii.
+"""
+
+import numpy as np
+
+
+def covariance(own: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
+    """Sigma, [agent, agent].
+
+    Args:
+        own: a_i, the deviation of every agent's own noise, [agent].
+        neighbors: who shares noise with whom, symmetric bool [agent, agent], False on the diagonal.
+        pair: b, the deviation of what a pair shares.
+    """
+    edges = neighbors.astype(float)
+    return np.diag(own**2) + pair**2 * (np.diag(edges.sum(1)) - edges)
+
+
+def hidden_from_outsiders(own: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
+    """((Sigma^-1)_ii)^(-1/2), the noise on agent i for those who know nothing that a pair shares, [agent].
+
+    Args:
+        own: above 0; the others as of `covariance`.
+    """
+    return np.diagonal(np.linalg.inv(covariance(own, neighbors, pair))) ** -0.5
+
+
+def hidden_from_one(own: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
+    """The least noise on agent i for any one other agent, who knows what it shares with its own neighbours, [agent].
+
+    Sigma without the edges of agent k is Sigma less a matrix of the rank of their number, whose inverse follows from
+    Sigma^-1 by the formula of Woodbury.
+
+    Args:
+        own: above 0; the others as of `covariance`.
+    """
+    inverse = np.linalg.inv(covariance(own, neighbors, pair))
+    worst = np.diagonal(inverse).copy()
+    for k in range(len(own)) if pair > 0 else ():
+        known = np.flatnonzero(neighbors[k])
+        along = inverse[:, known] - inverse[:, [k]]  # Sigma^-1 B, a column e_j - e_k of B for every neighbour j
+        left = np.eye(len(known)) / pair**2 - (along[known] - along[k])
+        with_less = np.diagonal(inverse) + np.sum(along * np.linalg.solve(left, along.T).T, axis=1)
+        worst = np.maximum(worst, np.where(np.arange(len(own)) == k, 0.0, with_less))
+    return worst**-0.5
