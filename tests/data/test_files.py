@@ -168,6 +168,7 @@ def test_each_command_reads_the_folder_that_it_is_given(folders, sweep, tmp_path
         assert line.endswith(f"[{place}]")
 
 
+@pytest.mark.slow
 def test_a_comparison_reads_the_folder_that_it_is_given(folders, tmp_path, monkeypatch, environment):
     made = []
 
