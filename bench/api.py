@@ -128,7 +128,7 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
     if scale not in scales and (scale or not scales):
         from bench.sweeps import SWEEPS  # imports all methods, for the sake of a better message
 
-        if name not in SWEEPS and "_on_" not in name and not own_folders(name, results):
+        if name not in SWEEPS and "_on_" not in name and not own.folders(name, results):
             raise unknown_name("sweep", name, SWEEPS)
         if scale is None:
             raise InputError(f"no results of {name} in {results}: first run `python -m bench run {name}`")
@@ -214,12 +214,6 @@ def status(
         for label, rest in one.entries.items()
     ]
     return pd.DataFrame(rows)
-
-
-def own_folders(name: str, results: str | os.PathLike) -> list[Path]:
-    """The folders, one a scale, of a sweep over values of one's own."""
-    folders = [Path(results) / scale / name for scale in SCALES]
-    return [folder for folder in folders if (folder / own.REQUEST).is_file()]
 
 
 @of_declared_types

@@ -8,7 +8,7 @@ from typing import Any
 
 import platformdirs
 
-from bench.locking import unfinished
+from bench.locking import write_whole
 
 
 def folder(name: str) -> Path:
@@ -33,9 +33,4 @@ def remember(path: Path, content: Any) -> None:
     """
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = unfinished(path.parent, ".part-")
-        try:
-            part.write_text(json.dumps(content))
-            os.replace(part, path)
-        except OSError:
-            part.unlink(missing_ok=True)
+        write_whole(path, json.dumps(content).encode())

@@ -10,6 +10,7 @@ What the server does with the noisy sum is post-processing.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -18,8 +19,9 @@ import optax
 
 from bench.algorithms.base import Algorithm, Scalar, State
 from bench.algorithms.clipping import clipping_of
-from bench.algorithms.noise import noise_of
+from bench.algorithms.noise import INDEPENDENT, noise_of
 from bench.algorithms.participation import participation, separation
+from bench.algorithms.shared_arguments import SharedArguments
 from bench.data.task import Task
 from bench.kernels import gradient as kernel
 
@@ -40,36 +42,57 @@ def plain_step(step_size: Scalar) -> Server:
     return Server(lambda w: (), step)
 
 
-def averaging(
-    task: Task,
-    server: Server,
-    *,
-    num_sampled: int,
-    batch_size: int,
-    step_size: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
-    num_steps: int,
-    sampler: str,
-    num_epochs: int,
-    noise: str,
-    num_bands: int,
-    planned_rounds: int,
-    clipping: str,
-    quantile: Scalar,
-    proximal: Scalar | None = None,
-) -> Algorithm:
-    """Federated averaging with a server's step; arguments as of `dp_fedavg`.
+@dataclass(frozen=True, kw_only=True)
+class AveragingArguments(SharedArguments):
+    """What all methods of federated averaging are told.
+
+    num_sampled: Q, users in a round; with "poisson" the expected number, with "cyclic" the most.
+    batch_size: m, examples of a user in a round, the same ones in each of its K steps.
+    step_size: eta > 0, of a user.
+    clip_norm: C > 0, on Delta_i; inf does not clip.
+    noise_multiplier: sigma >= 0; the noise on the sum of clipped Delta_i has std sigma C.
+    server_step_size: eta_server > 0.
+    num_steps: K, local steps.
+    sampler, num_epochs: see `participation`.
+    noise, num_bands, planned_rounds: see `noise_of`.
+    clipping, quantile: see `clipping_of`.
+    """
+
+    num_sampled: int
+    batch_size: int
+    step_size: Scalar
+    clip_norm: Scalar
+    noise_multiplier: Scalar
+    server_step_size: Scalar
+    num_steps: int = 1
+    sampler: str = "fixed"
+    num_epochs: int = 1
+    noise: str = INDEPENDENT
+    num_bands: int = 0
+    planned_rounds: int = 0
+    clipping: str = "fixed"
+    quantile: Scalar = 0.5
+
+
+def averaging(task: Task, shared: AveragingArguments, server: Server, *, proximal: Scalar | None = None) -> Algorithm:
+    """Federated averaging with a server's step.
 
     Args:
+        task: with loss(w, theta_i, example); theta_i is held at 0.
+        shared: who sends what, and with which noise.
         server: what becomes of w.
         proximal: mu of mu / 2 |z - w|^2, which every user adds to its loss at z; None leaves it out.
     """
-    who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler, num_epochs=num_epochs)
-    apart = separation(task, num_sampled=num_sampled, sampler=sampler)
-    noises = noise_of(noise, apart or 1, num_bands, planned_rounds)
+    step_size, num_steps = shared.step_size, shared.num_steps
+    drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}
+    who = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, **drawn_by)
+    noises = noise_of(shared.noise, separation(task, **drawn_by) or 1, shared.num_bands, shared.planned_rounds)
     clips = clipping_of(
-        clipping, clip_norm=clip_norm, noise_multiplier=noise_multiplier, num_sampled=num_sampled, quantile=quantile
+        shared.clipping,
+        clip_norm=shared.clip_norm,
+        noise_multiplier=shared.noise_multiplier,
+        num_sampled=shared.num_sampled,
+        quantile=shared.quantile,
     )
     size = optax.tree.size(task.init_params)
     nothing_local = jax.tree.map(jnp.zeros_like, task.init_params)

@@ -21,10 +21,10 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from bench.algorithms.averaging import Server, averaging
+from bench.algorithms.averaging import AveragingArguments, Server, averaging
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.noise import INDEPENDENT
 from bench.algorithms.participation import check_participation, noisy_sums
+from bench.algorithms.shared_arguments import sharing
 from bench.data.task import Task
 from bench.errors import unknown_name
 
@@ -70,56 +70,27 @@ def stepping(optimiser: optax.GradientTransformation, step_size: Scalar) -> Serv
     return Server(optimiser.init, step)
 
 
+@sharing(AveragingArguments)
 def dp_fedopt(
     task: Task,
+    shared: AveragingArguments,
     *,
-    num_sampled: int,
-    batch_size: int,
-    step_size: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
-    server_step_size: Scalar,
     beta1: Scalar = 0.9,
     beta2: Scalar = 0.99,
     tau: Scalar = 1e-3,
     optimiser: str = "momentum",
-    num_steps: int = 1,
-    sampler: str = "fixed",
-    num_epochs: int = 1,
-    noise: str = INDEPENDENT,
-    num_bands: int = 0,
-    planned_rounds: int = 0,
-    clipping: str = "fixed",
-    quantile: Scalar = 0.5,
 ) -> Algorithm:
     """Private FedAvg with an optimiser on the server.
 
     Args:
         task: with loss(w, theta_i, example); theta_i is held at 0.
-        server_step_size: eta_server > 0.
+        shared: see AveragingArguments.
         beta1, beta2: in [0, 1); "momentum" does not read the second.
         tau: > 0, against division by nothing; "momentum" does not read it.
         optimiser: "momentum", "adam" or "yogi".
-        others: as of `dp_fedavg`.
     """
     chosen = optax.trace(beta1) if optimiser == "momentum" else adaptive(optimiser, beta1, beta2, tau)
-    return averaging(
-        task,
-        stepping(chosen, server_step_size),
-        num_sampled=num_sampled,
-        batch_size=batch_size,
-        step_size=step_size,
-        clip_norm=clip_norm,
-        noise_multiplier=noise_multiplier,
-        num_steps=num_steps,
-        sampler=sampler,
-        num_epochs=num_epochs,
-        noise=noise,
-        num_bands=num_bands,
-        planned_rounds=planned_rounds,
-        clipping=clipping,
-        quantile=quantile,
-    )
+    return averaging(task, shared, stepping(chosen, shared.server_step_size))
 
 
 def check(task: Task, *, optimiser: str, **args) -> None:

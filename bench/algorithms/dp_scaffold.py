@@ -63,7 +63,7 @@ def dp_scaffold(
             "all" (then b is n).
         control_variates: False holds all of them at 0.
     """
-    length, rate = _length(task), batch_size / _length(task)
+    length, rate = task.capacity, batch_size / task.capacity
     bound = sampling.poisson_bound(length, rate) if sampler == "poisson" else batch_size
     divisor = length if sampler == "all" else batch_size
     std = gradient.noise_scale(noise_multiplier, clip_norm)
@@ -135,11 +135,6 @@ def dp_scaffold(
     return Algorithm(init, one_round, lambda state: state.variables["x"], public=public)
 
 
-def _length(task: Task) -> int:
-    """n, of every client."""
-    return jax.tree.leaves(task.train)[0].shape[1]
-
-
 def releases(
     task: Task,
     *,
@@ -160,17 +155,18 @@ def releases(
         clients are in every round with one step: a second step starts from the first with the client's noise alone, and
         a c_i that is used again carries no fresh noise.
     """
-    rate = batch_size / _length(task)
+    rate = batch_size / task.capacity
 
     def gradients(sigma: float, accountant: str, against: str) -> events.Release:
-        statement: dict = {"delta": delta, "privacy_unit": "record", "protects_against": against}
-        if sampler == "all":
-            accountant = {"pld": "gdp"}.get(accountant, accountant)
-            one = events.full_gaussian(sigma, accountant=accountant, **statement)
-        elif sampler == "fixed":
-            one = events.fixed_size_gaussian(sigma, sampling_rate=rate, **statement)
-        else:
-            one = events.poisson_gaussian(sigma, sampling_rate=rate, accountant=accountant, **statement)
+        one = events.gaussian(
+            sigma,
+            sampling="none" if sampler == "all" else sampler,
+            sampling_rate=rate,
+            accountant="rdp" if sampler == "fixed" else accountant,
+            delta=delta,
+            privacy_unit="record",
+            protects_against=against,
+        )
         return one._replace(event=lambda rounds: one.event(rounds * num_steps))
 
     sigma = float(noise_multiplier)
@@ -202,16 +198,16 @@ def check(
         raise unknown_name("sampler", sampler, SAMPLERS)
     if task.train is None or task.loss is None or task.network is not None:
         raise InputError(f"task {task.name}: dp_scaffold needs stored records and their loss: take one such as softmax")
-    if np.any(np.asarray(task.num_examples) != _length(task)):
+    if np.any(np.asarray(task.num_examples) != task.capacity):
         raise InputError(f"the clients of {task.name} have unequally many records: dp_scaffold needs as many in each")
     if num_sampled > task.num_clients:
         raise InputError(
             f"num_sampled is {num_sampled}, more than the {task.num_clients} clients of {task.name}: sample fewer"
         )
-    if batch_size > _length(task):
-        raise InputError(f"batch_size is {batch_size}, of {_length(task)} records of a client: take a smaller one")
-    if sampler == "all" and batch_size != _length(task):
-        raise InputError(f"sampler 'all' means batch_size = {_length(task)}, not {batch_size}")
+    if batch_size > task.capacity:
+        raise InputError(f"batch_size is {batch_size}, of {task.capacity} records of a client: take a smaller one")
+    if sampler == "all" and batch_size != task.capacity:
+        raise InputError(f"sampler 'all' means batch_size = {task.capacity}, not {batch_size}")
     check_noise_has_a_scale(noise_multiplier, clip_norm)
 
 

@@ -61,8 +61,7 @@ def mr_mtl(
         sampler: "shuffled", disjoint batches, the remainder of an epoch left out; "poisson"; "all" records in one step.
         start: of a silo's round, its "own" model or the "mean".
     """
-    capacity = _capacity(task)
-    most_steps = 1 if sampler == "all" else max(capacity // batch_size, 1)
+    most_steps = 1 if sampler == "all" else max(task.capacity // batch_size, 1)
     draw = _batches(task, batch_size, sampler)
     sizes = task.num_examples.astype(jnp.float32)
     weights = sizes / jnp.sum(sizes)
@@ -122,11 +121,6 @@ def mr_mtl(
     return Algorithm(init, one_round, params, public=lambda state: state.variables)
 
 
-def _capacity(task: Task) -> int:
-    """Length of the padded record axis."""
-    return jax.tree.leaves(task.train)[0].shape[1]
-
-
 def _epoch(sizes, batch_size: int, sampler: str, xp) -> tuple:
     """b_i and m_i of silos with so many records. `xp`: numpy, or jax.numpy."""
     batches = sizes if sampler == "all" else xp.minimum(sizes, batch_size)
@@ -156,7 +150,7 @@ def silo_noise(noise_multiplier: Scalar, sizes, batch_size: int, sampler: str, x
 
 def _batches(task: Task, batch_size: int, sampler: str) -> Callable[[Array], Callable]:
     """key of a round -> step -> the rows of every silo's batch [silo, place], and which places are real."""
-    capacity = _capacity(task)
+    capacity = task.capacity
     sizes = task.num_examples[:, None]
     everything = jnp.broadcast_to(jnp.arange(capacity), (task.num_clients, capacity))
     there = everything < sizes
@@ -201,8 +195,7 @@ def releases(
 
     def sampled(accountant: str) -> events.Release:
         if sampler == "all":
-            exact = {"pld": "gdp"}.get(accountant, accountant)
-            return events.full_gaussian(float(noise_multiplier), accountant=exact, **statement)
+            return events.gaussian(float(noise_multiplier), sampling="none", accountant=accountant, **statement)
         parts = [
             (events.poisson_gaussian(sigma, sampling_rate=rate, accountant=accountant, **statement), count)
             for sigma, rate, count in silos

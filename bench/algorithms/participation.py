@@ -14,7 +14,6 @@ from jax import Array
 
 from bench.algorithms.user_level import (
     SAMPLERS,
-    capacity,
     check_participation,
     noisy_sums,
     num_groups,
@@ -124,7 +123,7 @@ def participation(
             return jnp.int32(0), *sampling.dealt(key, num_clients, num_groups(task, num_sampled))
         if sampler != "queue":
             return ()
-        return sampling.queue_start(key, num_blocks, num_epochs, capacity(task) // batch_size)
+        return sampling.queue_start(key, num_blocks, num_epochs, task.capacity // batch_size)
 
     def clients_of(key, schedule):
         """Clients (None for all, in order), which of the places are taken, their blocks, the schedule."""
@@ -150,11 +149,11 @@ def participation(
             return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size)[None] < taken[:, None]
         if clients is None:
             everything = jnp.broadcast_to(jnp.arange(batch_size), (num_clients, batch_size))
-            if batch_size == capacity(task):  # everybody uses all it has: nothing to draw, nothing to move
+            if batch_size == task.capacity:  # everybody uses all it has: nothing to draw, nothing to move
                 return everything, task.train, everything < sizes[:, None]
             clients = jnp.arange(num_clients)
         if blocks is None:
-            rows, real = sampling.distinct_rows(key, task.num_examples[clients], capacity(task), batch_size, first)
+            rows, real = sampling.distinct_rows(key, task.num_examples[clients], task.capacity, batch_size, first)
         else:
             rows = blocks[:, None] * batch_size + jnp.arange(batch_size)[None]
             real = jnp.ones(rows.shape, bool)

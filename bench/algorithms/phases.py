@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
 from bench.algorithms.silo_arguments import SAMPLERS, SiloArguments
@@ -30,7 +29,7 @@ class Phases(NamedTuple):
 
 def num_records(task: Task) -> int:
     """n, the stored records of a silo."""
-    return jax.tree.leaves(task.train)[0].shape[1]
+    return task.capacity
 
 
 def plan_phases(records: int, shared: SiloArguments) -> Phases:

@@ -1,22 +1,11 @@
-"""The arguments that all methods on silos share, declared once, and how they become a part of a factory's signature.
+"""The arguments that all methods on silos share, declared once; see `shared_arguments`."""
 
-A factory is written with the shared arguments as one object, and with its own arguments by name:
-
-    @silo_method(fixed=ONE_PHASE)
-    def minibatch_sgd(task: Task, shared: SiloArguments, *, step_size: Scalar) -> Algorithm: ...
-
-A sweep sees one keyword-only signature with both, and calls minibatch_sgd(task, step_size=..., noise_multiplier=...).
-"""
-
-import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
-from functools import wraps
-from inspect import Parameter
+from dataclasses import dataclass
 from typing import Any, Self
 
-from bench.algorithms.base import Algorithm, Scalar
-from bench.data.task import Task
+from bench.algorithms.base import Scalar
+from bench.algorithms.shared_arguments import SharedArguments, sharing
 
 SAMPLERS = ("all", "once", "fixed", "poisson")
 SMOOTHINGS = ("none", "convolution", "moreau")
@@ -24,7 +13,7 @@ ONE_PHASE = {"num_phases": 1, "share": 1.0, "rounds_ratio": 1.0}  # arguments th
 
 
 @dataclass(frozen=True, kw_only=True)
-class SiloArguments:
+class SiloArguments(SharedArguments):
     """What a method asks of the silos.
 
     num_sampled: M, silos that answer, a uniformly random subset in every round.
@@ -60,55 +49,14 @@ class SiloArguments:
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Self:
         """The shared ones among all arguments of a method, which has one phase unless they say otherwise."""
-        names = {field.name for field in fields(cls)}
-        return cls(**ONE_PHASE | {name: value for name, value in arguments.items() if name in names})
+        return super().of({**ONE_PHASE, **arguments})
 
 
 def silo_method(*, fixed: Mapping[str, Any] | None = None, **defaults: Any) -> Callable:
-    """Give a factory (task, shared: SiloArguments, *, its own arguments) the signature (task, *, all arguments).
+    """`sharing` of SiloArguments, with the privacy parameters last of what has no default, which is the order of the
+    columns in results.
 
     Args:
-        fixed: values of shared arguments that the method does not have.
-        defaults: values of shared arguments where the caller says nothing, in place of those of SiloArguments.
+        fixed, defaults: as of `sharing`.
     """
-
-    def decorate(factory: Callable[..., Algorithm]) -> Callable[..., Algorithm]:
-        declared = inspect.signature(factory, eval_str=True)
-        task, _, *own = declared.parameters.values()
-        shared = [
-            Parameter(
-                field.name,
-                Parameter.KEYWORD_ONLY,
-                default=defaults.get(field.name, Parameter.empty if field.default is MISSING else field.default),
-                annotation=field.type,
-            )
-            for field in fields(SiloArguments)
-            if field.name not in (fixed or {})
-        ]
-        signature = declared.replace(parameters=[task, *_in_order(own, shared)])
-
-        @wraps(factory)
-        def make(task: Task, **arguments: Any) -> Algorithm:
-            given = signature.bind(task, **arguments)
-            given.apply_defaults()
-            own_arguments = {parameter.name: given.kwargs[parameter.name] for parameter in own}
-            return factory(task, SiloArguments.of({**(fixed or {}), **given.kwargs}), **own_arguments)
-
-        vars(make)["__signature__"] = signature
-        return make
-
-    return decorate
-
-
-def _in_order(own: list[Parameter], shared: list[Parameter]) -> list[Parameter]:
-    """How a signature lists them: first what has no default, the privacy parameters last of it; own ones before shared
-    ones among those that have. Results have their columns in this order."""
-
-    def rank(parameter: Parameter) -> int:
-        if parameter.default is not Parameter.empty:
-            return 3 if parameter in own else 4
-        if parameter in own:
-            return 1
-        return 2 if parameter.name in ("clip_norm", "noise_multiplier") else 0
-
-    return sorted([*shared, *own], key=rank)
+    return sharing(SiloArguments, last=("clip_norm", "noise_multiplier"), fixed=fixed, **defaults)

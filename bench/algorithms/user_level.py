@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import jax
 import numpy as np
 
 from bench.algorithms.base import check_noise_has_a_scale
@@ -13,11 +12,6 @@ from bench.errors import InputError, unknown_name
 from bench.privacy.events import cyclic_readings, gaussian_readings
 
 SAMPLERS = ("all", "fixed", "poisson", "queue", "cyclic")
-
-
-def capacity(task: Task) -> int:
-    """Length of the padded example axis."""
-    return jax.tree.leaves(task.train)[0].shape[1]
 
 
 def num_groups(task: Task, num_sampled: int) -> int:
@@ -133,9 +127,9 @@ def check_participation(
         raise InputError(f"task {task.name} is a stream: the queue needs stored examples, use sampler='fixed'")
     if task.train is None and batch_size > (most := int(np.max(np.asarray(task.num_examples)))):
         raise InputError(f"batch_size is {batch_size}, but no client of {task.name} draws more than {most} examples")
-    if task.train is not None and batch_size > capacity(task):
+    if task.train is not None and batch_size > task.capacity:
         raise InputError(
-            f"batch_size is {batch_size}, more than any client of {task.name} has: use at most {capacity(task)}"
+            f"batch_size is {batch_size}, more than any client of {task.name} has: use at most {task.capacity}"
         )
     apart = separation(task, num_sampled=num_sampled, sampler=sampler)
     ours = {name: args.get(name, value) for name, value in {**PLAIN, **FIXED}.items()}

@@ -230,9 +230,9 @@ def write(comparison: Comparison) -> pd.DataFrame:
     try:
         with style.applied():
             style.save(draw(whole, problem.held_out), whole, folder, COMPARISON)
-        tables.save(printed(whole), folder, COMPARISON)
-        notes = "".join(f"\n{note}.\n" for note in comparison.notes)
-        write_whole(folder / f"{COMPARISON}.md", f"{heading(whole)}\n\n{tables.markdown(printed(whole))}{notes}")
+        shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)
+        write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
+        write_whole(folder / f"{COMPARISON}.md", f"{heading(whole)}\n\n{tables.markdown(shown)}{notes}")
         write_whole(folder / "tuning.csv", comparison.tuning.to_csv(index=False, float_format="%.6g"))
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None

@@ -124,6 +124,11 @@ class Task:
     def num_clients(self) -> int:
         return self.num_examples.shape[0]
 
+    @property
+    def capacity(self) -> int:
+        """Length of the padded axis of the stored examples."""
+        return jax.tree.leaves(self.train)[0].shape[1]
+
     def need(self, group: type[Group]) -> Group:
         """A group of fields that not every task has.
 

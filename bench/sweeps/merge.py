@@ -14,7 +14,7 @@ from bench.sweeps import SCALES, SWEEPS
 from bench.sweeps.chosen import requested
 from bench.sweeps.own import Request, checked_name, read_request, write_request
 from bench.sweeps.part_files import IDENTITY, parts_in, read_part, readable_parts, runs_in
-from bench.sweeps.points import Point, resolve
+from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.sound_runs import in_words, sound_runs
 from bench.sweeps.spec import Sweep, on_task
 from bench.sweeps.store import Store
@@ -167,7 +167,7 @@ def _into(
         if not same and (there is not None or parts_in(folder)):
             left_out.append(f"{sources[0].folder}: {folder} holds results over other values: rename one of the folders")
             return None
-        shapes = {id: point.shape for id, point in points.items()}
+        shapes = shapes_of(points.values())
         store.open_parts(shapes, twice=True)
         notes += store.notes
         here = parts_in(folder)

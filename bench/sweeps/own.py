@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.errors import InputError
+from bench.locking import write_whole
+from bench.sweeps import SCALES
 from bench.sweeps.part_files import cannot_write, parts_in
 from bench.sweeps.store import Store
 
@@ -97,10 +99,8 @@ def read_request(folder: Path) -> Request | None:
 def write_request(folder: Path, request: Request) -> None:
     """Write the request's file, whole or not at all."""
     path = folder / REQUEST
-    unfinished = path.with_name(f"{REQUEST}.{os.getpid()}")
     try:
-        unfinished.write_text(json.dumps(request._asdict(), indent=1) + "\n")
-        os.replace(unfinished, path)
+        write_whole(path, (json.dumps(request._asdict(), indent=1) + "\n").encode())
     except OSError as error:
         raise cannot_write(path, error) from None
 
@@ -129,3 +129,9 @@ def discard(folder: Path) -> None:
         for name in (REQUEST, ".lock"):
             (folder / name).unlink(missing_ok=True)
         folder.rmdir()
+
+
+def folders(name: str, results: str | os.PathLike) -> list[Path]:
+    """The folders, one a scale, of a sweep over values of one's own."""
+    of_scales = [Path(results) / scale / name for scale in SCALES]
+    return [folder for folder in of_scales if (folder / REQUEST).is_file()]

@@ -1,7 +1,7 @@
 """A sweep's points, resolved on its tasks and checked before anything is compiled."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -45,6 +45,11 @@ class Point(NamedTuple):
     def shape(self) -> Shape:
         """What the rows of a run of this point look like."""
         return Shape(self.num_rounds // self.eval_every + 1, frozenset(self.args) | RESERVED | {"epsilon"})
+
+
+def shapes_of(points: Iterable[Point]) -> dict[str, Shape]:
+    """By id, what the rows of a run of each point look like."""
+    return {point.id: point.shape for point in points}
 
 
 def _as_before(method: Method, name: str, value: Any) -> bool:

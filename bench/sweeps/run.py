@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 
 import jax
@@ -17,10 +18,9 @@ from bench.sweeps.execution.executor import WorkerDied
 from bench.sweeps.execution.pool import Pool
 from bench.sweeps.execution.queue import Block, Queue, describe
 from bench.sweeps.execution.unit import Unit
-from bench.sweeps.points import Point, resolve
+from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.progress import Meter, Part
 from bench.sweeps.rows import Origin, commit
-from bench.sweeps.sound_runs import Shape
 from bench.sweeps.spec import Sweep
 from bench.sweeps.store import Store
 
@@ -32,10 +32,6 @@ def use_compilation_cache() -> None:
     if not jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
         jax.config.update("jax_compilation_cache_dir", str(cache.folder("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
-
-
-def _shapes(points: Mapping[str, list[Point]]) -> dict[str, Shape]:
-    return {point.id: point.shape for group in points.values() for point in group}
 
 
 def run_sweep(
@@ -79,7 +75,9 @@ def run_sweep(
     with Store(folder) as store:
         if fresh:
             store.clear()
-        there = store.open_parts(_shapes(points), lambda: _shapes(resolve(whole, tasks)))
+        there = store.open_parts(
+            shapes_of(chain(*points.values())), lambda: shapes_of(chain(*resolve(whole, tasks).values()))
+        )
         done = set(there.itertuples(index=False, name=None))
         wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
         blocks = []

@@ -17,6 +17,7 @@ from bench.sweeps import SCALES, SWEEPS
 from bench.sweeps.merge import points_of, sweep_named
 from bench.sweeps.own import REQUEST, read_request
 from bench.sweeps.part_files import IDENTITY, parts_in, readable_parts, runs_in
+from bench.sweeps.points import shapes_of
 from bench.sweeps.sound_runs import in_words, sound_runs
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
 
@@ -212,7 +213,7 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> l
     except InputError as error:
         said.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()
-    shapes = None if points is None else {id: point.shape for id, point in points.items()}
+    shapes = None if points is None else shapes_of(points.values())
     for path, table in readable_parts(folder, said):
         if shapes is not None and (left_out := sound_runs(table, table.column_names, shapes).left_out):
             said.append(f"{path}: {in_words(left_out)}")

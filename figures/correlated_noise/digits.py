@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from bench.errors import InputError
 from figures.shared.derived import derived
+from figures.shared.ended import at_end
 from figures.shared.figure import Figure
 
 SWEEP = "correlated_noise_digits"
@@ -33,9 +34,9 @@ def tuned(runs: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InputError: where there are none.
     """
-    last = runs[runs["rounds"] == runs["num_rounds"]]
-    if last.empty or HELD_OUT not in last:
-        raise InputError("no run has come to its last round: run the whole sweep, no --where")
+    last = at_end(runs)
+    if HELD_OUT not in last:
+        raise InputError(f"the runs have no {HELD_OUT}: run the sweep again, into a new folder")
     return select.tune(last, by=["algorithm", "level"], over="step_size", on=HELD_OUT, best="max")
 
 

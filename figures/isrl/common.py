@@ -12,6 +12,7 @@ import pandas as pd
 from bench.analysis import select, style
 from bench.errors import InputError
 from figures.shared.derived import derived
+from figures.shared.ended import at_end
 
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"  # calibrations
 ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"
@@ -38,19 +39,6 @@ SERIES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     WIDE: lambda runs: (runs["algorithm"] == LOCALIZED) & (runs["calibration"] != EXACT),
     MULTI_PASS: lambda runs: _equal(runs) & (runs["algorithm"] == MULTI_PASS),
 }
-
-
-@derived
-def at_end(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round.
-
-    Raises:
-        InputError: where there are none.
-    """
-    runs = runs[runs["rounds"] == runs["num_rounds"]]
-    if runs.empty:
-        raise InputError("no run has come to its last round: run the whole sweep, no --where")
-    return runs
 
 
 def by_trial(runs: pd.DataFrame, by: list[str], value: str, on: str) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.isrl import common
+from figures.shared.ended import at_end
 from figures.shared.figure import Figure
 
 LOOKS: dict[str, style.Look] = {
@@ -21,7 +22,7 @@ LOOKS: dict[str, style.Look] = {
 
 def by_trial(runs: pd.DataFrame) -> pd.DataFrame:
     """Test error by method, target epsilon and trial."""
-    runs = common.at_end(runs).assign(series=lambda rows: rows["algorithm"])
+    runs = at_end(runs).assign(series=lambda rows: rows["algorithm"])
     return common.by_trial(runs, ["series", "calibration", "target_epsilon"], "test_error", "train_loss")
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from figures.isrl import common
 from figures.shared.derived import derived
+from figures.shared.ended import at_end
 from figures.shared.figure import Figure
 
 ONE_PASS, LOCALIZED = "One-pass MB-SGD", "Localized accelerated"
@@ -37,7 +37,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rounds_to_target: the fewest rounds with a mean risk of at most the target; rounds_low: the fewest with one that is
         not above it beyond chance; rounds_high: the fewest with one that is at most the target beyond chance.
     """
-    runs = common.at_end(runs)
+    runs = at_end(runs)
     best = _tuned(runs)
     out = select.interval(best, by=BY, value="excess_risk", log=True)
     told = [name for name in ("epsilon", "epsilon_exact", "step_size", "theorem_lambda") if name in best]
@@ -72,7 +72,7 @@ def _lowest(best: pd.DataFrame) -> pd.DataFrame:
 @derived
 def of_trials(runs: pd.DataFrame) -> pd.DataFrame:
     """The tuned runs, with "ratio": of their risk to the lowest of one-pass MB-SGD in the same trial."""
-    best = _tuned(common.at_end(runs))
+    best = _tuned(at_end(runs))
     target = best.merge(_lowest(best)[[*PANEL, "num_rounds"]], on=[*PANEL, "num_rounds"])
     target = target.loc[target["algorithm"] == ONE_PASS, [*PANEL, *select.REPETITION, "excess_risk"]]
     paired = best.merge(target, on=[*PANEL, *select.REPETITION], suffixes=("", "_of_target"))

@@ -8,7 +8,8 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from bench.analysis import select
-from figures.mrmtl.curves import FEDAVG, LOCAL, METRIC, MR_MTL, STEP, SWEEP, at_end, published
+from figures.mrmtl.curves import FEDAVG, LOCAL, METRIC, MR_MTL, STEP, SWEEP, published
+from figures.shared.ended import at_end
 from figures.shared.margins import LEVEL, Margin, computed, every, paired, within
 from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
 

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from bench.errors import InputError
+from figures.shared.ended import at_end
 from figures.shared.figure import Figure
 from figures.shared.published import of_figure
 
@@ -26,18 +26,6 @@ LOOKS: dict[str, style.Look] = {
     FEDAVG: {"linestyle": "--", "linewidth": 1.1},
     LOCAL: {"linestyle": ":", "linewidth": 1.3},
 }
-
-
-def at_end(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round.
-
-    Raises:
-        InputError: where there are none.
-    """
-    runs = runs[runs["rounds"] == runs["num_rounds"]]
-    if runs.empty:
-        raise InputError("no run has come to its last round: run the whole sweep")
-    return runs
 
 
 def published() -> pd.DataFrame:

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from bench.analysis import select, style
-from bench.errors import InputError
+from figures.shared.ended import at_end
 from figures.shared.figure import Figure
 
 SWEEP = "scaffold_steps"
@@ -21,18 +21,6 @@ LOOKS: dict[str, style.Look] = {
     SCAFFOLD: {"color": "#c8443c", "marker": "s"},
     FEDAVG: {"color": "#12355b", "marker": "o"},
 }
-
-
-def at_end(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round.
-
-    Raises:
-        InputError: where there are none.
-    """
-    runs = runs[runs["rounds"] == runs["num_rounds"]]
-    if runs.empty:
-        raise InputError("no run has come to its last round: run the whole sweep")
-    return runs
 
 
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:

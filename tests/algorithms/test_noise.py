@@ -116,7 +116,7 @@ def test_one_user_moves_what_was_released_by_the_sensitivity_and_no_more(name, m
 
         def step(state, key):
             state, _ = algorithm.round(key, state)
-            return state, algorithm.public(state)[0]
+            return state, algorithm.public(state)
 
         keys = jax.random.split(key, rounds + 1)
         return jax.lax.scan(step, algorithm.init(keys[0]), keys[1:])[1]

@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 import zlib
@@ -16,10 +15,9 @@ from bench.data.dataset import LocalCopy, Unavailable
 from bench.data.decode import Contents, plain
 from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
-from bench.locking import open_lock, unfinished
+from bench.locking import PART, open_lock, write_whole
 
 RECORD = "source.json"  # beside the files: where they came from
-PART = ".part-"  # how the names of unfinished files and folders begin
 
 
 def md5(path: Path) -> str:
@@ -90,22 +88,12 @@ def store(name: str, contents: Contents, source: str) -> LocalCopy:
     for file, data in contents:
         if (got := hashlib.md5(data).hexdigest()) != DATASETS[name].files[file]:
             raise Unavailable(f"its {file} has md5 {got}, not {DATASETS[name].files[file]}")
-        _write(folder(name) / file, data)
-    _write(folder(name) / RECORD, json.dumps({"source": source}).encode())
+        write_whole(folder(name) / file, data)
+    write_whole(folder(name) / RECORD, json.dumps({"source": source}).encode())
     copy = load(name)
     if copy is None:
         raise InputError(f"{folder(name)}: what was just written there reads otherwise: check the disk.")
     return copy
-
-
-def _write(path: Path, data: bytes) -> None:
-    part = unfinished(path.parent, PART)
-    try:
-        part.write_bytes(data)
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 @contextlib.contextmanager

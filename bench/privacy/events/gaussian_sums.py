@@ -143,6 +143,26 @@ def bounded_participation_gaussian(
         require("max_participations", k, k >= 0, "give an integer, 0 or more")
         return k_gaussians(min(k, rounds))
 
+    return in_any_schedule(
+        event,
+        mechanism=f"{_noise(noise_multiplier)}, each {privacy_unit} in a bounded number of rounds",
+        delta=delta,
+        neighbors=neighbors,
+        privacy_unit=privacy_unit,
+        protects_against=protects_against,
+    )
+
+
+def in_any_schedule(
+    event: Callable[[int], dp.DpEvent],
+    *,
+    mechanism: str,
+    delta: float,
+    neighbors: str,
+    privacy_unit: str,
+    protects_against: str,
+) -> Release:
+    """Composed Gaussians of a public schedule, accounted exactly."""
     return checked(
         Release(
             event=event,
@@ -152,7 +172,7 @@ def bounded_participation_gaussian(
             sampler="any schedule",
             accountant="gdp",
             delta=delta,
-            mechanism=f"{_noise(noise_multiplier)}, each {privacy_unit} in a bounded number of rounds",
+            mechanism=mechanism,
         )
     )
 

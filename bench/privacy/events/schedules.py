@@ -7,7 +7,7 @@ from typing import Any
 
 import dp_accounting.dp_event as dp
 
-from bench.privacy.events.gaussian_sums import bounded_participation_gaussian
+from bench.privacy.events.gaussian_sums import bounded_participation_gaussian, in_any_schedule
 from bench.privacy.events.release import (
     ADD_OR_REMOVE,
     EVERYBODY,
@@ -15,7 +15,6 @@ from bench.privacy.events.release import (
     SENSITIVITY,
     Release,
     check_numbers,
-    checked,
     repeated,
     require,
     require_name,
@@ -48,17 +47,13 @@ def correlated_gaussian(
         once = repeated(noise_multiplier / moved, neighbors, dp.GaussianDpEvent)
         return once(1 if rounds else 0)
 
-    return checked(
-        Release(
-            event=event,
-            privacy_unit=privacy_unit,
-            protects_against=protects_against,
-            neighbors=neighbors,
-            sampler="any schedule",
-            accountant="gdp",
-            delta=delta,
-            mechanism=f"Gaussian noise of multiplier {noise_multiplier:g}, correlated over rounds, on sums",
-        )
+    return in_any_schedule(
+        event,
+        mechanism=f"Gaussian noise of multiplier {noise_multiplier:g}, correlated over rounds, on sums",
+        delta=delta,
+        neighbors=neighbors,
+        privacy_unit=privacy_unit,
+        protects_against=protects_against,
     )
 
 

@@ -1,0 +1,88 @@
+"""Arguments that the methods of a family share, declared once, and how they become a part of a factory's signature.
+
+A factory is written with the shared arguments as one object, and with its own arguments by name:
+
+    @sharing(SiloArguments, fixed=ONE_PHASE)
+    def minibatch_sgd(task: Task, shared: SiloArguments, *, step_size: Scalar) -> Algorithm: ...
+
+A sweep sees one keyword-only signature with both, and calls minibatch_sgd(task, step_size=..., noise_multiplier=...).
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
+from inspect import Parameter
+from typing import Any, Self
+
+from bench.algorithms.base import Algorithm
+from bench.data.task import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedArguments:
+    """What a family shares: subclasses have the arguments as fields."""
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Self:
+        """The shared ones among all arguments of a method."""
+        names = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in arguments.items() if name in names})
+
+
+def sharing(
+    family: type[SharedArguments],
+    *,
+    last: Sequence[str] = (),
+    fixed: Mapping[str, Any] | None = None,
+    **defaults: Any,
+) -> Callable[[Callable[..., Algorithm]], Callable[..., Algorithm]]:
+    """Give a factory (task, shared: family, *, its own arguments) the signature (task, *, all arguments).
+
+    Args:
+        family: whose fields are shared.
+        last: shared arguments without a default that stand behind the factory's own ones without.
+        fixed: values of shared arguments that the method does not have.
+        defaults: values of shared arguments where the caller says nothing, in place of those of the family.
+    """
+
+    def decorate(factory: Callable[..., Algorithm]) -> Callable[..., Algorithm]:
+        declared = inspect.signature(factory, eval_str=True)
+        task, _, *own = declared.parameters.values()
+        shared = [
+            Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY,
+                default=defaults.get(field.name, Parameter.empty if field.default is MISSING else field.default),
+                annotation=field.type,
+            )
+            for field in fields(family)
+            if field.name not in (fixed or {})
+        ]
+        signature = declared.replace(parameters=[task, *_in_order(own, shared, last)])
+
+        @wraps(factory)
+        def make(task: Task, **arguments: Any) -> Algorithm:
+            given = signature.bind(task, **arguments)
+            given.apply_defaults()
+            own_arguments = {parameter.name: given.kwargs[parameter.name] for parameter in own}
+            return factory(task, family.of({**(fixed or {}), **given.kwargs}), **own_arguments)
+
+        vars(make)["__signature__"] = signature
+        return make
+
+    return decorate
+
+
+def _in_order(own: list[Parameter], shared: list[Parameter], last: Sequence[str]) -> list[Parameter]:
+    """How a signature lists them: first what has no default, with `last` at its end; own ones before shared ones among
+    those that have. Results have their columns in this order."""
+
+    def rank(parameter: Parameter) -> int:
+        if parameter.default is not Parameter.empty:
+            return 3 if parameter in own else 4
+        if parameter in own:
+            return 1
+        return 2 if parameter.name in last else 0
+
+    return sorted([*shared, *own], key=rank)
