@@ -11,6 +11,7 @@ from bench.audit.commands import audit
 from bench.cli import distinct_pairs, pairs, print_version
 from bench.data.commands import app as data_app
 from bench.data.files import DataFiles
+from bench.defaults import COMPARISON, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
 from bench.privacy.commands import epsilon, noise
 from bench.sweeps.commands import merge, status
@@ -123,12 +124,15 @@ def compare(
     epsilons: Annotated[str, typer.Option(help="Separated by commas; no noise comes by itself.")] = "0.5,1,2,4,8",
     seeds: Annotated[int, typer.Option(help="Splits of the data, each with randomness of its own.")] = 5,
     tune: Annotated[
-        list[str] | None, typer.Option(help="NAME=log:LOW:HIGH:COUNT, lin:..., or NAME=A,B,C; METHOD:NAME=... of one.")
+        list[str] | None,
+        typer.Option(
+            help="NAME=log:LOW:HIGH for an interval, log:LOW:HIGH:COUNT or A,B,C for values; METHOD:NAME=... of one."
+        ),
     ] = None,
     fix: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE; may be repeated.")] = None,
     num_settings: Annotated[
         int, typer.Option("--settings", help="Combinations of values that each method is tuned over at most.")
-    ] = 8,
+    ] = NUM_SETTINGS,
     trials: Annotated[int | None, typer.Option(hidden=True)] = None,
     rounds: Annotated[int | None, typer.Option(help="Communication rounds; default the task's.")] = None,
     baselines: Annotated[str | None, typer.Option(help="Names separated by commas, or none; default all.")] = None,
@@ -148,8 +152,7 @@ def compare(
     Example: python -m bench compare examples/ditto.py --task digits --epsilons 1,4 --seeds 3
     """
     from bench import api
-    from bench.defaults import COMPARISON
-    from bench.values import value, values
+    from bench.values import searched, value, values
 
     if trials is not None:
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
@@ -158,7 +161,7 @@ def compare(
         task=task,
         epsilons=values(epsilons),
         seeds=seeds,
-        tuned={key: values(text) for key, text in pairs("--tune", tune)},
+        tuned={key: searched(text) for key, text in pairs("--tune", tune)},
         fixed={key: value(text) for key, text in pairs("--set", fix)},
         num_settings=num_settings,
         rounds=rounds,

@@ -1,6 +1,7 @@
-"""Values as people write them on a command line: a list, or a range with as many steps as they say."""
+"""Values as people write them on a command line: a list, a range with as many steps as they say, or an interval."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,67 @@ import numpy as np
 from bench.errors import InputError
 
 MOST = 10_000  # values of a range
+BEYOND = 1e3  # factor by which a search may leave a logarithmic interval, unless told otherwise
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers that a search starts between, and those that it never leaves.
+
+    low, high: where it starts.
+    log: whether it is uniform in the logarithm.
+    lowest, highest: where the best lies at an end, the search goes on as far as these. Default: a factor of 1,000
+        beyond the ends of a logarithmic interval, and the ends of any other.
+
+    Raises:
+        InputError: where these are not in order, or not above 0 on a logarithmic scale.
+    """
+
+    low: float
+    high: float
+    log: bool = True
+    lowest: float = math.nan
+    highest: float = math.nan
+
+    def __post_init__(self):
+        beyond = BEYOND if self.log else 1.0
+        for name, default in (("lowest", self.low / beyond), ("highest", self.high * beyond)):
+            if math.isnan(getattr(self, name)):
+                object.__setattr__(self, name, default)
+        ends = (self.lowest, self.low, self.high, self.highest)
+        ordered = ends[0] <= ends[1] < ends[2] <= ends[3]
+        if not (ordered and all(map(math.isfinite, ends)) and (ends[0] > 0 or not self.log)):
+            raise InputError(
+                f"an interval to search is {self}: give lowest <= low < high <= highest, all above 0 if log"
+            )
+
+    def at(self, place: float) -> float:
+        """The number at a place, 0 at `low` and 1 at `high`, to four digits; beyond them no further than the bounds."""
+        ratio, span = self.high / self.low if self.log else 1.0, self.high - self.low
+        number = self.low * ratio**place if self.log else self.low + span * place
+        return min(max(float(f"{number:.4g}"), self.lowest), self.highest)
+
+    def place(self, number: float) -> float:
+        """The place of a number: the inverse of `at`."""
+        if self.log:
+            return math.log(number / self.low) / math.log(self.high / self.low)
+        return (number - self.low) / (self.high - self.low)
+
+
+def searched(text: str) -> "list[Any] | Interval":
+    """What a search takes: the interval "log:LOW:HIGH" or "lin:LOW:HIGH", or a list as of `values`.
+
+    Raises:
+        InputError: for an interval that is none, or an empty list.
+    """
+    kind, *rest = text.split(":")
+    if kind not in ("log", "lin") or len(rest) != 2:
+        return values(text)
+    try:
+        low, high = map(float, rest)
+    except ValueError:
+        raise InputError(f"{text!r} is no interval: write {kind}:LOW:HIGH, such as log:1e-4:1e-1") from None
+    return Interval(low, high, log=kind == "log")
 
 
 def values(text: str) -> list[Any]:

@@ -56,6 +56,7 @@ MAY_IMPORT = {
         "bench.data.task",
         "bench.privacy.events",
         "bench.theory",
+        "bench.values",
         "bench.errors",
     ],
     "bench.sweeps": [

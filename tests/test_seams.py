@@ -78,6 +78,7 @@ def test_nothing_of_the_callers_is_changed(program):
     process(program)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_callers_changes_a_picture(tmp_path):
     for place in ("own", "other"):
         process(CALLERS, str(tmp_path), place)

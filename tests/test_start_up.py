@@ -41,6 +41,7 @@ def test_only_what_is_needed_is_imported(code, may):
     assert imported(code) <= may
 
 
+@pytest.mark.slow
 def test_the_list_is_gathered_once_for_the_same_code(tmp_path, monkeypatch):
     """Calibrating nothing the first time, importing nothing of it the second."""
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))

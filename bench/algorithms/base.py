@@ -9,6 +9,7 @@ from jax import Array
 
 from bench.errors import InputError
 from bench.privacy.events import Release, checked
+from bench.values import Interval
 
 Scalar = float | Array  # a hyper-parameter that a sweep may vary without compiling again
 
@@ -54,7 +55,7 @@ class Method(NamedTuple):
         version are never mixed with new ones.
     check: (task, **the same arguments) -> None; raises InputError for values that do not go together.
     noise: the argument that scales the noise; more of it never costs more epsilon.
-    space: argument -> values that a comparison tunes it over, unless it is told others.
+    space: argument -> values that a comparison tunes it over, or an Interval of them, unless it is told others.
     needs: groups of fields that the task must have, of `bench.data.task`: Network, Linear, Peers.
     added: argument -> default, of those that came without a new version, since at their defaults nothing else is
         computed than before: there they are no part of what names a point, and earlier results stay valid.
@@ -65,7 +66,7 @@ class Method(NamedTuple):
     version: int
     check: Callable[..., None] = lambda task, **_: None
     noise: str = "noise_multiplier"
-    space: Mapping[str, Sequence[Any]] = MappingProxyType({})
+    space: Mapping[str, Sequence[Any] | Interval] = MappingProxyType({})
     needs: tuple[type, ...] = ()
     added: Mapping[str, Any] = MappingProxyType({})
 

@@ -21,6 +21,7 @@ from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels import gradient as kernel
 from bench.models.additive import Additive
+from bench.values import Interval
 
 
 def ditto(
@@ -120,7 +121,7 @@ METHOD = Method(
     version=1,
     check=check,
     space={
-        "local_step_size": [3e-5, 1e-4, 3e-4],
-        "regularization": [0.1, 1.0],
-    },  # for inputs as long as those of digits
+        "local_step_size": Interval(3e-5, 3e-3),  # for inputs as long as those of digits
+        "regularization": Interval(0.03, 3.0),
+    },
 )

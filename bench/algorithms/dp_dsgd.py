@@ -36,6 +36,7 @@ from bench.kernels.gradient import noise_scale
 from bench.kernels.graph import Graph, neighbor_sum
 from bench.privacy import events
 from bench.theory.pair_noise import hidden_from_one, hidden_from_outsiders
+from bench.values import Interval
 
 MOST_AGENTS = 4096  # for whose pairs a matrix of agents x agents is inverted
 MOST_SHARED = 1000.0  # rho; beyond, the inverse loses digits, and there is hardly any noise left to save
@@ -175,5 +176,5 @@ def check(task: Task, *, noise_multiplier: float, clip_norm: float, pair_noise_r
 
 
 METHOD = Method(
-    dp_dsgd, releases, version=1, check=check, space={"step_size": (0.03, 0.1, 0.3, 1.0, 3.0)}, needs=(Peers, Linear)
+    dp_dsgd, releases, version=1, check=check, space={"step_size": Interval(0.03, 3.0)}, needs=(Peers, Linear)
 )

@@ -27,6 +27,7 @@ from bench.algorithms.participation import check_participation, noisy_sums
 from bench.algorithms.shared_arguments import sharing
 from bench.data.task import Task
 from bench.errors import unknown_name
+from bench.values import Interval
 
 OPTIMISERS = ("momentum", "adam", "yogi")
 
@@ -106,9 +107,9 @@ METHOD = Method(
     version=1,
     check=check,
     space={
-        "server_step_size": (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0),
+        "server_step_size": Interval(1e-4, 10.0),
         "beta1": (0.0, 0.5, 0.9),
         "beta2": (0.9, 0.99),
-        "tau": (1e-5, 1e-4, 1e-3, 0.01, 0.1),
+        "tau": Interval(1e-5, 0.1),
     },
 )

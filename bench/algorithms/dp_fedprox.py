@@ -15,6 +15,7 @@ from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.participation import check_participation, noisy_sums
 from bench.algorithms.shared_arguments import sharing
 from bench.data.task import Task
+from bench.values import Interval
 
 
 @sharing(AveragingArguments, num_steps=5)
@@ -34,5 +35,5 @@ METHOD = Method(
     noisy_sums("everybody who sees the shared model"),
     version=1,
     check=check_participation,
-    space={"proximal": (0.001, 0.01, 0.1, 1.0)},
+    space={"proximal": Interval(0.001, 1.0)},
 )

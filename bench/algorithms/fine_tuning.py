@@ -11,6 +11,7 @@ from bench.algorithms.dp_fedavg import dp_fedavg
 from bench.algorithms.participation import check_participation, noisy_sums
 from bench.algorithms.then_alone import then_alone
 from bench.data.task import Task
+from bench.values import Interval
 
 
 def fine_tuning(
@@ -68,5 +69,5 @@ METHOD = Method(
     noisy_sums("all other users together"),
     version=1,
     check=check,
-    space={"local_step_size": [5e-4, 1e-3, 2e-3]},  # for inputs as long as those of digits
+    space={"local_step_size": Interval(1e-4, 1e-2)},  # for inputs as long as those of digits
 )

@@ -32,6 +32,7 @@ from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling
 from bench.models.additive import Additive
 from bench.privacy import events
+from bench.values import Interval
 
 SAMPLERS = ("shuffled", "poisson", "all")
 STARTS = ("own", "mean")
@@ -230,4 +231,4 @@ def check(
     check_noise_has_a_scale(noise_multiplier, clip_norm)
 
 
-METHOD = Method(mr_mtl, releases, version=1, check=check, space={"regularization": [0.03, 0.1, 0.3, 1.0, 3.0]})
+METHOD = Method(mr_mtl, releases, version=1, check=check, space={"regularization": Interval(0.03, 3.0)})

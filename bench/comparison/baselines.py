@@ -9,10 +9,10 @@ import numpy as np
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.algorithms.silos import total_rounds
-from bench.comparison.search import Space
+from bench.comparison.search import Choices, Space
 from bench.data.task import Task
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE
-from bench.values import values
+from bench.values import Interval
 
 Count = Callable[[Task, Mapping[str, Any]], int]
 
@@ -22,7 +22,7 @@ class Variant(NamedTuple):
 
     method: what runs.
     args: its arguments that make it what it is; nobody else may change them.
-    space: argument -> values that it is tuned over.
+    space: argument -> values that it is tuned over, or an interval of them.
     num_rounds: (task, arguments) -> communication rounds, where they follow from the arguments; None is the
         comparison's.
     num_releases: (task, arguments) -> how often a run releases something, as the method's event counts; None: once a
@@ -44,7 +44,7 @@ class Level(NamedTuple):
     neighbors: neighbouring relation.
     samplers: by neighbouring relation, the value of an argument `sampler` for which it can be proven.
     rounds: communication rounds of methods that do not bring their own.
-    space: values that an argument is tuned over, for whichever method has it.
+    space: argument -> what it is tuned over, for whichever method has it.
     defaults: task -> values of arguments by name, for whichever method has them.
     baselines: task -> the suite's methods for it, by the name in the legend.
     """
@@ -60,7 +60,7 @@ class Level(NamedTuple):
 LOCAL_STEPS = 1000  # of every user without the others; on digits twice as many gain less than two points
 
 
-def of_users(personal: Sequence[float], local_steps: int | None, local: str = "dual") -> dict[str, Variant]:
+def of_users(personal: Choices, local_steps: int | None, local: str = "dual") -> dict[str, Variant]:
     """The user-level methods.
 
     Args:
@@ -110,7 +110,7 @@ def of_silos(rounds: Sequence[int] = (2, 5, 14, 35), later: Sequence[int] = (5, 
         "Localized MB-SGD": Variant(
             ALGORITHMS["localized"],
             plain | {"num_phases": 2},
-            {"phase_rounds": list(later), "regularization": [1e-4, 1e-3, 1e-2]},
+            {"phase_rounds": list(later), "regularization": Interval(1e-4, 1e-2)},
             total_rounds,
         ),
     }
@@ -155,7 +155,7 @@ def of_peers() -> dict[str, Variant]:
         "Model propagation (one release)": Variant(
             ALGORITHMS["model_propagation"],
             gaussian | {"local": "noisy_step", "start": "solution"},
-            {"step_size": [0.05, 0.2, 1.0]},
+            {"step_size": Interval(0.05, 1.0)},
             once,
             once,
         ),
@@ -167,7 +167,7 @@ def of_peers() -> dict[str, Variant]:
 def _of_peers_on_request() -> dict[str, Variant]:
     """Methods that learn one model of all agents; DECOR protects against those alone who share no noise."""
     method, rounds = ALGORITHMS["dp_dsgd"], 30
-    ratios = {"pair_noise_ratio": (1.0, 3.0, 10.0)}
+    ratios = {"pair_noise_ratio": Interval(1.0, 10.0)}
     variants = {
         "DP-D-SGD": Variant(method, {"pair_noise_ratio": 0.0}, method.space),
         "DECOR (against outsiders)": Variant(method, {}, {**method.space, **ratios}),
@@ -188,7 +188,7 @@ def _most_examples(task: Task) -> int:
 
 def _users_of(task: Task) -> dict[str, Variant]:
     local = "dense" if task.gram is None else "dual"
-    return of_users((1.0, 10.0, 100.0), None if task.train is None else LOCAL_STEPS, local)
+    return of_users(Interval(1.0, 100.0), None if task.train is None else LOCAL_STEPS, local)
 
 
 def _silos_of(task: Task) -> dict[str, Variant]:
@@ -196,16 +196,16 @@ def _silos_of(task: Task) -> dict[str, Variant]:
     return of_silos([count for count in (1, 2, 5, 14, 35) if count <= most])
 
 
-STEPS = values("log:1e-3:10:8")
+STEPS = Interval(1e-3, 10.0)
+CLIP_NORMS = Interval(0.1, 10.0)
 LEVELS = {
     "user": Level(
         neighbors=ADD_OR_REMOVE,
         samplers={ADD_OR_REMOVE: "poisson", REPLACE: "fixed"},
         rounds=200,
-        space={"step_size": STEPS, "server_step_size": STEPS},
+        space={"step_size": STEPS, "server_step_size": STEPS, "clip_norm": CLIP_NORMS},
         defaults=lambda task: {
             "batch_size": min(10, _most_examples(task)),
-            "clip_norm": 1.0,
             "num_sampled": min(50, max(1, task.num_clients // 4)),
         },
         baselines=_users_of,
@@ -235,7 +235,7 @@ LEVELS = {
         neighbors=REPLACE,
         samplers={},
         rounds=1,
-        space={"mu": [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28]},
+        space={"mu": Interval(0.01, 1.28)},
         defaults=lambda task: {"clip_norm": 1.0, "lipschitz": 1.0, "num_ticks": task.num_clients},
         baselines=lambda task: of_peers(),
     ),

@@ -5,90 +5,22 @@ without noise stand at the right end. A panel for each statement of privacy: eps
 never share an axis.
 """
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from bench.analysis import select, style, tables
+from bench.analysis import style, tables
 from bench.analysis.files import write_whole
-from bench.comparison.result import Comparison
-from bench.defaults import COMPARISON
+from bench.comparison import budget
+from bench.comparison.result import Comparison, at_epsilon
+from bench.comparison.table import PANEL, heading, printed, table, titles
+from bench.defaults import BUDGET, COMPARISON
 from bench.errors import InputError
 
 COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6a532", "#a02c6b", "#5a4fb0", "#5b5b5b"]
 MARKERS = "osD^v<>PX*"
-LEVEL: style.Look = {"linestyle": "--", "marker": ""}  # of what reveals nothing
-SIGN = {"max": 1.0, "min": -1.0}
+FLAT: style.Look = {"linestyle": "--", "marker": ""}  # of what reveals nothing
 A_ROW = 4  # names of the legend
-PANEL = ["privacy_unit_compared", "neighbors_compared"]
-
-
-def table(
-    runs: pd.DataFrame, *, metric: str, best: str, baselines: Sequence[str], num_settings: Mapping[str, int]
-) -> pd.DataFrame:
-    """One row per method and epsilon.
-
-    Args:
-        runs: one row per method, epsilon and split, as of `bench.comparison.Comparison`.
-        metric: the column that is tested.
-        best: "max" or "min".
-        baselines: names of the methods that a difference is taken to.
-        num_settings: how many settings of each method were tried.
-
-    Returns:
-        algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
-        methods at this epsilon, 1 the best, and NaN where a run diverged; best_baseline, and gain: how much better
-        than it, mean over splits of the differences on the same split, with gain_low and gain_high (95 %, Student's
-        t); settings_tried; reveals_nothing; not_private, of what promises nothing and was run without noise alone. What
-        reveals nothing takes part at every epsilon.
-    """
-    rows = _at_every_epsilon(runs)
-    by = [*PANEL, "target_epsilon", "algorithm"]
-    out = select.interval(rows, by=by, value=metric)
-    out["rank"] = (SIGN[best] * out[metric]).groupby([out[c] for c in by[:-1]]).rank(ascending=False, method="min")
-    pieces = []
-    for _, group in out.groupby(by[:-1], sort=True):
-        pieces.append(_with_gains(group, rows, metric, best, baselines))
-    out = pd.concat(pieces, ignore_index=True)
-    out["settings_tried"] = out["algorithm"].map(num_settings)
-    out["reveals_nothing"] = out["algorithm"].isin(runs.loc[runs["target_epsilon"] == 0, "algorithm"])
-    out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
-    facts = select.where_from(rows)
-    return out.assign(metric=metric, best=best, delta=rows["delta"].iloc[0], **facts)
-
-
-def _at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs, those that reveal nothing repeated at every epsilon of every panel."""
-    silent = runs[runs["target_epsilon"] == 0]
-    others = runs[runs["target_epsilon"] > 0]
-    copies = [
-        silent.assign(**dict(zip([*PANEL, "target_epsilon"], place, strict=True)))
-        for place in others[[*PANEL, "target_epsilon"]].drop_duplicates().itertuples(index=False)
-    ]
-    return pd.concat([others, *copies] if copies else [silent], ignore_index=True)
-
-
-def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str, baselines) -> pd.DataFrame:
-    """The methods at one epsilon, with their paired differences to the baseline of the best mean."""
-    at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
-    candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
-    if candidates.empty:
-        return group.assign(best_baseline="", gain=np.nan, gain_low=np.nan, gain_high=np.nan)
-    reference = candidates.sort_values("rank").iloc[0]["algorithm"]
-    scores = at_epsilon.pivot(index="trial", columns="algorithm", values=metric).astype(float)
-    gains = SIGN[best] * scores.sub(scores[reference], axis=0)
-    gains = gains.replace([np.inf, -np.inf], np.nan)
-    mean = gains.mean().where(gains.notna().all())
-    half = select.half_width(gains.std(ddof=1), len(gains))
-    names = group["algorithm"]
-    return group.assign(
-        best_baseline=reference,
-        gain=names.map(mean),
-        gain_low=names.map(mean - half),
-        gain_high=names.map(mean + half),
-    )
 
 
 def looks(table: pd.DataFrame) -> dict[str, style.Look]:
@@ -98,12 +30,6 @@ def looks(table: pd.DataFrame) -> dict[str, style.Look]:
         name: {"color": COLORS[place % len(COLORS)], "marker": MARKERS[place % len(MARKERS)]}
         for place, name in enumerate(sorted(names))
     }
-
-
-def titles(table: pd.DataFrame) -> dict[str, str]:
-    """What each method is called where a reader sees it."""
-    not_private = set(table.loc[table["not_private"], "algorithm"])
-    return {name: f"{name} (not private)" if name in not_private else name for name in table["algorithm"].unique()}
 
 
 def draw(table: pd.DataFrame, held_out: str):
@@ -123,7 +49,7 @@ def draw(table: pd.DataFrame, held_out: str):
     title_of = titles(table)
     level = set(table.loc[table["reveals_nothing"], "algorithm"])
     handles = [
-        Line2D([], [], label=title_of[name], **(look | LEVEL if name in level else look))
+        Line2D([], [], label=title_of[name], **(look | FLAT if name in level else look))
         for name, look in look_of.items()
     ]
     rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
@@ -171,49 +97,55 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look]) 
     ax.set_xlabel(r"$\varepsilon$")
 
 
-def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Methods by epsilon: mean [interval], (rank), and gain over the best baseline [interval]."""
-    cells = {}
-    for row in table.to_dict("records"):
-        epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"ε = {row['target_epsilon']:g}"
-        score = tables.with_interval(row[row["metric"]], row["low"], row["high"])
-        rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
-        reference = row["algorithm"] == row["best_baseline"]
-        if reference:
-            gain = "best baseline"
-        elif np.isnan(row["gain"]):
-            gain = ""
-        else:
-            gain = f"gain {tables.with_interval(row['gain'], row['gain_low'], row['gain_high'], '+.4f')}"
-        key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
-        cells.setdefault(key, {})[epsilon] = ", ".join(filter(None, (f"{score}{rank}", gain)))
-    several, title_of = len({key[1:] for key in cells}) > 1, titles(table)
-    rows = [
-        {"method": f"{title_of[name]} (one {unit}, {relation})" if several else title_of[name], **by_epsilon}
-        for (name, unit, relation), by_epsilon in cells.items()
-    ]
-    return pd.DataFrame(rows).fillna("")
+def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
+    """What a budget buys, a panel for each epsilon.
 
-
-def heading(table: pd.DataFrame) -> str:
-    """What the table's numbers are, in a sentence each."""
-    first = table.iloc[0]
-    better = "larger" if first["best"] == "max" else "smaller"
-    splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
-    units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
-    protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units)
-    return (
-        f"{first['metric']} on the test data of {first['task']}, the {better} the better: mean and 95 % interval over "
-        f"{splits} splits, rank at that ε, and gain over the best baseline, paired on the same splits. ε at delta = "
-        f"{first['delta']:.2g}: {protected}."
+    Args:
+        curves: of `bench.comparison.budget.curves`.
+        whole: of `table`, of the same methods.
+        metric: that settings are chosen by.
+    """
+    look_of, title_of = looks(whole), titles(whole)
+    epsilons = [epsilon for epsilon in sorted(curves["target_epsilon"].unique()) if epsilon > 0] or [0.0]
+    across = min(len(epsilons), 3)
+    down = -(-len(epsilons) // across)
+    size = (max(3.4 * across, 7.0), 3.0 * down + 1.0)
+    figure, axes = style.subplots(down, across, figsize=size, squeeze=False, sharey=True)
+    for ax in axes.flat[len(epsilons) :]:
+        ax.set_visible(False)
+    for ax, epsilon in zip(axes.flat, epsilons, strict=False):
+        for name, line in curves[curves["target_epsilon"].isin([0.0, epsilon])].groupby("algorithm"):
+            line, look = line.sort_values("num_settings"), look_of[str(name)]
+            bare: style.Look = look | {"marker": ""}
+            style.curve(ax, line, "num_settings", metric, **bare)
+            closer = line[line["looks"] > 0]
+            ax.plot(closer["num_settings"], closer[metric], linestyle="", **look)
+        ax.set_xscale("log")
+        ax.set_title(at_epsilon(epsilon))
+        style.plain_log_ticks(ax.xaxis)
+        ax.set_xlabel("settings tried")
+    for ax in axes[:, 0]:
+        ax.set_ylabel(f"held-out {metric.replace('validation_', '').replace('_', ' ')}")
+    if metric.endswith(("accuracy", "error")):
+        style.percent(axes[0, 0].yaxis)
+    handles = [Line2D([], [], label=title_of[name], **look) for name, look in look_of.items()]
+    rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
+    style.head(figure, f"What a budget of tuning buys on {whole['task'].iloc[0]}", *rows)
+    style.footer(
+        figure,
+        curves.assign(**whole[["task", "source", "scale"]].iloc[0]),
+        "Lines: expected score of the best of so many settings from all over the space. Marks: the score after a "
+        "closer look at settings near the best.",
     )
+    return figure
 
 
 def write(comparison: Comparison) -> pd.DataFrame:
-    """Write table, picture, notes and tuning runs into the folder of the comparison.
+    """Write tables, pictures, notes and tuning runs into the folder of the comparison.
 
     Returns:
-        Of `table`.
+        Of `table`, with "better_from": the number of settings from which on the method is expected to be better than
+        the best baseline with as many, by the held-out score.
 
     Raises:
         InputError: where they cannot be written.
@@ -225,15 +157,19 @@ def write(comparison: Comparison) -> pd.DataFrame:
         metric=problem.metric,
         best=problem.best,
         baselines=comparison.baselines,
-        num_settings=comparison.num_settings,
+        num_settings=comparison.tuning.num_settings,
     )
+    tried = {"metric": problem.tuned_by, "best": problem.best}
+    lines = budget.curves(comparison.tuning.runs, **tried)
+    whole["better_from"] = budget.all_better_from(lines, whole, **tried)
     try:
         with style.applied():
             style.save(draw(whole, problem.held_out), whole, folder, COMPARISON)
+            style.save(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET)
         shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
         write_whole(folder / f"{COMPARISON}.md", f"{heading(whole)}\n\n{tables.markdown(shown)}{notes}")
-        write_whole(folder / "tuning.csv", comparison.tuning.to_csv(index=False, float_format="%.6g"))
+        write_whole(folder / "tuning.csv", comparison.tuning.runs.to_csv(index=False, float_format="%.6g"))
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
     return whole

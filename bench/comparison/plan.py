@@ -11,7 +11,7 @@ import jax
 from bench.algorithms.base import Method
 from bench.comparison.baselines import Count, Variant
 from bench.comparison.request import Request
-from bench.comparison.search import Space, settings
+from bench.comparison.search import Setting, Space, first_of, first_settings
 from bench.comparison.statements import SILENT, NotComparable, Statement, reading, releases_of
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
@@ -26,7 +26,7 @@ class Candidate(NamedTuple):
     method: what runs; it does not see the test data.
     args: its arguments that are the same in all runs.
     space: argument -> values that it is tuned over.
-    settings: the combinations of these values that are tried.
+    settings: the combinations of these values that are tried first; later ones are near the best of them.
     num_rounds: (task, arguments) -> communication rounds.
     num_releases: (task, arguments) -> how often a run releases something, as the method's event counts.
     statement: what it promises.
@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
     method: Method
     args: Mapping[str, Any]
     space: Space
-    settings: Sequence[Mapping[str, Any]]
+    settings: Sequence[Setting]
     num_rounds: Count
     num_releases: Count
     statement: Statement
@@ -161,8 +161,8 @@ def _check_names(request: Request, variants: Mapping[str, Variant], arguments_of
 
 
 def _first(args: Mapping[str, Any], space: Space) -> dict[str, Any]:
-    """The arguments with the first of the values that are tuned over."""
-    return {**args, **{name: tried[0] for name, tried in space.items()}}
+    """The arguments with one of the values that are tuned over."""
+    return {**args, **first_of(space)}
 
 
 def _at_noise_one(method: Method, args: Mapping[str, Any]) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def _candidate(
         method=method._replace(make=without_test_data(method.make)),
         args=args,
         space=space,
-        settings=settings(space, request.num_settings),
+        settings=first_settings(space, request.num_settings),
         num_rounds=num_rounds,
         num_releases=variant.num_releases or num_rounds,
         statement=statement,

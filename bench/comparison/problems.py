@@ -2,13 +2,14 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.comparison.baselines import LOCAL_STEPS, of_networks, of_peers, of_silos, of_users
 from bench.comparison.problem import Problem, from_tasks
+from bench.comparison.search import Choices
 from bench.data.files import DataFiles, with_files
 from bench.data.problems import digits, odd_even, tags
 from bench.data.problems.clients_file import clients_file
@@ -18,7 +19,9 @@ from bench.data.problems.peers import linear_p2p
 from bench.data.problems.synthetic import synthetic
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.values import values
+from bench.values import Interval, searched
+
+PERSONAL = Interval(1.0, 100.0)  # ratio of the step sizes of PPSGD
 
 
 def _users(
@@ -30,10 +33,10 @@ def _users(
     metric: str = "test_accuracy",
     tuned_by: str = "validation_accuracy",
     clip_norm: float = 10.0,
-    personal: Sequence[float] = (1.0, 10.0, 100.0),
+    personal: Choices = PERSONAL,
     local_steps: int | None = LOCAL_STEPS,
 ) -> Problem:
-    """A problem of users with a model each. `steps`: values that both step sizes are tuned over."""
+    """A problem of users with a model each. `steps`: the interval of both step sizes."""
     return Problem(
         name=name,
         test=make,
@@ -41,8 +44,12 @@ def _users(
         tuned_by=tuned_by,
         privacy_unit="user",
         delta=1e-4,
-        defaults={"batch_size": 10, "clip_norm": clip_norm, "num_sampled": 50},
-        space={"step_size": values(steps), "server_step_size": values(steps)},
+        defaults={"batch_size": 10, "num_sampled": 50},
+        space={
+            "step_size": searched(steps),
+            "server_step_size": searched(steps),
+            "clip_norm": Interval(clip_norm / 30, clip_norm * 3),
+        },
         baselines=of_users(personal, local_steps),
         held_out=held_out + (f"; users alone take {local_steps:,} steps" if local_steps else ""),
     )
@@ -57,7 +64,7 @@ def _silos() -> Problem:
         privacy_unit="record",
         delta=1 / odd_even.NUM_RECORDS**2,
         defaults={"num_sampled": len(odd_even.PAIRS), "clip_norm": 1.0, "batch_size": 1},
-        space={"step_size": values("log:1:1000:8")},
+        space={"step_size": Interval(1.0, 1000.0)},
         baselines=of_silos(),
         held_out="images split before the silos draw; tuned on a fifth of the training images, split off likewise",
     )
@@ -73,7 +80,7 @@ def _images(dataset: str = "mnist", model: str = "scatter_linear") -> Problem:
         privacy_unit="example",
         delta=1e-5,
         defaults={"clip_norm": 1.0, "total_epochs": 20, "batch_size": 64, "momentum": 0.5},
-        space={"step_size": values("log:0.03:1:8")},
+        space={"step_size": Interval(0.03, 1.0)},
         baselines=of_networks(),
         held_out="ten clients without a common picture; tuned on 10,000 pictures held out of the training set",
     )
@@ -108,18 +115,18 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "synthetic": lambda: _users(
         "synthetic",
         partial(synthetic, delta_std=0.1),
-        "log:0.05:2:8",
+        "log:0.05:2",
         "generated; tuned on held-out examples, tested by the exact risk",
         metric="excess_risk",
         tuned_by="validation_loss",
-        personal=(0.3, 1.0, 3.0),
+        personal=Interval(0.1, 10.0),
         local_steps=None,
     ),
-    "digits": lambda: _users("digits", digits.best_available, "log:1e-4:1e-1:8", REMAINDER, clip_norm=3.0),
+    "digits": lambda: _users("digits", digits.best_available, "log:1e-4:1e-1", REMAINDER, clip_norm=3.0),
     "tags": lambda: _users(
         "tags",
         tags.best_available,
-        "log:1:300:8",
+        "log:1:300",
         REMAINDER,
         local_steps=300,  # a step costs sixty times one on digits
         clip_norm=0.01,
@@ -174,7 +181,7 @@ def _meant(task: Any) -> Problem:
         )
     if task.endswith(".npz"):
         make = partial(clients_file, path=Path(task))
-        return _users(Path(task).name, make, "log:1e-4:1:8", "tuned on a tenth of each client's examples, held out")
+        return _users(Path(task).name, make, "log:1e-4:1", "tuned on a tenth of each client's examples, held out")
     if task not in PROBLEMS:
         raise unknown_name("task to compare on", task, [*PROBLEMS, "FILE.npz"])
     return PROBLEMS[task]()

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from bench.algorithms.base import Method
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
+from bench.comparison.search import Choices, Space
 from bench.comparison.statements import Statement
 from bench.data.files import DataFiles
 from bench.data.task import Task
@@ -17,6 +18,7 @@ from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
 from bench.outside import load_method
 from bench.privacy.events import SENSITIVITY
+from bench.values import Interval
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t: no test run shares their randomness
 SCALE = "compare"  # where a sweep has its scale
@@ -35,7 +37,7 @@ class Request(NamedTuple):
     num_settings: settings that each method is tuned over at most.
     num_rounds: of methods that do not bring their own.
     fixed: argument -> value, for every method that has it.
-    tuned: argument -> values that every method that has it is tuned over; "METHOD:ARGUMENT" is of one method.
+    tuned: argument -> what every method that has it is tuned over; "METHOD:ARGUMENT" is of one method.
     name: of the folder of results.
     out: the results folder.
     fresh: whether earlier runs of that name are set aside.
@@ -51,7 +53,7 @@ class Request(NamedTuple):
     num_settings: int
     num_rounds: int
     fixed: Mapping[str, Any]
-    tuned: Mapping[str, Sequence[Any]]
+    tuned: Space
     name: str
     out: Path
     fresh: bool
@@ -141,11 +143,13 @@ def _epsilons(given: Any) -> list[float]:
     return epsilons
 
 
-def _lists(tuned: Mapping[str, Any]) -> dict[str, list]:
-    """The values to tune over as lists; one value is a list of one."""
-    lists = {name: _list(values) for name, values in tuned.items()}
+def _lists(tuned: Mapping[str, Any]) -> dict[str, Choices]:
+    """The values to tune over as lists, intervals apart; one value is a list of one."""
+    lists: dict[str, Choices] = {
+        name: values if isinstance(values, Interval) else _list(values) for name, values in tuned.items()
+    }
     for name, values in lists.items():
-        if not values:
+        if not isinstance(values, Interval) and not values:
             raise InputError(f"{name} is tuned over no value: give at least one")
     return lists
 

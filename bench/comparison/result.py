@@ -1,24 +1,46 @@
 """What a comparison showed, and what a reader of it must know."""
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bench.comparison.plan import Plan
+from bench.comparison.search import Setting
+
+FEWEST = 3  # values of an argument of which one can lie at an end
+
+
+class Tuning(NamedTuple):
+    """What was tried.
+
+    runs: one row per method, epsilon, setting and split: the run by the held-out data, at its end; "look" is 0 for
+        settings all over the space, and counts the closer looks at those near the best.
+    settings: by the name in the legend; the number of a setting is its place.
+    """
+
+    runs: pd.DataFrame
+    settings: Mapping[str, Sequence[Setting]]
+
+    @property
+    def num_settings(self) -> dict[str, int]:
+        """How many settings of each method were tried, at one epsilon on one split."""
+        counts = self.runs.groupby(["algorithm", "target_epsilon", "trial"])["setting"].nunique()
+        return {str(label): int(of_label.max()) for label, of_label in counts.groupby("algorithm")}
 
 
 class Comparison(NamedTuple):
     """A comparison that has been run.
 
     plan: what was compared.
-    tuning: one row per method, epsilon, setting and split: the run by the held-out data, at its end.
+    tuning: what was tried on held-out data.
     runs: one row per method, epsilon and split: the tested run, at its end.
     """
 
     plan: Plan
-    tuning: pd.DataFrame
+    tuning: Tuning
     runs: pd.DataFrame
 
     @property
@@ -27,26 +49,20 @@ class Comparison(NamedTuple):
         return [label for label, candidate in self.plan.candidates.items() if candidate.is_baseline]
 
     @property
-    def num_settings(self) -> dict[str, int]:
-        """How many settings of each method were tried."""
-        return {label: len(candidate.settings) for label, candidate in self.plan.candidates.items()}
-
-    @property
     def at_grid_ends(self) -> list[str]:
         """Values that were chosen at the end of what was tried, in words: a better one may lie beyond."""
         lines = []
         for label, candidate in self.plan.candidates.items():
-            runs = self.runs[self.runs["algorithm"] == label]
-            for argument, tried in candidate.space.items():
-                numbers = [value for value in tried if isinstance(value, int | float) and math.isfinite(value)]
-                if len(numbers) < 3:
-                    continue
-                for end in (min(numbers), max(numbers)):
-                    count = int(np.isclose(runs[argument].astype(float), end).sum())
-                    if 4 * count >= len(runs):
-                        lines.append(
-                            f"{label}: {argument} = {end:g}, the end of its grid, in {count} of {len(runs)} runs"
-                        )
+            for argument in candidate.space:
+                ends = _ends(self.tuning.runs, self.runs, label, argument)
+                for end in ("smallest", "largest"):
+                    places = [
+                        f"{count} of {of} splits at {at_epsilon(epsilon)}"
+                        for (epsilon, which), (count, of) in ends.items()
+                        if which == end and 2 * count >= of
+                    ]
+                    if places:
+                        lines.append(f"{label}: {argument} is the {end} that was tried, on {', '.join(places)}")
         return lines
 
     @property
@@ -97,3 +113,29 @@ class Comparison(NamedTuple):
             ),
             *(f"A better value may lie beyond: {line}" for line in self.at_grid_ends),
         ]
+
+
+def _ends(
+    tuning: pd.DataFrame, runs: pd.DataFrame, label: str, argument: str
+) -> dict[tuple[float, str], tuple[int, int]]:
+    """(epsilon, "smallest" or "largest") -> on how many splits the chosen value is that, and of how many.
+
+    Words, and arguments of which fewer than three values were tried, have no ends.
+    """
+    keys = ["target_epsilon", "trial"]
+    tried = tuning[tuning["algorithm"] == label]
+    tried = tried.assign(value=pd.to_numeric(tried[argument], errors="coerce").replace([np.inf, -np.inf], np.nan))
+    spans = tried.groupby(keys)["value"].agg(["min", "max", "nunique"])
+    mine = runs[runs["algorithm"] == label].set_index(keys)[argument]
+    chosen = spans.assign(value=pd.to_numeric(mine, errors="coerce"))
+    chosen = chosen[(chosen["nunique"] >= FEWEST) & chosen["value"].notna()]
+    ends = {}
+    for epsilon, rows in chosen.groupby("target_epsilon"):
+        for column, word in (("min", "smallest"), ("max", "largest")):
+            ends[epsilon, word] = int(np.isclose(rows["value"], rows[column]).sum()), len(rows)
+    return ends
+
+
+def at_epsilon(epsilon: float) -> str:
+    """An epsilon in words: 0 is of methods that reveal nothing."""
+    return "no noise" if math.isinf(epsilon) else "any ε" if epsilon == 0 else f"ε = {epsilon:g}"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pandas as pd
 
 from bench.comparison.plan import Candidate, Plan, make_plan
 from bench.comparison.request import SCALE, TUNING_SEEDS, Request
-from bench.comparison.result import Comparison
+from bench.comparison.result import Comparison, Tuning
+from bench.comparison.search import CLOSER, Setting, near, portions, size
 from bench.comparison.statements import calibrated
 from bench.data.task import Task
 from bench.errors import InputError
@@ -19,6 +21,8 @@ from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments
 
 LABELS = ["target_epsilon", "setting", "reading", "privacy_unit_compared", "neighbors_compared"]
+KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # what names a run of a stage
+TUNING = "tuning"
 SLACK = 1.001  # of epsilon: the calibration is a bisection
 
 
@@ -35,27 +39,55 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     """
     plan = make_plan(request)
     tuning = tune(plan, pool)
-    runs = test(plan, choose(tuning, metric=request.problem.tuned_by, best=request.problem.best), pool)
-    return Comparison(plan, tuning, runs)
+    chosen = choose(tuning.runs, metric=request.problem.tuned_by, best=request.problem.best)
+    return Comparison(plan, tuning, test(plan, tuning, chosen, pool))
 
 
-def tune(plan: Plan, pool: Pool | None = None) -> pd.DataFrame:
-    """Run every setting of every method at every epsilon on the tuning data, in the pool's workers.
+def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
+    """Search for the best setting of every method at every epsilon and split, by the held-out data of that split.
 
-    Returns:
-        One row per run, at its end.
+    All splits and epsilons share the first settings. Those after them lie near the best one of the same split and
+    epsilon: no split learns anything from the held-out data of another, which may be in its own test.
     """
     request, make = plan.request, plan.request.problem.tuning_tasks()
-    task = make(0)
+    settings = {label: list(candidate.settings) for label, candidate in plan.candidates.items()}
+    task, splits = make(0), range(request.num_splits)
     points = {
-        label: _points(candidate, [task], [(e, n) for e in candidate.epsilons for n in range(len(candidate.settings))])
+        label: _points(
+            candidate, [task], settings[label], list(product(candidate.epsilons, range(len(settings[label]))))
+        )
         for label, candidate in plan.candidates.items()
     }
-    pairs = [(split, TUNING_SEEDS + split) for split in range(request.num_splits)]
-    sweep = _sweep(plan, "tuning", make, points, pairs)
+    sweep = _sweep(plan, TUNING, make, points, [(split, TUNING_SEEDS + split) for split in splits])
     run_sweep(sweep, scale=SCALE, out=request.out, fresh=request.fresh, pool=pool)
-    rows = _last_rows(request, "tuning")
-    return rows[rows["trial"] < request.num_splits].reset_index(drop=True)
+    runs = _last_rows(request, TUNING)
+    runs = runs[runs["trial"] < request.num_splits].assign(look=0)
+    _, later = portions(request.num_settings)
+    for look, (half, number) in enumerate(zip(CLOSER, later, strict=False), start=1):
+        wanted = _nearer(plan, runs, settings, half, number)
+        if wanted.empty:
+            break
+        rows = _run_wanted(plan, f"{TUNING}_{look}", make, [task], settings, wanted, TUNING_SEEDS, pool)
+        runs = pd.concat([runs, rows.assign(look=look)], ignore_index=True)
+    return Tuning(runs.reset_index(drop=True), settings)
+
+
+def _nearer(
+    plan: Plan, runs: pd.DataFrame, settings: dict[str, list[Setting]], half: float, number: int
+) -> pd.DataFrame:
+    """Settings near the best so far, as rows of `KEYS`; new ones are added to the lists of `settings`."""
+    problem = plan.request.problem
+    rows = []
+    tried = runs.groupby(KEYS[:-1])["setting"].agg(list)
+    for *where, best in choose(runs, metric=problem.tuned_by, best=problem.best).itertuples(index=False, name=None):
+        known, space = settings[where[0]], plan.candidates[where[0]].space
+        if size(space) <= plan.request.num_settings:
+            continue  # all there are have been tried
+        for setting in near(space, known[best], half, number, [known[place] for place in tried[tuple(where)]]):
+            if setting not in known:
+                known.append(setting)
+            rows.append((*where, known.index(setting)))
+    return pd.DataFrame(rows, columns=KEYS)
 
 
 def choose(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
@@ -74,15 +106,15 @@ def choose(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
     sign = 1.0 if best == "min" else -1.0
     score = (sign * tuning[metric].astype(float)).replace(-np.inf, np.nan).fillna(np.inf)
     ordered = tuning.assign(score=score).sort_values(["score", "setting"], kind="stable")
-    keys = ["algorithm", "target_epsilon", "trial"]
-    return ordered.drop_duplicates(keys)[[*keys, "setting"]].sort_values(keys, ignore_index=True)
+    return ordered.drop_duplicates(KEYS[:-1])[KEYS].sort_values(KEYS, ignore_index=True)
 
 
-def test(plan: Plan, chosen: pd.DataFrame, pool: Pool | None) -> pd.DataFrame:
+def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) -> pd.DataFrame:
     """Run the chosen settings with fresh randomness, and measure each once on the test data.
 
     Args:
         plan: what is compared.
+        tuning: of `tune`.
         chosen: of `choose`.
         pool: the workers; None: one of this call's own.
 
@@ -93,26 +125,10 @@ def test(plan: Plan, chosen: pd.DataFrame, pool: Pool | None) -> pd.DataFrame:
         InputError: where a run released more than was calibrated for.
     """
     request, make = plan.request, plan.request.problem.test_tasks()
-    tasks, names = [make(0)], ["target_epsilon", "setting"]
+    tasks = [make(0)]
     if tasks[0].peers is not None:
         tasks += [make(split) for split in range(1, request.num_splits)]
-    points = {
-        label: _points(candidate, tasks, _distinct(chosen[chosen["algorithm"] == label][names]))
-        for label, candidate in plan.candidates.items()
-    }
-    splits = range(request.num_splits)
-    whole = _sweep(plan, "test", make, points, [(split, split) for split in splits])
-    for split in splits:
-        of_split = chosen[chosen["trial"] == split]
-        part = {
-            label: rows.merge(of_split.loc[of_split["algorithm"] == label, names], on=names)
-            for label, rows in points.items()
-        }
-        sweep = _sweep(plan, "test", make, part, [(split, split)])
-        fresh = request.fresh and split == 0
-        run_sweep(sweep, whole=whole, scale=SCALE, out=request.out, fresh=fresh, pool=pool)
-    rows = _last_rows(request, "test")
-    rows = rows.merge(chosen, on=["algorithm", "target_epsilon", "trial", "setting"])
+    rows = _run_wanted(plan, "test", make, tasks, tuning.settings, chosen, 0, pool)
     rows["spent"] = [_spent(row) for row in rows.to_dict("records")]
     over = rows[rows["spent"] > rows["target_epsilon"] * SLACK]
     if len(over):
@@ -124,19 +140,63 @@ def test(plan: Plan, chosen: pd.DataFrame, pool: Pool | None) -> pd.DataFrame:
     return rows
 
 
+def _run_wanted(
+    plan: Plan,
+    stage: str,
+    make: Callable[[int], Task],
+    tasks: Sequence[Task],
+    settings: Mapping[str, Sequence[Setting]],
+    wanted: pd.DataFrame,
+    first_seed: int,
+    pool: Pool | None,
+) -> pd.DataFrame:
+    """Run settings that differ between splits.
+
+    Args:
+        stage: the folder.
+        make: trial -> task.
+        tasks: that the noise must be enough for.
+        settings: by the name in the legend; a setting's number is its place.
+        wanted: rows of `KEYS`.
+        first_seed: of the first split.
+
+    Returns:
+        One row per run, at its end.
+    """
+    request, names = plan.request, ["target_epsilon", "setting"]
+    points = {}
+    for label in wanted["algorithm"].unique():
+        pairs = _distinct(wanted.loc[wanted["algorithm"] == label, names])
+        points[label] = _points(plan.candidates[label], tasks, settings[label], pairs)
+    splits = range(request.num_splits)
+    whole = _sweep(plan, stage, make, points, [(split, first_seed + split) for split in splits])
+    for split in splits:
+        of_split = wanted[wanted["trial"] == split]
+        part = {
+            label: rows.merge(of_split.loc[of_split["algorithm"] == label, names], on=names)
+            for label, rows in points.items()
+        }
+        part = {label: rows for label, rows in part.items() if len(rows)}
+        sweep = _sweep(plan, stage, make, part, [(split, first_seed + split)])
+        run_sweep(sweep, whole=whole, scale=SCALE, out=request.out, fresh=request.fresh and split == 0, pool=pool)
+    return _last_rows(request, stage).merge(wanted, on=KEYS)
+
+
 def _distinct(pairs: pd.DataFrame) -> list[tuple[float, int]]:
     """(target epsilon, number of the setting), each once, in order."""
     return sorted({(float(target), int(number)) for target, number in pairs.itertuples(index=False)})
 
 
-def _points(candidate: Candidate, tasks: Sequence[Task], tried: Sequence[tuple[float, int]]) -> pd.DataFrame:
+def _points(
+    candidate: Candidate, tasks: Sequence[Task], settings: Sequence[Setting], tried: Sequence[tuple[float, int]]
+) -> pd.DataFrame:
     """Points of a sweep, one for each (target epsilon, number of the setting), with the noise for it on every task: on
     other graphs of peers the same noise may hide less."""
     task = tasks[0]
     method, statement = candidate.method, candidate.statement
     rows = []
     for target, number in tried:
-        args = {**candidate.args, **candidate.settings[number]}
+        args = {**candidate.args, **settings[number]}
         whole = arguments(method, {**args, method.noise: 1.0})
         method.fits(task, **whole)
         rounds, releases = candidate.num_rounds(task, whole), candidate.num_releases(task, whole)

@@ -163,7 +163,7 @@ def test_a_comparison_finds_noise_that_is_enough_on_the_graph_of_every_split():
     plan = make_plan(make_request(task="linear_p2p", methods=[], epsilons=[1.0], baselines=names))
     tasks = [plan.request.problem.test_tasks()(split) for split in range(3)]
     for candidate in plan.candidates.values():
-        (args,) = _points(candidate, tasks, [(1.0, 0)]).to_dict("records")
+        (args,) = _points(candidate, tasks, candidate.settings, [(1.0, 0)]).to_dict("records")
         whole = {name: args[name] for name in ("noise_multiplier", "clip_norm", "pair_noise_ratio", "step_size")}
         readings = [METHOD.readings(task, delta=candidate.statement.delta, **whole)["paper"] for task in tasks]
         spent = [epsilon(release, 30) for release in readings]

@@ -164,7 +164,7 @@ def with_half_of_its_noise(method):
     ("method", "noise"),
     [
         ("dp_fedavg", "banded_sqrt"),
-        ("ppsgd", "independent"),
+        pytest.param("ppsgd", "independent", marks=pytest.mark.slow),
         pytest.param("dp_fedavg", "blt", marks=pytest.mark.slow),
         pytest.param("ppsgd", "banded", marks=pytest.mark.slow),
         pytest.param("ppsgd", "tree", marks=pytest.mark.slow),

@@ -15,6 +15,7 @@ from bench.cli import exit_status
 QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
 SILENT = {"local_learning", "local_models"}
+LIKE_FEDAVG = {"dp_fedopt", "dp_fedprox"}  # the same release
 LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
 SAMPLED = {"ppsgd", "dp_fedavg", "dp_fedopt", "dp_fedprox", "dpsgd_fedavg", "ditto", "fine_tuning"}
 
@@ -31,7 +32,9 @@ def sound(found: Audit):
     return [finding for finding in found.findings if finding.release.sound and finding.epsilon < math.inf]
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LIKE_FEDAVG else []) for name in ALGORITHMS]
+)
 def test_no_built_in_method_declares_less_than_is_measured_and_half_of_its_noise_would_be_seen(name):
     found = audit(name, **QUICK)
     if name in NOT_PRIVATE:

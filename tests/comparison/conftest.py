@@ -1,9 +1,7 @@
 """What the tests of comparisons share: a small problem beside the real ones, and a comparison that is run."""
 
-import math
-
 import pytest
-from tiny_comparison import compared, problem, under_another_name
+from tiny_comparison import TWIN, compared, problem, under_another_name
 
 from bench.algorithms import ALGORITHMS
 from bench.comparison.problems import PROBLEMS
@@ -31,4 +29,4 @@ def twin(out, tiny):
         return original.make(task, **args)
 
     method = original._replace(make=under_another_name(original.make, renamed))
-    return compared([method], fixed={"personalization": math.inf}, name="twin", out=out)
+    return compared([method], **TWIN, out=out)

@@ -9,6 +9,8 @@ from tiny_comparison import SMALL
 
 from bench import api
 from bench.comparison import figure
+from bench.comparison.table import holm, printed
+from bench.comparison.table import table as make_table
 from bench.privacy.events import ADD_OR_REMOVE
 
 
@@ -38,7 +40,7 @@ SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.
 
 def table_of(runs, best="max", baselines=("old", "older", "local")):
     num_settings = dict.fromkeys(runs["algorithm"], 3)
-    return figure.table(runs, metric="score", best=best, baselines=baselines, num_settings=num_settings)
+    return make_table(runs, metric="score", best=best, baselines=baselines, num_settings=num_settings)
 
 
 def test_gains_are_paired_and_ranks_count_everybody():
@@ -48,6 +50,25 @@ def test_gains_are_paired_and_ranks_count_everybody():
     assert table.loc["new", "gain"] == pytest.approx(0.2)
     assert table.loc["new", "gain_high"] - table.loc["new", "gain"] == pytest.approx(4.3027 * 0.1 / 3**0.5, rel=1e-4)
     assert table["rank"].to_dict() == {"new": 1, "old": 2, "local": 3, "older": 4}
+
+
+def test_a_difference_is_marked_where_it_is_beyond_chance_among_all_of_the_table():
+    """p of 0.2 with a standard error of 0.1 / sqrt(3) is 0.0742 on two degrees of freedom; of others against them 0."""
+    table = table_of(runs_of(SCORES)).set_index("algorithm")
+    assert table.loc["new", "gain_p"] == pytest.approx(0.0742, abs=1e-4)
+    assert np.isnan(table.loc["old", "gain_p"])
+    assert not table.loc["new", "decided"]
+    sure = table_of(runs_of(SCORES | {"new": [0.5, 0.601, 0.702]})).set_index("algorithm")
+    assert sure.loc["new", "decided"]
+    assert sure["decided"].sum() < len(sure)
+    assert "+0.1010" in printed(sure.reset_index()).to_string()
+    assert "*" in printed(sure.reset_index()).to_string()
+
+
+def test_holm_is_that_of_its_paper():
+    """Ordered p-values times 4, 3, 2, 1, never falling, at most 1; what is missing does not count."""
+    adjusted = holm(pd.Series([0.01, 0.04, np.nan, 0.03, 0.9]))
+    assert adjusted.tolist() == pytest.approx([0.04, 0.09, np.nan, 0.09, 0.9], nan_ok=True)
 
 
 def test_where_less_is_better_a_gain_is_still_positive():
@@ -78,7 +99,7 @@ def test_different_statements_never_share_a_panel():
     assert table.groupby("privacy_unit_compared")["rank"].min().tolist() == [1, 1]
     picture = figure.draw(table, "made up")
     assert [ax.get_title() for ax in picture.axes] == ["one record, add-or-remove one", "one user, add-or-remove one"]
-    assert "one record" in figure.printed(table)["method"].str.cat()
+    assert "one record" in printed(table)["method"].str.cat()
 
 
 def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):

@@ -63,7 +63,7 @@ def test_a_problem_of_ones_own_is_compared_with_the_methods_that_fit(tmp_path):
     assert done.baselines == ["PPSGD", "Global private SGD", "DP-FedAvg", "Local learning"]
     assert set(done.runs["task"]) == {"lines"}
     assert np.isfinite(done.runs["test_error"]).all()
-    assert "test_error" not in done.tuning
+    assert "test_error" not in done.tuning.runs
     assert set(done.runs["privacy_unit_compared"]) == {"user"}
     assert done.plan.request.folder == tmp_path / "compare" / "lines_walk"
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import math
 from functools import partial
 
 from bench.comparison import Comparison, Problem, compare, make_request
@@ -10,6 +11,7 @@ from bench.data.problems.synthetic import synthetic
 
 TASK = partial(synthetic, num_clients=12, num_features=6)
 SMALL: dict = {"task": "tiny", "epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 3, "rounds": 5}
+TWIN: dict = {"fixed": {"personalization": math.inf}, "num_settings": 8, "name": "twin"}  # enough for closer looks
 
 
 def problem() -> Problem:

@@ -80,7 +80,9 @@ def test_the_clipped_sum_of_sparse_inputs_is_that_of_dense_ones():
         assert (clip_norm == math.inf) or np.max(norms) > clip_norm
 
 
-@pytest.mark.parametrize("sampler", [pytest.param("queue", marks=pytest.mark.slow), "poisson", "fixed", "all"])
+@pytest.mark.parametrize(
+    "sampler", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("queue", "poisson")), "fixed", "all"]
+)
 def test_dual_and_dense_ppsgd_agree_on_tags(sampler):
     """Both forms on the same draws: the same shared model, the same local models, the same accuracy."""
     task = tiny()

@@ -227,7 +227,9 @@ def test_a_tiny_one_runs_into_parquet(results, name):
     assert set(rows["neighbors"]) == {"replace one"}
 
 
-@pytest.mark.parametrize("name", ["p2p_private", "p2p_dimensions", "p2p_movielens"])
+@pytest.mark.parametrize(
+    "name", ["p2p_private", pytest.param("p2p_dimensions", marks=pytest.mark.slow), "p2p_movielens"]
+)
 def test_at_the_end_a_run_has_spent_its_budget_and_its_start(results, name):
     rows = results(name)
     private = rows[rows["algorithm"] == "private CD"].sort_values("rounds")

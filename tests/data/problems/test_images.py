@@ -72,7 +72,9 @@ def test_normalised_pixels_of_each_data_set():
     np.testing.assert_allclose(images._pixels(red, images.PICTURES["cifar10"].normalisation).ravel(), wanted, rtol=1e-6)
 
 
-@pytest.mark.parametrize(("dataset", "model"), [("mnist", "scatter_linear"), ("cifar10", "scatter_cnn")])
+@pytest.mark.parametrize(
+    ("dataset", "model"), [("mnist", "scatter_linear"), pytest.param("cifar10", "scatter_cnn", marks=pytest.mark.slow)]
+)
 def test_scattering_models_see_features_of_raw_pixels_in_half_precision(dataset, model):
     task, arrays = images.images(0, dataset=dataset, model=model), raw(dataset)
     for (inputs, _), split in ((task.network.pool, "train"), (task.evaluation["test"], "test")):

@@ -114,6 +114,7 @@ def test_every_part_of_the_algorithms_has_its_verdicts_and_deviations(sweep):
         deviations.deviations({sweep: part})
 
 
+@pytest.mark.slow
 def test_a_partial_sweep_keeps_no_verdict_back(tmp_path, capsys):
     table = claims.check("p2p", RUNS | {"p2p_movielens": only("p2p_movielens", "local")}, tmp_path)
     assert len(table) == len(CLAIMS)

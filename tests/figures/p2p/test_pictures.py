@@ -16,6 +16,7 @@ from figures import FIGURES
 from figures.p2p import common, fig2c, fig3, fig4
 
 NAMES = [name for name in FIGURES if name.startswith("p2p")]
+SLOW = {"p2p_calibration", "p2p_fig3"}  # of several panels
 RUNS = {name: make() for name, make in MAKE.items()}
 
 
@@ -23,7 +24,9 @@ def runs_of(name: str) -> pd.DataFrame:
     return RUNS[FIGURES[name].sweeps[0]]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in NAMES]
+)
 def test_every_part_of_the_algorithms_is_drawn_or_says_what_is_missing(name, no_layout):
     runs, figure = runs_of(name), FIGURES[name]
     there = list(runs["algorithm"].unique())
@@ -140,7 +143,7 @@ def test_diverged_runs_leave_a_gap_and_no_mean(no_layout):
     fig2c.FIGURE.picture(fig2c.table(runs))
 
 
-@pytest.mark.parametrize("name", ["p2p_fig1", "p2p_table1"])
+@pytest.mark.parametrize("name", ["p2p_fig1", pytest.param("p2p_table1", marks=pytest.mark.slow)])
 def test_files_are_the_same_every_time_and_the_csv_is_the_table(name, tmp_path):
     figure = FIGURES[name]
     table = figure.table(runs_of(name))

@@ -255,7 +255,7 @@ def test_no_run_of_what_is_shown_is_said(name):
         )
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", ["ppsgd_fig1a", *(pytest.param(name, marks=pytest.mark.slow) for name in SHOWN[1:])])
 def test_files_are_the_same_every_time_and_the_csv_is_the_table(name, tmp_path):
     figure = FIGURES[name]
     table = figure.table(few_runs(name))

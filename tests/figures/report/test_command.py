@@ -32,6 +32,7 @@ def test_the_command_says_where_the_page_is_and_how_large(command, tmp_path):
     assert [path.name for path in page.parent.iterdir()] == ["index.html"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_a_picture_that_was_drawn_from_the_runs_that_are_there_is_taken(command, tmp_path):
     """Also in a copy, whose files all have other times; not where a run is another, or the record does not know it."""

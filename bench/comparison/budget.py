@@ -1,0 +1,103 @@
+"""What a budget buys: the held-out score that a method is expected to reach with the best of so many settings.
+
+The first settings of a search are spread over the whole space like random ones, so the expected best of k of them
+follows from their scores (Dodge et al. 2019, drawn without replacement, which is unbiased). Settings near the best come
+after all of the first, and so have one point for each closer look, at the score that was reached.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+
+from bench.analysis import select
+from bench.comparison.table import SIGN
+
+KEYS = ["algorithm", "target_epsilon"]
+
+
+def expected_best(scores: Sequence[float] | np.ndarray, best: str) -> np.ndarray:
+    """Expected best of k different ones of the scores, drawn at random, for k from 1 to all of them.
+
+    Args:
+        scores: of settings; one that diverged counts as the worst that did not.
+        best: "max" or "min".
+
+    Returns:
+        (number of scores,); NaN where every setting diverged.
+    """
+    finite = np.where(np.isfinite(scores), np.asarray(scores, float), np.nan)
+    if np.isnan(finite).all():
+        return np.full(len(finite), np.nan)
+    sign = SIGN[best]
+    ordered = np.sort(sign * np.where(np.isnan(finite), sign * np.nanmin(sign * finite), finite))[::-1]
+    n, k, place = len(ordered), np.arange(1, len(ordered) + 1)[:, None], np.arange(len(ordered))
+    # The best of k is the one at a place where it is drawn, none before it, and k - 1 of those after it.
+    with np.errstate(invalid="ignore"):
+        log_share = _log_choose(n - 1 - place, k - 1) - _log_choose(n, k)
+    return sign * np.exp(log_share) @ ordered
+
+
+def _log_choose(n, k) -> np.ndarray:
+    """Logarithm of n over k; -inf for k > n."""
+    n, k = np.broadcast_arrays(n, k)
+    possible = np.where(k <= n, k, 0)
+    return np.where(k <= n, gammaln(n + 1) - gammaln(possible + 1) - gammaln(n - possible + 1), -np.inf)
+
+
+def curves(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
+    """Expected held-out score of the best setting by how many are tried.
+
+    Args:
+        tuning: runs of `bench.comparison.result.Tuning`.
+        metric: the column that settings are chosen by.
+        best: "max" or "min".
+
+    Returns:
+        algorithm, target_epsilon, num_settings, the metric with low, high (95 % over splits) and repetitions; "looks"
+        counts the closer looks at the best that the budget includes.
+    """
+    rows = []
+    for (label, epsilon, trial), tried in tuning.groupby([*KEYS, "trial"]):
+        first = tried.loc[tried["look"] == 0, metric]
+        of_split = {"algorithm": label, "target_epsilon": epsilon, "trial": trial}
+        expected = expected_best(first.astype(float).to_numpy(), best)
+        rows += [of_split | {"num_settings": k, metric: value, "looks": 0} for k, value in enumerate(expected, 1)]
+        for look in sorted(set(tried["look"]) - {0}):
+            until = tried.loc[tried["look"] <= look, metric].astype(float).replace([np.inf, -np.inf], np.nan)
+            reached = SIGN[best] * (SIGN[best] * until).max()
+            rows.append(of_split | {"num_settings": len(until), metric: reached, "looks": look})
+    by = [*KEYS, "num_settings", "looks"]
+    return select.interval(pd.DataFrame(rows).assign(seed=0), by=by, value=metric)
+
+
+def better_from(curves: pd.DataFrame, label: str, other: str, *, metric: str, best: str) -> float:
+    """The smallest number of settings from which on one method is expected to be better than another with as many.
+
+    A method whose settings are all tried stays as good as it is. NaN where it is never better for good.
+
+    Args:
+        curves: of `curves`, at one epsilon; what reveals nothing may have its own.
+        label: of the method that may be better.
+        other: of the one that it is compared with.
+        metric: their column.
+        best: "max" or "min".
+    """
+    lines = [curves[curves["algorithm"] == name].set_index("num_settings")[metric] for name in (label, other)]
+    budgets = sorted(set().union(*(line.index for line in lines)))
+    one, two = (SIGN[best] * line.astype(float).reindex(budgets).ffill() for line in lines)
+    ahead = (one > two).to_numpy()
+    if not ahead[-1]:
+        return np.nan
+    behind = np.flatnonzero(~ahead)
+    return float(budgets[behind[-1] + 1] if len(behind) else budgets[0])
+
+
+def all_better_from(curves: pd.DataFrame, table: pd.DataFrame, *, metric: str, best: str) -> list[float]:
+    """`better_from` of every row of a table of methods, against the best baseline of the row."""
+    found = []
+    for row in table.to_dict("records"):
+        here = curves[curves["target_epsilon"].isin([0.0, row["target_epsilon"]])]
+        found.append(better_from(here, row["algorithm"], row["best_baseline"], metric=metric, best=best))
+    return found

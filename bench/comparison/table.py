@@ -1,0 +1,138 @@
+"""Methods compared, as a table: for each epsilon score, rank, and paired difference to the best baseline."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtr
+
+from bench.analysis import select, tables
+
+SIGN = {"max": 1.0, "min": -1.0}
+PANEL = ["privacy_unit_compared", "neighbors_compared"]
+LEVEL = 0.05  # of a family of differences, by Holm
+
+
+def table(
+    runs: pd.DataFrame, *, metric: str, best: str, baselines: Sequence[str], num_settings: Mapping[str, int]
+) -> pd.DataFrame:
+    """One row per method and epsilon.
+
+    Args:
+        runs: one row per method, epsilon and split, as of `bench.comparison.Comparison`.
+        metric: the column that is tested.
+        best: "max" or "min".
+        baselines: names of the methods that a difference is taken to.
+        num_settings: how many settings of each method were tried.
+
+    Returns:
+        algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
+        methods at this epsilon, 1 the best, and NaN where a run diverged; best_baseline, and gain: how much better
+        than it, mean over splits of the differences on the same split, with gain_low and gain_high (95 %, Student's
+        t); gain_p, two-sided, and decided: whether the difference is beyond chance after Holm's correction for all
+        differences of the table; settings_tried; reveals_nothing; not_private, of what promises nothing and was run
+        without noise alone. What reveals nothing takes part at every epsilon.
+    """
+    rows = _at_every_epsilon(runs)
+    by = [*PANEL, "target_epsilon", "algorithm"]
+    out = select.interval(rows, by=by, value=metric)
+    out["rank"] = (SIGN[best] * out[metric]).groupby([out[c] for c in by[:-1]]).rank(ascending=False, method="min")
+    pieces = []
+    for _, group in out.groupby(by[:-1], sort=True):
+        pieces.append(_with_gains(group, rows, metric, best, baselines))
+    out = pd.concat(pieces, ignore_index=True)
+    out["decided"] = holm(out["gain_p"]) < LEVEL
+    out["settings_tried"] = out["algorithm"].map(num_settings)
+    out["reveals_nothing"] = out["algorithm"].isin(runs.loc[runs["target_epsilon"] == 0, "algorithm"])
+    out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
+    facts = select.where_from(rows)
+    return out.assign(metric=metric, best=best, delta=rows["delta"].iloc[0], **facts)
+
+
+def _at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs, those that reveal nothing repeated at every epsilon of every panel."""
+    silent = runs[runs["target_epsilon"] == 0]
+    others = runs[runs["target_epsilon"] > 0]
+    copies = [
+        silent.assign(**dict(zip([*PANEL, "target_epsilon"], place, strict=True)))
+        for place in others[[*PANEL, "target_epsilon"]].drop_duplicates().itertuples(index=False)
+    ]
+    return pd.concat([others, *copies] if copies else [silent], ignore_index=True)
+
+
+def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str, baselines) -> pd.DataFrame:
+    """The methods at one epsilon, with their paired differences to the baseline of the best mean."""
+    at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
+    candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
+    if candidates.empty:
+        return group.assign(best_baseline="", gain=np.nan, gain_low=np.nan, gain_high=np.nan, gain_p=np.nan)
+    reference = candidates.sort_values("rank").iloc[0]["algorithm"]
+    scores = at_epsilon.pivot(index="trial", columns="algorithm", values=metric).astype(float)
+    gains = SIGN[best] * scores.sub(scores[reference], axis=0)
+    gains = gains.replace([np.inf, -np.inf], np.nan)
+    mean = gains.mean().where(gains.notna().all())
+    deviation, names = gains.std(ddof=1), group["algorithm"]
+    half = select.half_width(deviation, len(gains))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = mean / (deviation / np.sqrt(len(gains)))
+    p = pd.Series(2 * stdtr(len(gains) - 1, -np.abs(t)) if len(gains) > 1 else np.nan, gains.columns)
+    return group.assign(
+        best_baseline=reference,
+        gain=names.map(mean),
+        gain_low=names.map(mean - half),
+        gain_high=names.map(mean + half),
+        gain_p=names.map(p.drop(reference)),
+    )
+
+
+def holm(p: pd.Series) -> pd.Series:
+    """p-values adjusted for their number by Holm's step-down method; NaN stay, and do not count."""
+    present = p.dropna().sort_values()
+    factors = np.arange(len(present), 0, -1)
+    return np.minimum(present * factors, 1.0).cummax().reindex(p.index)
+
+
+def titles(table: pd.DataFrame) -> dict[str, str]:
+    """What each method is called where a reader sees it."""
+    not_private = set(table.loc[table["not_private"], "algorithm"])
+    return {name: f"{name} (not private)" if name in not_private else name for name in table["algorithm"].unique()}
+
+
+def printed(table: pd.DataFrame) -> pd.DataFrame:
+    """Methods by epsilon: mean [interval], (rank), and gain over the best baseline [interval]."""
+    cells = {}
+    for row in table.to_dict("records"):
+        epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"ε = {row['target_epsilon']:g}"
+        score = tables.with_interval(row[row["metric"]], row["low"], row["high"])
+        rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
+        reference = row["algorithm"] == row["best_baseline"]
+        if reference:
+            gain = "best baseline"
+        elif np.isnan(row["gain"]):
+            gain = ""
+        else:
+            numbers = tables.with_interval(row["gain"], row["gain_low"], row["gain_high"], "+.4f")
+            gain = f"gain {numbers}{'*' if row['decided'] else ''}"
+        key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
+        cells.setdefault(key, {})[epsilon] = ", ".join(filter(None, (f"{score}{rank}", gain)))
+    several, title_of = len({key[1:] for key in cells}) > 1, titles(table)
+    rows = [
+        {"method": f"{title_of[name]} (one {unit}, {relation})" if several else title_of[name], **by_epsilon}
+        for (name, unit, relation), by_epsilon in cells.items()
+    ]
+    return pd.DataFrame(rows).fillna("")
+
+
+def heading(table: pd.DataFrame) -> str:
+    """What the table's numbers are, in a sentence each."""
+    first = table.iloc[0]
+    better = "larger" if first["best"] == "max" else "smaller"
+    splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
+    units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
+    protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units)
+    return (
+        f"{first['metric']} on the test data of {first['task']}, the {better} the better: mean and 95 % interval over "
+        f"{splits} splits, rank at that ε, and gain over the best baseline, paired on the same splits; * marks a "
+        "difference beyond chance, at 5 % after Holm's correction for all of the table. "
+        f"ε at delta = {first['delta']:.2g}: {protected}."
+    )
