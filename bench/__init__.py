@@ -1,7 +1,7 @@
 """A JAX benchmark suite for private federated learning.
 
-`from bench import compare, load, run` do from Python what `python -m bench` does; `Algorithm`, `Method`, `Scalar` and
-`State` are what a method is made of, and `Problem` says what methods are compared on.
+`from bench import board, compare, load, run` do from Python what `python -m bench` does; `Algorithm`, `Method`,
+`Scalar` and `State` are what a method is made of, and `Problem` says what methods are compared on.
 """
 
 import importlib
@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bench.algorithms.base import Algorithm, Method, Scalar, State
-    from bench.api import compare, load, merge, run, status
+    from bench.api import load, merge, run, status
+    from bench.comparing import board, compare
     from bench.comparison.problem import Problem
 
 _HOME = {
-    **dict.fromkeys(("compare", "load", "merge", "run", "status"), "bench.api"),
+    **dict.fromkeys(("load", "merge", "run", "status"), "bench.api"),
+    **dict.fromkeys(("board", "compare"), "bench.comparing"),
     **dict.fromkeys(("Algorithm", "Method", "Scalar", "State"), "bench.algorithms.base"),
     "Problem": "bench.comparison.problem",
 }
-__all__ = ["Algorithm", "Method", "Problem", "Scalar", "State", "compare", "load", "merge", "run", "status"]
+__all__ = ["Algorithm", "Method", "Problem", "Scalar", "State", "board", "compare", "load", "merge", "run", "status"]
 
 
 def __getattr__(name: str):

@@ -1,14 +1,13 @@
 """The suite from Python: what the command line does, as functions that return tables.
 
-from bench import compare, load, run
+from bench import load, run
 
 run("ppsgd_synthetic", scale="smoke")
 rows = load("ppsgd_synthetic", scale="smoke")
-table = compare(["my_method.py:my_method"], task="digits", epsilons=[1, 4], seeds=3)
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +15,11 @@ import pandas as pd
 
 from bench.arguments import of_declared_types
 from bench.data.files import DataFiles
-from bench.defaults import COMPARISON, EPSILONS, NUM_SETTINGS
+from bench.defaults import COMPARISON
 from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, own, part_files
 
 if TYPE_CHECKING:
-    from bench.algorithms.base import Method
-    from bench.comparison import Problem
-    from bench.data.task import Task
     from bench.sweeps.chosen import Chosen
 
 
@@ -214,86 +210,3 @@ def status(
         for label, rest in one.entries.items()
     ]
     return pd.DataFrame(rows)
-
-
-@of_declared_types
-def compare(
-    methods: "str | Method | Callable | Sequence[str | Method | Callable]" = (),
-    *,
-    task: "str | Problem | Task | Callable[[int], Task]" = "digits",
-    epsilons: float | Sequence[float] = EPSILONS,
-    seeds: int = 5,
-    tuned: Mapping[str, Any] | None = None,
-    fixed: Mapping[str, Any] | None = None,
-    num_settings: int = NUM_SETTINGS,
-    rounds: int | None = None,
-    baselines: Sequence[str] | None = None,
-    neighbors: str | None = None,
-    delta: float | None = None,
-    units: bool = False,
-    name: str | None = None,
-    out: str | os.PathLike = "results",
-    fresh: bool = False,
-    workers: int | str = "auto",
-    executor: str = "local",
-    data_dir: str | os.PathLike | None = None,
-    download: bool = False,
-) -> pd.DataFrame:
-    """Compare methods with the baselines of a task on equal terms; write Parquet, table and picture.
-
-    Args:
-        methods: one or several of: a built-in name, FILE.py:NAME, a Method, a factory; none compares the baselines.
-        task: a name, a FILE.npz of clients, a `bench.Problem`; or a Task, or a function trial -> Task, whose metrics
-            are one test_X and one validation_X.
-        epsilons: finite ones; the same without noise is added.
-        seeds: splits of the data, each with randomness of its own.
-        tuned: argument -> values that every method that has it is tuned over; "METHOD:ARGUMENT" is of one method.
-        fixed: argument -> value, for every method that has it.
-        num_settings: settings that each method is tuned over at most.
-        rounds: communication rounds of methods that bring none of their own; default the task's.
-        baselines: names in the legend; default all of the task but those on request, an empty list for none.
-        neighbors: neighbouring relation; default the task's.
-        delta: of (epsilon, delta)-DP; default the task's.
-        units: also take methods that make another statement of privacy; the figure draws those in panels of their own.
-        name: of the folder in out/compare; default the task and the methods.
-        out: results folder.
-        fresh: set earlier runs of that name aside.
-        workers, executor: as for `run`.
-        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        download: whether the authors' addresses may be asked for data that nothing else has.
-
-    Returns:
-        One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
-        baseline with its interval, as `bench.comparison.figure.table` says. What is written lies in .attrs["folder"].
-
-    Raises:
-        InputError: for anything that cannot be used, before anything is run.
-    """
-    from bench import comparison
-    from bench.comparison import figure, make_request
-    from bench.sweeps.execution.pool import Pool
-    from bench.sweeps.run import use_compilation_cache
-
-    request = make_request(
-        methods,
-        task=task,
-        epsilons=epsilons,
-        seeds=seeds,
-        tuned=tuned,
-        fixed=fixed,
-        num_settings=num_settings,
-        rounds=rounds,
-        baselines=baselines,
-        neighbors=neighbors,
-        delta=delta,
-        units=units,
-        name=name,
-        out=out,
-        fresh=fresh,
-        data_files=DataFiles(data_dir, download),
-    )
-    use_compilation_cache()
-    with Pool(executor, workers) as pool:
-        table = figure.write(comparison.compare(request, pool))
-    table.attrs["folder"] = str(request.folder)
-    return table

@@ -121,7 +121,7 @@ def compare(
     task: Annotated[
         str, typer.Option(help="synthetic, digits, tags, images, odd_even, linear_p2p, movielens, or a FILE.npz.")
     ] = "digits",
-    epsilons: Annotated[str, typer.Option(help="Separated by commas; no noise comes by itself.")] = "0.5,1,2,4,8",
+    epsilons: Annotated[str, typer.Option(help="Separated by commas; runs without noise are added.")] = "0.5,1,2,4,8",
     seeds: Annotated[int, typer.Option(help="Splits of the data, each with randomness of its own.")] = 5,
     tune: Annotated[
         list[str] | None,
@@ -139,6 +139,9 @@ def compare(
     neighbors: Annotated[str | None, typer.Option(help='"add-or-remove one" or "replace one".')] = None,
     delta: Annotated[float | None, typer.Option(help="Default the task's.")] = None,
     units: Annotated[bool, typer.Option("--units", help="Other units of privacy too, in panels of their own.")] = False,
+    against: Annotated[
+        str | None, typer.Option(help="A board, whose methods are not run again; `board` is OUT/board.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Of the folder in OUT/compare.")] = None,
     out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
     fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of that name aside.")] = False,
@@ -151,12 +154,12 @@ def compare(
 
     Example: python -m bench compare examples/ditto.py --task digits --epsilons 1,4 --seeds 3
     """
-    from bench import api
+    from bench import comparing
     from bench.values import searched, value, values
 
     if trials is not None:
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
-    table = api.compare(
+    table = comparing.compare(
         methods or [],
         task=task,
         epsilons=values(epsilons),
@@ -169,6 +172,7 @@ def compare(
         neighbors=neighbors,
         delta=delta,
         units=units,
+        against=against,
         name=name,
         out=out,
         fresh=fresh,
@@ -180,6 +184,48 @@ def compare(
     folder = Path(table.attrs["folder"])
     print((folder / f"{COMPARISON}.md").read_text())
     print(folder / f"{COMPARISON}.png")
+
+
+@app.command()
+def board(
+    tasks: Annotated[list[str] | None, typer.Argument(help="Tasks; default all of the board.")] = None,
+    epsilons: Annotated[str, typer.Option(help="Separated by commas; runs without noise are added.")] = "0.5,1,2,4,8",
+    seeds: Annotated[int | None, typer.Option(help="Splits of the data; default 5.")] = None,
+    num_settings: Annotated[
+        int, typer.Option("--settings", help="Combinations of values that each method is tuned over at most.")
+    ] = NUM_SETTINGS,
+    rounds: Annotated[int | None, typer.Option(help="Communication rounds; default the task's.")] = None,
+    out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of these tasks aside.")] = False,
+    workers: Workers = "auto",
+    executor: Executor = "local",
+    data_dir: DataDir = None,
+    download: Download = False,
+) -> None:
+    """Run the board: all methods of the suite on its tasks, by one protocol. Interrupted, it goes on where it was.
+
+    `python -m bench compare FILE.py --task TASK --against board` puts a method of your own beside it.
+
+    Example: python -m bench board synthetic linear_p2p
+    """
+    from bench import comparing
+    from bench.values import values
+
+    folders = comparing.board(
+        tasks or [],
+        epsilons=values(epsilons),
+        seeds=seeds,
+        num_settings=num_settings,
+        rounds=rounds,
+        out=out,
+        fresh=fresh,
+        workers=workers,
+        executor=executor,
+        data_dir=data_dir,
+        download=download,
+    )
+    for folder in folders:
+        print(folder)
 
 
 def _baselines(text: str) -> list[str]:

@@ -110,6 +110,7 @@ MAY_IMPORT = {
     "bench.__main__": ["bench"],
     "bench.command_line": ["bench"],
     "bench.api": ["bench"],
+    "bench.comparing": ["bench"],
     "bench.catalog": ["bench"],
     "bench.gathered": ["bench", "figures"],
     "bench.perf": ["bench"],
@@ -117,7 +118,15 @@ MAY_IMPORT = {
     "figures.command_line": ["figures", "bench.analysis", "bench.sweeps.part_files", "bench.errors", "bench.cli"],
 }
 PROGRAMS = (
-    *("bench.__main__", "bench.command_line", "bench.api", "bench.catalog", "bench.gathered", "bench.perf"),
+    *(
+        "bench.__main__",
+        "bench.command_line",
+        "bench.api",
+        "bench.comparing",
+        "bench.catalog",
+        "bench.gathered",
+        "bench.perf",
+    ),
     *("figures.__main__", "figures.command_line"),
 )
 

@@ -21,7 +21,7 @@ from bench.privacy.events import SENSITIVITY
 from bench.values import Interval
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t: no test run shares their randomness
-SCALE = "compare"  # where a sweep has its scale
+COMPARE, BOARD = "compare", "board"  # where a sweep has its scale
 
 
 class Request(NamedTuple):
@@ -41,6 +41,8 @@ class Request(NamedTuple):
     name: of the folder of results.
     out: the results folder.
     fresh: whether earlier runs of that name are set aside.
+    scale: the folder in the results: of comparisons, or of the board.
+    against: folder of a board whose methods stand beside those of the request, without being run.
     """
 
     problem: Problem
@@ -57,11 +59,13 @@ class Request(NamedTuple):
     name: str
     out: Path
     fresh: bool
+    scale: str = COMPARE
+    against: Path | None = None
 
     @property
     def folder(self) -> Path:
         """Where everything is written."""
-        return self.out / SCALE / self.name
+        return self.out / self.scale / self.name
 
 
 def make_request(
@@ -83,7 +87,7 @@ def make_request(
     fresh: bool = False,
     data_files: DataFiles | None = None,
 ) -> Request:
-    """The request of these arguments, which are those of `bench.api.compare`; data_files are where data may come from.
+    """The request of these arguments, those of `bench.comparing.compare`; data_files are where data may come from.
 
     Raises:
         InputError: for the first that cannot be used.

@@ -37,16 +37,21 @@ class Comparison(NamedTuple):
     plan: what was compared.
     tuning: what was tried on held-out data.
     runs: one row per method, epsilon and split: the tested run, at its end.
+    of_board: names of the methods that were run before, for a board, and are in no plan.
+    left_out: those of the board whose runs are not all there.
     """
 
     plan: Plan
     tuning: Tuning
     runs: pd.DataFrame
+    of_board: Sequence[str] = ()
+    left_out: Sequence[str] = ()
 
     @property
     def baselines(self) -> list[str]:
         """The names of the methods that stand for what there is already."""
-        return [label for label, candidate in self.plan.candidates.items() if candidate.is_baseline]
+        planned = [label for label, candidate in self.plan.candidates.items() if candidate.is_baseline]
+        return [*planned, *self.of_board]
 
     @property
     def at_grid_ends(self) -> list[str]:
@@ -76,7 +81,7 @@ class Comparison(NamedTuple):
         """Of methods that were asked for and stand behind baselines, too, with other arguments: those baselines."""
         factories = {label: candidate.method.make for label, candidate in self.plan.candidates.items()}
         same = {
-            label: [baseline for baseline in self.baselines if factories[baseline] == make]
+            label: [baseline for baseline in self.baselines if factories.get(baseline) == make]
             for label, make in factories.items()
             if label not in self.baselines
         }
@@ -96,6 +101,7 @@ class Comparison(NamedTuple):
             if not (candidate.is_baseline or label in self.not_private)
         ]
         return [
+            *(f"{label} is not all there on the board, and left out" for label in self.left_out),
             *(f"{label}, a method of the suite, is left out: {reason}" for label, reason in self.plan.unfit.items()),
             *(
                 f"{label} is the method behind {', '.join(names)}, with its own defaults: --set changes them"

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bench.comparison.plan import Candidate, Plan, make_plan
-from bench.comparison.request import SCALE, TUNING_SEEDS, Request
+from bench.comparison.plan import Candidate, Plan
+from bench.comparison.request import TUNING_SEEDS
 from bench.comparison.result import Comparison, Tuning
 from bench.comparison.search import CLOSER, Setting, near, portions, size
 from bench.comparison.statements import calibrated
@@ -26,20 +27,18 @@ TUNING = "tuning"
 SLACK = 1.001  # of epsilon: the calibration is a bisection
 
 
-def compare(request: Request, pool: Pool | None = None) -> Comparison:
-    """Tune and test methods beside the baselines of a problem. Interrupted, it goes on where it was.
+def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
+    """Tune and test the methods of a plan. Interrupted, it goes on where it was.
 
     Args:
-        request: what is compared.
+        plan: what is compared.
         pool: the workers; default one of each stage's own.
 
     Raises:
-        InputError: for anything that cannot be used, before anything is run.
-        NotComparable: (an InputError) for a method that makes another statement of privacy.
+        InputError: where a run released more than was calibrated for, or the results cannot be written.
     """
-    plan = make_plan(request)
-    tuning = tune(plan, pool)
-    chosen = choose(tuning.runs, metric=request.problem.tuned_by, best=request.problem.best)
+    problem, tuning = plan.request.problem, tune(plan, pool)
+    chosen = choose(tuning.runs, metric=problem.tuned_by, best=problem.best)
     return Comparison(plan, tuning, test(plan, tuning, chosen, pool))
 
 
@@ -59,8 +58,8 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
         for label, candidate in plan.candidates.items()
     }
     sweep = _sweep(plan, TUNING, make, points, [(split, TUNING_SEEDS + split) for split in splits])
-    run_sweep(sweep, scale=SCALE, out=request.out, fresh=request.fresh, pool=pool)
-    runs = _last_rows(request, TUNING)
+    run_sweep(sweep, scale=request.scale, out=request.out, fresh=request.fresh, pool=pool)
+    runs = last_rows(request.folder / TUNING)
     runs = runs[runs["trial"] < request.num_splits].assign(look=0)
     _, later = portions(request.num_settings)
     for look, (half, number) in enumerate(zip(CLOSER, later, strict=False), start=1):
@@ -129,7 +128,7 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     if tasks[0].peers is not None:
         tasks += [make(split) for split in range(1, request.num_splits)]
     rows = _run_wanted(plan, "test", make, tasks, tuning.settings, chosen, 0, pool)
-    rows["spent"] = [_spent(row) for row in rows.to_dict("records")]
+    rows = with_spent(rows)
     over = rows[rows["spent"] > rows["target_epsilon"] * SLACK]
     if len(over):
         first = over.iloc[0]
@@ -178,8 +177,10 @@ def _run_wanted(
         }
         part = {label: rows for label, rows in part.items() if len(rows)}
         sweep = _sweep(plan, stage, make, part, [(split, first_seed + split)])
-        run_sweep(sweep, whole=whole, scale=SCALE, out=request.out, fresh=request.fresh and split == 0, pool=pool)
-    return _last_rows(request, stage).merge(wanted, on=KEYS)
+        run_sweep(
+            sweep, whole=whole, scale=request.scale, out=request.out, fresh=request.fresh and split == 0, pool=pool
+        )
+    return last_rows(request.folder / stage).merge(wanted, on=KEYS)
 
 
 def _distinct(pairs: pd.DataFrame) -> list[tuple[float, int]]:
@@ -240,14 +241,18 @@ def _sweep(
     )
 
 
-def _last_rows(request: Request, stage: str) -> pd.DataFrame:
-    """The runs of a stage, each at its end."""
-    rows = part_files.read(request.folder / stage)
+def last_rows(folder: Path) -> pd.DataFrame:
+    """The runs in a stage's folder, each at its end."""
+    rows = part_files.read(folder)
     return rows[rows["rounds"] == rows["num_rounds"]].reset_index(drop=True)
 
 
+def with_spent(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with "spent": epsilon by the reading that each was calibrated by; inf without noise."""
+    return runs.assign(spent=[_spent(row) for row in runs.to_dict("records")])
+
+
 def _spent(row: Mapping[Any, Any]) -> float:
-    """The epsilon of a run by the reading that it was calibrated by; inf without noise."""
     if math.isinf(row["target_epsilon"]):
         return math.inf
     return row["epsilon" if row["reading"] == "paper" else f"epsilon_{row['reading']}"]

@@ -11,6 +11,7 @@ from bench.analysis import select, tables
 SIGN = {"max": 1.0, "min": -1.0}
 PANEL = ["privacy_unit_compared", "neighbors_compared"]
 LEVEL = 0.05  # of a family of differences, by Holm
+ROUNDING = 1e-5  # of a score: smaller differences are those of float32, and count as none
 
 
 def table(
@@ -61,7 +62,11 @@ def _at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str, baselines) -> pd.DataFrame:
-    """The methods at one epsilon, with their paired differences to the baseline of the best mean."""
+    """The methods at one epsilon, with their paired differences to the baseline of the best mean.
+
+    The same run in a chunk of another size differs in its last digits, by next to the same on every split: such
+    differences would pass for certain ones.
+    """
     at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
     candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
     if candidates.empty:
@@ -70,6 +75,7 @@ def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str,
     scores = at_epsilon.pivot(index="trial", columns="algorithm", values=metric).astype(float)
     gains = SIGN[best] * scores.sub(scores[reference], axis=0)
     gains = gains.replace([np.inf, -np.inf], np.nan)
+    gains = gains.where(gains.abs().gt(ROUNDING * scores[reference].abs(), axis=0) | gains.isna(), 0.0)
     mean = gains.mean().where(gains.notna().all())
     deviation, names = gains.std(ddof=1), group["algorithm"]
     half = select.half_width(deviation, len(gains))

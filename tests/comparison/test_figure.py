@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tiny_comparison import SMALL
 
-from bench import api
+from bench import comparing, load
 from bench.comparison import figure
 from bench.comparison.table import holm, printed
 from bench.comparison.table import table as make_table
@@ -103,7 +103,7 @@ def test_different_statements_never_share_a_panel():
 
 
 def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
-    table = api.compare("ppsgd", **SMALL, fixed={"personalization": 1.0}, name="files", out=out)
+    table = comparing.compare("ppsgd", **SMALL, fixed={"personalization": 1.0}, name="files", out=out)
     folder = Path(table.attrs["folder"])
     for name in ("comparison.png", "comparison.pdf", "comparison.csv", "comparison.md", "comparison.tex", "tuning.csv"):
         assert (folder / name).stat().st_size > 0
@@ -114,5 +114,5 @@ def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
     assert "one user, add-or-remove one." in text.splitlines()[0]
     assert "| ε = " in text.splitlines()[2]
     assert "<br>" not in text
-    back = api.load("compare/files", results=out)
+    back = load("compare/files", results=out)
     np.testing.assert_allclose(back["excess_risk"], table["excess_risk"], rtol=1e-5)

@@ -9,7 +9,7 @@ import pytest
 from tiny_comparison import SMALL, TWIN, compared, problem, under_another_name
 from tiny_sweeps import walk
 
-from bench import api
+from bench import comparing
 from bench.algorithms.base import Method
 from bench.comparison import NotComparable, stages
 from bench.comparison.search import CLOSER
@@ -156,6 +156,6 @@ def test_a_grid_of_its_own_moves_no_other(out):
 
 def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out):
     small = SMALL | {"seeds": 1, "num_settings": 1}
-    table = api.compare(walk, **small, baselines=[], name="not_private", out=out)
+    table = comparing.compare(walk, **small, baselines=[], name="not_private", out=out)
     assert table["target_epsilon"].tolist() == [math.inf]
     assert "walk (not private)" in (Path(table.attrs["folder"]) / "comparison.md").read_text()

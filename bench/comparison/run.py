@@ -1,0 +1,39 @@
+"""A comparison from a request to its result, with the methods of a board beside it where one is named."""
+
+import pandas as pd
+
+from bench.comparison.board import read_board, write_protocol
+from bench.comparison.plan import make_plan
+from bench.comparison.request import BOARD, Request
+from bench.comparison.result import Comparison, Tuning
+from bench.comparison.stages import run_plan
+from bench.errors import InputError
+from bench.sweeps.execution.pool import Pool
+
+
+def compare(request: Request, pool: Pool | None = None) -> Comparison:
+    """Tune and test methods beside the baselines of a problem. Interrupted, it goes on where it was.
+
+    Args:
+        request: what is compared.
+        pool: the workers; default one of each stage's own.
+
+    Raises:
+        InputError: for anything that cannot be used, before anything is run.
+        NotComparable: (an InputError) for a method that makes another statement of privacy.
+    """
+    plan = make_plan(request)
+    if request.scale == BOARD:
+        write_protocol(request)
+    if request.against is None:
+        return run_plan(plan, pool)
+    board = read_board(request.against / request.problem.name, plan)
+    if both := set(plan.candidates) & set(board.runs["algorithm"]):
+        raise InputError(f"{', '.join(sorted(both))} is on the board already: leave it out, or rename your method")
+    ours = run_plan(plan, pool)
+    runs, tuning = (
+        pd.concat([mine, theirs], ignore_index=True)
+        for mine, theirs in ((ours.runs, board.runs), (ours.tuning.runs, board.tuning))
+    )
+    of_board = list(dict.fromkeys(board.runs["algorithm"]))
+    return Comparison(plan, Tuning(tuning, ours.tuning.settings), runs, of_board, board.left_out)

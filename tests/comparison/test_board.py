@@ -1,0 +1,142 @@
+"""The board: run once, joined by methods that are run alone, and refused where it was run otherwise."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from tiny_comparison import under_another_name
+
+from bench import board, compare
+from bench.algorithms import ALGORITHMS
+from bench.comparison import board as boards
+from bench.comparison.plan import make_plan
+from bench.errors import InputError
+
+SMALL: dict = {"epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 8, "rounds": 5}
+FIXED = {"personalization": math.inf}
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory, tiny):
+    """Results with a board of the small problem."""
+    out = tmp_path_factory.mktemp("board")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(boards.TASKS, "tiny", 5)
+        (folder,) = board("tiny", out=out, workers=1, **SMALL)
+        assert folder == out / "board" / "tiny"
+        yield out
+
+
+def renamed():
+    original = ALGORITHMS["ppsgd"]
+
+    def renamed(task, **args):
+        return original.make(task, **args)
+
+    return original._replace(make=under_another_name(original.make, renamed))
+
+
+@pytest.fixture(scope="module")
+def joined(out):
+    """A built-in method under another name beside the board: its table, and the parts of the board before and after."""
+    parts = {path: path.stat().st_mtime_ns for path in (out / "board").rglob("*.parquet")}
+    table = compare(renamed(), task="tiny", against="board", fixed=FIXED, out=out, workers=1)
+    assert parts == {path: path.stat().st_mtime_ns for path in (out / "board").rglob("*.parquet")}
+    return table
+
+
+def test_a_method_is_run_alone_and_stands_in_the_boards_table(joined, out):
+    assert set(joined["algorithm"]) == {"renamed", "Global private SGD", "Local learning"}
+    ran = {path.parent.parent.name for path in (out / "compare").rglob("part-*.parquet")}
+    assert ran == {"tiny_renamed"}
+    alone = compare(task="tiny", out=out, workers=1, name="again", **SMALL)
+    both = joined.merge(alone, on=["algorithm", "target_epsilon"], suffixes=("", "_again"))
+    assert len(both) == len(alone)
+    np.testing.assert_array_equal(both["excess_risk"], both["excess_risk_again"])
+
+
+def test_a_built_in_method_under_another_name_gains_nothing(joined):
+    """The settings are the same, and so is all randomness: what differs is rounding in chunks of another size."""
+    table = joined.set_index(["algorithm", "target_epsilon"])["excess_risk"]
+    np.testing.assert_allclose(table["renamed"].sort_index(), table["Global private SGD"].sort_index(), rtol=1e-5)
+    gains = joined[(joined["algorithm"] == "renamed") & (joined["best_baseline"] == "Global private SGD")]
+    assert len(gains)
+    assert (gains["gain"] == 0).all()
+    assert not gains["decided"].any()
+    assert gains["better_from"].isna().all()
+
+
+def test_what_every_method_got_is_written_down(out):
+    protocol = boards.read_protocol(out / "board" / "tiny")
+    assert protocol == boards.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"epsilons": [2.0]}, "epsilons is [2.0], but the board was run with [1.0, 4.0]: leave it out"),
+        ({"seeds": 3}, "seeds is 3, but the board was run with 2: leave it out"),
+        ({"baselines": ["PPSGD"]}, "baselines is ['PPSGD'], but the board was run with []"),
+        ({"against": "nowhere"}, "nowhere/tiny is no task of a board: it has no protocol.json"),
+    ],
+)
+def test_other_options_than_the_boards_are_refused(out, options, said):
+    with pytest.raises(InputError) as error:
+        compare(renamed(), task="tiny", fixed=FIXED, out=out, **{"against": "board"} | options)
+    assert said in str(error.value)
+
+
+def test_results_by_another_protocol_are_never_mixed_in(out):
+    with pytest.raises(InputError, match="was run with seeds 2: ask for the same, give --fresh"):
+        board("tiny", out=out, **SMALL | {"seeds": 3})
+    with pytest.raises(InputError, match="no task of the board is called 'nosuch'"):
+        board("nosuch", out=out)
+
+
+@pytest.mark.parametrize(
+    ("column", "said"), [("version", "has Global private SGD in version 99"), ("checksum", "was run on other data")]
+)
+def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatch, column, said):
+    read = boards.last_rows
+
+    def altered(folder):
+        rows = read(folder)
+        return rows.assign(**{column: 99.0 if column == "version" else "other"})
+
+    monkeypatch.setattr(boards, "last_rows", altered)
+    with pytest.raises(InputError) as error:
+        compare(renamed(), task="tiny", against="board", fixed=FIXED, out=out)
+    assert said in str(error.value)
+    assert "run `python -m bench board tiny` again" in str(error.value)
+
+
+def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypatch):
+    read = boards.last_rows
+
+    def fewer(folder):
+        rows = read(folder)
+        gone = (rows["algorithm"] == "Global private SGD") & (rows["trial"] == 1) & (rows["target_epsilon"] == 4)
+        return rows[~gone]
+
+    monkeypatch.setattr(boards, "last_rows", fewer)
+    request = boards.request_against("board", [], {}, {"task": "tiny", "out": out, "data_files": None})
+    plan = make_plan(request._replace(methods={"renamed": renamed()}, fixed=FIXED))
+    found = boards.read_board(out / "board" / "tiny", plan)
+    assert found.left_out == ["Global private SGD"]
+    assert set(found.runs["algorithm"]) == {"Local learning"}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", json.dumps({"task": "tiny"})])
+def test_a_damaged_protocol_is_one_line(tmp_path, text):
+    (tmp_path / boards.PROTOCOL).write_text(text)
+    with pytest.raises(InputError, match="cannot be read"):
+        boards.read_protocol(tmp_path)
+
+
+@pytest.mark.parametrize("task", ["synthetic", "linear_p2p"])
+def test_every_method_of_a_task_fits_it(task, tmp_path):
+    plan = make_plan(boards.board_request(task, out=tmp_path))
+    assert plan.unfit == {}
+    assert len(plan.candidates) >= 5
+    assert plan.request.folder == tmp_path / "board" / task
