@@ -1,7 +1,7 @@
 """A JAX benchmark suite for private federated learning.
 
-`from bench import compare, load, run` do from Python what `python -m bench` does; `Algorithm`, `Cost`, `Method`, `Scalar`
-and `State` are what a method is made of, and `Problem` says what methods are compared on.
+`from bench import compare, load, run` do from Python what `python -m bench` does; `Algorithm`, `Cost`, `Method`,
+`Scalar` and `State` are what a method is made of, and `Problem` says what methods are compared on.
 """
 
 import importlib

@@ -118,7 +118,11 @@ def run(
 def compare(
     methods: Annotated[list[str] | None, typer.Argument(help="FILE.py:NAME, or built-in names.")] = None,
     task: Annotated[
-        str, typer.Option(help="synthetic, digits, tags, images, odd_even, linear_p2p, movielens, or a FILE.npz.")
+        str,
+        typer.Option(
+            help="synthetic, digits, tags, images, images_dirichlet, fashion, odd_even, odd_even_dirichlet, "
+            "linear_p2p, movielens, or a FILE.npz."
+        ),
     ] = "digits",
     epsilons: Annotated[str, typer.Option(help="Separated by commas; no noise comes by itself.")] = "0.5,1,2,4,8",
     seeds: Annotated[int, typer.Option(help="Splits of the data, each with randomness of its own.")] = 5,

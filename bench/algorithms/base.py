@@ -60,7 +60,9 @@ class Cost(NamedTuple):
     def of_run(self, num_rounds: int) -> "Cost":
         """Of so many rounds; an example counts once in every round that uses it."""
         rounds = (num_rounds * each for each in self[:3])
-        return Cost(*(a + b for a, b in zip(rounds, self.once[:3] if self.once else (0.0, 0.0, 0.0), strict=True)))
+        once = self.once[:3] if self.once else (0.0, 0.0, 0.0)
+        uploads, gradients, examples = (a + b for a, b in zip(rounds, once, strict=True))
+        return Cost(uploads, gradients, examples)
 
 
 class Method(NamedTuple):

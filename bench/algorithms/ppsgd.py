@@ -179,7 +179,8 @@ def cost(task: Task, *, personalization: float, **args) -> Cost:
     whole = cost_of_sums(task, **args)
     if personalization:
         return whole
-    return whole._replace(uploads=whole.uploads - cost_of_sums(task, **args | {"clipping": "fixed"}).uploads)
+    fixed: dict = {**args, "clipping": "fixed"}
+    return whole._replace(uploads=whole.uploads - cost_of_sums(task, **fixed).uploads)
 
 
 def check(task: Task, *, local: str, reduce: str, **args) -> None:

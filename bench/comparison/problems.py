@@ -11,6 +11,7 @@ from bench.comparison.baselines import LOCAL_STEPS, of_networks, of_peers, of_si
 from bench.comparison.problem import Problem, from_tasks
 from bench.data.files import DataFiles, with_files
 from bench.data.problems import digits, odd_even, tags
+from bench.data.problems.by_user import BY_USER
 from bench.data.problems.clients_file import clients_file
 from bench.data.problems.images import images
 from bench.data.problems.movielens import movielens
@@ -32,6 +33,7 @@ def _users(
     clip_norm: float = 10.0,
     personal: Sequence[float] = (1.0, 10.0, 100.0),
     local_steps: int | None = LOCAL_STEPS,
+    also: tuple[str, ...] = BY_USER,
 ) -> Problem:
     """A problem of users with a model each. `steps`: values that both step sizes are tuned over."""
     return Problem(
@@ -44,29 +46,35 @@ def _users(
         defaults={"batch_size": 10, "clip_norm": clip_norm, "num_sampled": 50},
         space={"step_size": values(steps), "server_step_size": values(steps)},
         baselines=of_users(personal, local_steps),
+        also=also,
         held_out=held_out + (f"; users alone take {local_steps:,} steps" if local_steps else ""),
     )
 
 
-def _silos() -> Problem:
+def _silos(
+    name: str, test: Callable[..., Task], num_records: int, held_out: str, steps: str = "log:1:1000:8"
+) -> Problem:
+    """A problem of 25 silos. `test`: with an argument `part`; `num_records`: of a silo."""
     return Problem(
-        name="odd_even",
-        test=partial(odd_even.odd_even, split_first=True),
-        tuning=partial(odd_even.odd_even, split_first=True, part="validation"),
+        name=name,
+        test=test,
+        tuning=partial(test, part="validation"),
         metric="test_error",
         privacy_unit="record",
-        delta=1 / odd_even.NUM_RECORDS**2,
+        delta=1 / num_records**2,
         defaults={"num_sampled": len(odd_even.PAIRS), "clip_norm": 1.0, "batch_size": 1},
-        space={"step_size": values("log:1:1000:8")},
+        space={"step_size": values(steps)},
         baselines=of_silos(),
-        held_out="images split before the silos draw; tuned on a fifth of the training images, split off likewise",
+        held_out=held_out,
     )
 
 
-def _images(dataset: str = "mnist", model: str = "scatter_linear") -> Problem:
-    make = partial(images, dataset=dataset, model=model, disjoint=True)
+def _images(name: str, dataset: str, *, concentration: float = math.inf, model: str = "scatter_linear") -> Problem:
+    """A problem of ten clients with pictures. `concentration`: how alike their classes are."""
+    make = partial(images, dataset=dataset, model=model, disjoint=True, concentration=concentration)
+    classes = "" if math.isinf(concentration) else f", classes by Dirichlet({concentration:g})"
     return Problem(
-        name="images",
+        name=name,
         test=make,
         tuning=partial(make, part="validation"),
         metric="test_accuracy",
@@ -75,7 +83,8 @@ def _images(dataset: str = "mnist", model: str = "scatter_linear") -> Problem:
         defaults={"clip_norm": 1.0, "total_epochs": 20, "batch_size": 64, "momentum": 0.5},
         space={"step_size": values("log:0.03:1:8")},
         baselines=of_networks(),
-        held_out="ten clients without a common picture; tuned on 10,000 pictures held out of the training set",
+        held_out=f"ten clients without a common picture{classes}; tuned on 10,000 pictures held out of the training "
+        "set",
     )
 
 
@@ -107,13 +116,14 @@ REMAINDER = "tuned on the up to nine examples that are left of each user's when 
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "synthetic": lambda: _users(
         "synthetic",
-        partial(synthetic, delta_std=0.1),
+        partial(synthetic, delta_std=0.1, by_user=True),
         "log:0.05:2:8",
         "generated; tuned on held-out examples, tested by the exact risk",
         metric="excess_risk",
         tuned_by="validation_loss",
         personal=(0.3, 1.0, 3.0),
         local_steps=None,
+        also=("excess_risk_worst_tenth",),
     ),
     "digits": lambda: _users("digits", digits.best_available, "log:1e-4:1e-1:8", REMAINDER, clip_norm=3.0),
     "tags": lambda: _users(
@@ -124,8 +134,22 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         local_steps=300,  # a step costs sixty times one on digits
         clip_norm=0.01,
     ),
-    "images": _images,
-    "odd_even": _silos,
+    "images": lambda: _images("images", "mnist"),
+    "images_dirichlet": lambda: _images("images_dirichlet", "mnist", concentration=0.3),
+    "fashion": lambda: _images("fashion", "fashion_mnist"),
+    "odd_even": lambda: _silos(
+        "odd_even",
+        partial(odd_even.odd_even, split_first=True),
+        odd_even.NUM_RECORDS,
+        "images split before the silos draw; tuned on a fifth of the training images, split off likewise",
+    ),
+    "odd_even_dirichlet": lambda: _silos(
+        "odd_even_dirichlet",
+        partial(odd_even.odd_even_dirichlet, concentration=0.3),
+        odd_even.NUM_DEALT,
+        "silos without a common image, digits by Dirichlet(0.3); tuned on a fifth of the training images, split off "
+        "likewise",
+    ),
     "linear_p2p": lambda: _peers(
         "linear_p2p",
         partial(linear_p2p, num_features=10),

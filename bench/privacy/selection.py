@@ -1,8 +1,8 @@
 """The epsilon of a best run: a private method is run a random number of times, and only the best run is shown.
 
 Papernot and Steinke (Hyperparameter tuning with Renyi differential privacy, ICLR 2022) let the number of runs be
-random, which keeps the cost of choosing from growing with it: a run of RDP epsilon(a) at order a, repeated K times on average
-m = E[K], has
+random, which keeps the cost of choosing from growing with it: a run of RDP epsilon(a) at order a, repeated K times, on
+average m = E[K], has
 
     K Poisson (Theorem 6):        epsilon(a) + m delta^ + log(m) / (a - 1),
                                   delta^ that of one run at epsilon^ = log(1 + 1 / (a - 1))

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -123,7 +124,7 @@ RANDOM = [
 def test_on_average_a_round_uses_so_many_examples(name, task, changes):
     task = task or toy_of(name).task()
     counts = used(name, task, 120, **changes)
-    error = 4 * np.std(counts) / math.sqrt(len(counts))
+    error = 4 * float(np.std(counts)) / math.sqrt(len(counts))
     assert np.mean(counts) == pytest.approx(cost_of(name, task, **changes).examples, abs=error + 1e-3)
 
 
@@ -255,11 +256,12 @@ def test_starts_cost_once():
 def test_a_method_that_says_nothing_and_what_is_refused():
     method = ALGORITHMS["local_models"]
     assert method._replace(cost=None).cost_of_round(PEERS) is None
-    for wrong, words in (
+    claims: list[tuple[Any, str]] = [
         (lambda task, **_: 3.0, "give a Cost of numbers of 0 or more"),
         (lambda task, **_: Cost(-1.0, 0.0, 0.0), "give a Cost"),
         (lambda task, **_: Cost(math.nan, 0.0, 0.0), "give a Cost"),
         (lambda task: Cost(0.0, 0.0, 0.0), "`cost` of local_models stops: TypeError"),
-    ):
+    ]
+    for wrong, words in claims:
         with pytest.raises(InputError, match=words):
             Method(method.make, method.releases, version=1, cost=wrong).cost_of_round(PEERS, mu=1.0)
