@@ -121,9 +121,12 @@ def compare(
         str,
         typer.Option(
             help="synthetic, digits, tags, images, images_dirichlet, fashion, odd_even, odd_even_dirichlet, "
-            "linear_p2p, movielens, or a FILE.npz."
+            "linear_p2p, movielens, or clients of your own: a FILE.npz, or a CSV or Parquet file or folder."
         ),
     ] = "digits",
+    client: Annotated[str | None, typer.Option(help="Column of a table of your own; default client.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of a table of your own; default label.")] = None,
+    regression: Annotated[bool, typer.Option("--regression", help="Labels of your own table are numbers.")] = False,
     epsilons: Annotated[str, typer.Option(help="Separated by commas; no noise comes by itself.")] = "0.5,1,2,4,8",
     seeds: Annotated[int, typer.Option(help="Splits of the data, each with randomness of its own.")] = 5,
     tune: Annotated[
@@ -159,7 +162,7 @@ def compare(
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
     table = api.compare(
         methods or [],
-        task=task,
+        task=_of_own(task, client, label, regression),
         epsilons=values(epsilons),
         seeds=seeds,
         tuned={key: values(text) for key, text in pairs("--tune", tune)},
@@ -181,6 +184,19 @@ def compare(
     folder = Path(table.attrs["folder"])
     print((folder / f"{COMPARISON}.md").read_text())
     print(folder / f"{COMPARISON}.png")
+
+
+def _of_own(task: str, client: str | None, label: str | None, regression: bool):
+    """The task, or the problem that a table with these columns is."""
+    if client is None and label is None and not regression:
+        return task
+    from bench.comparison.problems import PROBLEMS, own_clients
+
+    if task in PROBLEMS:
+        raise InputError(
+            f"--client, --label and --regression are for a table of your own, not for {task}: leave them out"
+        )
+    return own_clients(task, client=client, label=label, regression=regression)
 
 
 def _baselines(text: str) -> list[str]:

@@ -12,11 +12,12 @@ from bench.comparison.problem import Problem, from_tasks
 from bench.data.files import DataFiles, with_files
 from bench.data.problems import digits, odd_even, tags
 from bench.data.problems.by_user import BY_USER
-from bench.data.problems.clients_file import clients_file
+from bench.data.problems.clients_file import ERRORS_BY_USER, clients_file, clients_table
 from bench.data.problems.images import images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.synthetic import synthetic
+from bench.data.read.tables import CLIENT, LABEL, is_table
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.values import values
@@ -174,8 +175,8 @@ def problem(task: Any, data_files: DataFiles | None = None) -> Problem:
     """The problem that a caller means, on data from where the caller says.
 
     Args:
-        task: a name of PROBLEMS; FILE.npz, a user's own clients; a Problem; a Task, or a function trial -> Task, whose
-            metrics say what it is tuned and tested by.
+        task: a name of PROBLEMS; a file or folder of a user's own clients; a Problem; a Task, or a function
+            trial -> Task, whose metrics say what it is tuned and tested by.
         data_files: where its data may come from; default DataFiles().
 
     Raises:
@@ -194,11 +195,39 @@ def _meant(task: Any) -> Problem:
         return from_tasks(task)
     if not isinstance(task, str):
         raise InputError(
-            f"task is {task!r}: give a name, 'FILE.npz', a bench.Problem, a Task, or a function trial -> Task"
+            f"task is {task!r}: give a name, 'FILE.npz', 'FILE.csv', a bench.Problem, a Task, or a function "
+            "trial -> Task"
         )
-    if task.endswith(".npz"):
-        make = partial(clients_file, path=Path(task))
-        return _users(Path(task).name, make, "log:1e-4:1:8", "tuned on a tenth of each client's examples, held out")
-    if task not in PROBLEMS:
-        raise unknown_name("task to compare on", task, [*PROBLEMS, "FILE.npz"])
-    return PROBLEMS[task]()
+    if task in PROBLEMS:
+        return PROBLEMS[task]()
+    if task.endswith(".npz") or is_table(Path(task)):
+        return own_clients(task)
+    raise unknown_name("task to compare on", task, [*PROBLEMS, "FILE.npz", "FILE.csv", "FILE.parquet"])
+
+
+def own_clients(
+    path: str | Path, *, client: str | None = None, label: str | None = None, regression: bool = False
+) -> Problem:
+    """The problem of a user's own clients.
+
+    Args:
+        path: an npz file of arrays, a CSV or Parquet file, or a folder of those.
+        client, label: names of columns, default "client" and "label"; an npz has none.
+        regression: predict labels as numbers; of tables.
+
+    Raises:
+        InputError: for what an npz does not have.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        if regression or client is not None or label is not None:
+            raise InputError(f"{path} has no columns, and its targets are classes: give a CSV or Parquet file")
+        make = partial(clients_file, path=path)
+    else:
+        columns = {"client": client or CLIENT, "label": label or LABEL}
+        make = partial(clients_table, path=path, **columns, regression=regression)
+    measured: dict = {}
+    if regression:
+        measured = {"metric": "test_squared_error", "tuned_by": "validation_squared_error", "also": ERRORS_BY_USER}
+    held_out = "tuned on a tenth of each client's examples, held out"
+    return _users(path.name, make, "log:1e-4:1:8", held_out, **measured)

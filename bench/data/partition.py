@@ -127,13 +127,13 @@ def by_class_shares(
     """
     if not concentration > 0:
         raise InputError(f"concentration = {concentration:g}: give a number above 0.")
-    size = disjoint(np.random.default_rng(0), len(labels), num_clients, size).shape[1]
+    each = disjoint(np.random.default_rng(0), len(labels), num_clients, size).shape[1]
     left = [rng.permutation(members) for members in by_label(labels)]
     pool = np.array([len(members) for members in left]) / len(labels)
     clients = []
     for _ in range(num_clients):
         shares = pool if np.isinf(concentration) else rng.dirichlet(concentration * len(pool) * pool)
-        taken = _taken(rng, shares, np.array([len(members) for members in left]), size)
+        taken = _taken(rng, shares, np.array([len(members) for members in left]), each)
         clients.append(np.concatenate([members[:count] for members, count in zip(left, taken, strict=True)]))
         left = [members[count:] for members, count in zip(left, taken, strict=True)]
     return np.sort(np.stack(clients), axis=1).astype(np.int32)

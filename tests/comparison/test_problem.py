@@ -94,7 +94,7 @@ def test_a_task_and_a_function_of_trials_are_problems_where_the_metrics_say_it()
 
 @pytest.mark.parametrize("wrong", [None, 3, Path("clients.npz"), ["digits"], Task], ids=repr)
 def test_what_is_no_task_is_one_line(wrong):
-    with pytest.raises(InputError, match=r"give a name, 'FILE.npz', a bench.Problem, a Task"):
+    with pytest.raises(InputError, match=r"give a name, 'FILE.npz', 'FILE.csv', a bench.Problem, a Task"):
         bench.compare(task=wrong)
 
 
