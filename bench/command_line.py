@@ -13,7 +13,7 @@ from bench.data.commands import app as data_app
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.privacy.commands import epsilon, noise
-from bench.sweeps.commands import merge, status
+from bench.sweeps.commands import export, merge, status
 
 app = typer.Typer(
     help="A benchmark suite for private federated learning. Example: python -m bench run ppsgd_synthetic",
@@ -28,6 +28,7 @@ app.command()(noise)
 app.command()(audit)
 app.command()(merge)
 app.command()(status)
+app.command()(export)
 
 
 @app.callback()
