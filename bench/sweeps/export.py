@@ -64,7 +64,7 @@ def export(folder: str | Path, to: str, out: str | Path) -> int:
     try:
         out.mkdir(parents=True, exist_ok=True)
         for source, rows in zip(sources, tables, strict=True):
-            write(module, rows, list(runs_of(rows, measured(source, rows))), out)
+            write(module, rows, runs_of(rows, measured(source, rows)), out)
     except OSError as error:
         raise part_files.cannot_write(out, error) from None
     return sum(len(rows.drop_duplicates(part_files.IDENTITY)) for rows in tables)
@@ -94,28 +94,28 @@ def _installed(package: str, to: str) -> ModuleType | None:
 def measured(folder: Path, rows: pd.DataFrame) -> list[str]:
     """The columns of a sweep that hold what was measured: those that stand between the epsilons and the version in its
     parts, as `rows` writes them; epsilons and releases; and whatever else changes within a run."""
-    names = {name for name in rows if name == COUNTED or str(name).startswith("epsilon")}
+    names = {name for name in map(str, rows) if name == COUNTED or name.startswith("epsilon")}
     for path in part_files.parts_in(folder):
         columns = pq.read_schema(path).names
         epsilons = [place for place, name in enumerate(columns) if name.startswith("epsilon")]
         if epsilons and "version" in columns:
             names |= set(columns[epsilons[-1] + 1 : columns.index("version")])
-    numbers = [name for name in rows.select_dtypes("number") if name not in {*part_files.IDENTITY, STEP}]
-    changes = rows.groupby(part_files.IDENTITY)[numbers].nunique().max() > 1
-    return [name for name in numbers if name in names or changes[name]]
+    numbers = [name for name in map(str, rows.select_dtypes("number")) if name not in {*part_files.IDENTITY, STEP}]
+    most = rows.groupby(part_files.IDENTITY)[numbers].nunique().max().to_dict()
+    return [name for name in numbers if name in names or most[name] > 1]
 
 
 def runs_of(rows: pd.DataFrame, curves: list[str]) -> Iterator[Run]:
     """The runs of a sweep, in the order of its rows. `curves`: the columns that were measured."""
-    fixed = [name for name in rows if name not in {*curves, STEP}]
-    for (point, trial, seed), run in rows.groupby(part_files.IDENTITY, sort=False):
-        first = run.iloc[0]
+    fixed = [name for name in map(str, rows) if name not in {*curves, STEP}]
+    for _, run in rows.groupby(part_files.IDENTITY, sort=False):
+        first: dict = run.iloc[0].to_dict()
         settings = {name: _plain(first[name]) for name in fixed if not pd.isna(first[name])}
         at = {
             int(row[STEP]): {name: float(row[name]) for name in curves if math.isfinite(row[name])}
             for row in run.sort_values(STEP).to_dict("records")
         }
-        name = f"{first['algorithm']} {point} {trial}-{seed}"
+        name = "{algorithm} {point} {trial}-{seed}".format_map(first)
         yield Run(str(first["sweep"]), str(first["algorithm"]), name, settings, at)
 
 
@@ -127,12 +127,12 @@ def _file_name(text: str) -> str:
     return text.replace("/", "_").replace(" ", "_")
 
 
-def _csv(module: None, rows: pd.DataFrame, runs: list[Run], out: Path) -> None:
+def _csv(module: None, rows: pd.DataFrame, runs: Iterator[Run], out: Path) -> None:
     """The whole table, one row per run and evaluation."""
     rows.to_csv(out / f"{_file_name(str(rows['sweep'].iloc[0]))}.csv", index=False)
 
 
-def _tensorboard(module: Any, rows: pd.DataFrame, runs: list[Run], out: Path) -> None:
+def _tensorboard(module: Any, rows: pd.DataFrame, runs: Iterator[Run], out: Path) -> None:
     """A folder of events a run, with the settings as hyper-parameters."""
     protos = importlib.import_module("tensorboard.compat.proto.event_pb2")
     summaries = importlib.import_module("tensorboard.compat.proto.summary_pb2")
@@ -146,10 +146,10 @@ def _tensorboard(module: Any, rows: pd.DataFrame, runs: list[Run], out: Path) ->
         writer.close()
 
 
-def _mlflow(module: Any, rows: pd.DataFrame, runs: list[Run], out: Path) -> None:
+def _mlflow(module: Any, rows: pd.DataFrame, runs: Iterator[Run], out: Path) -> None:
     """An experiment a sweep, in a data base in the folder: mlflow ui --backend-store-uri sqlite:///FOLDER/mlflow.db"""
     module.set_tracking_uri(f"sqlite:///{(out / 'mlflow.db').resolve()}")
-    module.set_experiment(runs[0].sweep)
+    module.set_experiment(str(rows["sweep"].iloc[0]))
     for run in runs:
         with module.start_run(run_name=run.name):
             module.log_params(run.settings)
@@ -157,7 +157,7 @@ def _mlflow(module: Any, rows: pd.DataFrame, runs: list[Run], out: Path) -> None
                 module.log_metrics(values, step=step)
 
 
-def _wandb(module: Any, rows: pd.DataFrame, runs: list[Run], out: Path) -> None:
+def _wandb(module: Any, rows: pd.DataFrame, runs: Iterator[Run], out: Path) -> None:
     """Offline runs in the folder, which `wandb sync` would upload."""
     for run in runs:
         there = module.init(
@@ -175,7 +175,7 @@ def _wandb(module: Any, rows: pd.DataFrame, runs: list[Run], out: Path) -> None:
 
 
 # How each is written, and the module that must be there for it.
-TARGETS: dict[str, tuple[Callable[[Any, pd.DataFrame, list[Run], Path], None], str]] = {
+TARGETS: dict[str, tuple[Callable[[Any, pd.DataFrame, Iterator[Run], Path], None], str]] = {
     "csv": (_csv, ""),
     "mlflow": (_mlflow, "mlflow"),
     "tensorboard": (_tensorboard, "tensorboard.summary.writer.event_file_writer"),
