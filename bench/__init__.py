@@ -1,14 +1,14 @@
 """A JAX benchmark suite for private federated learning.
 
-`from bench import board, compare, load, run` do from Python what `python -m bench` does; `Algorithm`, `Method`,
-`Scalar` and `State` are what a method is made of, and `Problem` says what methods are compared on.
+`from bench import board, compare, load, run` do from Python what `python -m bench` does; `Algorithm`, `Cost`,
+`Method`, `Scalar` and `State` are what a method is made of, and `Problem` says what methods are compared on.
 """
 
 import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bench.algorithms.base import Algorithm, Method, Scalar, State
+    from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
     from bench.api import load, merge, run, status
     from bench.comparing import board, compare
     from bench.comparison.problem import Problem
@@ -16,10 +16,23 @@ if TYPE_CHECKING:
 _HOME = {
     **dict.fromkeys(("load", "merge", "run", "status"), "bench.api"),
     **dict.fromkeys(("board", "compare"), "bench.comparing"),
-    **dict.fromkeys(("Algorithm", "Method", "Scalar", "State"), "bench.algorithms.base"),
+    **dict.fromkeys(("Algorithm", "Cost", "Method", "Scalar", "State"), "bench.algorithms.base"),
     "Problem": "bench.comparison.problem",
 }
-__all__ = ["Algorithm", "Method", "Problem", "Scalar", "State", "board", "compare", "load", "merge", "run", "status"]
+__all__ = [
+    "Algorithm",
+    "Cost",
+    "Method",
+    "Problem",
+    "Scalar",
+    "State",
+    "board",
+    "compare",
+    "load",
+    "merge",
+    "run",
+    "status",
+]
 
 
 def __getattr__(name: str):

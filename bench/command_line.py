@@ -14,7 +14,7 @@ from bench.data.files import DataFiles
 from bench.defaults import COMPARISON, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
 from bench.privacy.commands import epsilon, noise
-from bench.sweeps.commands import merge, status
+from bench.sweeps.commands import export, merge, status
 
 app = typer.Typer(
     help="A benchmark suite for private federated learning. Example: python -m bench run ppsgd_synthetic",
@@ -29,6 +29,7 @@ app.command()(noise)
 app.command()(audit)
 app.command()(merge)
 app.command()(status)
+app.command()(export)
 
 
 @app.callback()
@@ -119,8 +120,15 @@ def run(
 def compare(
     methods: Annotated[list[str] | None, typer.Argument(help="FILE.py:NAME, or built-in names.")] = None,
     task: Annotated[
-        str, typer.Option(help="synthetic, digits, tags, images, odd_even, linear_p2p, movielens, or a FILE.npz.")
+        str,
+        typer.Option(
+            help="synthetic, digits, tags, images, images_dirichlet, fashion, odd_even, odd_even_dirichlet, "
+            "linear_p2p, movielens, or clients of your own: a FILE.npz, or a CSV or Parquet file or folder."
+        ),
     ] = "digits",
+    client: Annotated[str | None, typer.Option(help="Column of a table of your own; default client.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of a table of your own; default label.")] = None,
+    regression: Annotated[bool, typer.Option("--regression", help="Labels of your own table are numbers.")] = False,
     epsilons: Annotated[str, typer.Option(help="Separated by commas; runs without noise are added.")] = "0.5,1,2,4,8",
     seeds: Annotated[int, typer.Option(help="Splits of the data, each with randomness of its own.")] = 5,
     tune: Annotated[
@@ -161,7 +169,7 @@ def compare(
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
     table = comparing.compare(
         methods or [],
-        task=task,
+        task=_of_own(task, client, label, regression),
         epsilons=values(epsilons),
         seeds=seeds,
         tuned={key: searched(text) for key, text in pairs("--tune", tune)},
@@ -226,6 +234,19 @@ def board(
     )
     for folder in folders:
         print(folder)
+
+
+def _of_own(task: str, client: str | None, label: str | None, regression: bool):
+    """The task, or the problem that a table with these columns is."""
+    if client is None and label is None and not regression:
+        return task
+    from bench.comparison.problems import PROBLEMS, own_clients
+
+    if task in PROBLEMS:
+        raise InputError(
+            f"--client, --label and --regression are for a table of your own, not for {task}: leave them out"
+        )
+    return own_clients(task, client=client, label=label, regression=regression)
 
 
 def _baselines(text: str) -> list[str]:

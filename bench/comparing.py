@@ -45,8 +45,8 @@ def compare(
 
     Args:
         methods: one or several of: a built-in name, FILE.py:NAME, a Method, a factory; none compares the baselines.
-        task: a name, a FILE.npz of clients, a `bench.Problem`; or a Task, or a function trial -> Task, whose metrics
-            are one test_X and one validation_X.
+        task: a name, a file or folder of clients (npz, CSV, Parquet), a `bench.Problem`; or a Task, or a function
+            trial -> Task, whose metrics are one test_X and one validation_X.
         epsilons: finite ones; the same without noise is added.
         seeds: splits of the data, each with randomness of its own.
         tuned: argument -> values that every method that has it is tuned over; "METHOD:ARGUMENT" is of one method.

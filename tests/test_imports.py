@@ -85,6 +85,7 @@ MAY_IMPORT = {
     "bench.outside": ["bench.algorithms", "bench.privacy", "bench.errors"],
     "bench.comparison": [
         "bench.comparison",
+        "bench.locking",
         "bench.defaults",
         "bench.values",
         "bench.analysis",

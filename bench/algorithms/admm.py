@@ -19,10 +19,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from bench.algorithms import peers
-from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
+from bench.algorithms.counting import num_parameters
 from bench.algorithms.peers import LOCAL_STARTS, Agent, check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import Graph, confidence
@@ -230,10 +232,24 @@ def releases(task: Task, *, delta: float, **_) -> dict:
     return peers.exposed(delta)
 
 
+def cost(task: Task, *, num_steps: int, num_ticks: int, start: str, **_) -> Cost:
+    """Of `num_ticks` edges that wake up, whose ends take `num_steps` gradients of their own objectives each."""
+    graph, sizes = task.need(Peers).graph, np.asarray(task.num_examples)
+    shares = (np.asarray(graph.weights) > 0) / np.maximum(np.asarray(graph.num_neighbors), 1)[:, None]
+    drawn = np.bincount(np.asarray(graph.neighbors).ravel(), shares.ravel(), task.num_clients)  # by a neighbour
+    awake = (1 + drawn) / task.num_clients  # as the first of a tick's two ends, or as the second
+    return Cost(
+        VECTORS_PER_EDGE * num_ticks * num_parameters(task),
+        float(awake @ sizes) * num_steps * num_ticks,
+        float((1 - (1 - awake) ** num_ticks) @ sizes),
+        once=peers.cost_of_start(task, start),
+    )
+
+
 def check(task: Task, *, start: str, **_) -> None:
     """Refuse a task without a graph, and unknown names."""
     check_peers(task)
     check_choice("start", start, LOCAL_STARTS)
 
 
-METHOD = Method(admm, releases, version=1, check=check, needs=(Peers, Linear))
+METHOD = Method(admm, releases, version=1, check=check, needs=(Peers, Linear), cost=cost)

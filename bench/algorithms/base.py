@@ -43,6 +43,29 @@ class Algorithm(NamedTuple):
     public: Callable | None = None
 
 
+class Cost(NamedTuple):
+    """What one call of `Algorithm.round` costs all clients together; on average, where that differs between rounds or
+    depends on who is drawn.
+
+    uploads: numbers that clients send, to the server or to each other.
+    gradients: of the loss of one example at one model.
+    examples: different examples whose gradients are taken.
+    once: what a run costs beside its rounds, before the first or after the last; None: nothing.
+    """
+
+    uploads: float
+    gradients: float
+    examples: float
+    once: "Cost | None" = None
+
+    def of_run(self, num_rounds: int) -> "Cost":
+        """Of so many rounds; an example counts once in every round that uses it."""
+        rounds = (num_rounds * each for each in self[:3])
+        once = self.once[:3] if self.once else (0.0, 0.0, 0.0)
+        uploads, gradients, examples = (a + b for a, b in zip(rounds, once, strict=True))
+        return Cost(uploads, gradients, examples)
+
+
 class Method(NamedTuple):
     """A method as a sweep uses it.
 
@@ -59,6 +82,7 @@ class Method(NamedTuple):
     needs: groups of fields that the task must have, of `bench.data.task`: Network, Linear, Peers.
     added: argument -> default, of those that came without a new version, since at their defaults nothing else is
         computed than before: there they are no part of what names a point, and earlier results stay valid.
+    cost: (task, **the same arguments) -> Cost; None where nothing is said of it.
     """
 
     make: Callable[..., Algorithm]
@@ -69,6 +93,7 @@ class Method(NamedTuple):
     space: Mapping[str, Sequence[Any] | Interval] = MappingProxyType({})
     needs: tuple[type, ...] = ()
     added: Mapping[str, Any] = MappingProxyType({})
+    cost: Callable[..., Cost] | None = None
 
     def fits(self, task, **args) -> None:
         """Refuse a task without what the method needs, and values that do not go together.
@@ -98,6 +123,26 @@ class Method(NamedTuple):
         if not (isinstance(said, dict) and said and all(isinstance(one, Release) for one in said.values())):
             raise InputError(f"`releases` of {name} gives {said!r}: give a Release, or a dictionary of them")
         return {key: checked(one) for key, one in said.items()}
+
+    def cost_of_round(self, task, **args) -> Cost | None:
+        """What `cost` says, None where the method has none.
+
+        Args:
+            args: all of the factory's.
+
+        Raises:
+            InputError: where it stops, or says something else than a Cost of finite numbers that are not negative.
+        """
+        if self.cost is None:
+            return None
+        name = self.make.__name__
+        try:
+            said = self.cost(task, **args)
+        except Exception as error:
+            raise InputError(f"`cost` of {name} stops: {type(error).__name__}: {error}") from error
+        if not isinstance(said, Cost) or not all(0 <= number < math.inf for number in said.of_run(1)[:3]):
+            raise InputError(f"`cost` of {name} gives {said!r}: give a Cost of numbers of 0 or more")
+        return said
 
 
 def check_noise_has_a_scale(noise_multiplier: float, clip_norm: float) -> None:

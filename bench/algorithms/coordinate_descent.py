@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from bench.algorithms import peers
-from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
 from bench.algorithms.block_step import ALLOCATIONS, block_step
 from bench.algorithms.peers import MECHANISMS, check_choice, check_peers
 from bench.algorithms.wake_ups import Clocks, Updates, WakeUp
@@ -183,6 +183,12 @@ def releases(
     }
 
 
+def cost(task: Task, *, start: str, num_ticks: int, num_awake: int, max_updates: int, num_updates: float, **_) -> Cost:
+    """Of `num_ticks` ticks, on average as `Clocks.expected` has it."""
+    clocks = Clocks(task, num_ticks, num_awake, max_updates, num_updates)
+    return peers.cost_of_exchange(task, *clocks.expected())._replace(once=peers.cost_of_start(task, start))
+
+
 def check(
     task: Task,
     *,
@@ -212,4 +218,4 @@ def check(
         )
 
 
-METHOD = Method(coordinate_descent, releases, version=1, check=check, needs=(Peers, Linear))
+METHOD = Method(coordinate_descent, releases, version=1, check=check, needs=(Peers, Linear), cost=cost)

@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, noisy_sums, participation
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
+from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums, participation
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels import gradient as kernel
@@ -104,6 +104,11 @@ def ditto(
     )
 
 
+def cost(task: Task, **args) -> Cost:
+    """A user takes two gradients of every example, at w and at w + theta_i, and sends that at w."""
+    return cost_of_sums(task, **args, num_steps=2)
+
+
 def check(task: Task, **args) -> None:
     """Refuse values that do not go together, and own models of another shape than the common one.
 
@@ -120,6 +125,7 @@ METHOD = Method(
     noisy_sums("all other users together"),
     version=1,
     check=check,
+    cost=cost,
     space={
         "local_step_size": Interval(3e-5, 3e-3),  # for inputs as long as those of digits
         "regularization": Interval(0.03, 3.0),

@@ -28,7 +28,7 @@ import numpy as np
 from jax import Array
 
 from bench.algorithms import peers
-from bench.algorithms.base import Algorithm, Method, Scalar, State, check_noise_has_a_scale
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
 from bench.algorithms.peers import check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
@@ -162,6 +162,15 @@ def _hidden_shares(own: bytes, edges: bytes, pair_noise_ratio: float) -> tuple[f
     return outsiders, one
 
 
+def cost(task: Task, **_) -> Cost:
+    """Every agent sends to each neighbour; those with a budget use all their points."""
+    everybody = np.ones(task.num_clients)
+    speaks = (np.asarray(task.need(Peers).budget) > 0).astype(float)
+    return peers.cost_of_exchange(task, speaks, speaks)._replace(
+        uploads=peers.cost_of_exchange(task, everybody, everybody).uploads
+    )
+
+
 def check(task: Task, *, noise_multiplier: float, clip_norm: float, pair_noise_ratio: float, **_) -> None:
     """Refuse a task without a graph, and noise of which nothing can be said."""
     check_peers(task)
@@ -176,5 +185,11 @@ def check(task: Task, *, noise_multiplier: float, clip_norm: float, pair_noise_r
 
 
 METHOD = Method(
-    dp_dsgd, releases, version=1, check=check, space={"step_size": Interval(0.03, 3.0)}, needs=(Peers, Linear)
+    dp_dsgd,
+    releases,
+    version=1,
+    check=check,
+    space={"step_size": Interval(0.03, 3.0)},
+    needs=(Peers, Linear),
+    cost=cost,
 )

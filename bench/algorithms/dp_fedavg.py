@@ -14,7 +14,7 @@ from bench.algorithms.averaging import AveragingArguments, averaging, plain_step
 from bench.algorithms.base import Algorithm, Method
 from bench.algorithms.clipping import FIXED
 from bench.algorithms.noise import PLAIN
-from bench.algorithms.participation import check_participation, noisy_sums
+from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.shared_arguments import sharing
 from bench.data.task import Task
 
@@ -36,4 +36,5 @@ METHOD = Method(
     version=1,
     check=check_participation,
     added={**PLAIN, **FIXED},
+    cost=cost_of_sums,
 )

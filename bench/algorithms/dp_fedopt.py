@@ -23,7 +23,7 @@ import optax
 
 from bench.algorithms.averaging import AveragingArguments, Server, averaging
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.participation import check_participation, noisy_sums
+from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.shared_arguments import sharing
 from bench.data.task import Task
 from bench.errors import unknown_name
@@ -112,4 +112,5 @@ METHOD = Method(
         "beta2": (0.9, 0.99),
         "tau": Interval(1e-5, 0.1),
     },
+    cost=cost_of_sums,
 )

@@ -12,7 +12,7 @@ K steps. What is protected is all data of one user, against everybody who sees w
 
 from bench.algorithms.averaging import AveragingArguments, averaging, plain_step
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.participation import check_participation, noisy_sums
+from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.shared_arguments import sharing
 from bench.data.task import Task
 from bench.values import Interval
@@ -36,4 +36,5 @@ METHOD = Method(
     version=1,
     check=check_participation,
     space={"proximal": Interval(0.001, 1.0)},
+    cost=cost_of_sums,
 )

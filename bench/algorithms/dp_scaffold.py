@@ -25,7 +25,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.algorithms.base import Algorithm, Method, Scalar, State, check_noise_has_a_scale
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
+from bench.algorithms.counting import num_parameters, used_at_least_once
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling
@@ -178,6 +179,23 @@ def releases(
     }
 
 
+def cost(
+    task: Task,
+    *,
+    num_sampled: int,
+    batch_size: int,
+    num_steps: int,
+    sampler: str,
+    control_variates: bool,
+    **_,
+) -> Cost:
+    """A client sends how far its model came and, with control variates, by how much its own one changed."""
+    records = task.capacity if sampler == "all" else batch_size
+    different = float(used_at_least_once(task.capacity, records, num_steps))
+    message = num_parameters(task) * (2 if control_variates else 1)
+    return Cost(float(num_sampled * message), float(num_sampled * num_steps * records), num_sampled * different)
+
+
 def check(
     task: Task,
     *,
@@ -211,4 +229,4 @@ def check(
     check_noise_has_a_scale(noise_multiplier, clip_norm)
 
 
-METHOD = Method(dp_scaffold, releases, version=1, check=check)
+METHOD = Method(dp_scaffold, releases, version=1, check=check, cost=cost)

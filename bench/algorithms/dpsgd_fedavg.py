@@ -24,7 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from bench.algorithms.base import Algorithm, Method, Scalar, State, check_noise_has_a_scale
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
+from bench.algorithms.counting import num_parameters, used_at_least_once
 from bench.data.task import Network, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling
@@ -192,6 +193,15 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, batch_size: i
     }
 
 
+def cost(task: Task, *, batch_size: int, num_epochs: float, sampler: str, **_) -> Cost:
+    """Of a local epoch, which is a round of the engine: clients send their models after every E-th."""
+    n = _num_examples(task)
+    steps = _num_steps(n, batch_size)
+    different = float(used_at_least_once(n, n / steps, steps)) if sampler == "poisson" else float(n)
+    clients = task.num_clients
+    return Cost(clients * num_parameters(task) / float(num_epochs), float(clients * n), clients * different)
+
+
 def check(
     task: Task,
     *,
@@ -226,4 +236,4 @@ def check(
     check_noise_has_a_scale(noise_multiplier, clip_norm)
 
 
-METHOD = Method(dpsgd_fedavg, releases, version=1, check=check, needs=(Network,))
+METHOD = Method(dpsgd_fedavg, releases, version=1, check=check, needs=(Network,), cost=cost)

@@ -6,10 +6,10 @@ baseline that personalised methods are hard pressed to beat.
 """
 
 from bench.algorithms import local_learning
-from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar
 from bench.algorithms.dp_fedavg import dp_fedavg
-from bench.algorithms.participation import check_participation, noisy_sums
-from bench.algorithms.then_alone import then_alone
+from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums
+from bench.algorithms.then_alone import cost_then_alone, then_alone
 from bench.data.task import Task
 from bench.values import Interval
 
@@ -54,6 +54,12 @@ def fine_tuning(
     return then_alone(task, together, batch_size=batch_size, step_size=local_step_size, num_steps=own_steps, local=form)
 
 
+def cost(task: Task, *, batch_size: int, own_steps: int, **args) -> Cost:
+    """Rounds of `dp_fedavg`, and the own steps once."""
+    together = cost_of_sums(task, batch_size=batch_size, **args)
+    return cost_then_alone(task, together, batch_size=batch_size, num_steps=own_steps)
+
+
 def check(task: Task, **args) -> None:
     """Refuse values that do not go together, and a stream, whose users have nothing to learn from by themselves.
 
@@ -69,5 +75,6 @@ METHOD = Method(
     noisy_sums("all other users together"),
     version=1,
     check=check,
+    cost=cost,
     space={"local_step_size": Interval(1e-4, 1e-2)},  # for inputs as long as those of digits
 )

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.algorithms.local_models import SOLVERS, own_step
+from bench.algorithms.local_models import SOLVERS, cost, own_step
 from bench.algorithms.peers import check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.models.linear import Personal
@@ -74,4 +74,4 @@ def check(task: Task, *, solver: str, **_) -> None:
     check_choice("solver", solver, SOLVERS)
 
 
-METHOD = Method(local_dp, releases, version=1, check=check, needs=(Peers, Linear))
+METHOD = Method(local_dp, releases, version=1, check=check, needs=(Peers, Linear), cost=cost)

@@ -6,8 +6,9 @@ rounds that draw a user, as in the experiments of Bietti et al. 2022.
 
 import math
 
-from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar
 from bench.algorithms.ppsgd import check as check_ppsgd
+from bench.algorithms.ppsgd import cost as cost_of_ppsgd
 from bench.algorithms.ppsgd import ppsgd
 from bench.algorithms.ppsgd import releases as releases_of_ppsgd
 from bench.data.task import Task
@@ -33,6 +34,11 @@ def releases(task: Task, *, delta: float, **_) -> dict:
     return releases_of_ppsgd(task, delta=delta, **ALONE)
 
 
+def cost(task: Task, *, batch_size: int, **_) -> Cost:
+    """One minibatch of every user."""
+    return cost_of_ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, **ALONE)
+
+
 def check(task: Task, *, batch_size: int, local: str, **_) -> None:
     """Refuse a stream, whose examples arrive with the rounds, and what `ppsgd` refuses.
 
@@ -47,4 +53,4 @@ def check(task: Task, *, batch_size: int, local: str, **_) -> None:
     check_ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, local=local, reduce="mean", **ALONE)
 
 
-METHOD = Method(local_learning, releases, version=1, check=check)
+METHOD = Method(local_learning, releases, version=1, check=check, cost=cost)

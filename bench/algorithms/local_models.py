@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from bench.algorithms import peers
-from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
 from bench.algorithms.peers import check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.newton import newton_step
@@ -54,10 +55,16 @@ def releases(task: Task, *, delta: float, **_) -> dict:
     return dict.fromkeys(("paper", "tight", "true"), silent)
 
 
+def cost(task: Task, **_) -> Cost:
+    """One step of every agent, which counts as one gradient of every example, also if it is one of Newton's."""
+    everything = float(np.sum(np.asarray(task.num_examples)))
+    return Cost(0.0, everything, everything)
+
+
 def check(task: Task, *, solver: str, **_) -> None:
     """Refuse a task without agents' own objectives, and unknown solvers."""
     check_peers(task)
     check_choice("solver", solver, SOLVERS)
 
 
-METHOD = Method(local_models, releases, version=1, check=check, needs=(Peers, Linear))
+METHOD = Method(local_models, releases, version=1, check=check, needs=(Peers, Linear), cost=cost)

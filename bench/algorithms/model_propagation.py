@@ -8,9 +8,10 @@ once, through local_i; with noise that is one release of every agent, however lo
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from bench.algorithms import peers
-from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
 from bench.algorithms.peers import MECHANISMS, check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import confidence, propagate
@@ -88,6 +89,14 @@ def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, *
     }
 
 
+def cost(task: Task, *, local: str, num_ticks: int, **_) -> Cost:
+    """Ticks send models and touch no data; local models are made once. That those of "solution" start at the end of all
+    ticks is not counted."""
+    awake = np.full(task.num_clients, num_ticks / task.num_clients)
+    start = peers.cost_of_start(task, "local" if local == "minimizer" else "propagation")
+    return peers.cost_of_exchange(task, awake, awake)._replace(gradients=0.0, examples=0.0, once=start)
+
+
 def check(task: Task, *, local: str, mechanism: str, start: str, **_) -> None:
     """Refuse a task without a graph, and unknown names."""
     check_peers(task)
@@ -96,4 +105,4 @@ def check(task: Task, *, local: str, mechanism: str, start: str, **_) -> None:
     check_choice("start", start, STARTS)
 
 
-METHOD = Method(model_propagation, releases, version=1, check=check, needs=(Peers, Linear))
+METHOD = Method(model_propagation, releases, version=1, check=check, needs=(Peers, Linear), cost=cost)

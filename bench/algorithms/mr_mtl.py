@@ -26,7 +26,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.algorithms.base import Algorithm, Method, Scalar, State, check_noise_has_a_scale
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
+from bench.algorithms.counting import num_parameters, used_at_least_once
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling
@@ -213,6 +214,14 @@ def releases(
     return {"paper": sampled("rdp"), "tight": sampled("pld"), "worst_case": events.at_once(unamplified)}
 
 
+def cost(task: Task, *, batch_size: int, sampler: str, **_) -> Cost:
+    """Every silo sends its model after a round, as `releases` counts, also with lambda = 0."""
+    sizes = np.asarray(task.num_examples, float)
+    batches, steps = _epoch(sizes, batch_size, sampler, np)
+    examples = used_at_least_once(sizes, batches, steps) if sampler == "poisson" else batches * steps
+    return Cost(float(task.num_clients * num_parameters(task)), float(np.sum(batches * steps)), float(np.sum(examples)))
+
+
 def check(
     task: Task, *, batch_size: int, clip_norm: float, noise_multiplier: float, sampler: str, start: str, **_
 ) -> None:
@@ -231,4 +240,4 @@ def check(
     check_noise_has_a_scale(noise_multiplier, clip_norm)
 
 
-METHOD = Method(mr_mtl, releases, version=1, check=check, space={"regularization": Interval(0.03, 3.0)})
+METHOD = Method(mr_mtl, releases, version=1, check=check, space={"regularization": Interval(0.03, 3.0)}, cost=cost)

@@ -15,6 +15,7 @@ from jax import Array
 from bench.algorithms.user_level import (
     SAMPLERS,
     check_participation,
+    cost_of_sums,
     noisy_sums,
     num_groups,
     readings,
@@ -30,6 +31,7 @@ __all__ = [
     "Participation",
     "Round",
     "check_participation",
+    "cost_of_sums",
     "noisy_sums",
     "participation",
     "readings",

@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.algorithms.base import Scalar
+from bench.algorithms.base import Cost, Scalar
+from bench.algorithms.counting import num_parameters
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import newton
@@ -220,6 +221,34 @@ def exposed(delta: float) -> dict[str, events.Release]:
     """What depends on the data without any noise, from the start."""
     without_noise = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="all other agents together")
     return dict.fromkeys(("paper", "tight", "true"), events.preceded_by(without_noise, without_noise))
+
+
+def cost_of_exchange(task: Task, updates: np.ndarray, touched: np.ndarray) -> Cost:
+    """Of a round in which an agent takes the gradients of its examples and sends its model to its neighbours.
+
+    Args:
+        updates: of every agent in a round, expected, [client].
+        touched: how likely an agent makes any, [client].
+    """
+    sizes, neighbors = np.asarray(task.num_examples), np.asarray(task.need(Peers).graph.num_neighbors)
+    sent = float(updates @ neighbors) * num_parameters(task)
+    return Cost(sent, float(updates @ sizes), float(touched @ sizes))
+
+
+def cost_of_start(task: Task, start: str) -> Cost | None:
+    """Of the models before the first tick. A Newton step counts as one gradient of every example; the message of a
+    noisy step goes to every neighbour once, and its smoothing over the graph is computed at once and not counted."""
+    sizes = np.asarray(task.num_examples)
+    everything = float(np.sum(sizes))
+    if start in ("zero", "constant"):
+        return None
+    if start == "descent":
+        return Cost(0.0, everything * DESCENT_STEPS, everything)
+    if start == "local":
+        steps = jax.vmap(lambda agent: newton.steps_to_minimizer(task.need(Linear).link, *agent))(agents(task))
+        return Cost(0.0, float(np.asarray(steps) @ sizes), everything)
+    speaks = (np.asarray(task.need(Peers).budget) > 0).astype(float)
+    return cost_of_exchange(task, speaks, speaks)
 
 
 def check_peers(task: Task) -> None:

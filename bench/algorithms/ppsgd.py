@@ -26,10 +26,10 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
 from bench.algorithms.clipping import FIXED, clipping_of
 from bench.algorithms.noise import INDEPENDENT, PLAIN, noise_of
-from bench.algorithms.participation import check_participation, noisy_sums, participation, separation
+from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums, participation, separation
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import personal
@@ -174,6 +174,15 @@ def releases(task: Task, *, delta: float, personalization: float, noise_multipli
     return noisy_sums(against)(task, delta=delta, noise_multiplier=noise_multiplier, **args)
 
 
+def cost(task: Task, *, personalization: float, **args) -> Cost:
+    """A gradient in w and theta_i is one; for alpha Q = 0 users send nothing, but for adaptive clipping."""
+    whole = cost_of_sums(task, **args)
+    if personalization:
+        return whole
+    fixed: dict = {**args, "clipping": "fixed"}
+    return whole._replace(uploads=whole.uploads - cost_of_sums(task, **fixed).uploads)
+
+
 def check(task: Task, *, local: str, reduce: str, **args) -> None:
     """Refuse values that do not go together, before anything is compiled."""
     check_participation(task, **args)
@@ -184,4 +193,4 @@ def check(task: Task, *, local: str, reduce: str, **args) -> None:
         raise InputError(f"task {task.name} has no Gram matrices: use local='dense'")
 
 
-METHOD = Method(ppsgd, releases, version=1, check=check, added={**PLAIN, **FIXED})
+METHOD = Method(ppsgd, releases, version=1, check=check, added={**PLAIN, **FIXED}, cost=cost)

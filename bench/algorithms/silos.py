@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.algorithms.base import check_noise_has_a_scale
+from bench.algorithms.base import Cost, check_noise_has_a_scale
+from bench.algorithms.counting import num_parameters
 from bench.algorithms.phases import Phases, num_records, plan_phases
 from bench.algorithms.silo_arguments import SMOOTHINGS, SiloArguments
 from bench.data.task import Linear, Task
@@ -149,6 +150,16 @@ def phases_of(task: Task, arguments: Mapping[str, Any]) -> Phases:
 def total_rounds(task: Task, arguments: Mapping[str, Any]) -> int:
     """Communication rounds of a run with these arguments of a method, for a sweep's `num_rounds`."""
     return phases_of(task, arguments).total
+
+
+def cost(task: Task, **arguments: Any) -> Cost:
+    """Of a round of a run, on average over its phases. A gradient of a Moreau envelope takes one of the loss at the
+    start and one for every halving."""
+    shared = SiloArguments.of(arguments)
+    phases = plan_phases(num_records(task), shared)
+    records = shared.num_sampled * float(np.average(phases.batches, weights=phases.rounds))
+    slopes = 1 + PROX_STEPS if shared.smoothing == "moreau" else 1
+    return Cost(float(shared.num_sampled * num_parameters(task)), records * slopes, records)
 
 
 def releases(task: Task, *, delta: float, **arguments: Any) -> dict[str, events.Release]:

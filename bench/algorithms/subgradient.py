@@ -57,4 +57,4 @@ def subgradient(
     return run_phases(task, shared, decreasing_steps(step_size), same_subproblem(regularization, radius))
 
 
-METHOD = Method(subgradient, silos.releases, version=1, check=silos.check)
+METHOD = Method(subgradient, silos.releases, version=1, check=silos.check, cost=silos.cost)

@@ -6,8 +6,10 @@ public on the user's own side, they cost no privacy against anybody else, howeve
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from bench.algorithms.base import Algorithm, Scalar, State
+from bench.algorithms.base import Algorithm, Cost, Scalar, State
+from bench.algorithms.counting import used_at_least_once
 from bench.algorithms.local_learning import local_learning
 from bench.data.task import Task
 
@@ -49,3 +51,15 @@ def then_alone(
         return alone.params(tuned)
 
     return Algorithm(init, one_round, params, public=lambda state: public(before(state)))
+
+
+def cost_then_alone(task: Task, together: Cost, *, batch_size: int, num_steps: int) -> Cost:
+    """Of the method whose rounds cost `together`, and of the users' own steps, counted once, after the last round.
+
+    Args:
+        batch_size, num_steps: as of `then_alone`.
+    """
+    sizes = np.asarray(task.num_examples, float)
+    batches = np.minimum(sizes, batch_size)
+    examples = float(np.sum(used_at_least_once(sizes, batches, num_steps)))
+    return together._replace(once=Cost(0.0, float(np.sum(batches)) * num_steps, examples))

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bench.algorithms.base import check_noise_has_a_scale
+from bench.algorithms.base import Cost, check_noise_has_a_scale
 from bench.algorithms.clipping import FIXED, check_clipping
+from bench.algorithms.counting import num_parameters
 from bench.algorithms.noise import INDEPENDENT, PLAIN, check_noise, strategy
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
@@ -98,6 +99,25 @@ def noisy_sums(protects_against: str) -> Callable[..., dict]:
         )
 
     return releases
+
+
+def cost_of_sums(
+    task: Task, *, num_sampled: int, batch_size: int, sampler: str, num_steps: int = 1, clipping: str = "fixed", **_
+) -> Cost:
+    """Of a round of a method whose users take gradients on their minibatches and send one message.
+
+    With "queue" of a round in which at least Q users have blocks left; with adaptive clipping a user sends one number
+    more.
+
+    Args:
+        num_sampled, batch_size, sampler: as for `participation`.
+        num_steps: K, in which a user's minibatch is used.
+    """
+    users = task.num_clients / num_groups(task, num_sampled) if sampler == "cyclic" else num_sampled
+    sizes = np.minimum(np.asarray(task.num_examples), batch_size)
+    examples = users * (batch_size if sampler == "queue" else float(np.mean(sizes)))
+    message = num_parameters(task) + (clipping == "adaptive")
+    return Cost(float(users * message), examples * num_steps, examples)
 
 
 def check_participation(

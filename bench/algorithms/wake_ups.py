@@ -1,8 +1,10 @@
 """Who wakes up when in a peer-to-peer run, and how many updates everybody has made."""
 
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from bench.algorithms import peers
@@ -53,6 +55,39 @@ class Clocks(NamedTuple):
         """Which agents have a budget and, if several are awake, come before their neighbours, bool [awake]."""
         allowed = wake_up.rings & (self.task.need(Peers).budget[wake_up.agents] > 0)
         return allowed & peers.before_neighbors(self.task, wake_up.agents) if self.num_awake > 1 else allowed
+
+    def expected(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of every agent, how many updates it makes in a round, and how likely any, on average; [client] each.
+
+        Clocks without end are those of rounds before anybody falls silent. In a fixed order the updates of a run are
+        dealt out evenly to the rounds in which clocks ring, and a round is as likely to have any of these rings as any
+        other; several awake at once are taken as drawn anew, which is near. Without either, both are exact.
+        """
+        objectives, clients = self.task.need(Peers), self.task.num_clients
+        speaks = np.asarray(objectives.budget) > 0
+        graph = objectives.graph
+        near, there = np.asarray(graph.neighbors), np.asarray(graph.weights) > 0
+        among = speaks if self.max_updates else np.ones(clients, bool)  # those without a budget ring last
+        blocked = (1 + np.sum(there & among[near], axis=1)) / np.sum(among)  # by one that is awake before
+        first = np.mean((1 - np.minimum(blocked, 1.0))[:, None] ** np.arange(self.num_awake), axis=1) * speaks
+        places = self.num_ticks * self.num_awake
+        if not self.max_updates:
+            in_a_tick = first * self.num_awake / clients
+            return in_a_tick * self.num_ticks, 1 - (1 - in_a_tick) ** self.num_ticks
+        updates = first * min(float(self.num_updates), self.max_updates)
+        rounds = -(-clients * self.max_updates // places)
+        rings = int(np.sum(speaks)) * self.max_updates
+        in_a_round = min(places, rings)
+        missed = np.array([_all_elsewhere(one, in_a_round, rings) for one in updates])
+        return updates / rounds, (1 - missed) * rings / (rounds * in_a_round)
+
+
+def _all_elsewhere(chosen: float, taken: int, rings: int) -> float:
+    """How likely none of `chosen` rings, at random among all, is among the `taken`."""
+    if chosen + taken > rings:
+        return 0.0
+    log = math.lgamma
+    return math.exp(log(rings - chosen + 1) - log(rings - chosen - taken + 1) + log(rings - taken + 1) - log(rings + 1))
 
 
 class Updates(NamedTuple):

@@ -34,6 +34,7 @@ class Problem:
         name: of the problem.
         test: trial -> the task that is tested on: a fresh split or draw each, of the same shapes.
         metric: of the test; one of those that the task's `metrics` returns.
+        also: further metrics that the test measures, once, for whoever reads its runs; nothing is chosen by them.
         tuning: trial -> the task that is tuned on: the same with held-out training data, or other data of the same
             kind. None: the tasks of `test`, whose metrics then have one on held-out data.
         tuned_by: metric of the tuning; it never sees what the test sees. Default `metric`, measured on `tuning`.
@@ -67,6 +68,7 @@ class Problem:
     space: Space = dataclasses.field(default_factory=dict)
     baselines: Mapping[str, Variant] | None = None
     held_out: str = "held out by the task"
+    also: tuple[str, ...] = ()
 
     def __post_init__(self):
         if self.privacy_unit not in LEVELS:
@@ -99,8 +101,8 @@ class Problem:
         return LEVELS[self.privacy_unit]
 
     def test_tasks(self) -> Callable[[int], Task]:
-        """trial -> the task that is tested on; it measures `metric` and nothing else."""
-        return _measured_by(self.metric, self.test, self.name)
+        """trial -> the task that is tested on; it measures `metric` and `also`, and nothing else."""
+        return _measured_by((self.metric, *self.also), self.test, self.name)
 
     def check_held_out(self, test: Task, tuning: Task) -> None:
         """Refuse tasks of one trial that are measured alike and on the same data.
@@ -121,25 +123,26 @@ class Problem:
 
     def tuning_tasks(self) -> Callable[[int], Task]:
         """trial -> the task that is tuned on; it measures `tuned_by` and nothing else."""
-        return _measured_by(self.tuned_by, self.tuning or self.test, self.name)
+        return _measured_by((self.tuned_by,), self.tuning or self.test, self.name)
 
 
 @dataclasses.dataclass(frozen=True)
-class SingleMetric:
-    """One metric of a task; equal ones are one, so that tasks share a program."""
+class SomeMetrics:
+    """Some metrics of a task; equal ones are one, so that tasks share a program."""
 
     metrics: Callable
-    name: str
+    names: tuple[str, ...]
 
     def __call__(self, params, task: Task) -> dict:
         measured = self.metrics(params, task)
-        if self.name not in measured:
-            raise InputError(f"task {task.name} measures {', '.join(measured)}, not {self.name}")
-        return {self.name: measured[self.name]}
+        for name in self.names:
+            if name not in measured:
+                raise InputError(f"task {task.name} measures {', '.join(measured)}, not {name}")
+        return {name: measured[name] for name in self.names}
 
 
-def _measured_by(metric: str, make: Callable[[int], Task], name: str) -> Callable[[int], Task]:
-    """The tasks with one metric, a name, and a checksum that is the same for all trials."""
+def _measured_by(metrics: tuple[str, ...], make: Callable[[int], Task], name: str) -> Callable[[int], Task]:
+    """The tasks with these metrics, a name, and a checksum that is the same for all trials."""
 
     @functools.cache
     def default_checksum() -> str:
@@ -150,7 +153,7 @@ def _measured_by(metric: str, make: Callable[[int], Task], name: str) -> Callabl
         assert task.metrics is not None
         return dataclasses.replace(
             task,
-            metrics=SingleMetric(task.metrics, metric),
+            metrics=SomeMetrics(task.metrics, metrics),
             name=task.name or name,
             checksum=task.checksum or default_checksum(),
         )

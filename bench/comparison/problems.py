@@ -12,11 +12,13 @@ from bench.comparison.problem import Problem, from_tasks
 from bench.comparison.search import Choices
 from bench.data.files import DataFiles, with_files
 from bench.data.problems import digits, odd_even, tags
-from bench.data.problems.clients_file import clients_file
+from bench.data.problems.by_user import BY_USER
+from bench.data.problems.clients_file import ERRORS_BY_USER, clients_file, clients_table
 from bench.data.problems.images import images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.synthetic import synthetic
+from bench.data.read.tables import CLIENT, LABEL, is_table
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.values import Interval, searched
@@ -35,6 +37,7 @@ def _users(
     clip_norm: float = 10.0,
     personal: Choices = PERSONAL,
     local_steps: int | None = LOCAL_STEPS,
+    also: tuple[str, ...] = BY_USER,
 ) -> Problem:
     """A problem of users with a model each. `steps`: the interval of both step sizes."""
     return Problem(
@@ -51,29 +54,33 @@ def _users(
             "clip_norm": Interval(clip_norm / 30, clip_norm * 3),
         },
         baselines=of_users(personal, local_steps),
+        also=also,
         held_out=held_out + (f"; users alone take {local_steps:,} steps" if local_steps else ""),
     )
 
 
-def _silos() -> Problem:
+def _silos(name: str, test: Callable[..., Task], num_records: int, held_out: str, steps: str = "log:1:1000") -> Problem:
+    """A problem of 25 silos. `test`: with an argument `part`; `num_records`: of a silo."""
     return Problem(
-        name="odd_even",
-        test=partial(odd_even.odd_even, split_first=True),
-        tuning=partial(odd_even.odd_even, split_first=True, part="validation"),
+        name=name,
+        test=test,
+        tuning=partial(test, part="validation"),
         metric="test_error",
         privacy_unit="record",
-        delta=1 / odd_even.NUM_RECORDS**2,
+        delta=1 / num_records**2,
         defaults={"num_sampled": len(odd_even.PAIRS), "clip_norm": 1.0, "batch_size": 1},
-        space={"step_size": Interval(1.0, 1000.0)},
+        space={"step_size": searched(steps)},
         baselines=of_silos(),
-        held_out="images split before the silos draw; tuned on a fifth of the training images, split off likewise",
+        held_out=held_out,
     )
 
 
-def _images(dataset: str = "mnist", model: str = "scatter_linear") -> Problem:
-    make = partial(images, dataset=dataset, model=model, disjoint=True)
+def _images(name: str, dataset: str, *, concentration: float = math.inf, model: str = "scatter_linear") -> Problem:
+    """A problem of ten clients with pictures. `concentration`: how alike their classes are."""
+    make = partial(images, dataset=dataset, model=model, disjoint=True, concentration=concentration)
+    classes = "" if math.isinf(concentration) else f", classes by Dirichlet({concentration:g})"
     return Problem(
-        name="images",
+        name=name,
         test=make,
         tuning=partial(make, part="validation"),
         metric="test_accuracy",
@@ -82,7 +89,8 @@ def _images(dataset: str = "mnist", model: str = "scatter_linear") -> Problem:
         defaults={"clip_norm": 1.0, "total_epochs": 20, "batch_size": 64, "momentum": 0.5},
         space={"step_size": Interval(0.03, 1.0)},
         baselines=of_networks(),
-        held_out="ten clients without a common picture; tuned on 10,000 pictures held out of the training set",
+        held_out=f"ten clients without a common picture{classes}; tuned on 10,000 pictures held out of the training "
+        "set",
     )
 
 
@@ -114,13 +122,14 @@ REMAINDER = "tuned on the up to nine examples that are left of each user's when 
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "synthetic": lambda: _users(
         "synthetic",
-        partial(synthetic, delta_std=0.1),
+        partial(synthetic, delta_std=0.1, by_user=True),
         "log:0.05:2",
         "generated; tuned on held-out examples, tested by the exact risk",
         metric="excess_risk",
         tuned_by="validation_loss",
         personal=Interval(0.1, 10.0),
         local_steps=None,
+        also=("excess_risk_worst_tenth",),
     ),
     "digits": lambda: _users("digits", digits.best_available, "log:1e-4:1e-1", REMAINDER, clip_norm=3.0),
     "tags": lambda: _users(
@@ -131,8 +140,22 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         local_steps=300,  # a step costs sixty times one on digits
         clip_norm=0.01,
     ),
-    "images": _images,
-    "odd_even": _silos,
+    "images": lambda: _images("images", "mnist"),
+    "images_dirichlet": lambda: _images("images_dirichlet", "mnist", concentration=0.3),
+    "fashion": lambda: _images("fashion", "fashion_mnist"),
+    "odd_even": lambda: _silos(
+        "odd_even",
+        partial(odd_even.odd_even, split_first=True),
+        odd_even.NUM_RECORDS,
+        "images split before the silos draw; tuned on a fifth of the training images, split off likewise",
+    ),
+    "odd_even_dirichlet": lambda: _silos(
+        "odd_even_dirichlet",
+        partial(odd_even.odd_even_dirichlet, concentration=0.3),
+        odd_even.NUM_DEALT,
+        "silos without a common image, digits by Dirichlet(0.3); tuned on a fifth of the training images, split off "
+        "likewise",
+    ),
     "linear_p2p": lambda: _peers(
         "linear_p2p",
         partial(linear_p2p, num_features=10),
@@ -157,8 +180,8 @@ def problem(task: Any, data_files: DataFiles | None = None) -> Problem:
     """The problem that a caller means, on data from where the caller says.
 
     Args:
-        task: a name of PROBLEMS; FILE.npz, a user's own clients; a Problem; a Task, or a function trial -> Task, whose
-            metrics say what it is tuned and tested by.
+        task: a name of PROBLEMS; a file or folder of a user's own clients; a Problem; a Task, or a function
+            trial -> Task, whose metrics say what it is tuned and tested by.
         data_files: where its data may come from; default DataFiles().
 
     Raises:
@@ -177,11 +200,39 @@ def _meant(task: Any) -> Problem:
         return from_tasks(task)
     if not isinstance(task, str):
         raise InputError(
-            f"task is {task!r}: give a name, 'FILE.npz', a bench.Problem, a Task, or a function trial -> Task"
+            f"task is {task!r}: give a name, 'FILE.npz', 'FILE.csv', a bench.Problem, a Task, or a function "
+            "trial -> Task"
         )
-    if task.endswith(".npz"):
-        make = partial(clients_file, path=Path(task))
-        return _users(Path(task).name, make, "log:1e-4:1", "tuned on a tenth of each client's examples, held out")
-    if task not in PROBLEMS:
-        raise unknown_name("task to compare on", task, [*PROBLEMS, "FILE.npz"])
-    return PROBLEMS[task]()
+    if task in PROBLEMS:
+        return PROBLEMS[task]()
+    if task.endswith(".npz") or is_table(Path(task)):
+        return own_clients(task)
+    raise unknown_name("task to compare on", task, [*PROBLEMS, "FILE.npz", "FILE.csv", "FILE.parquet"])
+
+
+def own_clients(
+    path: str | Path, *, client: str | None = None, label: str | None = None, regression: bool = False
+) -> Problem:
+    """The problem of a user's own clients.
+
+    Args:
+        path: an npz file of arrays, a CSV or Parquet file, or a folder of those.
+        client, label: names of columns, default "client" and "label"; an npz has none.
+        regression: predict labels as numbers; of tables.
+
+    Raises:
+        InputError: for what an npz does not have.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        if regression or client is not None or label is not None:
+            raise InputError(f"{path} has no columns, and its targets are classes: give a CSV or Parquet file")
+        make = partial(clients_file, path=path)
+    else:
+        columns = {"client": client or CLIENT, "label": label or LABEL}
+        make = partial(clients_table, path=path, **columns, regression=regression)
+    measured: dict = {}
+    if regression:
+        measured = {"metric": "test_squared_error", "tuned_by": "validation_squared_error", "also": ERRORS_BY_USER}
+    held_out = "tuned on a tenth of each client's examples, held out"
+    return _users(path.name, make, "log:1e-4:1", held_out, **measured)

@@ -102,3 +102,49 @@ def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int, size
     if not 1 <= size <= most:
         raise InputError(f"{size} examples for each of {num_clients} clients: use 1 to {most}, what the pool has.")
     return np.sort(rng.permutation(num_examples)[: num_clients * size].reshape(num_clients, size)).astype(np.int32)
+
+
+def by_class_shares(
+    rng: np.random.Generator, labels: np.ndarray, num_clients: int, concentration: float, size: int | None = None
+) -> np.ndarray:
+    """Examples of clients that share none and whose classes differ: as many for each, the remainder left out.
+
+    A client's shares of the classes are drawn from a Dirichlet distribution around those of the pool, and it takes its
+    examples from the classes by these shares; where a class has no more examples left, the shares of the others grow
+    (Hsu, Qi and Brown 2019). So the clients that come last are nearer to what is left than to their draw.
+
+    Args:
+        labels: classes of the pool, [example].
+        concentration: alpha > 0 of Dirichlet(alpha p), p the pool's shares times the number of classes; inf gives
+            everybody the pool's shares, 0.1 most clients one or two classes.
+        size: examples of a client; default as many as there are for each.
+
+    Returns:
+        int32 [client, example], each client's in ascending order.
+
+    Raises:
+        InputError: no client, fewer examples than the clients need, or no such concentration.
+    """
+    if not concentration > 0:
+        raise InputError(f"concentration = {concentration:g}: give a number above 0.")
+    each = disjoint(np.random.default_rng(0), len(labels), num_clients, size).shape[1]
+    left = [rng.permutation(members) for members in by_label(labels)]
+    pool = np.array([len(members) for members in left]) / len(labels)
+    clients = []
+    for _ in range(num_clients):
+        shares = pool if np.isinf(concentration) else rng.dirichlet(concentration * len(pool) * pool)
+        taken = _taken(rng, shares, np.array([len(members) for members in left]), each)
+        clients.append(np.concatenate([members[:count] for members, count in zip(left, taken, strict=True)]))
+        left = [members[count:] for members, count in zip(left, taken, strict=True)]
+    return np.sort(np.stack(clients), axis=1).astype(np.int32)
+
+
+def _taken(rng: np.random.Generator, shares: np.ndarray, left: np.ndarray, size: int) -> np.ndarray:
+    """How many examples of each class a client of `size` takes, of what is left of them."""
+    taken = np.zeros(len(left), int)
+    while (missing := size - taken.sum()) > 0:
+        weights = np.where(taken < left, shares, 0.0)
+        if weights.sum() <= 0:  # nothing is left of its own classes
+            weights = (left - taken).astype(float)
+        taken = np.minimum(taken + rng.multinomial(missing, weights / weights.sum()), left)
+    return taken

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, Int32
 
 HALVINGS = 12  # of the step, tried all at once: 1, 1/2, ..., and none
 
@@ -55,6 +55,24 @@ def minimizer(
     most: int = 50,
 ) -> Float[Array, " feature"]:
     """The minimiser to float precision: `newton_step` from 0 until it stays, `most` times at most."""
+    return _minimized(link, inputs, targets, weight, ridge, most)[0]
+
+
+def steps_to_minimizer(
+    link: Callable,
+    inputs: Float[Array, "example feature"],
+    targets: Float[Array, " example"],
+    weight: Float[Array, " example"],
+    ridge: float | Float[Array, ""],
+    *,
+    most: int = 50,
+) -> Int32[Array, ""]:
+    """How many steps `minimizer` takes."""
+    return _minimized(link, inputs, targets, weight, ridge, most)[2]
+
+
+def _minimized(link: Callable, inputs, targets, weight, ridge, most: int) -> tuple[Array, Array, Array]:
+    """The minimiser, whether the last step still moved it, and how many there were."""
 
     def goes_on(carry):
         _, moved, count = carry
@@ -67,4 +85,4 @@ def minimizer(
         return new, ~small, count + 1
 
     start = (jnp.zeros(inputs.shape[-1]), jnp.array(True), jnp.int32(0))
-    return jax.lax.while_loop(goes_on, step, start)[0]
+    return jax.lax.while_loop(goes_on, step, start)

@@ -1,4 +1,4 @@
-"""The commands that look at results, or join them: merge, status."""
+"""The commands that look at results, join them, or hand them on: merge, status, export."""
 
 import json
 import sys
@@ -86,3 +86,18 @@ def status(
         print(line, file=sys.stderr)
     if verify and problems:
         raise typer.Exit(1)
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="Of a sweep, such as results/smoke/SWEEP, or of a comparison.")],
+    to: Annotated[str, typer.Option(help="csv, mlflow, tensorboard or wandb.")] = "csv",
+    out: Annotated[Path | None, typer.Option(help="New folder to write to; default exported/TO/FOLDER.")] = None,
+) -> None:
+    """Runs handed to another program: settings, and what was measured by round. Offline, after the run.
+
+    Example: python -m bench export results/smoke/ppsgd_synthetic --to tensorboard
+    """
+    from bench.sweeps.export import export as exported
+
+    where = out or Path("exported") / to / folder.resolve().name
+    print(f"{exported(folder, to, where):,} runs in {where}")

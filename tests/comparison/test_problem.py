@@ -15,6 +15,8 @@ import bench
 from bench.comparison import Problem, make_request
 from bench.comparison.baselines import LEVELS
 from bench.comparison.plan import make_plan
+from bench.comparison.problems import PROBLEMS
+from bench.data.problems.by_user import BY_USER
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.quadratic import quadratic
 from bench.data.task import Task
@@ -68,6 +70,18 @@ def test_a_problem_of_ones_own_is_compared_with_the_methods_that_fit(tmp_path):
     assert done.plan.request.folder == tmp_path / "compare" / "lines_walk"
 
 
+def test_what_is_measured_beside_the_metric_is_measured_in_the_test_alone(tmp_path):
+    done = compared(walk, epsilons=[4.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)
+    worst = done.runs["excess_risk_worst_tenth"]
+    assert (worst > done.runs["excess_risk"]).all()
+    assert not {"excess_risk_worst_tenth", "excess_risk"} & set(done.tuning)
+    for name in ("digits", "tags"):
+        assert PROBLEMS[name]().also == BY_USER
+    task = mine(also=("accuracy_per_user",)).test_tasks()(0)
+    with pytest.raises(InputError, match="task lines measures test_error, validation_error, not accuracy_per_user"):
+        task.metrics(jnp.zeros(2), task)
+
+
 def test_a_task_and_a_function_of_trials_are_problems_where_the_metrics_say_it():
     for given in (lines, lines(0)):
         request = make_request(task=given)
@@ -80,7 +94,7 @@ def test_a_task_and_a_function_of_trials_are_problems_where_the_metrics_say_it()
 
 @pytest.mark.parametrize("wrong", [None, 3, Path("clients.npz"), ["digits"], Task], ids=repr)
 def test_what_is_no_task_is_one_line(wrong):
-    with pytest.raises(InputError, match=r"give a name, 'FILE.npz', a bench.Problem, a Task"):
+    with pytest.raises(InputError, match=r"give a name, 'FILE.npz', 'FILE.csv', a bench.Problem, a Task"):
         bench.compare(task=wrong)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bench.data.partition import by_label, by_style, disjoint, hold_out, independent_draws, pack
+from bench.data.partition import by_class_shares, by_label, by_style, disjoint, hold_out, independent_draws, pack
 from bench.errors import InputError
 
 
@@ -165,3 +165,47 @@ def test_more_clients_or_examples_than_there_are_are_refused():
     for size in (0, 11):
         with pytest.raises(InputError, match=f"{size} examples for each client: use 1 to 10"):
             independent_draws(rng, 10, 1, size)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.integers(0, 4), min_size=6, max_size=60),
+    st.integers(1, 6),
+    st.sampled_from([0.01, 0.3, 5.0, np.inf]),
+    st.integers(0, 1000),
+)
+def test_by_class_shares_deals_every_example_at_most_once_and_equally_many_to_each(labels, clients, alpha, seed):
+    labels = np.array(labels)
+    dealt = by_class_shares(np.random.default_rng(seed), labels, clients, alpha)
+    assert dealt.shape == (clients, len(labels) // clients)
+    assert len(np.unique(dealt)) == dealt.size
+    assert (np.diff(dealt, axis=1) > 0).all()
+    if len(labels) % clients == 0:
+        np.testing.assert_array_equal(np.sort(dealt.ravel()), np.arange(len(labels)))
+
+
+def shares_of_first(alpha, pool=(500, 300, 200), draws=2000):
+    """Shares of three classes at the first of ten clients, [draw, class]; it finds all classes whole."""
+    labels = np.repeat(np.arange(3), pool)
+    rng = np.random.default_rng(1)
+    first = [labels[by_class_shares(rng, labels, 10, alpha, 20)[0]] for _ in range(draws)]
+    return np.stack([np.bincount(one, minlength=3) / 20 for one in first])
+
+
+@pytest.mark.parametrize("alpha", [0.3, 3.0, np.inf])
+def test_shares_of_classes_are_those_of_a_dirichlet_distribution(alpha):
+    shares, pool = shares_of_first(alpha), np.array([0.5, 0.3, 0.2])
+    total = 3 * alpha  # of the parameters of the Dirichlet distribution
+    of_shares = 0.0 if np.isinf(alpha) else 1 / (total + 1)
+    variance = pool * (1 - pool) * (of_shares + (1 - of_shares) / 20)  # of the draw, and of 20 examples by it
+    np.testing.assert_allclose(shares.mean(0), pool, atol=5 * np.sqrt(variance.max() / len(shares)))
+    np.testing.assert_allclose(shares.var(0), variance, rtol=0.15)
+
+
+def test_a_concentration_that_is_none_and_too_many_clients_are_refused():
+    rng = np.random.default_rng(0)
+    for alpha in (0.0, -1.0, np.nan):
+        with pytest.raises(InputError, match="give a number above 0"):
+            by_class_shares(rng, np.zeros(5, int), 2, alpha)
+    with pytest.raises(InputError, match="6 clients share 5 examples"):
+        by_class_shares(rng, np.zeros(5, int), 6, 1.0)

@@ -9,7 +9,7 @@ from bench.comparison import Comparison, Problem, compare, make_request
 from bench.comparison.problems import PROBLEMS
 from bench.data.problems.synthetic import synthetic
 
-TASK = partial(synthetic, num_clients=12, num_features=6)
+TASK = partial(synthetic, num_clients=12, num_features=6, by_user=True)
 SMALL: dict = {"task": "tiny", "epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 3, "rounds": 5}
 TWIN: dict = {"fixed": {"personalization": math.inf}, "num_settings": 8, "name": "twin"}  # enough for closer looks
 

@@ -11,6 +11,9 @@ import jax.numpy as jnp
 WORST = 10  # one user in ten is among the worst
 
 
+BY_USER = tuple(f"test_accuracy_{name}" for name in ("per_user", "worst_tenth", "small_users", "large_users"))
+
+
 def test_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
     """Accuracy on test examples.
 

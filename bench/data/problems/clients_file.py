@@ -1,4 +1,4 @@
-"""A user's own data by client, from one npz file."""
+"""A user's own data by client: one npz file of arrays, or tables as CSV or Parquet (`clients_table`)."""
 
 import hashlib
 import zipfile
@@ -12,9 +12,11 @@ import numpy as np
 
 from bench.data.partition import by_label, hold_out, pack
 from bench.data.problems import digits
+from bench.data.problems.by_user import WORST
+from bench.data.read.tables import CLIENT, LABEL, client_table
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.models.additive import squared_loss
+from bench.models.additive import scores, squared_loss
 
 NEEDED = ("inputs", "targets", "clients")
 TEST, VALIDATION = 0.2, 0.1  # shares of each client's examples
@@ -73,12 +75,48 @@ def clients_file(trial: int, *, path: str | Path) -> Task:
             for a bias), targets (classes from 0, [example]) and clients (whatever names or numbers, [example]).
 
     Raises:
-        InputError: a file that is none, or a client with fewer than five examples.
+        InputError: a file that is none, fewer than two clients, or a client with fewer than five examples.
     """
     path = Path(path)
     inputs, classes, clients, checksum = _read(path)
-    num_classes = int(classes.max()) + 1
-    _, numbers = np.unique(clients, return_inverse=True)
+    return _task(trial, path, inputs, classes, clients, checksum)
+
+
+def clients_table(
+    trial: int, *, path: str | Path, client: str = CLIENT, label: str = LABEL, regression: bool = False
+) -> Task:
+    """The same of a table, one example a row; or linear regression.
+
+    Args:
+        trial: which split.
+        path: a CSV or Parquet file, or a folder of such files with the same columns, one below the other.
+        client: the column that says whose example it is.
+        label: the column of classes, whole numbers or words; of numbers to predict with `regression`. All other columns
+            are features, in their order.
+        regression: predict the label as a number, by least squares.
+
+    Raises:
+        InputError: a file that is none, a column that is missing or no numbers, fewer than two clients, or a client
+            with fewer than five examples.
+    """
+    path = Path(path)
+    inputs, targets, clients, checksum = client_table(path, client, label, regression)
+    return _task(trial, path, inputs, targets, clients, checksum, regression)
+
+
+def _task(
+    trial: int,
+    path: Path,
+    inputs: np.ndarray,
+    targets: np.ndarray,
+    clients: np.ndarray,
+    checksum: str,
+    regression: bool = False,
+) -> Task:
+    """Of inputs [example, feature], classes or numbers [example], and whose each is [example]."""
+    names, numbers = np.unique(clients, return_inverse=True)
+    if len(names) < 2:
+        raise InputError(f"{path}: all examples are of client {names[0]}: give at least two clients")
     rng = np.random.default_rng([trial, 0x0F11E])
     parts: dict[str, list] = {"train": [], "validation": [], "test": []}
     for members in by_label(numbers.ravel()):
@@ -88,23 +126,46 @@ def clients_file(trial: int, *, path: str | Path) -> Task:
         train, validation = hold_out(rest, VALIDATION / (1 - TEST), rng)
         for part, chosen in (("train", train), ("validation", validation), ("test", test)):
             parts[part].append(chosen)
+    answers = targets.astype(np.float32 if regression else np.int32)
 
     def stack(part: str):
         listed = parts[part]
         sizes = jnp.asarray([len(rows) for rows in listed], jnp.int32)
-        packed = (jnp.asarray(pack([array[rows] for rows in listed])) for array in (inputs, classes.astype(np.int32)))
+        packed = (jnp.asarray(pack([array[rows] for rows in listed])) for array in (inputs, answers))
         return (*packed, sizes)
 
     features, labels, sizes = stack("train")
+    outputs = 1 if regression else int(targets.max()) + 1
+    one_versus_all = labels[..., None] if regression else jax.nn.one_hot(labels, outputs) - 1 / outputs
     return Task(
-        init_params=jnp.zeros((num_classes, inputs.shape[1])),
+        init_params=jnp.zeros((outputs, inputs.shape[1])),
         num_examples=sizes,
-        train=(features, jax.nn.one_hot(labels, num_classes) - 1 / num_classes),
+        train=(features, one_versus_all),
         evaluation={part: stack(part) for part in ("test", "validation")},
         gram=jnp.einsum("nid,njd->nij", features, features, precision="highest"),
         loss=squared_loss,
-        metrics=digits.accuracy,
+        metrics=squared_errors if regression else digits.accuracy,
         name=path.name,
         source=f"{path.name}, {len(sizes)} clients",
         checksum=checksum,
     )
+
+
+ERRORS_BY_USER = ("test_squared_error_per_user", "test_squared_error_worst_tenth")
+
+
+def squared_errors(params, task: Task) -> dict:
+    """Mean of (prediction - label)^2 over all test and over all held-out examples, and of the test its mean over users
+    and over the tenth of users with the largest, rounded up to whole users."""
+    out = {}
+    for split in ("test", "validation"):
+        inputs, labels, sizes = task.evaluation[split]
+        real = jnp.arange(labels.shape[1])[None] < sizes[:, None]
+        errors = jnp.square(scores(params, inputs, task.train[0])[..., 0] - labels)
+        of_user = jnp.sum(jnp.where(real, errors, 0.0), axis=1)
+        out[f"{split}_squared_error"] = jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)
+        if split == "test":  # of which every user has an example
+            own = of_user / sizes.astype(jnp.float32)
+            worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
+            out |= dict(zip(ERRORS_BY_USER, (jnp.mean(own), jnp.mean(worst)), strict=True))
+    return out

@@ -70,6 +70,7 @@ def images(
     disjoint: bool = False,
     share: float = 1.0,
     normalisation: str = "",
+    concentration: float = math.inf,
     part: str = "test",
     data_files: DataFiles | None = None,
 ) -> Task:
@@ -84,6 +85,8 @@ def images(
             have more pictures than there are.
         disjoint: deal every picture to at most one client, N / k each; not in the paper.
         share: of the pictures a client would have, those that it has, in (0, 1]; not in the paper.
+        concentration: of disjoint clients, how alike their classes are, see `partition.by_class_shares`; inf deals
+            without a look at classes. Not in the paper.
         normalisation: of which data set mean and deviation the pixels are normalised with; default its own.
         part: "test"; or "validation", where clients draw from all but the last 10,000 of the training pictures and are
             tested on those, to tune on.
@@ -101,13 +104,19 @@ def images(
     copy, (inputs, labels, *test) = _examples(dataset, features, constants, data_files or DataFiles())
     if part not in PARTS:
         raise unknown_name("part", part, PARTS)
+    if not (disjoint or math.isinf(concentration)):
+        raise InputError(f"concentration = {concentration:g} is of disjoint clients: say disjoint, or leave it out.")
     if part == "validation":
         test = [inputs[-NUM_VALIDATION:], labels[-NUM_VALIDATION:]]
         inputs, labels = inputs[:-NUM_VALIDATION], labels[:-NUM_VALIDATION]
     rng = np.random.default_rng([trial, 0x1A6E5])
     if disjoint:
         size = math.ceil(share * (len(labels) // max(num_clients, 1)))
-        members = partition.disjoint(rng, len(labels), num_clients, size)
+        members = (
+            partition.disjoint(rng, len(labels), num_clients, size)
+            if math.isinf(concentration)
+            else partition.by_class_shares(rng, np.asarray(labels), num_clients, concentration, size)
+        )
     else:
         size = _client_size(len(labels), num_clients, share)
         members = partition.independent_draws(rng, len(labels), num_clients, size)
@@ -124,6 +133,7 @@ def images(
         name=f"{dataset}_{model}_{num_clients}{'_disjoint' if disjoint else ''}"
         + (f"_as_{normalisation}" if normalisation not in ("", dataset) else "")
         + (f"_share_{share:g}" if share < 1 else "")
+        + ("" if math.isinf(concentration) else f"_dirichlet_{concentration:g}")
         + ("" if part == "test" else f"_{part}"),
         source=f"{PICTURES[dataset].title} ({copy.source})",
         checksum=hashlib.blake2b(f"{copy.checksum}/{recipe}".encode(), digest_size=8).hexdigest(),

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bench.data import partition
 from bench.data.files import DataFiles
 from bench.data.problems import digits
 from bench.data.task import Linear, Task
@@ -31,6 +32,7 @@ SMALLEST_DIGIT = 5421  # images of the rarest digit among the 60,000
 NUM_RECORDS = int(TRAIN * 2 * (SMALLEST_DIGIT // PART))  # of a silo, for training
 SCRIPT_SILO = 1  # whose records the authors' program takes L from
 PARTS = ("test", "validation")
+NUM_DEALT = 10 * int(TRAIN * (SMALLEST_DIGIT // PART)) // 25  # of each of 25 silos by `odd_even_dirichlet`
 PAIRS = [(even, odd) for even in range(0, 10, 2) for odd in range(1, 10, 2)]
 
 
@@ -82,6 +84,64 @@ def odd_even_hinge(
     """The same silos and question under the hinge loss, which is not smooth. Arguments as for `odd_even`."""
     features = _features(data_files or DataFiles())
     return _task(features, trial, bound, "odd_even_hinge", linear.hinge, linear.hinge_loss, split_first)
+
+
+def odd_even_dirichlet(
+    trial: int,
+    *,
+    concentration: float = 0.3,
+    num_silos: int = 25,
+    part: str = "test",
+    data_files: DataFiles | None = None,
+) -> Task:
+    """The same question in silos without a common image, whose digits differ as much as one says; not in the paper.
+
+    Of each digit's images a fifth are for the test, and the others are dealt to the silos by
+    `partition.by_class_shares`, equally many to each. The test images are the same for all silos.
+
+    Args:
+        trial: which split, and which deal.
+        concentration: of the Dirichlet distribution of a silo's digits.
+        num_silos: as it says.
+        part: "test"; or "validation", the same made of the training images alone, to tune on.
+        data_files: where the data may come from; default DataFiles().
+
+    Raises:
+        InputError: another part, or values that leave a silo without records.
+    """
+    if part not in PARTS:
+        raise unknown_name("part", part, PARTS)
+    first, lengths, source, checksum = _features(data_files or DataFiles())
+    digit = np.repeat(np.arange(10), first.shape[1])
+    rng = np.random.default_rng([trial, 0xD1C])
+    train = [rng.permutation(members) for members in partition.by_label(digit)]
+    test = []
+    for _ in ("test", "validation") if part == "validation" else ("test",):
+        kept = [int(TRAIN * len(members)) for members in train]
+        test = np.concatenate([members[count:] for members, count in zip(train, kept, strict=True)])
+        train = [members[:count] for members, count in zip(train, kept, strict=True)]
+    images = np.concatenate(train)
+    dealt = images[partition.by_class_shares(rng, digit[images], num_silos, concentration)]
+    tested = test[partition.disjoint(rng, len(test), num_silos)]
+    inputs, targets = first.reshape(len(digit), -1) / lengths.max(), np.where(digit % 2 == 0, 1.0, -1.0)
+
+    def records(rows):
+        return jnp.asarray(inputs[rows], jnp.float32), jnp.asarray(targets[rows], jnp.float32)
+
+    return Task(
+        init_params=jnp.zeros(inputs.shape[-1]),
+        num_examples=jnp.full(num_silos, dealt.shape[1], jnp.int32),
+        train=records(dealt),
+        evaluation={"test": records(tested)},
+        linear=Linear(linear.logistic, (math.sqrt(inputs.shape[-1]), 1.0)),
+        loss=linear.logistic_loss,
+        metrics=loss_and_error,
+        name=f"odd_even_dirichlet_{concentration:g}" + ("" if part == "test" else f"_{part}"),
+        source=f"MNIST ({source})",
+        checksum=digits.joint_checksum(
+            checksum, f"odd even {NUM_FEATURES}", f"dirichlet {concentration:g} {num_silos}"
+        ),
+    )
 
 
 def draws(trial: int, count: int, *, split_first: bool = False, part: str = "test") -> np.ndarray:

@@ -20,7 +20,7 @@ from bench.privacy.accounting.disk import kept
 from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, pure_composition
 from bench.privacy.accounting.pld import PLD_LIMIT, pld_epsilon
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
-from bench.privacy.accounting.rdp import ORDERS, rdp_epsilon, rdp_floor
+from bench.privacy.accounting.rdp import ORDERS, rdp_curve, rdp_epsilon, rdp_floor
 from bench.privacy.accounting.search import central_limit, smallest
 from bench.privacy.events import ParallelDpEvent, Release, checked, require
 
@@ -32,6 +32,7 @@ __all__ = [
     "epsilons",
     "noise_multiplier",
     "pure_composition",
+    "rdp_curves",
     "rdp_floor",
 ]
 
@@ -104,6 +105,20 @@ def epsilons(release: Release, rounds: Sequence[int]) -> np.ndarray:
         InputError: as `epsilon`.
     """
     return np.array([epsilon(release, count) for count in rounds], dtype=np.float64)
+
+
+def rdp_curves(release: Release, rounds: int) -> list[np.ndarray]:
+    """What a release has spent after so many rounds in Renyi DP at ORDERS, whatever its accountant; [order], one for
+    each of the parts that are released on disjoint units.
+
+    Raises:
+        InputError: for a mechanism that Renyi DP does not know under the relation of the release.
+    """
+    nothing = np.zeros(len(ORDERS))
+    return [
+        sum((times * rdp_curve(atom, release.neighbors) for atom, times in atoms_of(part).items()), nothing)
+        for part in _parts(checked(release), rounds)
+    ]
 
 
 def noise_multiplier(target: float, release: Callable[[float], Release], rounds: int) -> float:

@@ -265,3 +265,15 @@ def test_the_pictures_to_tune_on_are_held_out_of_the_training_pictures(monkeypat
     assert part.name == f"{whole.name}_validation"
     with pytest.raises(InputError, match="part"):
         images.images(0, dataset="mnist", model="cnn_relu", part="tests")
+
+
+def test_disjoint_clients_may_differ_in_their_classes():
+    args = {"dataset": "mnist", "model": "cnn_relu", "num_clients": 4}
+    plain = images.images(0, **args, disjoint=True)
+    alike, skewed = (images.images(0, **args, disjoint=True, concentration=alpha) for alpha in (np.inf, 0.1))
+    np.testing.assert_array_equal(plain.train, alike.train)
+    assert plain.name == alike.name
+    assert skewed.name == "mnist_cnn_relu_4_disjoint_dirichlet_0.1"
+    assert sorted(np.asarray(skewed.train).ravel()) == list(range(20))
+    with pytest.raises(InputError, match=r"concentration = 0.1 is of disjoint clients"):
+        images.images(0, **args, concentration=0.1)

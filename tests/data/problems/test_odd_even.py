@@ -189,3 +189,32 @@ def test_a_part_that_is_none_is_refused(pictures):
         odd_even.odd_even(0, part="validation")
     with pytest.raises(InputError, match="part"):
         odd_even.odd_even(0, split_first=True, part="tests")
+
+
+def test_silos_by_dirichlet_have_no_image_in_common_and_digits_of_their_own(pictures):
+    def records(array):
+        return [row.tobytes() for row in np.asarray(array).reshape(-1, array.shape[-1])]
+
+    final, tuning = (odd_even.odd_even_dirichlet(0, num_silos=4, part=part) for part in ("test", "validation"))
+    trained, tested = records(final.train[0]), records(final.evaluation["test"][0])
+    assert final.train[0].shape == (4, 10 * 6 // 4, 50)  # six of eight images of a digit
+    assert len(set(trained)) == 60
+    assert not set(trained) & set(tested)
+    for part in (tuning.train[0], tuning.evaluation["test"][0]):
+        assert set(records(part)) <= set(trained)
+    assert not set(records(tuning.train[0])) & set(records(tuning.evaluation["test"][0]))
+    assert tuning.name == "odd_even_dirichlet_0.3_validation"
+    even = [np.mean(np.asarray(odd_even.odd_even_dirichlet(t, num_silos=4).train[1]) > 0, axis=1) for t in range(20)]
+    alike = [
+        np.mean(np.asarray(odd_even.odd_even_dirichlet(t, num_silos=4, concentration=100.0).train[1]) > 0, axis=1)
+        for t in range(20)
+    ]
+    assert np.std(even) > 1.3 * np.std(alike)
+    assert final.checksum != odd_even.odd_even_dirichlet(0, num_silos=4, concentration=1.0).checksum
+    with pytest.raises(InputError, match="part"):
+        odd_even.odd_even_dirichlet(0, part="tests")
+
+
+def test_the_number_of_records_by_which_delta_is_chosen():
+    count = odd_even.SMALLEST_DIGIT // odd_even.PART
+    assert odd_even.NUM_DEALT == 10 * int(odd_even.TRAIN * count) // len(odd_even.PAIRS) == 247

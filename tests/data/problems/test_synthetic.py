@@ -125,3 +125,18 @@ def test_another_recipe_is_other_data():
 def test_more_differing_coordinates_than_there_are_is_refused():
     with pytest.raises(InputError, match="num_differing is 5, of 3 features"):
         synthetic(0, num_features=3)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_risk_of_the_worst_tenth_of_users(own):
+    task, plain = (task_of(delta_std=2.0, by_user=by_user) for by_user in (True, False))
+    assert task.checksum == plain.checksum
+    w = jnp.arange(D, dtype=jnp.float32)
+    params = Additive(w, jax.random.normal(jax.random.key(0), (N, D))) if own else w
+    measured = task.metrics(params, task)
+    models = np.asarray(w)[None] + (np.asarray(params.theta) if own else 0)
+    variance = 1 / np.arange(1, D + 1)
+    risks = np.mean(variance * (models - np.asarray(task.evaluation["truth"])) ** 2, axis=1)
+    assert measured["excess_risk_worst_tenth"] == pytest.approx(np.mean(np.sort(risks)[-3:]), rel=1e-5)
+    assert measured["excess_risk"] == pytest.approx(np.mean(risks), rel=1e-5)
+    assert measured.items() >= plain.metrics(params, plain).items()

@@ -1,0 +1,128 @@
+"""A user's own examples as tables: CSV or Parquet, one example a row, with a column that says whose it is."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.errors import InputError
+
+CLIENT, LABEL = "client", "label"  # columns, unless the caller names others
+ENDINGS = (".csv", ".parquet")
+MOST_CLASSES = 1000
+EMPTY = ("", "NA", "N/A", "NaN", "nan", "null")  # of a cell of a CSV without a number
+
+
+@cache
+def client_table(
+    path: Path, client: str, label: str, regression: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+    """Inputs float32 [example, feature], classes int64 from 0 or numbers float32 [example], clients as words [example],
+    and a checksum of all of them.
+
+    Args:
+        path: of a file, or of a folder of files, which are read in the order of their names.
+        client, label: columns; all others are features.
+        regression: whether labels are numbers to predict, and not classes.
+
+    Raises:
+        InputError: in one line, naming the file, and the column where one is wrong.
+    """
+    if client == label:
+        raise InputError(f"column {client!r} is both client and label: name two columns")
+    files = _files(path)
+    tables = [_read(file, client) for file in files]
+    columns = list(tables[0].columns)
+    for file, table in zip(files, tables, strict=True):
+        for column in (client, label):
+            if column not in table.columns:
+                raise InputError(f"{file} has no column {column!r}: it has {', '.join(map(str, table.columns))}")
+        if set(table.columns) != set(columns) or len(set(table.columns)) < len(table.columns):
+            raise InputError(f"{file} has other columns than {files[0]}, or one twice: give all files the same")
+        for column in table.columns:
+            _check(file, table, column, features=column not in (client, label), number=column == label and regression)
+    whole = pd.concat([table[columns] for table in tables], ignore_index=True)
+    features = [column for column in columns if column not in (client, label)]
+    if not features:
+        raise InputError(f"{path} has no column beside {client!r} and {label!r}: give features")
+    if whole.empty:
+        raise InputError(f"{path} has no rows: give examples")
+    with np.errstate(over="ignore"):
+        inputs = whole[features].to_numpy(np.float32)
+    if not np.isfinite(inputs).all():
+        raise InputError(f"{path}: a feature is too large for 32 bits: scale it")
+    targets = whole[label].to_numpy(np.float32) if regression else _classes(path, label, whole[label])
+    names = whole[client].to_numpy(str)
+    parts = (repr((features, regression)).encode(), inputs.tobytes(), targets.tobytes(), "\0".join(names).encode())
+    return inputs, targets, names, hashlib.blake2b(b"\1".join(parts)).hexdigest()[:12]
+
+
+def is_table(path: Path) -> bool:
+    """Whether a path is meant as a table: a folder, or by how its name ends."""
+    return path.suffix in ENDINGS or path.is_dir()
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        if not path.is_file():
+            raise InputError(f"{path} is not a file or folder: give one of CSV or Parquet")
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in ENDINGS and file.name[0] not in "._")
+    if not files:
+        raise InputError(f"{path} has no file that ends in {' or '.join(ENDINGS)}: put some there")
+    return files
+
+
+def _read(file: Path, client: str) -> pd.DataFrame:
+    try:
+        if file.suffix == ".parquet":
+            table = pq.ParquetFile(file).read().to_pandas()
+        else:
+            # A client may be called NA or 007: its column is read as words.
+            columns = pd.read_csv(file, nrows=0).columns
+            empty = {column: [""] if column == client else list(EMPTY) for column in columns}
+            table = pd.read_csv(file, dtype={client: str}, na_values=empty, keep_default_na=False)
+    except PermissionError:
+        raise InputError(f"{file} cannot be read (no permission): make it readable") from None
+    except (OSError, ValueError, pa.ArrowException) as error:
+        kind = "Parquet" if file.suffix == ".parquet" else "CSV with a line of names first"
+        reason = str(error).strip().splitlines()
+        raise InputError(f"{file} is no {kind} file: {reason[0] if reason else type(error).__name__}") from None
+    return table.reset_index(drop=True)
+
+
+def _check(file: Path, table: pd.DataFrame, column: str, *, features: bool, number: bool) -> None:
+    """Refuse a column that is not what it should be, with the row of the first bad cell (the first row is 1)."""
+    values = table[column]
+    missing = np.flatnonzero(values.isna())
+    if len(missing):
+        raise InputError(f"{file}: {column!r} is empty in row {missing[0] + 1}: leave the row out, or fill it in")
+    if not (features or number):
+        return
+    if not len(values):
+        return
+    if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_complex_dtype(values):
+        bad = np.flatnonzero(pd.to_numeric(values, errors="coerce").isna())
+        where = f"{values.iloc[bad[0]]!r} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
+        raise InputError(f"{file}: {column!r} has {where}: give numbers, or leave the column out")
+    infinite = np.flatnonzero(~np.isfinite(values.to_numpy(float)))
+    if len(infinite):
+        raise InputError(f"{file}: {column!r} is infinite in row {infinite[0] + 1}: give finite numbers")
+
+
+def _classes(path: Path, label: str, values: pd.Series) -> np.ndarray:
+    """Numbers from 0 of the classes, in the order of their values, [example]."""
+    if pd.api.types.is_float_dtype(values) and (values % 1 != 0).any():
+        raise InputError(f"{path}: {label!r} has numbers that are not whole: classes, or say that it is a regression")
+    names, classes = np.unique(
+        values.to_numpy() if values.dtype != object else values.to_numpy(str), return_inverse=True
+    )
+    if not 2 <= len(names) <= MOST_CLASSES:
+        raise InputError(
+            f"{path}: {label!r} has {len(names)} classes: give 2 to {MOST_CLASSES}, or say that it is a regression"
+        )
+    return classes.astype(np.int64)
