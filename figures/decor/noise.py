@@ -79,10 +79,10 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "Mean logistic loss over all points less the least there is, geometric means; 16 agents of 64 points, 200 rounds, "
-        "nothing clipped. For every point the step and the ratio of shared to own noise with the lowest mean.",
-        f"Epsilon at delta = {table['delta'].iloc[0]:g}: one point of one agent replaced, in all messages. Local noise: "
-        "against all other agents together. DECOR: against those who share no noise, or one other agent. Central: "
+        "Mean logistic loss over all points less the least there is, geometric means; 16 agents of 64 points, 200 "
+        "rounds, nothing clipped. For every point the step and the ratio of shared to own noise with the lowest mean.",
+        f"Epsilon at delta = {table['delta'].iloc[0]:g}: one point of one agent replaced, in all messages. Local "
+        "noise: against all other agents together. DECOR: against those who share no noise, or one other agent. Central: "
         "against who sees the models of a trusted party.",
     )
     return figure
