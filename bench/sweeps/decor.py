@@ -52,8 +52,9 @@ def _remade_central(points: pd.DataFrame) -> pd.DataFrame:
 def decor_noise(scale: str) -> Sweep:
     """One model of 16 agents, who keep within epsilon against whom the column `against` says.
 
-    Central noise is that of a trusted party that has the points of all agents, and takes the same steps along their
-    clipped gradients: DP-FedAvg of one client with one local step in a round on all its points.
+    Central noise is that of a trusted party that has the points of all agents and takes the same steps along the mean
+    of their clipped gradients: private learning alone of one silo, which uses all its points in every round. Its
+    reading for a point replaced is "worst_case".
     """
     shared = {"target_epsilon": EPSILONS, "step_size": STEPS, "clip_norm": 1.0}
 
@@ -64,10 +65,10 @@ def decor_noise(scale: str) -> Sweep:
 
     of_one = grid(
         task=CENTRAL,
-        num_sampled=1,
         batch_size=NUM_AGENTS * NUM_EXAMPLES,
         sampler="all",
-        control_variates=False,
+        start="own",
+        regularization=0.0,
         **shared,
     )
     whole = Sweep(
@@ -80,7 +81,7 @@ def decor_noise(scale: str) -> Sweep:
             "DECOR, against outsiders": agents(RATIOS, "outsiders"),
             "DECOR, against one agent": agents(RATIOS, "one agent"),
             "Central noise": Entry(
-                ALGORITHMS["dp_scaffold"],
+                ALGORITHMS["mr_mtl"],
                 _remade_central(of_one),
                 derived=Derived(_remade_central, made=("noise_multiplier",), given=("target_epsilon",)),
             ),

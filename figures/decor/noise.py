@@ -48,7 +48,9 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rows = tuned(runs)
     by = ["metric", "algorithm", "task", "target_epsilon", "step_size", "pair_noise_ratio", "edge"]
     out = select.interval(rows, by=by, value="loss", log=True)
-    spent = [name for name in ("epsilon", "epsilon_one_agent", "epsilon_all_agents") if name in rows]
+    spent = [
+        name for name in ("epsilon", "epsilon_one_agent", "epsilon_all_agents", "epsilon_worst_case") if name in rows
+    ]
     out = out.merge(rows.groupby(by)[spent].mean().reset_index(), on=by).rename(columns={"task": "graph"})
     return out.assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
 
@@ -82,8 +84,8 @@ def draw(table: pd.DataFrame):
         "Mean logistic loss over all points less the least there is, geometric means; 16 agents of 64 points, 200 "
         "rounds, nothing clipped. For every point the step and the ratio of shared to own noise with the lowest mean.",
         f"Epsilon at delta = {table['delta'].iloc[0]:g}: one point of one agent replaced, in all messages. Local "
-        "noise: against all other agents together. DECOR: against those who share no noise, or one other agent. Central: "
-        "against who sees the models of a trusted party.",
+        "noise: against all other agents together. DECOR: against those who share no noise, or one other agent. "
+        "Central: against who sees the models of a trusted party.",
     )
     return figure
 
