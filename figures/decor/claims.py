@@ -24,7 +24,8 @@ def gains(
     Raises:
         NotTestable: where one of the two or a graph is missing.
     """
-    logs = np.log(pairs(runs, metric))
+    losses = pairs(runs, metric)
+    logs = losses.map(np.log)
     names = set(logs.columns.get_level_values("algorithm"))
     missing = [name for name in (first, second) if name not in names]
     missing += [GRAPHS[name] for name in graphs if name not in set(logs.columns.get_level_values("task"))]
@@ -116,7 +117,7 @@ CLAIMS = [
         ABOUT,
         SWEEP,
         near(MEAN, OUTSIDERS, EVERY_GRAPH),
-        f"Excess loss of the mean of agents' models at most a tenth above that of central noise at every epsilon, {BEST}",
+        f"Excess loss of the mean of the models at most a tenth above that of central noise at every epsilon, {BEST}",
     ),
     Claim(
         "Central noise errs less than DECOR on ring and grid, in agents' own models",

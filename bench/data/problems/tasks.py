@@ -10,6 +10,7 @@ from bench.data.problems.images import images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.quadratic import quadratic
+from bench.data.problems.rare_features import rare_features
 from bench.data.problems.school import made_up_schools, school
 from bench.data.problems.softmax import softmax
 from bench.data.problems.synthetic import synthetic
@@ -41,6 +42,7 @@ TASKS: dict[str, Callable[[int], Task]] = {
     **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
     **{f"gossip_{graph}": partial(gossip, graph=graph) for graph in GRAPHS},
     "movielens": movielens,
+    "rare_features": rare_features,
     "school": school,
     "made_up_schools": made_up_schools,
     **{
