@@ -89,7 +89,7 @@ def decor_noise(scale: str) -> Sweep:
         num_rounds=ROUNDS,
         eval_every=None,
         delta=DELTA,
-        seeds=10,
+        seeds=40,
         notes="one data point of one agent replaced; nothing is sampled",
         task_labels=("target_epsilon", "against"),
     )

@@ -89,7 +89,7 @@ def server_clipping(scale: str) -> Sweep:
         num_rounds=ROUNDS,
         eval_every=20,
         delta=1e-4,
-        seeds=10,
+        seeds=20,
         notes="1,000 users, 100 of them in a round; norms in units of the typical length of a message",
     )
     keep = {"factor": [0.1, 1.0], "unit_step": [1.0], "server_step_size": [1.0], "quantile": [0.5]}
@@ -106,7 +106,7 @@ def proximal_steps(scale: str) -> Sweep:
     cells = grid(
         task=list(ALIKE.values()),
         num_steps=LOCAL_STEPS,
-        step_size=[0.01, 0.03, 0.1, 0.3],
+        step_size=[0.003, 0.01, 0.03, 0.1, 0.3],
         proximal=[0.0, 0.1, 1.0],
         num_sampled=5,
         batch_size=40,
