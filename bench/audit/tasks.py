@@ -24,7 +24,7 @@ from bench.kernels.per_example import cross_entropy
 SIZE = 10.0  # S, the norm of a canary, and the task's Lipschitz bound
 CERTAIN = 50.0  # logit of class 0 at the start; beside it exp(-50) is nothing in float32
 FEWEST = 4  # clients, or examples of a client
-SPEAKERS = 8  # agents that share noise: enough of them that most of the noise on one is shared
+SPEAKERS = 12  # agents that share noise: enough of them that most of the noise on one is shared
 FEATURES = 9  # of a task with one canary
 SHAPES = ("axis", "dense")
 

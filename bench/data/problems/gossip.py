@@ -124,6 +124,6 @@ def excess(params, task: Task) -> dict:
     models = personal(params, task.num_clients)
 
     def above(some):
-        return jnp.mean(logistic(jnp.einsum("mp,np->nm", inputs, some), labels)) - task.evaluation["least"]
+        return jnp.mean(logistic(jnp.einsum("mp,np->nm", inputs, some), labels[None])) - task.evaluation["least"]
 
     return {"excess_loss": above(models), "excess_loss_of_mean": above(models.mean(0, keepdims=True))}
