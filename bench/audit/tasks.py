@@ -103,8 +103,8 @@ def agents(canaries: Array, present: Array) -> Task:
 
 
 def speakers(canaries: Array, present: Array) -> Task:
-    """Canaries are data points of the first of twelve agents, who are all neighbours, have a budget, and so add noise of
-    their own, and share what a method has them share; the data of the others are 0."""
+    """Canaries are data points of the first of twelve agents, who are all neighbours and have a budget: they add noise
+    of their own, and share what a method has them share. The data of the others are 0."""
     each = _units(canaries)
     inputs = jnp.zeros((SPEAKERS, *each.shape)).at[0].set(each)
     return _linear(inputs, "audit_speakers", 1 - np.eye(SPEAKERS), SPEAKERS)

@@ -60,7 +60,6 @@ def draw(table: pd.DataFrame):
             line = panel[panel["algorithm"] == method].sort_values("server_step_size")
             style.curve(ax, line, "server_step_size", METRIC, **look)
         ax.set_xscale("log")
-        ax.set_yscale("log")
         ax.set_ylim(top=1.0)
         epsilon = panel["epsilon_tight"].max()
         ax.set_title(rf"$\varepsilon$ = {epsilon:.2g}" if noise else "no noise")

@@ -32,7 +32,7 @@ def test_every_case_is_a_method_with_its_arguments(monkeypatch):
             few = {key: sizes.get(value, value) if key == "num_sampled" else value for key, value in args.items()}
             known = methods._known(method, few)
             ALGORITHMS[method].fits(task, **arguments(ALGORITHMS[method], known))
-            assert few.keys() - known.keys() <= {"server_step_size"}, name
+            assert few.keys() - known.keys() <= {"server_step_size", "batch_size"}, name
 
 
 @pytest.mark.slow
