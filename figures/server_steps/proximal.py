@@ -65,8 +65,8 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         "Softmax regression of 20 clients of 40 records, models and inputs differing; 5 clients in each of 60 rounds, "
-        "all records in every local step. No noise: nothing is private. Bands leave out what a draw of the clients adds "
-        "to all losses of a panel (Morey 2008).",
+        "all records in every local step. No noise: nothing is private. Bands leave out what a draw of the clients "
+        "adds to all losses of a panel (Morey 2008).",
     )
     return figure
 
