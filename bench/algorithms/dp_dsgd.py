@@ -182,6 +182,18 @@ def check(task: Task, *, noise_multiplier: float, clip_norm: float, pair_noise_r
             f"pair_noise_ratio is {pair_noise_ratio:g}, but {task.name} has {task.num_clients} agents: what shared "
             f"noise hides is computed for up to {MOST_AGENTS}, give 0"
         )
+    if pair_noise_ratio and not _shared(task).any():
+        raise InputError(
+            f"pair_noise_ratio is {pair_noise_ratio:g}, but no two neighbours of {task.name} have a budget, so that "
+            "nobody shares noise: give 0"
+        )
+
+
+def _shared(task: Task) -> np.ndarray:
+    """Which places of the neighbour lists are of pairs that share noise, bool [agent, place]."""
+    objectives = task.need(Peers)
+    graph, speaks = objectives.graph, np.asarray(objectives.budget) > 0
+    return (np.asarray(graph.weights) > 0) & speaks[:, None] & speaks[np.asarray(graph.neighbors)]
 
 
 METHOD = Method(

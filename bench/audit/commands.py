@@ -20,7 +20,7 @@ def audit(
     rounds: Annotated[int, typer.Option(help="Rounds of a run; a power of two fills a tree of sums.")] = 4,
     runs: Annotated[int, typer.Option(help="Runs with, and as many without, the canary.")] = 20_000,
     canaries: Annotated[int, typer.Option(help="Canaries of the audit in one run; 0 leaves it out.")] = 200,
-    family: Annotated[str | None, typer.Option(help="Kind of task: users, records, agents, images.")] = None,
+    family: Annotated[str | None, typer.Option(help="Kind of task: users, records, agents, speakers, images.")] = None,
     confidence: Annotated[float, typer.Option(help="With which all bounds hold together.")] = 0.999,
     seed: Annotated[int, typer.Option(help="Of all that is random.")] = 0,
     power: Annotated[bool, typer.Option(help="Say how much less noise would have been found.")] = True,

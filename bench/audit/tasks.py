@@ -24,6 +24,7 @@ from bench.kernels.per_example import cross_entropy
 SIZE = 10.0  # S, the norm of a canary, and the task's Lipschitz bound
 CERTAIN = 50.0  # logit of class 0 at the start; beside it exp(-50) is nothing in float32
 FEWEST = 4  # clients, or examples of a client
+SPEAKERS = 12  # agents that share noise: enough of them that most of the noise on one is shared
 FEATURES = 9  # of a task with one canary
 SHAPES = ("axis", "dense")
 
@@ -59,20 +60,21 @@ def _units(canaries: Array) -> Array:
     return jnp.zeros((max(len(canaries), FEWEST), canaries.shape[1])).at[: len(canaries)].set(SIZE * canaries)
 
 
-def _linear(inputs: Array, name: str, graph=None) -> Task:
-    """The task of these inputs [client, example, feature], for methods of all families."""
+def _linear(inputs: Array, name: str, near: np.ndarray | None = None, speaking: int = 1) -> Task:
+    """The task of these inputs [client, example, feature], for methods of all families; `near` [client, client] says
+    who is whose neighbour, and the first `speaking` agents have a budget."""
     clients, examples, features = inputs.shape
     return Task(
         init_params=jnp.zeros(features),
         num_examples=jnp.full(clients, examples, jnp.int32),
         train=(inputs, jnp.ones((clients, examples))),
         peers=None
-        if graph is None
+        if near is None
         else Peers(
-            graph=graph,
+            graph=from_weights(near),
             regularization=jnp.ones(clients),
             smoothness=jnp.ones(clients),
-            budget=(jnp.arange(clients) == 0).astype(jnp.float32),
+            budget=(jnp.arange(clients) < speaking).astype(jnp.float32),
         ),
         loss=product_loss,
         linear=Linear(product, (SIZE * features**0.5, SIZE)),
@@ -97,7 +99,15 @@ def agents(canaries: Array, present: Array) -> Task:
     """Canaries are data points of the first of two neighbours; the other has no budget and never speaks."""
     each = _units(canaries)
     inputs = jnp.stack([each, jnp.zeros_like(each)])
-    return _linear(inputs, "audit_agents", from_weights(np.array([[0.0, 1.0], [1.0, 0.0]])))
+    return _linear(inputs, "audit_agents", 1 - np.eye(2))
+
+
+def speakers(canaries: Array, present: Array) -> Task:
+    """Canaries are data points of the first of twelve agents, who are all neighbours and have a budget: they add noise
+    of their own, and share what a method has them share. The data of the others are 0."""
+    each = _units(canaries)
+    inputs = jnp.zeros((SPEAKERS, *each.shape)).at[0].set(each)
+    return _linear(inputs, "audit_speakers", 1 - np.eye(SPEAKERS), SPEAKERS)
 
 
 def images(canaries: Array, present: Array) -> Task:
@@ -199,5 +209,6 @@ FAMILIES = {  # in the order in which they are tried
     "users": Family(users, ("user",), _for_users),
     "records": Family(records, ("record", "example"), _for_records),
     "agents": Family(agents, ("point", "coordinate"), _for_agents),
+    "speakers": Family(speakers, ("point", "coordinate"), _for_agents),
     "images": Family(images, ("example", "record"), _for_images),
 }

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bench.data.files import DataFiles, with_files
-from bench.perf import grids, isrl, p2p, pfl, ppsgd, shares, users
+from bench.perf import grids, isrl, methods, p2p, pfl, ppsgd, shares, users
 from bench.perf.measure import Measurement
 
 BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
@@ -29,6 +29,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "clipping_scattering": pfl.clipping_scattering,
     "small_runs": grids.small_runs,
     "users": users.users,
+    "methods": methods.methods,
 }
 
 

@@ -18,8 +18,10 @@ from bench.data.dataset import LocalCopy
 from bench.data.problems import digits, images, movielens, odd_even
 from bench.data.problems.bounded import bounded
 from bench.data.problems.clients_file import clients_file
+from bench.data.problems.gossip import gossip
 from bench.data.problems.nothing import nothing
 from bench.data.problems.quadratic import quadratic
+from bench.data.problems.rare_features import rare_features
 from bench.data.problems.school import made_up_schools
 from bench.data.problems.softmax import softmax
 from bench.data.problems.synthetic import synthetic
@@ -79,6 +81,8 @@ PROBLEMS = {
     "bounded, unequal": plain(bounded, 0, num_clients=7, num_features=4, largest=5, spread=0.3),
     "quadratic": plain(quadratic, 0, num_records=4),
     "nothing": plain(nothing, 0),
+    "rare_features": plain(rare_features, 0, num_users=3, num_examples=4, num_features=2),
+    "gossip": plain(gossip, 0, num_agents=3, num_examples=4, num_features=2),
     "made_up_schools": plain(made_up_schools, 0, num_schools=3),
     "softmax": plain(softmax, 0, num_clients=3, num_records=10, num_features=4, num_classes=3),
     "made_up_tags": plain(made_up_tags, 0, batch_size=4, **SMALL_TAGS),

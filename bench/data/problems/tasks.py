@@ -5,10 +5,12 @@ from functools import partial
 
 from bench.data.problems import digits, odd_even, tags
 from bench.data.problems.bounded import bounded
+from bench.data.problems.gossip import GRAPHS, gossip
 from bench.data.problems.images import images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.quadratic import quadratic
+from bench.data.problems.rare_features import rare_features
 from bench.data.problems.school import made_up_schools, school
 from bench.data.problems.softmax import softmax
 from bench.data.problems.synthetic import synthetic
@@ -38,7 +40,9 @@ TASKS: dict[str, Callable[[int], Task]] = {
     "odd_even_split_first": partial(odd_even.odd_even, split_first=True),
     "odd_even_hinge": odd_even.odd_even_hinge,
     **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
+    **{f"gossip_{graph}": partial(gossip, graph=graph) for graph in GRAPHS},
     "movielens": movielens,
+    "rare_features": rare_features,
     "school": school,
     "made_up_schools": made_up_schools,
     **{

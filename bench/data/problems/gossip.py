@@ -1,0 +1,129 @@
+"""Logistic regression of one model by agents on a ring, a grid or a complete graph, or by one party that has all their
+points: what shared noise is measured on (after Allouah et al., ICML 2024, whose data set is a9a)."""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+
+from bench.data.graphs import from_weights
+from bench.data.task import Linear, Peers, Task, recipe_checksum
+from bench.errors import InputError, unknown_name
+from bench.models.linear import logistic, logistic_loss, personal
+
+ALL_IN_ONE = "none"
+GRAPHS = ("ring", "grid", "complete", ALL_IN_ONE)
+NUM_AGENTS, NUM_EXAMPLES, NUM_FEATURES = 16, 64, 10
+SLOPE = 6.0  # of the log-odds along the true model
+APART = 0.5  # deviation of the agents' centres, in units of that of their points around them
+
+
+def adjacency(graph: str, num_agents: int = NUM_AGENTS) -> np.ndarray:
+    """Who is whose neighbour, bool [agent, agent].
+
+    Args:
+        graph: "ring", "grid" (square, without wrapping round) or "complete".
+        num_agents: at least 3; of a grid a square.
+
+    Raises:
+        InputError: for another graph or number.
+    """
+    side = math.isqrt(num_agents)
+    if graph not in GRAPHS or graph == ALL_IN_ONE:
+        raise unknown_name("graph", graph, GRAPHS[:-1])
+    if num_agents < 3 or (graph == "grid" and side**2 != num_agents):
+        raise InputError(f"num_agents is {num_agents}: give at least 3, and of a grid a square number")
+    if graph == "complete":
+        return ~np.eye(num_agents, dtype=bool)
+    places = np.arange(num_agents)
+    if graph == "ring":
+        gaps = (places[:, None] - places[None]) % num_agents
+        return (gaps == 1) | (gaps == num_agents - 1)
+    rows, columns = np.divmod(places, side)
+    return abs(rows[:, None] - rows) + abs(columns[:, None] - columns) == 1
+
+
+def gossip(
+    trial: int,
+    *,
+    graph: str = "ring",
+    num_agents: int = NUM_AGENTS,
+    num_examples: int = NUM_EXAMPLES,
+    num_features: int = NUM_FEATURES,
+) -> Task:
+    """16 agents of 64 points each, whose inputs differ in their means, and who have the true model in common.
+
+    Inputs are at most 1 long, and so are the gradients of a point's loss. Nothing is regularised. The points of a trial
+    are the same on all graphs.
+
+    Args:
+        trial: which draw.
+        graph: "ring", "grid", "complete"; or "none": one client has the points of all agents.
+        num_agents: at least 3; of a grid a square.
+        num_examples: of every agent.
+        num_features: the length of an input.
+
+    Raises:
+        InputError: for another graph, or a number of agents that it cannot have.
+    """
+    near = None if graph == ALL_IN_ONE else adjacency(graph, num_agents)
+    rng = np.random.default_rng([trial, 0x6055])
+    model = rng.standard_normal(num_features)
+    model *= SLOPE / np.linalg.norm(model)
+    centres = APART * rng.standard_normal((num_agents, 1, num_features))
+    inputs = centres + rng.standard_normal((num_agents, num_examples, num_features))
+    inputs /= np.maximum(np.linalg.norm(inputs, axis=-1, keepdims=True), 1.0)
+    likely = 1 / (1 + np.exp(-inputs @ model))
+    labels = np.where(rng.random(likely.shape) < likely, 1.0, -1.0)
+    least = least_loss(inputs.reshape(-1, num_features), labels.ravel())
+    if near is None:
+        inputs, labels = inputs.reshape(1, -1, num_features), labels.reshape(1, -1)
+    clients, examples = labels.shape
+    return Task(
+        init_params=jnp.zeros(num_features),
+        num_examples=jnp.full(clients, examples, jnp.int32),
+        train=(jnp.asarray(inputs, jnp.float32), jnp.asarray(labels, jnp.float32)),
+        evaluation={"least": jnp.asarray(least, jnp.float32)},
+        peers=None
+        if near is None
+        else Peers(
+            graph=from_weights(sparse.csr_matrix(near.astype(float))),
+            regularization=jnp.zeros(clients),
+            smoothness=jnp.full(clients, 0.25),
+            budget=jnp.ones(clients),
+        ),
+        loss=logistic_loss,
+        linear=Linear(logistic, (math.sqrt(num_features), 1.0)),
+        metrics=excess,
+        name=f"gossip_{graph}",
+        source="generated",
+        checksum=recipe_checksum((graph, num_agents, num_examples, num_features, SLOPE, APART)),
+    )
+
+
+def least_loss(inputs: np.ndarray, labels: np.ndarray) -> float:
+    """The smallest mean logistic loss of a linear model on points [point, feature] and labels [point], in float64."""
+
+    def loss(model):
+        margins = labels * (inputs @ model)
+        slopes = -labels / (1 + np.exp(margins))
+        return np.logaddexp(0, -margins).mean(), slopes @ inputs / len(labels)
+
+    return float(minimize(loss, np.zeros(inputs.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-8}).fun)
+
+
+def excess(params, task: Task) -> dict:
+    """Mean loss over the points of all agents, above the least that one model has.
+
+    excess_loss: of agents' own models, the mean over agents.
+    excess_loss_of_mean: of the mean of their models.
+    """
+    inputs, labels = (leaf.reshape(-1, *leaf.shape[2:]) for leaf in task.train)
+    models = personal(params, task.num_clients)
+
+    def above(some):
+        return jnp.mean(logistic(jnp.einsum("mp,np->nm", inputs, some), labels[None])) - task.evaluation["least"]
+
+    return {"excess_loss": above(models), "excess_loss_of_mean": above(models.mean(0, keepdims=True))}

@@ -1,0 +1,71 @@
+"""Logistic regression of users on features of very different frequency, as words of a language have: what adaptive
+server optimisers are made for (Reddi et al. 2021, of Stack Overflow's words and tags)."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from bench.data.task import Linear, Task, recipe_checksum
+from bench.errors import InputError
+from bench.models.linear import logistic, logistic_loss
+
+NUM_USERS, NUM_EXAMPLES, NUM_FEATURES = 1000, 10, 100
+LARGEST = 0.5  # share of examples with the most frequent feature; the k-th has a k-th of it
+DEVIATION = 3.0  # of the true weights, the same for all frequencies
+NUM_TEST = 5000
+
+
+def rare_features(
+    trial: int,
+    *,
+    num_users: int = NUM_USERS,
+    num_examples: int = NUM_EXAMPLES,
+    num_features: int = NUM_FEATURES,
+) -> Task:
+    """1,000 users of 10 examples each with one true model; a feature is there or not, the k-th in 1 / (2 k) of all.
+
+    Args:
+        trial: which draw.
+        num_users: N.
+        num_examples: of every user.
+        num_features: without the bias.
+
+    Raises:
+        InputError: for a number below 1.
+    """
+    for name, value in (("num_users", num_users), ("num_examples", num_examples), ("num_features", num_features)):
+        if value < 1:
+            raise InputError(f"{name} is {value}: give at least 1")
+    rng = np.random.default_rng([trial, 0x4A4E])
+    share = LARGEST / np.arange(1, num_features + 1)
+    model = DEVIATION * rng.standard_normal(num_features + 1)
+
+    def drawn(*shape):
+        present = (rng.random((*shape, num_features)) < share).astype(float)
+        inputs = np.concatenate([present, np.ones((*shape, 1))], axis=-1)
+        likely = 1 / (1 + np.exp(-inputs @ model))
+        labels = np.where(rng.random(shape) < likely, 1.0, -1.0)
+        return jnp.asarray(inputs, jnp.float32), jnp.asarray(labels, jnp.float32)
+
+    return Task(
+        init_params=jnp.zeros(num_features + 1),
+        num_examples=jnp.full(num_users, num_examples, jnp.int32),
+        train=drawn(num_users, num_examples),
+        evaluation=drawn(NUM_TEST),
+        linear=Linear(logistic),
+        loss=logistic_loss,
+        metrics=metrics,
+        name="rare_features",
+        source="generated",
+        checksum=recipe_checksum((num_users, num_examples, num_features, LARGEST, DEVIATION, NUM_TEST)),
+    )
+
+
+def metrics(w, task: Task) -> dict:
+    """train_loss: mean logistic loss of all users' examples; test_loss, test_accuracy: of other examples."""
+    (inputs, labels), (others, theirs) = task.train, task.evaluation
+    scores = others @ w
+    return {
+        "train_loss": jnp.mean(logistic(inputs @ w, labels)),
+        "test_loss": jnp.mean(logistic(scores, theirs)),
+        "test_accuracy": jnp.mean((scores * theirs > 0).astype(jnp.float32)),
+    }

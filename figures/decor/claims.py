@@ -1,0 +1,130 @@
+"""What Allouah et al. 2024 claim of noise that neighbours share, and how runs decide. All methods run on the same draws
+of the data, and are compared draw by draw, by the logarithm of the excess loss."""
+
+from collections.abc import Callable, Collection
+
+import numpy as np
+import pandas as pd
+
+from figures.decor.noise import CENTRAL, GRAPHS, LOCAL, METRICS, ONE, OUTSIDERS, SWEEP, pairs, tuned
+from figures.shared.margins import Margin, every, paired
+from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
+
+UNIT = "of ln excess loss"
+NEAR = float(np.log(1.1))  # a tenth more: our word for a match
+EVERY_GRAPH = tuple(GRAPHS)
+OWN, MEAN = METRICS
+
+
+def gains(
+    runs: pd.DataFrame, metric: str, first: str, second: str, graphs: Collection[str]
+) -> dict[tuple[str, float], pd.Series]:
+    """ln of the excess loss of the second over that of the first by repetition, for each graph and epsilon.
+
+    Raises:
+        NotTestable: where one of the two or a graph is missing.
+    """
+    losses = pairs(runs, metric)
+    logs = losses.map(np.log)
+    names = set(logs.columns.get_level_values("algorithm"))
+    missing = [name for name in (first, second) if name not in names]
+    missing += [GRAPHS[name] for name in graphs if name not in set(logs.columns.get_level_values("task"))]
+    if missing:
+        raise NotTestable(f"no runs of {', '.join(missing)}")
+    difference = (logs[second] - logs[first]).dropna(how="all")
+    return {
+        (task, epsilon): difference[(task, epsilon)].dropna()
+        for task, epsilon in difference.columns.to_list()
+        if task in graphs
+    }
+
+
+def _edges(runs: pd.DataFrame, metric: str, methods: tuple[str, str], graphs: Collection[str]) -> list[str]:
+    rows = tuned(runs)
+    here = rows["task"].isin(graphs) | (rows["algorithm"] == CENTRAL)
+    rows = rows[here & (rows["metric"] == metric) & rows["algorithm"].isin(methods) & (rows["edge"] != "")]
+    cells = rows[["algorithm", "task", "target_epsilon", "edge"]].drop_duplicates().to_dict("records")
+    return [
+        f"{cell['algorithm']}, {GRAPHS.get(cell['task'], 'no graph')}, epsilon = {cell['target_epsilon']:g}: "
+        f"{cell['edge']}"
+        for cell in cells
+    ]
+
+
+def _words(found: dict[tuple[str, float], pd.Series], first: str, second: str) -> str:
+    cells = [
+        f"{GRAPHS[task]}, epsilon {epsilon:g}: {np.exp(gain.mean()):.2f}" for (task, epsilon), gain in found.items()
+    ]
+    return f"excess loss of {second} over {first}, geometric means: " + "; ".join(cells)
+
+
+def _decided(
+    runs: pd.DataFrame,
+    metric: str,
+    first: str,
+    second: str,
+    graphs: Collection[str],
+    margin: Callable[[pd.Series], Margin],
+) -> Verdict:
+    found = gains(runs, metric, first, second, graphs)
+    both = every([margin(gain) for gain in found.values()])
+    return verdict(both.on(*_edges(runs, metric, (first, second), graphs)), _words(found, first, second))
+
+
+def less(metric: str, first: str, second: str, graphs: Collection[str] = EVERY_GRAPH) -> Callable:
+    """A check that the first errs less than the second on these graphs at every epsilon."""
+    return lambda runs: _decided(runs, metric, first, second, graphs, lambda gain: paired(gain, UNIT))
+
+
+def near(metric: str, first: str, graphs: Collection[str]) -> Callable:
+    """A check that the first errs at most a tenth more than central noise does, on these graphs at every epsilon."""
+    return lambda runs: _decided(runs, metric, first, CENTRAL, graphs, lambda gain: paired(gain + NEAR, UNIT))
+
+
+BEST = "each at its best step and ratio, by repetition"
+ABOUT = "abstract and experiments, on a smaller task"
+CLAIMS = [
+    Claim(
+        "DECOR errs less than local noise on every graph, in the mean of the models",
+        ABOUT,
+        SWEEP,
+        less(MEAN, OUTSIDERS, LOCAL),
+        f"Excess loss of the mean of agents' models, on ring, grid and complete graph at every epsilon, {BEST}",
+    ),
+    Claim(
+        "DECOR errs less than local noise on every graph, in agents' own models",
+        ABOUT,
+        SWEEP,
+        less(OWN, OUTSIDERS, LOCAL),
+        f"Excess loss of agents' own models, on ring, grid and complete graph at every epsilon, {BEST}",
+    ),
+    Claim(
+        "DECOR errs less than local noise on every graph, hidden from one curious agent, too",
+        ABOUT,
+        SWEEP,
+        less(OWN, ONE, LOCAL),
+        f"The same of agents' own models with the noise for epsilon against any one other agent, {BEST}",
+    ),
+    Claim(
+        "DECOR matches central noise where all are neighbours",
+        ABOUT,
+        SWEEP,
+        near(OWN, OUTSIDERS, ("gossip_complete",)),
+        f"Excess loss of agents' own models at most a tenth above that of central noise at every epsilon, {BEST}",
+    ),
+    Claim(
+        "DECOR matches central noise on every graph, in the mean of the models",
+        ABOUT,
+        SWEEP,
+        near(MEAN, OUTSIDERS, EVERY_GRAPH),
+        f"Excess loss of the mean of the models at most a tenth above that of central noise at every epsilon, {BEST}",
+    ),
+    Claim(
+        "Central noise errs less than DECOR on ring and grid, in agents' own models",
+        "ours",
+        SWEEP,
+        less(OWN, CENTRAL, OUTSIDERS, ("gossip_ring", "gossip_grid")),
+        f"Excess loss of agents' own models at every epsilon, {BEST}",
+        ours=True,
+    ),
+]

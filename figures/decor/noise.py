@@ -1,0 +1,111 @@
+"""Allouah et al. 2024: local noise, noise that neighbours share, and central noise at equal privacy, by graph.
+
+Above agents' own models, below the mean of them, which no agent has. Step and ratio of shared to own noise are the
+best for every point. To expect: local noise errs the most and central noise the least on every graph, shared noise in
+between, and near central noise where all are neighbours.
+"""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from bench.analysis.select import REPETITION
+from figures.shared.derived import derived
+from figures.shared.ended import at_end
+from figures.shared.figure import Figure
+
+SWEEP = "decor_noise"
+LOCAL, CENTRAL = "Local noise", "Central noise"
+OUTSIDERS, ONE = "DECOR, against outsiders", "DECOR, against one agent"
+METRICS = {"excess_loss": "agents' own models", "excess_loss_of_mean": "mean of the models"}
+GRAPHS = {"gossip_ring": "ring", "gossip_grid": "grid", "gossip_complete": "complete graph"}
+LOOKS: dict[str, style.Look] = {
+    LOCAL: {"color": "#8c8c8c", "marker": "x"},
+    ONE: {"color": "#e6a532", "marker": "^"},
+    OUTSIDERS: {"color": "#c8443c", "marker": "s"},
+    CENTRAL: {"color": "#12355b", "marker": "o"},
+}
+
+
+@derived
+def tuned(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs at the step and ratio that have the lowest mean excess loss, for every method, graph and epsilon, for
+    each metric; columns "metric" and "loss", and "edge" of both arguments."""
+    last = at_end(runs)
+    ratio = last["pair_noise_ratio"].fillna(0.0) if "pair_noise_ratio" in last else 0.0
+    last, by, out = last.assign(pair_noise_ratio=ratio), ["algorithm", "task", "target_epsilon"], []
+    for metric in METRICS:
+        best = select.tune(last, by=[*by, "pair_noise_ratio"], over="step_size", on=metric, best="min")
+        best = best.rename(columns={"edge": "edge_of_step"})
+        best = select.tune(best, by=by, over="pair_noise_ratio", on=metric, best="min")
+        edges = [", ".join(filter(None, both)) for both in zip(best.pop("edge_of_step"), best.pop("edge"), strict=True)]
+        out.append(best.assign(edge=edges, metric=metric, loss=best[metric]))
+    return pd.concat(out, ignore_index=True)
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Excess loss by metric, method, graph and epsilon, with the step and ratio that were chosen."""
+    rows = tuned(runs)
+    by = ["metric", "algorithm", "task", "target_epsilon", "step_size", "pair_noise_ratio", "edge"]
+    out = select.interval(rows, by=by, value="loss", log=True)
+    spent = [
+        name for name in ("epsilon", "epsilon_one_agent", "epsilon_all_agents", "epsilon_worst_case") if name in rows
+    ]
+    out = out.merge(rows.groupby(by)[spent].mean().reset_index(), on=by).rename(columns={"task": "graph"})
+    return out.assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
+
+
+def draw(table: pd.DataFrame):
+    """A row for each metric, a column for each graph; central noise, which knows no graph, in all of them."""
+    graphs = [name for name in GRAPHS if name in set(table["graph"])]
+    metrics = style.present(table, "metric", METRICS)
+    shape = len(metrics), max(len(graphs), 1)
+    figure, axes = style.subplots(
+        *shape, figsize=(3.6 * shape[1], 2.9 * shape[0] + 0.8), sharex=True, sharey=True, squeeze=False
+    )
+    for across, metric in zip(axes, metrics, strict=True):
+        for ax, name in zip(across, graphs, strict=False):
+            panel = table[(table["metric"] == metric) & ((table["graph"] == name) | (table["algorithm"] == CENTRAL))]
+            for method, look in LOOKS.items():
+                line = panel[panel["algorithm"] == method].sort_values("target_epsilon")
+                style.curve(ax, line, "target_epsilon", "loss", **look)
+            ax.set_xscale("log")
+            ax.set_yscale("log")
+            style.plain_log_ticks(ax.xaxis, subs=(1, 3))
+            ax.set_title(GRAPHS[name])
+        across[0].set_ylabel(f"excess loss,\n{METRICS[metric]}")
+    for ax in axes[-1]:
+        ax.set_xlabel(r"$\varepsilon$")
+    handles = [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
+    style.head(figure, "Local, shared and central noise at equal privacy (after Allouah et al. 2024)", handles)
+    style.footer(
+        figure,
+        table,
+        "Mean logistic loss over all points less the least there is, geometric means; 16 agents of 64 points, 200 "
+        "rounds, nothing clipped. For every point the step and the ratio of shared to own noise with the lowest mean.",
+        f"Epsilon at delta = {table['delta'].iloc[0]:g}: one point of one agent replaced, in all messages. Local "
+        "noise: against all other agents together. DECOR: against those who share no noise, or one other agent. "
+        "Central: against who sees the models of a trusted party.",
+    )
+    return figure
+
+
+def pairs(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Excess loss by repetition [trial, seed] and (method, graph, epsilon); central noise under every graph."""
+    rows = tuned(runs)
+    rows = rows[rows["metric"] == metric]
+    central = rows[rows["algorithm"] == CENTRAL]
+    others = rows[rows["algorithm"] != CENTRAL]
+    everywhere = [central.assign(task=name) for name in others["task"].unique()]
+    both = pd.concat([others, *everywhere])
+    return both.pivot_table(index=REPETITION, columns=["algorithm", "task", "target_epsilon"], values="loss")
+
+
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=(SWEEP,),
+    table=table,
+    draw=draw,
+    apart={"algorithm": "algorithm", "task": "graph", "target_epsilon": "target_epsilon"},
+    tuned=("step_size", "pair_noise_ratio"),
+)

@@ -1,0 +1,24 @@
+"""Server optimisers, proximal steps and adaptive clipping: a law of each of three papers."""
+
+from figures.server_steps import claims, clipping, optimisers, proximal
+from figures.shared.paper import Paper
+
+PAPER = Paper(
+    name="server_steps",
+    cited="Reddi et al. 2021, Li et al. 2020, Andrew et al. 2021",
+    authors="Reddi and others; Li and others; Andrew and others",
+    title=(
+        "Adaptive federated optimization; Federated optimization in heterogeneous networks; Differentially private "
+        "learning with adaptive clipping"
+    ),
+    venue="ICLR 2021; MLSys 2020; NeurIPS 2021",
+    protects="all data of one user",
+    against="everybody who sees the shared model",
+    state="one law of each paper on generated data; none of their figures and data sets",
+    figures={
+        "server_optimisers": optimisers.FIGURE,
+        "proximal_steps": proximal.FIGURE,
+        "server_clipping": clipping.FIGURE,
+    },
+    claims=claims.CLAIMS,
+)

@@ -1,0 +1,87 @@
+"""Private FedAvg with fixed norms and with norms that follow a quantile (after Andrew et al. 2021), at one epsilon.
+
+Left: training loss by the norm at the start, in units of the typical length of a message, at the server's step that is
+best for each. Right: the share of messages that are clipped in the last 20 rounds. To expect: with the median as the
+norm the loss does not depend on where it started, and is that of the best fixed norm; the clipped share comes to 1 less
+the quantile.
+"""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from figures.shared.derived import derived
+from figures.shared.draws import without_draws
+from figures.shared.ended import at_end
+from figures.shared.figure import Figure
+
+SWEEP, METRIC = "server_clipping", "train_loss"
+FIXED, ADAPTIVE = "Fixed", "Adaptive"
+MEDIAN = 0.5
+LOOKS: dict[float, style.Look] = {  # by quantile, 0 for a fixed norm
+    0.0: {"color": "#8c8c8c", "marker": "x"},
+    0.2: {"color": "#e6a532", "marker": "^"},
+    0.5: {"color": "#c8443c", "marker": "s"},
+    0.8: {"color": "#12355b", "marker": "o"},
+}
+
+
+@derived
+def tuned(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs after their last round at the server's step with the lowest mean loss for each start; "followed" is the
+    quantile, 0 for a fixed norm, and "step" the server's, times a fixed norm's factor."""
+    last = at_end(runs)
+    fixed = last["algorithm"] == FIXED
+    step = last["server_step_size"].where(~fixed, last["server_step_size"] * last["factor"]).round(6)
+    last = last.assign(followed=last["quantile"].where(~fixed, 0.0), step=step)
+    return select.tune(last, by=["algorithm", "followed", "factor"], over="step", on=METRIC, best="min")
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Loss and clipped share by method, quantile and start, with the step that was chosen and what privacy costs."""
+    rows, by = tuned(runs), ["algorithm", "followed", "factor", "step", "edge"]
+    alike = without_draws(rows, value=METRIC, panel=["task"], point=["followed", "factor"])
+    out = select.interval(alike, by=by, value=METRIC)
+    shares = select.interval(rows, by=by, value="clipped")
+    shares = shares.rename(columns={"low": "clipped_low", "high": "clipped_high"}).drop(columns="repetitions")
+    spent = rows.groupby(by)["epsilon_tight"].mean().reset_index()
+    return out.merge(shares, on=by).merge(spent, on=by).assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
+
+
+def draw(table: pd.DataFrame):
+    """Losses, and shares."""
+    figure, axes = style.subplots(1, 2, figsize=(9.2, 3.9))
+    shares = table.drop(columns=["low", "high"]).rename(columns={"clipped_low": "low", "clipped_high": "high"})
+    for followed, look in LOOKS.items():
+        for ax, numbers, metric in ((axes[0], table, METRIC), (axes[1], shares, "clipped")):
+            style.curve(ax, numbers[numbers["followed"] == followed].sort_values("factor"), "factor", metric, **look)
+    for ax in axes:
+        ax.set_xscale("log")
+        style.plain_log_ticks(ax.xaxis, subs=(1, 3))
+        ax.set_xlabel("norm at the start, in typical messages")
+    axes[0].set_ylabel("training loss")
+    axes[1].set_ylabel("share of messages clipped, last 20 rounds")
+    style.percent(axes[1].yaxis)
+    words = {0.0: "fixed norm"} | {quantile: f"quantile {quantile:g}" for quantile in LOOKS if quantile}
+    handles = [Line2D([], [], label=words[one], **LOOKS[one]) for one in style.present(table, "followed", LOOKS)]
+    style.head(figure, "Clipping at a quantile of the messages' lengths (after Andrew et al. 2021)", handles)
+    style.footer(
+        figure,
+        table,
+        "Logistic regression on 100 features, the k-th in 1 / (2 k) of the examples; 1,000 users, 100 of them in each "
+        "of 100 rounds, sampled by Poisson; the server's step with the lowest mean loss for every point. "
+        "Bands of losses leave out what a draw of the data adds to all of them (Morey 2008).",
+        f"Epsilon = {table['epsilon_tight'].max():.3g} at delta = {table['delta'].iloc[0]:g} for all: one user added "
+        "or removed, against who sees the shared model and the norms.",
+    )
+    return figure
+
+
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=(SWEEP,),
+    table=table,
+    draw=draw,
+    apart={"algorithm": "algorithm", "quantile": "followed", "factor": "factor"},
+    tuned=("server_step_size",),
+)

@@ -1,0 +1,91 @@
+"""Server optimisers on features of very different frequency (after Reddi et al. 2021), without noise and with it.
+
+Training loss by the server's step; of FedAdam and FedYogi at the tau with the lowest mean. To expect: without noise the
+adaptive ones come lower than FedAvg, whose step is bounded by the frequent features.
+"""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from figures.shared.derived import derived
+from figures.shared.ended import at_end
+from figures.shared.figure import Figure
+
+SWEEP, METRIC = "server_optimisers", "train_loss"
+FEDAVG, MOMENTUM, ADAM, YOGI = "FedAvg", "FedAvgM", "FedAdam", "FedYogi"
+LOOKS: dict[str, style.Look] = {
+    FEDAVG: {"color": "#8c8c8c", "marker": "x"},
+    MOMENTUM: {"color": "#e6a532", "marker": "^"},
+    ADAM: {"color": "#c8443c", "marker": "s"},
+    YOGI: {"color": "#12355b", "marker": "o"},
+}
+
+
+@derived
+def by_step(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs after their last round at the tau with the lowest mean loss, for every method, noise and step."""
+    last = at_end(runs)
+    last = last.assign(tau=last["tau"].fillna(0.0) if "tau" in last else 0.0)
+    by = ["algorithm", "noise_multiplier", "server_step_size"]
+    return select.tune(last, by=by, over="tau", on=METRIC, best="min").rename(columns={"edge": "edge_of_tau"})
+
+
+@derived
+def tuned(runs: pd.DataFrame) -> pd.DataFrame:
+    """The same at the best step, with the edges of both in "edge"."""
+    best = select.tune(
+        by_step(runs), by=["algorithm", "noise_multiplier"], over="server_step_size", on=METRIC, best="min"
+    )
+    edges = [", ".join(filter(None, both)) for both in zip(best.pop("edge_of_tau"), best["edge"], strict=True)]
+    return best.assign(edge=edges)
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Loss by method, noise and step, with the tau that was chosen and what privacy costs."""
+    rows, by = by_step(runs), ["algorithm", "noise_multiplier", "server_step_size", "tau"]
+    out = select.interval(rows, by=by, value=METRIC)
+    more = rows.groupby(by)[["test_loss", "epsilon_tight"]].mean().reset_index()
+    return out.merge(more, on=by).assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
+
+
+def draw(table: pd.DataFrame):
+    """A panel for each noise."""
+    noises = sorted(table["noise_multiplier"].unique())
+    shape = 1, max(len(noises), 1)
+    figure, axes = style.subplots(*shape, figsize=(4.6 * shape[1], 3.9), sharey=True, squeeze=False)
+    for ax, noise in zip(axes[0], noises, strict=False):
+        panel = table[table["noise_multiplier"] == noise]
+        for method, look in LOOKS.items():
+            line = panel[panel["algorithm"] == method].sort_values("server_step_size")
+            style.curve(ax, line, "server_step_size", METRIC, **look)
+        ax.set_xscale("log")
+        ax.set_ylim(top=1.0)
+        epsilon = panel["epsilon_tight"].max()
+        ax.set_title(rf"$\varepsilon$ = {epsilon:.2g}" if noise else "no noise")
+        ax.set_xlabel("step of the server")
+    axes[0][0].set_ylabel("training loss")
+    handles = [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
+    style.head(figure, "Server optimisers where features are rare (after Reddi et al. 2021)", handles)
+    style.footer(
+        figure,
+        table,
+        "Logistic regression on 100 features, the k-th in 1 / (2 k) of the examples; 1,000 users, 100 of them in each "
+        "of 100 rounds, sampled by Poisson. Losses above 1 are cut off.",
+        f"Epsilon at delta = {table['delta'].iloc[0]:g}: one user added or removed, against who sees the shared model.",
+    )
+    return figure
+
+
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=(SWEEP,),
+    table=table,
+    draw=draw,
+    apart={
+        "algorithm": "algorithm",
+        "noise_multiplier": "noise_multiplier",
+        "server_step_size": "server_step_size",
+    },
+    tuned=("tau",),
+)

@@ -1,0 +1,81 @@
+"""FedProx by local steps on clients that differ (after Li et al. 2020), without noise.
+
+Above at one step for all, below at the best step of each; mu = 0 is FedAvg. To expect: at a fixed step FedAvg gets
+worse the more local steps there are, and mu > 0 does not.
+"""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from bench.analysis import select, style
+from figures.shared.derived import derived
+from figures.shared.draws import without_draws
+from figures.shared.ended import at_end
+from figures.shared.figure import Figure
+
+SWEEP, METRIC = "proximal_steps", "train_loss"
+FIXED_STEP = 0.1
+AT_FIXED, AT_BEST = f"step {FIXED_STEP:g}", "best step of each"
+CELL = ["task", "num_steps", "proximal"]
+LOOKS: dict[float, style.Look] = {
+    0.0: {"color": "#8c8c8c", "marker": "x"},
+    0.1: {"color": "#e6a532", "marker": "^"},
+    1.0: {"color": "#12355b", "marker": "o"},
+}
+
+
+@derived
+def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs after their last round, once at the fixed step and once at the best one; column "step" says which."""
+    last = at_end(runs)
+    fixed = last[last["step_size"] == FIXED_STEP].assign(step=AT_FIXED, edge="")
+    best = select.tune(last, by=CELL, over="step_size", on=METRIC, best="min").assign(step=AT_BEST)
+    return pd.concat([fixed, best], ignore_index=True)
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Loss by task, local steps, mu and how the step was chosen."""
+    rows = without_draws(rows_of(runs), value=METRIC, panel=["step", "task"], point=["num_steps", "proximal"])
+    out = select.interval(rows, by=["step", *CELL, "step_size", "edge"], value=METRIC)
+    return out.rename(columns={"task": "clients"}).assign(**select.where_from(runs))
+
+
+def draw(table: pd.DataFrame):
+    """A row for each way of choosing the step, a column for each kind of clients."""
+    ways, names = style.present(table, "step", (AT_FIXED, AT_BEST)), sorted(table["clients"].unique())
+    shape = max(len(ways), 1), max(len(names), 1)
+    figure, axes = style.subplots(*shape, figsize=(4.4 * shape[1], 2.7 * shape[0] + 0.8), sharex=True, squeeze=False)
+    for across, way in zip(axes, ways, strict=False):
+        for ax, name in zip(across, names, strict=False):
+            panel = table[(table["step"] == way) & (table["clients"] == name)]
+            for mu, look in LOOKS.items():
+                style.curve(ax, panel[panel["proximal"] == mu].sort_values("num_steps"), "num_steps", METRIC, **look)
+            ax.set_xscale("log")
+            ticks = sorted(table["num_steps"].unique())
+            ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            ax.xaxis.set_minor_locator(NullLocator())
+            ax.set_title(rf"$\alpha = \beta$ = {name.rsplit('_', 1)[1]}, {way}")
+        across[0].set_ylabel("training loss, all clients")
+    for ax in axes[-1]:
+        ax.set_xlabel("local steps K")
+    handles = [Line2D([], [], label=rf"$\mu$ = {mu:g}", **LOOKS[mu]) for mu in style.present(table, "proximal", LOOKS)]
+    style.head(figure, "Local steps that hold on to the shared model (after Li et al. 2020)", handles)
+    style.footer(
+        figure,
+        table,
+        "Softmax regression of 20 clients of 40 records, models and inputs differing; 5 clients in each of 60 rounds, "
+        "all records in every local step. No noise: nothing is private. Bands leave out what a draw of the clients "
+        "adds to all losses of a panel (Morey 2008).",
+    )
+    return figure
+
+
+FIGURE = Figure(
+    about=__doc__,
+    sweeps=(SWEEP,),
+    table=table,
+    draw=draw,
+    apart={"task": "clients", "num_steps": "num_steps", "proximal": "proximal"},
+    tuned=("step_size",),
+)
