@@ -1,7 +1,7 @@
 """Run what is missing of a sweep, and write it down."""
 
 import os
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import nullcontext
@@ -109,13 +109,14 @@ def _blocks(
 ) -> list[Block]:
     """Points that one program can run together: same static arguments, rounds, and seeds still to do."""
     groups: dict[tuple, list[Point]] = {}
-    for point in points:
+    programs = [(point.method.make, point.static, point.num_rounds, point.eval_every) for point in points]
+    whole = Counter(programs)
+    for program, point in zip(programs, points, strict=True):
         if missing[point.id]:
-            key = (point.method.make, point.static, point.num_rounds, point.eval_every, missing[point.id])
-            groups.setdefault(key, []).append(point)
+            groups.setdefault((program, missing[point.id]), []).append(point)
     return [
-        Block((name, trial), task_bytes, tuple(members), tuple((trial, seed) for seed in seeds))
-        for (*_, seeds), members in groups.items()
+        Block((name, trial), task_bytes, tuple(members), tuple((trial, s) for s in seeds), whole=whole[program])
+        for (program, seeds), members in groups.items()
     ]
 
 
