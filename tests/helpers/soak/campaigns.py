@@ -1,0 +1,36 @@
+"""What can be run, by name, and the counts that are no fault."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from soak import kills, sweep
+from soak.processes import Forks
+
+EXPECTED = {
+    "kills",
+    "kills with two workers",
+    "kills while parts were written",
+    "complete after kills",
+    "signals",
+    "signals to a fresh process",
+    "signals to a forked process",
+    "signals after the work was done",
+    "ended before its signal",
+    "complete after signals",
+}
+
+
+def _in_forks(campaign: Callable[..., Counter]) -> Callable[[Path, int, random.Random], Counter]:
+    def run(scratch: Path, number: int, chance: random.Random) -> Counter:
+        with Forks(sweep.prepare) as forks:
+            return campaign(forks, scratch, number, chance)
+
+    return run
+
+
+RUN: dict[str, Callable[[Path, int, random.Random], Counter]] = {
+    "kills": _in_forks(kills.kills),
+    "signals": _in_forks(kills.signals),
+}
