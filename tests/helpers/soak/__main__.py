@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-KINDS = {"kills": 200, "signals": 100, "flips": 10_000, "shortages": 50, "inputs": 500}
+KINDS = {"kills": 200, "signals": 100, "shortages": 50, "flips": 10_000, "inputs": 500}
 
 
 def main() -> int:

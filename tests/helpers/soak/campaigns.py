@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from soak import kills, sweep
+from soak import flips, kills, shortages, sweep
 from soak.processes import Forks
 
 EXPECTED = {
@@ -19,6 +19,17 @@ EXPECTED = {
     "signals after the work was done",
     "ended before its signal",
     "complete after signals",
+    "flips in parts",
+    "flips in footers",
+    "flips that were noticed",
+    "flips in the list of columns",
+    "parts set aside and redone",
+    "full disks of the cache",
+    "full disks of the results",
+    "limits of the address space",
+    "devices that run out of memory",
+    "shortages that were got round",
+    "shortages that ended in one line",
 }
 
 
@@ -33,4 +44,6 @@ def _in_forks(campaign: Callable[..., Counter]) -> Callable[[Path, int, random.R
 RUN: dict[str, Callable[[Path, int, random.Random], Counter]] = {
     "kills": _in_forks(kills.kills),
     "signals": _in_forks(kills.signals),
+    "shortages": _in_forks(shortages.shortages),
+    "flips": flips.flips,
 }
