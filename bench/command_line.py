@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bench.audit.commands import audit
-from bench.cli import distinct_pairs, pairs, print_version
+from bench.cli import distinct_pairs, pairs, path, print_version
 from bench.data.commands import app as data_app
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
@@ -43,7 +43,9 @@ Workers = Annotated[
     str, typer.Option(help="Processes or tasks at the same time; auto: one a GPU, or else one a core.", metavar="N")
 ]
 Executor = Annotated[str, typer.Option(help="Where they run: local, ray, ray://HOST:PORT or slurm.")]
-DataDir = Annotated[Path | None, typer.Option(help="Folder with data files that you have already.")]
+DataDir = Annotated[
+    Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you have already.")
+]
 Download = Annotated[bool, typer.Option("--download", help="Allow downloads from official addresses.")]
 
 
@@ -66,7 +68,7 @@ def list_everything(
 def run(
     names: Annotated[list[str], typer.Argument(help="Sweeps, or `all`.")],
     scale: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "smoke",
-    out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
+    out: Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")] = Path("results"),
     where: Annotated[str | None, typer.Option(help='Only these points, as "noise_multiplier <= 10".')] = None,
     seeds: Annotated[int | None, typer.Option(help="Repetitions of every point.")] = None,
     task: Annotated[str | None, typer.Option(help="Another task than the sweep's own; see `list`.")] = None,
@@ -136,7 +138,7 @@ def compare(
     delta: Annotated[float | None, typer.Option(help="Default the task's.")] = None,
     units: Annotated[bool, typer.Option("--units", help="Other units of privacy too, in panels of their own.")] = False,
     name: Annotated[str | None, typer.Option(help="Of the folder in OUT/compare.")] = None,
-    out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
+    out: Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")] = Path("results"),
     fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of that name aside.")] = False,
     workers: Workers = "auto",
     executor: Executor = "local",

@@ -117,17 +117,17 @@ def draw(table: pd.DataFrame, held_out: str):
     for ax, ((unit, relation), rows) in zip(axes[0], panels, strict=True):
         _panel(ax, rows, metric, look_of)
         ax.set_title(f"one {unit}, {relation}")
-    axes[0, 0].set_ylabel(metric.replace("_", " "))
+    axes[0, 0].set_ylabel(style.literal(metric.replace("_", " ")))
     if metric.endswith(("accuracy", "error")):
         style.percent(axes[0, 0].yaxis)
     title_of = titles(table)
     level = set(table.loc[table["reveals_nothing"], "algorithm"])
     handles = [
-        Line2D([], [], label=title_of[name], **(look | LEVEL if name in level else look))
+        Line2D([], [], label=style.literal(title_of[name]), **(look | LEVEL if name in level else look))
         for name, look in look_of.items()
     ]
     rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
-    style.head(figure, f"Methods on {table['task'].iloc[0]}", *rows)
+    style.head(figure, f"Methods on {style.literal(table['task'].iloc[0])}", *rows)
     counts = sorted(set(table["settings_tried"]))
     num_settings = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     style.footer(
@@ -203,7 +203,7 @@ def heading(table: pd.DataFrame) -> str:
     units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
     protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units)
     return (
-        f"{first['metric']} on the test data of {first['task']}, the {better} the better: mean and 95 % interval over "
+        f"{first['metric']} on the test data of {tables.no_markup(first['task'])}, the {better} the better: mean and 95 % interval over "
         f"{splits} splits, rank at that ε, and gain over the best baseline, paired on the same splits. ε at delta = "
         f"{first['delta']:.2g}: {protected}."
     )

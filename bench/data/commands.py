@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
+from bench.cli import path as given_path
 from bench.data.dataset import LocalCopy
 from bench.data.fetch import cache, user_files
 from bench.data.fetch.retrieval import find, get
@@ -22,7 +23,11 @@ Names = Annotated[list[str] | None, typer.Argument(help="Data sets of `list`; al
 Name = Annotated[str | None, typer.Argument(help="A data set of `list`; all of them where none is given.")]
 DataDir = Annotated[
     Path | None,
-    typer.Option(help="A folder with files you have, searched four levels deep; or set BENCH_DATA."),
+    typer.Option(
+        parser=given_path,
+        metavar="PATH",
+        help="A folder with files you have, searched four levels deep; or set BENCH_DATA.",
+    ),
 ]
 
 

@@ -14,6 +14,7 @@ from bench.data.fetch import cache
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError
+from bench.sweeps import compile_cache
 from bench.sweeps.execution.executor import WorkerDied
 from bench.sweeps.execution.pool import Pool
 from bench.sweeps.execution.queue import Block, Queue, describe
@@ -30,6 +31,7 @@ TASK_BYTES = 2e9  # of data sets that the driver keeps at hand
 def use_compilation_cache() -> None:
     """Keep compiled programs on disk, beside the data sets, unless the user has chosen a place already."""
     if not jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
+        compile_cache.tidy(cache.folder("compiled"))
         jax.config.update("jax_compilation_cache_dir", str(cache.folder("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
 

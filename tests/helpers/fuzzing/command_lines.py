@@ -17,10 +17,54 @@ from hypothesis import strategies as st
 from tiny_comparison import problem
 from tiny_sweeps import TASK, run, walks
 
-NUMBERS = ["0", "1", "2", "-1", "0.5", "1.5", "1e-9", "1e9", "1e400", "nan", "inf", "-inf", "99999999999999999999", "-0"]
-WORDS = ["", " ", "a b", "a\nb", "..", "../up", "~", "$x_{", "<script>", "|", "None", "True", "[]", "=", "\udcff", "é", "٣"]
+NUMBERS = [
+    "0",
+    "1",
+    "2",
+    "-1",
+    "0.5",
+    "1.5",
+    "1e-9",
+    "1e9",
+    "1e400",
+    "nan",
+    "inf",
+    "-inf",
+    "99999999999999999999",
+    "-0",
+]
+WORDS = [
+    "",
+    " ",
+    "a b",
+    "a\nb",
+    "..",
+    "../up",
+    "~",
+    "$x_{",
+    "<script>",
+    "|",
+    "None",
+    "True",
+    "[]",
+    "=",
+    "\udcff",
+    "é",
+    "٣",
+]
 LISTS = [
-    *("1,2", "1,,2", ",", "log:1:2:3", "log:0:1:2", "log:1:2:99999999", "lin:2:1:3", "lin:1:2:1:1", "log:", "lin:a:b:c"),
+    *(
+        "1,2",
+        "1,,2",
+        ",",
+        "log:1:2:3",
+        "log:0:1:2",
+        "log:1:2:99999999",
+        "lin:2:1:3",
+        "lin:1:2:1:1",
+        "log:",
+        "lin:a:b:c",
+    ),
     *("step_size=0.1", "step_size=0.1,0.2", "step_size=-1", "step_size=nan", "step_size=a", "nosuch=1", "a=", "=b"),
     *("noise_multiplier=0,1", "walk:step_size=1", "PPSGD:personalization=inf", "clip_norm=1e400", "batch_size=2.5"),
 ]
@@ -29,9 +73,45 @@ PATHS = [
     *("method.py", "method.py:method", "method.py:nosuch", "broken.py", "exits.py", "users.npz", "no.npz", "empty.npz"),
 ]
 NAMES = [
-    *("tiny", "tinny", "all", "smoke", "laptop", "papr", "small", "synthetic", "digits", "tags", "ppsgd", "isrl", "mnist"),
-    *("walk", "dp_fedavg", "local_learning", "ppsgd_fig1a", "pfl_table5", "Global private SGD", "none", "poisson", "fixed"),
-    *("rdp", "pld", "users", "agents", "local", "replace one", "add-or-remove one", "auto", "paper", "validation", "both"),
+    *(
+        "tiny",
+        "tinny",
+        "all",
+        "smoke",
+        "laptop",
+        "papr",
+        "small",
+        "synthetic",
+        "digits",
+        "tags",
+        "ppsgd",
+        "isrl",
+        "mnist",
+    ),
+    *(
+        "walk",
+        "dp_fedavg",
+        "local_learning",
+        "ppsgd_fig1a",
+        "pfl_table5",
+        "Global private SGD",
+        "none",
+        "poisson",
+        "fixed",
+    ),
+    *(
+        "rdp",
+        "pld",
+        "users",
+        "agents",
+        "local",
+        "replace one",
+        "add-or-remove one",
+        "auto",
+        "paper",
+        "validation",
+        "both",
+    ),
 ]
 ALL = [*NUMBERS, *WORDS, *LISTS, *PATHS, *NAMES]
 GOOD_ARGUMENTS = {

@@ -3,8 +3,44 @@
 from hypothesis import strategies as st
 
 COLUMNS = ["step_size", "noise_multiplier", "algorithm", "nosuch", "inf", "nan", "seed", "__class__"]
-LITERALS = ["0.1", "1", "-1", "'walk'", "''", "True", "None", "[0.1, 0.2]", "[]", "('a',)", "{1}", "1j", "b'x'", "...", "1e999"]
-OPERATORS = ["<", "<=", "==", "!=", ">", ">=", "in", "not in", "is", "=", ":=", "@", "+", "**", "and", "or", "&", "|", ","]
+LITERALS = [
+    "0.1",
+    "1",
+    "-1",
+    "'walk'",
+    "''",
+    "True",
+    "None",
+    "[0.1, 0.2]",
+    "[]",
+    "('a',)",
+    "{1}",
+    "1j",
+    "b'x'",
+    "...",
+    "1e999",
+]
+OPERATORS = [
+    "<",
+    "<=",
+    "==",
+    "!=",
+    ">",
+    ">=",
+    "in",
+    "not in",
+    "is",
+    "=",
+    ":=",
+    "@",
+    "+",
+    "**",
+    "and",
+    "or",
+    "&",
+    "|",
+    ",",
+]
 
 
 def expressions() -> st.SearchStrategy[str]:

@@ -104,7 +104,9 @@ def parts(draw: st.DrawFn, table: pd.DataFrame) -> bytes:
             rows[name] = CHANGES[how](rows[name])
         rows = rows.loc[:, ~rows.columns.duplicated()]
     which = draw(st.sampled_from(["all", "all", "all", "none", "half", "twice", "last"]))
-    rows = {"all": rows, "none": rows[:0], "half": rows[::2], "twice": pd.concat([rows, rows]), "last": rows[-1:]}[which]
+    rows = {"all": rows, "none": rows[:0], "half": rows[::2], "twice": pd.concat([rows, rows]), "last": rows[-1:]}[
+        which
+    ]
     content = io.BytesIO()
     try:
         pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), content)
