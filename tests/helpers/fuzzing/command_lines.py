@@ -11,11 +11,12 @@ import jax
 import numpy as np
 import pandas as pd
 import typer.main
-from fuzzing.expressions import expressions
-from fuzzing.outcomes import Reached
 from hypothesis import strategies as st
 from tiny_comparison import problem
 from tiny_sweeps import TASK, run, walks
+
+from fuzzing.expressions import expressions
+from fuzzing.outcomes import Reached
 
 NUMBERS = [
     "0",

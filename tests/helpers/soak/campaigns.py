@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from soak import flips, kills, shortages, sweep
+from fuzzing.kinds import KINDS
+
+from soak import flips, inputs, kills, shortages, sweep
 from soak.processes import Forks
 
 EXPECTED = {
@@ -30,6 +32,7 @@ EXPECTED = {
     "devices that run out of memory",
     "shortages that were got round",
     "shortages that ended in one line",
+    *KINDS,
 }
 
 
@@ -46,4 +49,5 @@ RUN: dict[str, Callable[[Path, int, random.Random], Counter]] = {
     "signals": _in_forks(kills.signals),
     "shortages": _in_forks(shortages.shortages),
     "flips": flips.flips,
+    "inputs": inputs.inputs,
 }

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
-from soak import sweep
 from tiny_sweeps import run
 
 from bench.errors import InputError
 from bench.sweeps import SWEEPS, part_files
 from bench.sweeps.part_files import COLUMNS
+from soak import sweep
 
 REDONE = 400  # of how many flips one is left in place until the sweep has been run again
 
