@@ -78,7 +78,9 @@ def run(
     rounds: Annotated[int | None, typer.Option(help="Communication rounds, in place of the sweep's.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the folder for --grid and --rounds.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="First set all the sweep's results aside.")] = False,
-    chunk: Annotated[int | None, typer.Option(help="Points at once at most; never changes a result.")] = None,
+    chunk: Annotated[
+        int | None, typer.Option(help="Points at once at most; changes results by rounding alone.")
+    ] = None,
     workers: Workers = "auto",
     executor: Executor = "local",
     data_dir: DataDir = None,

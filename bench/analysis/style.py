@@ -149,7 +149,7 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
     shown = f"; shown is the {mean}, {bands} are its 95 % intervals" if mean != "mean" else ""
     shown = shown or f"; {bands} are 95 % intervals of the mean over them"
     intervals = f"{repetitions}{shown}" if many > 1 else "1 repetition, no intervals"
-    data = f"Data: {literal(str(facts['source']))} (task {literal(str(facts['task']))}). Scale: {facts['scale']}, {intervals}."
+    data = literal(f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, {intervals}.")
     width = int(figure.get_figwidth() * 18)
     lines = [line for note in (data, *notes) if note for line in textwrap.wrap(note, width)]
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)

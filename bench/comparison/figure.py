@@ -135,7 +135,7 @@ def draw(table: pd.DataFrame, held_out: str):
         table,
         "Noise of every method by an accountant proven for its sampler, at delta = "
         f"{table['delta'].iloc[0]:.2g}; level lines reveal nothing. Right end: the same without noise.",
-        f"Arguments chosen on each split by held-out data ({held_out}) among {num_settings} settings a method, then "
+        f"Arguments chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} settings a method, then "
         "run again with fresh randomness and tested once. What the choice reveals is not counted in epsilon.",
     )
     return figure
@@ -203,9 +203,9 @@ def heading(table: pd.DataFrame) -> str:
     units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
     protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units)
     return (
-        f"{first['metric']} on the test data of {tables.no_markup(first['task'])}, the {better} the better: mean and 95 % interval over "
-        f"{splits} splits, rank at that ε, and gain over the best baseline, paired on the same splits. ε at delta = "
-        f"{first['delta']:.2g}: {protected}."
+        f"{first['metric']} on the test data of {tables.no_markup(first['task'])}, the {better} the better: mean and "
+        f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired on the same "
+        f"splits. ε at delta = {first['delta']:.2g}: {protected}."
     )
 
 

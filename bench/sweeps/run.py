@@ -57,7 +57,7 @@ def run_sweep(
             stale and set aside. Default: `sweep` itself.
         data_files: the user's own files, and whether data may be downloaded; default DataFiles().
         fresh: set everything aside first.
-        most: points in a chunk at most; default as many as fit. Never changes a result.
+        most: points in a chunk at most; default as many as fit. Changes results by rounding alone.
         pool: the workers; default Pool(), of this call alone.
 
     Raises:

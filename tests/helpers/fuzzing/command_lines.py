@@ -116,12 +116,12 @@ NAMES = [
 ]
 ALL = [*NUMBERS, *WORDS, *LISTS, *PATHS, *NAMES]
 GOOD_ARGUMENTS = {
-    **dict.fromkeys(("run", "status"), ["tiny", "other", "all"]),
-    **dict.fromkeys(("compare", "audit"), ["ppsgd", "method.py", "method.py:method", "dp_fedavg", "local_learning"]),
+    **{key: ["tiny", "other", "all"] for key in ("run", "status")},
+    **{key: ["ppsgd", "method.py", "method.py:method", "dp_fedavg", "local_learning"] for key in ("compare", "audit")},
     "merge": ["results", "results/smoke", "results/smoke/tiny"],
     "data": ["mnist", "school"],
     "perf": ["fedavg_round"],
-    **dict.fromkeys(("draw", "claims", "report"), ["ppsgd_fig1a", "pfl_table5", "ppsgd"]),
+    **{key: ["ppsgd_fig1a", "pfl_table5", "ppsgd"] for key in ("draw", "claims", "report")},
 }
 GOOD = {
     "--scale": ["smoke", "laptop", "paper"],
@@ -281,6 +281,8 @@ def traced_only() -> Iterator[None]:
         engine.advance.lower(task, *shapes, first_round, program=program)
         raise Reached
 
-    with mock.patch.object(bench.comparison.stages, "run_sweep", run_sweep):
-        with mock.patch.object(engine, "_peak", lowered):
-            yield
+    with (
+        mock.patch.object(bench.comparison.stages, "run_sweep", run_sweep),
+        mock.patch.object(engine, "_peak", lowered),
+    ):
+        yield

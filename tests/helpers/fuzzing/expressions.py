@@ -59,7 +59,7 @@ def expressions() -> st.SearchStrategy[str]:
         )
 
     grown = st.recursive(leaves, larger, max_leaves=6)
-    deep = st.integers(1, 3000).map(lambda depth: "(" * depth + "step_size < 1" + ")" * depth)
-    long = st.integers(1, 3000).map(lambda count: " and ".join(["step_size < 1"] * count))
-    nots = st.integers(1, 3000).map(lambda count: "not " * count + "step_size < 1")
+    deep = st.integers(1, 1500).map(lambda depth: "(" * depth + "step_size < 1" + ")" * depth)
+    long = st.integers(1, 400).map(lambda count: " and ".join(["step_size < 1"] * count))
+    nots = st.integers(1, 1500).map(lambda count: "not " * count + "step_size < 1")
     return st.one_of(grown, st.text(max_size=20), deep, long, nots)

@@ -10,6 +10,13 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 
+class Content(bytes):
+    """Of a file, too long to be shown."""
+
+    def __repr__(self) -> str:
+        return f"{len(self):,} bytes"
+
+
 @st.composite
 def damaged(draw: st.DrawFn, content: bytes) -> bytes:
     """Bytes flipped, cut off, inserted or put in place of others; or as they were."""
@@ -29,7 +36,7 @@ def damaged(draw: st.DrawFn, content: bytes) -> bytes:
             changed[at : at + 16] = bytes(len(changed[at : at + 16]))
         else:
             del changed[at : at + draw(st.integers(1, 64))]
-    return bytes(changed)
+    return Content(changed)
 
 
 SHAPES = [(0,), (1,), (60,), (60, 1), (60, 3), (3, 60), (60, 3, 1), (0, 3), (60, 0), ()]
@@ -68,7 +75,7 @@ def client_files(draw: st.DrawFn) -> bytes:
                 right[name] = np.zeros(60)
     content = io.BytesIO()
     (np.savez_compressed if draw(st.booleans()) else np.savez)(content, **right)  # pyright: ignore[reportArgumentType]
-    return draw(damaged(content.getvalue())) if draw(st.integers(0, 2)) == 0 else content.getvalue()
+    return Content(draw(damaged(content.getvalue())) if draw(st.integers(0, 2)) == 0 else content.getvalue())
 
 
 CHANGES: dict[str, Callable[[pd.Series], object]] = {
@@ -111,5 +118,5 @@ def parts(draw: st.DrawFn, table: pd.DataFrame) -> bytes:
     try:
         pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), content)
     except (pa.ArrowException, ValueError, TypeError):  # no Parquet file has such a column
-        return b""
-    return draw(damaged(content.getvalue())) if draw(st.integers(0, 3)) == 0 else content.getvalue()
+        return Content()
+    return Content(draw(damaged(content.getvalue())) if draw(st.integers(0, 3)) == 0 else content.getvalue())

@@ -29,6 +29,7 @@ EXPECTED = {
     "full disks of the cache",
     "full disks of the results",
     "limits of the address space",
+    "limits at which a library ended the process",
     "devices that run out of memory",
     "shortages that were got round",
     "shortages that ended in one line",
