@@ -135,8 +135,9 @@ def draw(table: pd.DataFrame, held_out: str):
         table,
         "Noise of every method by an accountant proven for its sampler, at delta = "
         f"{table['delta'].iloc[0]:.2g}; level lines reveal nothing. Right end: the same without noise.",
-        f"Arguments chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} settings a "
-        "method, then run again with fresh randomness and tested once. What the choice reveals is not counted in epsilon.",
+        f"Arguments chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} settings "
+        "a method, then run again with fresh randomness and tested once. What the choice reveals is not counted in "
+        "epsilon.",
     )
     return figure
 
