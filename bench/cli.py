@@ -47,17 +47,6 @@ def exit_status(app: typer.Typer) -> int:
     return code
 
 
-def path(text: str | Path) -> Path:
-    """A path as it is typed; `typer.Option(parser=path)`.
-
-    Raises:
-        typer.BadParameter: for an empty one, which would be the current folder.
-    """
-    if not str(text):
-        raise typer.BadParameter("it is empty: name a path, . for the current folder")
-    return Path(text)
-
-
 def pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
     """NAME=TEXT, taken apart.
 

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from bench.audit.commands import audit
-from bench.cli import distinct_pairs, pairs, path, print_version
+from bench.cli import distinct_pairs, pairs, print_version
 from bench.data.commands import app as data_app
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
+from bench.paths import path
 from bench.privacy.commands import epsilon, noise
 from bench.sweeps.commands import merge, status
 

@@ -15,6 +15,7 @@ MAY_IMPORT = {
     "bench.defaults": [],
     "bench.errors": [],
     "bench.locking": [],
+    "bench.paths": [],
     "bench.cache_folder": ["bench.locking"],
     "bench.stopping": ["bench.cli"],
     "bench.cli": ["bench.errors", "bench.stopping"],
@@ -29,6 +30,7 @@ MAY_IMPORT = {
     "bench.analysis": ["bench.analysis", "bench.errors"],
     "bench.data": [
         "bench.data",
+        "bench.paths",
         "bench.cache_folder",
         "bench.locking",
         "bench.models",
@@ -60,6 +62,7 @@ MAY_IMPORT = {
     ],
     "bench.sweeps": [
         "bench.sweeps",
+        "bench.paths",
         "bench.locking",
         "bench.values",
         "bench.papers",
@@ -73,6 +76,7 @@ MAY_IMPORT = {
     ],
     "figures": [
         "figures",
+        "bench.paths",
         "bench.papers",
         "bench.analysis",
         "bench.sweeps.own",

@@ -9,13 +9,13 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from bench.cli import path as given_path
 from bench.data.dataset import LocalCopy
 from bench.data.fetch import cache, user_files
 from bench.data.fetch.retrieval import find, get
 from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
+from bench.paths import path as given_path
 
 app = typer.Typer(no_args_is_help=True, help="List, get and verify the data sets. Example: python -m bench data list")
 

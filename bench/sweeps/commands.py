@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli import path
+from bench.paths import path
 
 DataDir = Annotated[
     Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you have already.")
