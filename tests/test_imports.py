@@ -76,7 +76,6 @@ MAY_IMPORT = {
     ],
     "figures": [
         "figures",
-        "bench.paths",
         "bench.papers",
         "bench.analysis",
         "bench.sweeps.own",
@@ -117,7 +116,14 @@ MAY_IMPORT = {
     "bench.gathered": ["bench", "figures"],
     "bench.perf": ["bench"],
     "figures.__main__": ["bench.stopping"],
-    "figures.command_line": ["figures", "bench.analysis", "bench.sweeps.part_files", "bench.errors", "bench.cli"],
+    "figures.command_line": [
+        "figures",
+        "bench.analysis",
+        "bench.sweeps.part_files",
+        "bench.errors",
+        "bench.cli",
+        "bench.paths",
+    ],
 }
 PROGRAMS = (
     *("bench.__main__", "bench.command_line", "bench.api", "bench.catalog", "bench.gathered", "bench.perf"),
