@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from bench.errors import InputError, in_one_line
+from bench.paths import path as path  # for every `python -m`
 from bench.stopping import LINE
 
 # Of the system, and of libraries that cannot start a thread; chunks that do not fit are halved before it comes to this.

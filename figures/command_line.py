@@ -11,9 +11,9 @@ from typer.core import TyperGroup
 
 from bench.analysis import style, tables
 from bench.analysis.files import write_whole
+from bench.cli import path as given_path
 from bench.cli import print_version
 from bench.errors import InputError, in_one_line, unknown_name
-from bench.paths import path as given_path
 from figures.shared import own
 from figures.shared.drawn import digest, record
 from figures.shared.figure import Figure

@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "bench.paths": [],
     "bench.cache_folder": ["bench.locking"],
     "bench.stopping": ["bench.cli"],
-    "bench.cli": ["bench.errors", "bench.stopping"],
+    "bench.cli": ["bench.errors", "bench.paths", "bench.stopping"],
     "bench.papers": [],
     "bench.arguments": ["bench.errors"],
     "bench.values": ["bench.errors"],
@@ -116,14 +116,7 @@ MAY_IMPORT = {
     "bench.gathered": ["bench", "figures"],
     "bench.perf": ["bench"],
     "figures.__main__": ["bench.stopping"],
-    "figures.command_line": [
-        "figures",
-        "bench.analysis",
-        "bench.sweeps.part_files",
-        "bench.errors",
-        "bench.cli",
-        "bench.paths",
-    ],
+    "figures.command_line": ["figures", "bench.analysis", "bench.sweeps.part_files", "bench.errors", "bench.cli"],
 }
 PROGRAMS = (
     *("bench.__main__", "bench.command_line", "bench.api", "bench.catalog", "bench.gathered", "bench.perf"),
