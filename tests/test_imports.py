@@ -32,7 +32,6 @@ MAY_IMPORT = {
         "bench.data",
         "bench.paths",
         "bench.cache_folder",
-        "bench.locking",
         "bench.models",
         "bench.kernels",
         "bench.errors",
