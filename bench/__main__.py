@@ -1,8 +1,6 @@
 """python -m bench: the command line of bench.command_line, which Ctrl-C ends in one line."""
 
-import sys
-
-from bench.stopping import run_command
+from bench.stopping import leave, run_command
 
 
 def main() -> int:
@@ -11,4 +9,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

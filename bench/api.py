@@ -56,7 +56,7 @@ def run(
         name: of that folder; default one made of the sweep and what was changed.
         out: results folder.
         fresh: first set all the sweep's results aside.
-        chunk: points at once at most; never changes a result.
+        chunk: points at once at most; changes results by rounding alone.
         workers: processes or tasks at the same time; "auto": one a GPU, or else one a core, and none but this process
             where there is little to do.
         executor: where they run: "local", "ray", "ray://HOST:PORT" or "slurm".

@@ -45,6 +45,8 @@ def of_declared_types(function: F) -> F:
             if kinds and not any(_is(value, kind) for kind in kinds):
                 words = " or ".join(KINDS[kind][1] for kind in kinds)
                 raise InputError(f"{name} is {value!r}: give {words}")
+            if os.PathLike in kinds and value == "":
+                raise InputError(f"{name} is '': name a path, '.' for the current folder")
         return function(*args, **kwargs)
 
     return checked  # pyright: ignore[reportReturnType]

@@ -1,15 +1,19 @@
 """From a command line to its exit status; every `python -m` of the suite ends here."""
 
 import importlib.metadata
+import re
 import sys
 import tomllib
 from pathlib import Path
 
 import typer
 
-from bench.errors import InputError
+from bench.errors import InputError, in_one_line
+from bench.paths import path as path  # for every `python -m`
 from bench.stopping import LINE
 
+# Of the system, and of libraries that cannot start a thread; chunks that do not fit are halved before it comes to this.
+NO_MEMORY = re.compile(r"out of memory|cannot allocate memory|resource temporarily unavailable", re.IGNORECASE)
 PACKAGE = "private-federated-bench"
 
 
@@ -26,6 +30,11 @@ def exit_status(app: typer.Typer) -> int:
             print(message)
             return 0
         print(f"error: {message}", file=sys.stderr)
+        return 2
+    except Exception as error:
+        if not (isinstance(error, MemoryError) or NO_MEMORY.search(str(error))):
+            raise
+        print(f"error: out of memory ({in_one_line(error)}): give it more, or take fewer --workers", file=sys.stderr)
         return 2
     except SystemExit as error:  # of a person's method or task; the suite itself never calls it
         print(f"error: the code that was given called sys.exit({error.code!r}): take that out", file=sys.stderr)

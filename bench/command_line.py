@@ -13,6 +13,7 @@ from bench.data.commands import app as data_app
 from bench.data.files import DataFiles
 from bench.defaults import COMPARISON, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
+from bench.paths import path
 from bench.privacy.commands import epsilon, noise
 from bench.sweeps.commands import export, merge, status
 
@@ -45,7 +46,9 @@ Workers = Annotated[
     str, typer.Option(help="Processes or tasks at the same time; auto: one a GPU, or else one a core.", metavar="N")
 ]
 Executor = Annotated[str, typer.Option(help="Where they run: local, ray, ray://HOST:PORT or slurm.")]
-DataDir = Annotated[Path | None, typer.Option(help="Folder with data files that you have already.")]
+DataDir = Annotated[
+    Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you have already.")
+]
 Download = Annotated[bool, typer.Option("--download", help="Allow downloads from official addresses.")]
 
 
@@ -68,7 +71,7 @@ def list_everything(
 def run(
     names: Annotated[list[str], typer.Argument(help="Sweeps, or `all`.")],
     scale: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "smoke",
-    out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
+    out: Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")] = Path("results"),
     where: Annotated[str | None, typer.Option(help='Only these points, as "noise_multiplier <= 10".')] = None,
     seeds: Annotated[int | None, typer.Option(help="Repetitions of every point.")] = None,
     task: Annotated[str | None, typer.Option(help="Another task than the sweep's own; see `list`.")] = None,
@@ -78,7 +81,9 @@ def run(
     rounds: Annotated[int | None, typer.Option(help="Communication rounds, in place of the sweep's.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the folder for --grid and --rounds.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="First set all the sweep's results aside.")] = False,
-    chunk: Annotated[int | None, typer.Option(help="Points at once at most; never changes a result.")] = None,
+    chunk: Annotated[
+        int | None, typer.Option(help="Points at once at most; changes results by rounding alone.")
+    ] = None,
     workers: Workers = "auto",
     executor: Executor = "local",
     data_dir: DataDir = None,
@@ -151,7 +156,7 @@ def compare(
         str | None, typer.Option(help="A board, whose methods are not run again; `board` is OUT/board.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="Of the folder in OUT/compare.")] = None,
-    out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
+    out: Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")] = Path("results"),
     fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of that name aside.")] = False,
     workers: Workers = "auto",
     executor: Executor = "local",

@@ -23,3 +23,12 @@ def unknown_name(kind: str, name: str, names: Iterable[str]) -> InputError:
     near = get_close_matches(name, names, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}."
     return InputError(f"no {kind} is called {name!r}: {hint}")
+
+
+def in_one_line(error: BaseException) -> str:
+    """Its type and the first line of what it says, for an exception of code that was given to the suite."""
+    try:
+        first = next(iter(str(error).splitlines()), "")
+    except Exception:  # of its own __str__
+        first = ""
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__

@@ -4,13 +4,13 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, in_one_line, unknown_name
 from bench.privacy.events import full_gaussian
 
 PREFIX = "outside_"  # of the names of modules made of a user's files
@@ -65,17 +65,32 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
 
 
 def _usable(method: Method) -> Method:
-    """The method, if what it says of its arguments is about arguments that it has.
+    """The method, if its fields are what they must be, and about arguments that it has.
 
     Raises:
-        InputError: naming what it has not.
+        InputError: naming the field, and what it must be.
     """
-    name, arguments = method.make.__name__, inspect.signature(method.make).parameters
-    if not isinstance(method.space, Mapping):
-        raise InputError(f"`space` of {name} is {method.space!r}: give a dictionary from arguments to their values")
-    for argument in method.space:
+    if not inspect.isfunction(method.make):
+        raise InputError(f"`make` of a Method is {method.make!r}: give the factory of an Algorithm, a function")
+    name = method.make.__name__
+    try:
+        arguments = inspect.signature(method.make, eval_str=True).parameters
+    except Exception as error:  # whatever an annotation may raise
+        raise InputError(f"an annotation of {name} cannot be read: {in_one_line(error)}: mend it") from None
+    for field, fits, words in (
+        ("releases", callable(method.releases), "a function (task, *, delta, ...) -> Release"),
+        ("version", isinstance(method.version, int), "a whole number"),
+        ("check", callable(method.check), "a function (task, ...) -> None"),
+        ("noise", isinstance(method.noise, str), "the name of the argument that scales the noise"),
+        ("space", isinstance(method.space, Mapping), "a dictionary from arguments to their values"),
+    ):
+        if not fits:
+            raise InputError(f"`{field}` of {name} is {getattr(method, field)!r}: give {words}")
+    for argument, tried in method.space.items():
         if argument not in arguments:
-            raise unknown_name(f"argument of {name}, as its `space` says,", argument, list(arguments)[1:])
+            raise unknown_name(f"argument of {name}, as its `space` says,", str(argument), list(arguments)[1:])
+        if not isinstance(tried, Sequence) or isinstance(tried, str) or not len(tried):
+            raise InputError(f"`space` of {name} has {tried!r} for {argument}: give a list of values")
     return method
 
 
@@ -147,12 +162,14 @@ def _imported(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except SystemExit as error:
         raise InputError(f"{path} calls sys.exit({error.code!r}) when it is imported: take that out") from None
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever the file raises
         traceback = error.__traceback__
         frames = inspect.getinnerframes(traceback) if traceback else []
         at = [frame.lineno for frame in frames if frame.filename == str(path)]
         line = f", line {at[-1]}" if at else f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        raise InputError(f"{path}{line} does not import: {type(error).__name__}: {error}") from None
+        raise InputError(f"{path}{line} does not import: {in_one_line(error)}") from None
     finally:
         sys.path.pop(0)
     return module

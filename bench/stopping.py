@@ -4,10 +4,13 @@ A signal raises KeyboardInterrupt wherever the program is, so that locks are rel
 lost, in a callback whose exceptions Python can only report, it is raised again at once.
 """
 
+import atexit
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AGAIN_S = 0.05  # until a lost one is raised again
@@ -46,6 +49,20 @@ def run_command(module: str) -> int:
         for number, handler in handlers.items():
             signal.signal(number, handler)
     return 128 + received[0] if received and code == 130 else code
+
+
+def leave(status: int) -> NoReturn:
+    """End the process with this status, of `run_command`. A signal that comes now ends it without a word."""
+    for number in filter(_is_ours, SIGNALS):
+        signal.signal(number, signal.SIG_DFL)
+    if status - 128 in SIGNALS:
+        # Python itself would end the process by SIGINT where KeyboardInterrupt has passed through the `exec` of a
+        # text, as of a dataclass in an import, whoever caught it.
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def _is_ours(number: int) -> bool:

@@ -11,8 +11,9 @@ from typer.core import TyperGroup
 
 from bench.analysis import style, tables
 from bench.analysis.files import write_whole
+from bench.cli import path as given_path
 from bench.cli import print_version
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, in_one_line, unknown_name
 from figures.shared import own
 from figures.shared.drawn import digest, record
 from figures.shared.figure import Figure
@@ -24,10 +25,16 @@ DRAW = "draw"
 Names = Annotated[list[str] | None, typer.Argument(help="Figures; default all.")]
 Papers = Annotated[list[str] | None, typer.Argument(help="Short names of papers; default all.")]
 Nothing = Annotated[list[str] | None, typer.Argument(hidden=True)]
-Results = Annotated[Path, typer.Option(help="Results folder.")]
+Results = Annotated[Path, typer.Option(parser=given_path, metavar="PATH", help="Results folder.")]
 Scale = Annotated[str | None, typer.Option(help="smoke, laptop or paper; default the largest there.")]
-Folder = Annotated[Path | None, typer.Option(help="Where to write; default figures/ beside the results.")]
-Page = Annotated[Path | None, typer.Option(help="The file; default report/index.html in the results.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option(parser=given_path, metavar="PATH", help="Where to write; default figures/ beside the results."),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option(parser=given_path, metavar="PATH", help="The file; default report/index.html in the results."),
+]
 Tune = Annotated[
     str, typer.Option(help="Of figures that show both: tuned as in the `paper`, on `validation` data, or `both`.")
 ]
@@ -96,8 +103,15 @@ def picture(figure: Figure, runs: pd.DataFrame, tune: str) -> tuple[matplotlib.f
     Raises:
         InputError: where the runs at hand cannot make it.
     """
-    table = one_tuning(figure.table(runs), figure, tune)
-    return figure.picture(table), table
+    try:
+        table = one_tuning(figure.table(runs), figure, tune)
+        return figure.picture(table), table
+    except InputError:
+        raise
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+        raise InputError(
+            f"it stops on these runs, {in_one_line(error)}: remove parts that this suite did not write"
+        ) from error
 
 
 class Incomplete(InputError):
@@ -139,7 +153,10 @@ def draw(
     scale: Scale = None,
     tune: Tune = "both",
     runs: Annotated[
-        list[Path] | None, typer.Option(help="Folder of `bench run --grid`, to draw its values; may be repeated.")
+        list[Path] | None,
+        typer.Option(
+            parser=given_path, metavar="PATH", help="Folder of `bench run --grid`, to draw its values; may be repeated."
+        ),
     ] = None,
     where: Annotated[str | None, typer.Option(help="With --runs: only these rows.")] = None,
 ) -> None:

@@ -73,6 +73,17 @@ def test_bad_input_is_one_line_and_status_2(bench, words, said, tmp_path):
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.parametrize(
+    "words", [["run", "tiny", "--out", ""], ["status", "--out", ""], ["compare", "--data-dir", ""]]
+)
+def test_an_empty_path_is_not_the_current_folder(bench, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, _, (line,) = bench(*words)
+    assert status == 2
+    assert f"{words[-2]}: it is empty: name a path" in line.replace("'", "")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.skipif(not importlib.util.find_spec("bench.perf"), reason="there are no benchmarks")
 def test_an_unknown_benchmark_is_one_line(bench):
     status, _, lines = bench("perf", "nosuch")
@@ -155,6 +166,18 @@ def test_a_disk_that_fills_up_is_one_line_and_keeps_what_was_finished(bench, tmp
     assert "the disk is full; everything finished before is kept, choose --out or make room" in lines[-1]
     assert len(pd.read_parquet(tmp_path / "smoke" / "tiny")) == 2 * 5
     assert "6 runs to do, 2 in" in bench("run", "tiny", "--out", tmp_path)[2][0]
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")])
+def test_memory_that_runs_out_beside_the_chunks_is_one_line(bench, tmp_path, monkeypatch, error):
+    def none(*_):
+        raise error
+
+    monkeypatch.setattr(store.Store, "open_parts", none)
+    status, _, (line,) = bench("run", "tiny", "--out", tmp_path)
+    assert status == 2
+    assert line.startswith("error: ")
+    assert "memory" in line
 
 
 def test_a_stopped_run_is_one_line_and_status_130(bench, tmp_path, monkeypatch):

@@ -1,10 +1,13 @@
 """Signals at any moment, imports included, end a command in one line with the exit status of a shell."""
 
+import os
 import signal
+import subprocess
 import sys
 import time
 
 import pytest
+from tiny_sweeps import ROOT
 
 from bench.stopping import LINE, SIGNALS, run_command
 
@@ -59,3 +62,13 @@ def test_the_end_of_a_file_is_not_called_a_stop(command):
     """Typer takes an EOFError for Ctrl-D at a prompt; here it is a mistake of ours, or a damaged file."""
     with pytest.raises(EOFError):
         command("import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    raise EOFError\n")
+
+
+def test_the_status_is_that_of_the_signal_even_where_it_came_in_a_text_that_is_executed(tmp_path):
+    """As imports of dataclasses do: Python ends such a process by SIGINT, unless it is told otherwise."""
+    (tmp_path / "some_command.py").write_text(SENDS.format(name="SIGTERM") + "exec('send(); time.sleep(20)')")
+    program = "from bench.stopping import leave, run_command\nleave(run_command('some_command'))"
+    (tmp_path / "program.py").write_text(program)
+    new = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-m", "program"], env=new, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, LINE + "\n")

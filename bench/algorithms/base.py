@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from jax import Array
 
-from bench.errors import InputError
+from bench.errors import InputError, in_one_line
 from bench.privacy.events import Release, checked
 from bench.values import Interval
 
@@ -103,7 +103,12 @@ class Method(NamedTuple):
         """
         for group in self.needs:
             task.need(group)
-        self.check(task, **args)
+        try:
+            self.check(task, **args)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"`check` of {self.make.__name__} stops: {in_one_line(error)}") from error
 
     def readings(self, task, *, delta: float, **args) -> dict:
         """What `releases` says; one description alone is called "paper".
@@ -118,7 +123,7 @@ class Method(NamedTuple):
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"`releases` of {name} stops: {type(error).__name__}: {error}") from error
+            raise InputError(f"`releases` of {name} stops: {in_one_line(error)}") from error
         said = {"paper": said} if isinstance(said, Release) else said
         if not (isinstance(said, dict) and said and all(isinstance(one, Release) for one in said.values())):
             raise InputError(f"`releases` of {name} gives {said!r}: give a Release, or a dictionary of them")

@@ -65,6 +65,11 @@ def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], *
     return figure, figure.subplots(rows, columns, **layout)
 
 
+def literal(text: str) -> str:
+    """A text of somebody's, such as the name of a file, in which a dollar sign begins no formula."""
+    return text.replace("$", r"\$")
+
+
 def head(figure: Figure, title: str, *legends: Sequence[Line2D]) -> None:
     """Title and rows of legend above the panels, at the same distance whatever the figure's height."""
     inch = 1 / figure.get_figheight()
@@ -144,7 +149,7 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
     shown = f"; shown is the {mean}, {bands} are its 95 % intervals" if mean != "mean" else ""
     shown = shown or f"; {bands} are 95 % intervals of the mean over them"
     intervals = f"{repetitions}{shown}" if many > 1 else "1 repetition, no intervals"
-    data = f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, {intervals}."
+    data = literal(f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, {intervals}.")
     width = int(figure.get_figwidth() * 18)
     lines = [line for note in (data, *notes) if note for line in textwrap.wrap(note, width)]
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)

@@ -33,11 +33,16 @@ def with_interval(value: float, low: float, high: float, form: str = ".4f") -> s
     return f"{mean} [{low:{form}}, {high:{form}}]" if np.isfinite([value, low, high]).all() else mean
 
 
+def no_markup(text: str) -> str:
+    """A text in Markdown whose "<" begins no tag."""
+    return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text)
+
+
 def markdown(cells: pd.DataFrame, words: bool = False) -> str:
     """A Markdown table: the first column left, the others right, or left as well where they are words."""
     rule = ["---", *["---" if words else "---:"] * (cells.shape[1] - 1)]
     table = [cells.columns, rule, *cells.to_numpy()]
-    rows = [[str(cell).replace("|", r"\|").replace("\n", "<br>") for cell in row] for row in table]
+    rows = [[no_markup(str(cell)).replace("|", r"\|").replace("\n", "<br>") for cell in row] for row in table]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

@@ -43,17 +43,17 @@ def draw(table: pd.DataFrame, held_out: str):
     for ax, ((unit, relation), rows) in zip(axes[0], panels, strict=True):
         _panel(ax, rows, metric, look_of)
         ax.set_title(f"one {unit}, {relation}")
-    axes[0, 0].set_ylabel(metric.replace("_", " "))
+    axes[0, 0].set_ylabel(style.literal(metric.replace("_", " ")))
     if metric.endswith(("accuracy", "error")):
         style.percent(axes[0, 0].yaxis)
     title_of = titles(table)
     level = set(table.loc[table["reveals_nothing"], "algorithm"])
     handles = [
-        Line2D([], [], label=title_of[name], **(look | FLAT if name in level else look))
+        Line2D([], [], label=style.literal(title_of[name]), **(look | FLAT if name in level else look))
         for name, look in look_of.items()
     ]
     rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
-    style.head(figure, f"Methods on {table['task'].iloc[0]}", *rows)
+    style.head(figure, f"Methods on {style.literal(table['task'].iloc[0])}", *rows)
     counts = sorted(set(table["settings_tried"]))
     num_settings = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     style.footer(
@@ -61,8 +61,9 @@ def draw(table: pd.DataFrame, held_out: str):
         table,
         "Noise of every method by an accountant proven for its sampler, at delta = "
         f"{table['delta'].iloc[0]:.2g}; level lines reveal nothing. Right end: the same without noise.",
-        f"Arguments chosen on each split by held-out data ({held_out}) among {num_settings} settings a method, then "
-        "run again with fresh randomness and tested once. What the choice reveals is not counted in epsilon.",
+        f"Arguments chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} settings "
+        "a method, then run again with fresh randomness and tested once. What the choice reveals is not counted in "
+        "epsilon.",
     )
     return figure
 
@@ -128,9 +129,9 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
         ax.set_ylabel(f"held-out {metric.replace('validation_', '').replace('_', ' ')}")
     if metric.endswith(("accuracy", "error")):
         style.percent(axes[0, 0].yaxis)
-    handles = [Line2D([], [], label=title_of[name], **look) for name, look in look_of.items()]
+    handles = [Line2D([], [], label=style.literal(title_of[name]), **look) for name, look in look_of.items()]
     rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
-    style.head(figure, f"What a budget of tuning buys on {whole['task'].iloc[0]}", *rows)
+    style.head(figure, f"What a budget of tuning buys on {style.literal(whole['task'].iloc[0])}", *rows)
     style.footer(
         figure,
         curves.assign(**whole[["task", "source", "scale"]].iloc[0]),

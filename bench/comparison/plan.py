@@ -14,8 +14,9 @@ from bench.comparison.request import Request
 from bench.comparison.search import Setting, Space, first_of, first_settings
 from bench.comparison.statements import SILENT, NotComparable, Statement, reading, releases_of
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, in_one_line, unknown_name
 from bench.privacy.accounting import epsilon
+from bench.sweeps.malformed import checked_algorithm
 from bench.sweeps.spec import arguments, parameters
 
 
@@ -229,6 +230,7 @@ def without_test_data(make: Callable) -> Callable:
     def made(task: Task, **args):
         hidden = task if task.sample else replace(task, evaluation=None)
         algorithm = _in_one_line(make, f"{make.__name__} stops on {task.name}")(hidden, **args)
+        checked_algorithm(algorithm, make.__name__)
         parts = {part: getattr(algorithm, part) for part in ("init", "round", "params")}
         return algorithm._replace(
             **{
@@ -249,8 +251,7 @@ def _in_one_line(function: Callable, what: str) -> Callable:
         except InputError:
             raise
         except Exception as error:
-            first = str(error).partition("\n")[0]
-            raise InputError(f"{what}: {type(error).__name__}: {first}") from error
+            raise InputError(f"{what}: {in_one_line(error)}") from error
 
     return call
 

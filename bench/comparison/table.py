@@ -137,8 +137,8 @@ def heading(table: pd.DataFrame) -> str:
     units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
     protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units)
     return (
-        f"{first['metric']} on the test data of {first['task']}, the {better} the better: mean and 95 % interval over "
-        f"{splits} splits, rank at that ε, and gain over the best baseline, paired on the same splits; * marks a "
-        "difference beyond chance, at 5 % after Holm's correction for all of the table. "
+        f"{first['metric']} on the test data of {tables.no_markup(first['task'])}, the {better} the better: mean and "
+        f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired on the same "
+        "splits; * marks a difference beyond chance, at 5 % after Holm's correction for all of the table. "
         f"ε at delta = {first['delta']:.2g}: {protected}."
     )

@@ -15,6 +15,7 @@ from bench.data.fetch.retrieval import find, get
 from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
+from bench.paths import path as given_path
 
 app = typer.Typer(no_args_is_help=True, help="List, get and verify the data sets. Example: python -m bench data list")
 
@@ -22,7 +23,11 @@ Names = Annotated[list[str] | None, typer.Argument(help="Data sets of `list`; al
 Name = Annotated[str | None, typer.Argument(help="A data set of `list`; all of them where none is given.")]
 DataDir = Annotated[
     Path | None,
-    typer.Option(help="A folder with files you have, searched four levels deep; or set BENCH_DATA."),
+    typer.Option(
+        parser=given_path,
+        metavar="PATH",
+        help="A folder with files you have, searched four levels deep; or set BENCH_DATA.",
+    ),
 ]
 
 

@@ -31,7 +31,11 @@ def check_measured(method: str, task: str, *, metrics: Iterable[str], info: Iter
     Raises:
         InputError: naming the first that is taken.
     """
-    metrics, args = set(metrics), set(args)
+    metrics, args, info = set(metrics), set(args), set(info)
+    for whose, names in ((f"`metrics` of task {task} has", metrics), (f"`round` of {method} reports", info)):
+        for name in names:
+            if not isinstance(name, str):
+                raise InputError(f"{whose} {name!r}, which is no text: give it a name")
     for name in sorted(metrics):
         if is_reserved(name) or name in args or name in ("task", "released"):
             raise InputError(f"`metrics` of task {task} has {name}, as the results have already: rename it")

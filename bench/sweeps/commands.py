@@ -7,13 +7,19 @@ from typing import Annotated
 
 import typer
 
-DataDir = Annotated[Path | None, typer.Option(help="Folder with data files that you have already.")]
+from bench.paths import path
+
+DataDir = Annotated[
+    Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you have already.")
+]
 Download = Annotated[bool, typer.Option("--download", help="Allow downloads from official addresses.")]
-Out = Annotated[Path, typer.Option(help="Results folder.")]
+Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
 
 
 def merge(
-    folders: Annotated[list[Path], typer.Argument(help="Folders of results, of a scale, or of a sweep.")],
+    folders: Annotated[
+        list[Path], typer.Argument(parser=path, metavar="PATH", help="Folders of results, of a scale, or of a sweep.")
+    ],
     out: Out = Path("results"),
     data_dir: DataDir = None,
     download: Download = False,

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from bench.algorithms.base import Algorithm, State
 from bench.data.task import Task
-from bench.errors import InputError
+from bench.errors import InputError, in_one_line
 
 
 def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, traced: Iterable[str]) -> str | None:
@@ -33,6 +33,7 @@ def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, t
             raise _Wrong(f"`{function}` of {name} stops: {_in_one_line(error)}") from error
 
     try:
+        traced_alone("make", lambda hyper: checked_algorithm(make(task, hyper), name) and None, hypers)
         state = traced_alone("init", lambda key, hyper: make(task, hyper).init(key), key, hypers)
         if not isinstance(state, State):
             return f"`init` of {name} returns {_kind(state)}: return State(schedule, variables)"
@@ -53,6 +54,24 @@ def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, t
 
 class _Wrong(Exception):
     pass
+
+
+def checked_algorithm(made: Any, name: str) -> Algorithm:
+    """What a method's factory returned, if it is an Algorithm.
+
+    Args:
+        made: what it returned.
+        name: of the method.
+
+    Raises:
+        InputError: where it is not.
+    """
+    if not isinstance(made, Algorithm):
+        raise InputError(f"{name} returns {_kind(made)}: return Algorithm(init, round, params)")
+    for part in ("init", "round", "params"):
+        if not callable(function := getattr(made, part)):
+            raise InputError(f"`{part}` of {name} is {_kind(function)}: give a function")
+    return made
 
 
 def _round(name: str, state: State, out: Any) -> str | None:
@@ -87,8 +106,7 @@ def _array(leaf: Any) -> str:
 
 def _in_one_line(error: Exception) -> str:
     """Its type and first line, and where in the method's own code it came from."""
-    lines = str(error).splitlines() or [""]
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]
     own = [frame for frame in frames if "/bench/" not in frame.filename] or frames
     place = f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
-    return f"{type(error).__name__}: {lines[0]}{place}"
+    return f"{in_one_line(error)}{place}"

@@ -162,7 +162,11 @@ def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFra
             raise InputError(f"{error}: {REDO}") from None
     if not tables:
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
-    table = pa.concat_tables(tables.values(), promote_options="permissive")
+    try:
+        table = pa.concat_tables(tables.values(), promote_options="permissive")
+    except pa.ArrowException as error:
+        text = str(error).splitlines()[0]
+        raise InputError(f"a column of {folder} is of two kinds ({text}): {REDO}") from None
     rows = table.select([name for name in table.column_names if name not in without]).to_pandas()
     doubled = rows.duplicated([*IDENTITY, "rounds"])
     if doubled.any():

@@ -1,7 +1,7 @@
 """Run what is missing of a sweep, and write it down."""
 
 import os
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import nullcontext
@@ -14,6 +14,7 @@ from bench.data.fetch import cache
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError
+from bench.sweeps import compile_cache
 from bench.sweeps.execution.executor import WorkerDied
 from bench.sweeps.execution.pool import Pool
 from bench.sweeps.execution.queue import Block, Queue, describe
@@ -30,6 +31,7 @@ TASK_BYTES = 2e9  # of data sets that the driver keeps at hand
 def use_compilation_cache() -> None:
     """Keep compiled programs on disk, beside the data sets, unless the user has chosen a place already."""
     if not jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
+        compile_cache.tidy(cache.folder("compiled"))
         jax.config.update("jax_compilation_cache_dir", str(cache.folder("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
 
@@ -55,7 +57,7 @@ def run_sweep(
             stale and set aside. Default: `sweep` itself.
         data_files: the user's own files, and whether data may be downloaded; default DataFiles().
         fresh: set everything aside first.
-        most: points in a chunk at most; default as many as fit. Never changes a result.
+        most: points in a chunk at most; default as many as fit. Changes results by rounding alone.
         pool: the workers; default Pool(), of this call alone.
 
     Raises:
@@ -109,13 +111,14 @@ def _blocks(
 ) -> list[Block]:
     """Points that one program can run together: same static arguments, rounds, and seeds still to do."""
     groups: dict[tuple, list[Point]] = {}
-    for point in points:
+    programs = [(point.method.make, point.static, point.num_rounds, point.eval_every) for point in points]
+    whole = Counter(programs)
+    for program, point in zip(programs, points, strict=True):
         if missing[point.id]:
-            key = (point.method.make, point.static, point.num_rounds, point.eval_every, missing[point.id])
-            groups.setdefault(key, []).append(point)
+            groups.setdefault((program, missing[point.id]), []).append(point)
     return [
-        Block((name, trial), task_bytes, tuple(members), tuple((trial, seed) for seed in seeds))
-        for (*_, seeds), members in groups.items()
+        Block((name, trial), task_bytes, tuple(members), tuple((trial, s) for s in seeds), whole=whole[program])
+        for (program, seeds), members in groups.items()
     ]
 
 

@@ -13,6 +13,7 @@ from bench.errors import InputError
 from figures import PAPERS
 from figures.claims import deviations_of, judged
 from figures.report.facts import Facts, facts_of
+from figures.report.pictures import is_whole
 from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
 from figures.shared.runs import command, folder_of, runs_of
@@ -164,7 +165,7 @@ def _draws(name: str, results: Path, scale: str | None) -> str:
 def _current(drawn: Path, folder: Path, figure: Figure) -> bool:
     """Whether the picture and its numbers are there and were drawn from these runs."""
     complete = drawn.is_file() and drawn.with_suffix(".csv").is_file()
-    return complete and recorded(drawn.parent).get(drawn.stem) == digest(folder, figure)
+    return complete and is_whole(drawn) and recorded(drawn.parent).get(drawn.stem) == digest(folder, figure)
 
 
 def _drawn(name: str, figure: Figure, table: pd.DataFrame) -> tuple[bytes, str]:
@@ -190,6 +191,8 @@ def compared(folder: Path) -> list[Compared]:
         except (OSError, ValueError) as error:
             raise InputError(f"{path.parent} cannot be read ({error}): make the comparison again") from None
         picture = path.with_suffix(".png")
+        if picture.is_file() and not is_whole(picture):
+            raise InputError(f"{picture} is damaged: make the comparison again")
         comparisons.append(Compared(path.parent.name, picture.read_bytes() if picture.is_file() else None, tables))
     return comparisons
 

@@ -1,10 +1,21 @@
 """Pictures small enough for many on one page."""
 
 import io
+from pathlib import Path
 
 from PIL import Image
 
 COLORS = 128  # more than a figure has, but for the shades of its letters' edges
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file is a picture that can be read to its end."""
+    try:
+        with Image.open(path) as picture:
+            picture.load()
+    except Exception:  # of several kinds, as what is wrong has
+        return False
+    return True
 
 
 def small(png: bytes) -> tuple[bytes, int, int]:

@@ -40,6 +40,6 @@ def recorded(folder: Path) -> dict[str, str]:
     """Figure -> digest of the runs that it was drawn from; nothing where the record is missing or damaged."""
     try:
         known = json.loads((folder / RECORD).read_text())
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}

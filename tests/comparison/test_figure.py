@@ -8,8 +8,9 @@ import pytest
 from tiny_comparison import SMALL
 
 from bench import comparing, load
+from bench.analysis import style, tables
 from bench.comparison import figure
-from bench.comparison.table import holm, printed
+from bench.comparison.table import heading, holm, printed
 from bench.comparison.table import table as make_table
 from bench.privacy.events import ADD_OR_REMOVE
 
@@ -116,3 +117,15 @@ def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
     assert "<br>" not in text
     back = load("compare/files", results=out)
     np.testing.assert_allclose(back["excess_risk"], table["excess_risk"], rtol=1e-5)
+
+
+def test_names_are_no_markup_and_no_formula(tmp_path):
+    """The names of a task and of its data may be those of a file, whatever it is called."""
+    named = runs_of(SCORES).assign(task="a$b_{$<script>|.npz", source="c$d_{$")
+    named["algorithm"] = named["algorithm"].replace("new", "n$e_{$<b>w")
+    table = table_of(named)
+    with style.applied():
+        figure.draw(table, "held $out_{$").savefig(tmp_path / "x.png", dpi=30)
+    written = heading(table) + tables.markdown(printed(table))
+    assert r"a$b_{$\<script>|.npz" in written
+    assert r"n$e_{$\<b>w" in written

@@ -74,7 +74,7 @@ def test_what_is_measured_beside_the_metric_is_measured_in_the_test_alone(tmp_pa
     done = compared(walk, epsilons=[4.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)
     worst = done.runs["excess_risk_worst_tenth"]
     assert (worst > done.runs["excess_risk"]).all()
-    assert not {"excess_risk_worst_tenth", "excess_risk"} & set(done.tuning)
+    assert not {"excess_risk_worst_tenth", "excess_risk"} & set(done.tuning.runs)
     for name in ("digits", "tags"):
         assert PROBLEMS[name]().also == BY_USER
     task = mine(also=("accuracy_per_user",)).test_tasks()(0)

@@ -6,9 +6,9 @@ the archives that the machine is set up for.
 
 from pathlib import Path
 
-from bench.data.dataset import AptIndex, Report, Unavailable
+from bench.data.dataset import AptIndex, Report, Unavailable, Unreachable
 from bench.data.decode import Contents
-from bench.data.fetch.packages import APT, CONNECT, program, watch
+from bench.data.fetch.packages import APT, CONNECT, NO_NETWORK, program, watch
 
 # After the settings for packages: long descriptions in English, and the index of sources although only binaries are
 # asked for, all of them unpacked, and the same of whatever machine.
@@ -47,7 +47,7 @@ def contents(index: AptIndex, scratch: Path, report: Report) -> Contents:
         folder.mkdir(parents=True)
     settings = scratch / "apt.conf"
     settings.write_text(APT.format(apt_files, CONNECT) + INDEX)
-    watch([apt, f"-c={settings}", "update"], str(index), scratch, report)
+    said = watch([apt, f"-c={settings}", "update"], str(index), scratch, report)
     listing = watch([apt, f"-c={settings}", "indextargets", "--format", FORMAT], str(index), scratch, report)
     paths = {}
     for line in listing.splitlines():
@@ -56,6 +56,8 @@ def contents(index: AptIndex, scratch: Path, report: Report) -> Contents:
             paths[target] = Path(path)
     for name, targets in index.members.items():
         if missing := [target for target in targets if target not in paths]:
+            if NO_NETWORK.search(said):  # which apt-get update takes for a success
+                raise Unreachable("no network")
             raise Unavailable(f"apt is set up for no archive with {missing[0]} of {index.codename}/{index.component}")
         report(f"{index}: reading")
         yield name, index.decode(name, *(paths[target].read_bytes() for target in targets))

@@ -61,7 +61,9 @@ def get(name: str, data_files: DataFiles | None = None, *, report: Report | None
             except Unavailable as why:
                 tried.append(f"{label}: {why}")
     files = ", ".join(dataset.files)
-    remedy = f"put {files} in a folder and pass --data-dir" + (", or use --download" if not data_files.download else "")
+    remedy = f"put {files} in a folder and pass --data-dir" + (
+        ", or use --download" if dataset.addresses and not data_files.download else ""
+    )
     raise InputError(f"{name}: {'; '.join(tried)}: {remedy}.")
 
 

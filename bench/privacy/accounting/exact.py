@@ -13,11 +13,15 @@ import numpy as np
 from bench.errors import InputError
 from bench.privacy.accounting.atoms import Atoms
 
+NO_NOISE = 1e-150  # a multiplier whose square is no float any more; epsilon is above 1e299 then
+
 
 def gdp_epsilon(atoms: Atoms, delta: float) -> float:
     """Epsilon at delta of composed Gaussians without sampling, exactly."""
     if not all(isinstance(atom, dp.GaussianDpEvent) for atom in atoms):
         raise InputError("accountant gdp knows plain Gaussians only: take rdp or pld for a sampled release.")
+    if any(atom.noise_multiplier < NO_NOISE for atom in atoms):
+        return math.inf
     precision = sum(times / atom.noise_multiplier**2 for atom, times in atoms.items())
     from dp_accounting.gaussian_mechanism import get_epsilon_gaussian  # which imports SciPy's statistics
 

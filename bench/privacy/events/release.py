@@ -20,6 +20,7 @@ Arguments that the factories share, each raising InputError outside its range:
 
 import math
 from collections.abc import Callable, Iterable
+from numbers import Real
 from typing import NamedTuple
 
 import dp_accounting.dp_event as dp
@@ -84,8 +85,13 @@ def checked(release: Release) -> Release:
     """The release, if its unit of privacy, its neighbouring relation and its accountant are known words.
 
     Raises:
-        InputError: naming the word that is not known, and the nearest one that is.
+        InputError: naming the word that is not known, and the nearest one that is; or the field that is no function or
+            no probability.
     """
+    if not callable(release.event):
+        raise InputError(f"event={release.event!r}: give a function from rounds to what they release.")
+    if not isinstance(release.delta, Real):
+        raise InputError(f"delta={release.delta!r}: give a probability between 0 and 1.")
     require_name("privacy unit", release.privacy_unit, PRIVACY_UNITS)
     require_name("neighbouring relation", release.neighbors, SENSITIVITY)
     require_name("accountant", release.accountant, ACCOUNTANTS)

@@ -21,6 +21,7 @@ class Block:
     points: that share method, static arguments and rounds.
     runs: (trial, seed), all of one trial.
     chunk, runs_each: points to compile for, and runs in a unit, where that is settled.
+    whole: points that share all that with these, those that are done included; 0 where nobody says.
     deaths: workers that have died of it.
     """
 
@@ -30,6 +31,7 @@ class Block:
     runs: tuple[tuple[int, int], ...]
     chunk: int | None = None
     runs_each: int | None = None
+    whole: int = 0
     deaths: int = 0
 
     @property
@@ -82,12 +84,15 @@ class Queue:
         pieces = self._pieces(block)
         self.blocks.remove(block)
         limit = min(self.most or math.inf, self.limits.get((block.program, len(block.runs)), math.inf))
-        if len(block.runs) > 1 and limit < len(block.points):
+        if len(block.runs) > 1 and limit < max(block.whole, len(block.points)):
             # More points than fit go one run after the other, so that each run's chunks are as large as can be.
             self.blocks = [block.part(runs=slice(i, i + 1)) for i in range(len(block.runs))] + self.blocks
             return self.pop()
         if block.chunk and block.chunk > limit:
             block = block.part(chunk=None)
+        if not block.chunk and pieces == 1 and limit < block.whole:
+            # What an interruption left of a group goes through the program of the whole group, to the same bits.
+            block = block.part(chunk=int(limit))
         if block.runs_each or (not block.chunk and len(block.points) < pieces and len(block.runs) > 1):
             return self._cut(block, runs=block.runs_each or math.ceil(len(block.runs) / pieces))
         size = block.chunk or math.ceil(len(block.points) / pieces)

@@ -73,13 +73,13 @@ def serve(connection: Connection) -> None:
         wire = _loads(arrived.get())
         try:
             for key in receiver.missing(wire):
-                connection.send(("need", key))
+                _send(connection, "need", key)
                 receiver.take(key, arrived.get())
-            outcome = trainer.run(receiver.unit(wire), lambda units: connection.send(("progress", units)))
+            outcome = trainer.run(receiver.unit(wire), lambda units: _send(connection, "progress", units))
         except Exception as error:
             _send_error(connection, error)
         else:
-            connection.send(("outcome", outcome))
+            _send(connection, "outcome", outcome)
 
 
 def _listen(connection: Connection, arrived: queue.SimpleQueue) -> None:
@@ -89,6 +89,14 @@ def _listen(connection: Connection, arrived: queue.SimpleQueue) -> None:
             arrived.put(connection.recv_bytes())
         except (EOFError, OSError):
             os._exit(0)
+
+
+def _send(connection: Connection, *message: Any) -> None:
+    """Tell the driver something; where it is gone, be gone too."""
+    try:
+        connection.send(message)
+    except OSError:
+        os._exit(0)
 
 
 def _loads(content: bytes) -> Any:
@@ -119,7 +127,7 @@ def _send_error(connection: Connection, error: Exception) -> None:
     from bench.errors import InputError
 
     text = "".join(traceback.format_exception(error))
-    connection.send(("error", str(error) if isinstance(error, InputError) else None, text))
+    _send(connection, "error", str(error) if isinstance(error, InputError) else None, text)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,10 @@ def test_the_files_of_the_release_are_decoded_checked_and_kept(apt):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
+        (
+            {"update": "print('Temporary failure: Could not resolve deb.debian.org')", "codename": "sid"},
+            "sid/main: no network",
+        ),
         ({"codename": "trixie"}, "apt is set up for no archive with Packages of trixie/main"),
         ({"targets": ("Packages", "Missing")}, "no archive with Missing of bookworm/main"),
         ({"targets": ("Packages",)}, "its x.txt has md5"),

@@ -88,3 +88,23 @@ def test_a_page_that_is_there_stays_whole_until_the_new_one_is(tmp_path, monkeyp
         write(tmp_path, None, out)
     assert out.read_text() == "old"
     assert not list(tmp_path.glob(".index*"))
+
+
+@pytest.mark.usefixtures("few")
+def test_a_damaged_picture_is_drawn_anew_and_a_record_that_is_a_folder_is_none(command, tmp_path):
+    folder = results(tmp_path / "results") / "laptop" / "figures"
+    assert command("--results", tmp_path / "results")[0] == 0
+    picture = folder / "ppsgd_fig2_digits.png"
+    picture.write_bytes(picture.read_bytes()[:200])
+    status, _, err = command("report", "--results", tmp_path / "results")
+    assert status == 0
+    assert any("ppsgd_fig2_digits is drawn for the report" in line for line in err)
+    (folder / "drawn.json").unlink()
+    (folder / "drawn.json").mkdir()
+    assert command("report", "--results", tmp_path / "results")[0] == 0
+    place = tmp_path / "results" / "compare" / "mine"
+    place.mkdir(parents=True)
+    (place / "comparison.csv").write_text("method,score\nmine,0.9\n")
+    (place / "comparison.png").write_bytes(b"no picture")
+    status, _, err = command("report", "--results", tmp_path / "results")
+    assert (status, err[-1]) == (2, f"error: {place / 'comparison.png'} is damaged: make the comparison again")

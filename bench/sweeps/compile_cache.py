@@ -1,0 +1,49 @@
+"""The folder of compiled programs: without broken entries, and bounded in size.
+
+An entry is a program that is loaded and run, so the folder must be as trustworthy as the code. What is checked here is
+that an entry is whole: what a full disk has cut short JAX would neither use nor write again.
+"""
+
+import contextlib
+import zlib
+from pathlib import Path
+
+MOST = 2e9  # bytes
+ENTRIES = "*-cache"
+CHECKED = ".checked"  # its time is that of the last look
+
+
+def tidy(folder: Path, most: float = MOST) -> None:
+    """Remove entries that are not whole, and the ones used least recently of more than `most` bytes.
+
+    Entries that were written before the last look are not read again. Other processes may use the folder meanwhile.
+    """
+    stamp = folder / CHECKED
+    with contextlib.suppress(OSError):
+        since = stamp.stat().st_mtime_ns if stamp.is_file() else 0
+        kept = []
+        stamp.touch()
+        for path in folder.glob(ENTRIES):
+            with contextlib.suppress(FileNotFoundError):  # another process was faster
+                entry = path.stat()
+                if entry.st_mtime_ns >= since and not _is_whole(path.read_bytes()):
+                    path.unlink()
+                else:
+                    kept.append((max(entry.st_atime_ns, entry.st_mtime_ns), entry.st_size, path))
+        left = sum(size for _, size, _ in kept)
+        for _, size, path in sorted(kept):
+            if left <= most:
+                break
+            path.unlink(missing_ok=True)
+            left -= size
+
+
+def _is_whole(content: bytes) -> bool:
+    """Whether an entry can be unpacked; those packed by a library that is optional to JAX are only not empty."""
+    if content[:1] != b"\x78":  # zlib's first byte
+        return bool(content)
+    try:
+        zlib.decompress(content)
+    except zlib.error:
+        return False
+    return True

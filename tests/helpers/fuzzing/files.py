@@ -1,0 +1,122 @@
+"""Files of users' data and of results, damaged and mistaken in every way."""
+
+import io
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import strategies as st
+
+
+class Content(bytes):
+    """Of a file, too long to be shown."""
+
+    def __repr__(self) -> str:
+        return f"{len(self):,} bytes"
+
+
+@st.composite
+def damaged(draw: st.DrawFn, content: bytes) -> bytes:
+    """Bytes flipped, cut off, inserted or put in place of others; or as they were."""
+    changed = bytearray(content)
+    for _ in range(draw(st.integers(0, 3))):
+        if not changed:
+            break
+        at = draw(st.integers(0, len(changed) - 1))
+        how = draw(st.sampled_from(["flip", "flip", "flip", "cut", "insert", "zeros", "remove"]))
+        if how == "flip":
+            changed[at] ^= 1 << draw(st.integers(0, 7))
+        elif how == "cut":
+            del changed[at:]
+        elif how == "insert":
+            changed[at:at] = draw(st.binary(max_size=8))
+        elif how == "zeros":
+            changed[at : at + 16] = bytes(len(changed[at : at + 16]))
+        else:
+            del changed[at : at + draw(st.integers(1, 64))]
+    return Content(changed)
+
+
+SHAPES = [(0,), (1,), (60,), (60, 1), (60, 3), (3, 60), (60, 3, 1), (0, 3), (60, 0), ()]
+DTYPES = ["f4", "f8", "i4", "i8", "u1", "u8", "b1", "c8", "U3", "S3", "M8[s]", "f2", "O", "V4", ">f4", ">i8"]
+FILLS = ["random", "zeros", "huge", "nan", "negative", "classes", "gaps"]
+
+
+def _array(shape: tuple, dtype: str, fill: str) -> np.ndarray:
+    chance = np.random.default_rng(0)
+    values = {
+        "random": lambda: chance.random(shape),
+        "zeros": lambda: np.zeros(shape),
+        "huge": lambda: np.full(shape, 1e300),
+        "nan": lambda: np.full(shape, np.nan),
+        "negative": lambda: -1 - chance.random(shape),
+        "classes": lambda: chance.integers(0, 2, shape),
+        "gaps": lambda: chance.integers(0, 2, shape) * 7,
+    }[fill]()
+    with np.errstate(all="ignore"):
+        return np.asarray(values).astype(dtype)
+
+
+@st.composite
+def client_files(draw: st.DrawFn) -> bytes:
+    """The content of an npz file of examples by client, as `compare --task` takes one, with mistakes."""
+    sixty = np.repeat(np.arange(4), 15)
+    right = {"inputs": _array((60, 3), "f4", "random"), "targets": _array((60,), "i8", "classes"), "clients": sixty}
+    for name in draw(st.lists(st.sampled_from([*right, "else"]), max_size=2)):
+        if draw(st.integers(0, 4)) == 0:
+            right.pop(name, None)
+        else:
+            how = draw(st.tuples(*map(st.sampled_from, (SHAPES, DTYPES, FILLS))))
+            try:
+                right[name] = _array(*how)
+            except (ValueError, TypeError):  # no array is of this kind
+                right[name] = np.zeros(60)
+    content = io.BytesIO()
+    (np.savez_compressed if draw(st.booleans()) else np.savez)(content, **right)  # pyright: ignore[reportArgumentType]
+    return Content(draw(damaged(content.getvalue())) if draw(st.integers(0, 2)) == 0 else content.getvalue())
+
+
+CHANGES: dict[str, Callable[[pd.Series], object]] = {
+    "text": lambda column: column.astype(str),
+    "numbers": lambda column: np.arange(len(column)),
+    "fractions": lambda column: np.linspace(-1, 1, len(column)),
+    "nothing": lambda column: None,
+    "some nothing": lambda column: column.astype(object).where(np.arange(len(column)) % 2 == 0, None),
+    "nan": lambda column: np.full(len(column), np.nan),
+    "huge": lambda column: np.full(len(column), 2**62),
+    "lists": lambda column: [[1]] * len(column),
+    "bytes": lambda column: [b"x"] * len(column),
+    "times": lambda column: pd.Timestamp("2020-01-01"),
+    "booleans": lambda column: np.arange(len(column)) % 2 == 0,
+    "categories": lambda column: column.astype(str).astype("category"),
+    "one value": lambda column: column.iloc[0] if len(column) else None,
+    "odd words": lambda column: "$x_{<script>|../..\n",
+}
+
+
+@st.composite
+def parts(draw: st.DrawFn, table: pd.DataFrame) -> bytes:
+    """The content of a Parquet file like a part of results, with columns or rows that are wrong."""
+    rows = table.copy()
+    for _ in range(draw(st.integers(0, 2))):
+        name = draw(st.sampled_from(sorted(rows)))
+        how = draw(st.sampled_from(["drop", "rename", *CHANGES]))
+        if how == "drop":
+            rows = rows.drop(columns=name)
+        elif how == "rename":
+            rows = rows.rename(columns={name: draw(st.sampled_from(["else", "", "point", "seed"]))})
+        else:
+            rows[name] = CHANGES[how](rows[name])
+        rows = rows.loc[:, ~rows.columns.duplicated()]
+    which = draw(st.sampled_from(["all", "all", "all", "none", "half", "twice", "last"]))
+    rows = {"all": rows, "none": rows[:0], "half": rows[::2], "twice": pd.concat([rows, rows]), "last": rows[-1:]}[
+        which
+    ]
+    content = io.BytesIO()
+    try:
+        pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), content)
+    except (pa.ArrowException, ValueError, TypeError):  # no Parquet file has such a column
+        return Content()
+    return Content(draw(damaged(content.getvalue())) if draw(st.integers(0, 3)) == 0 else content.getvalue())

@@ -1,0 +1,33 @@
+"""Malformed input at random is one line that names culprit and remedy, with status 2; nothing is half written."""
+
+import pytest
+from fuzzing.kinds import KINDS, attempt_all
+
+FEW = {
+    "command lines of bench": 30,
+    "conditions": 20,
+    "method files": 20,
+    "files of clients": 25,
+    "parts of results": 15,
+}
+MANY = 400
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("fuzzed")
+
+
+def assert_no_fault(case, fault):
+    assert fault is None, f"{fault}, from {str(case)[:300]}"
+
+
+@pytest.mark.parametrize("kind", FEW)
+def test_malformed_input_is_one_line(kind, scratch):
+    attempt_all(kind, FEW[kind], scratch, assert_no_fault)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_much_malformed_input_is_one_line(kind, scratch):
+    attempt_all(kind, MANY, scratch, assert_no_fault, derandomize=False)
