@@ -13,7 +13,7 @@ from bench.analysis import style, tables
 from bench.analysis.files import write_whole
 from bench.comparison import budget
 from bench.comparison.result import Comparison, at_epsilon
-from bench.comparison.table import PANEL, heading, printed, table, titles
+from bench.comparison.table import PANEL, costs, heading, printed, table, titles
 from bench.defaults import BUDGET, COMPARISON
 from bench.errors import InputError
 
@@ -21,6 +21,12 @@ COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6
 MARKERS = "osD^v<>PX*"
 FLAT: style.Look = {"linestyle": "--", "marker": ""}  # of what reveals nothing
 A_ROW = 4  # names of the legend
+COST = (
+    "What a run costs, all clients together: numbers sent up, gradients of one example, and examples (one counts in "
+    "every round that uses it). Last, the ε that it would have with a private choice of its setting, from a random "
+    "number of runs with as many as were tried on average (Papernot and Steinke 2022), if the scores were part of what "
+    "a run releases: held-out data of the same clients are not covered."
+)
 
 
 def looks(table: pd.DataFrame) -> dict[str, style.Look]:
@@ -169,7 +175,8 @@ def write(comparison: Comparison) -> pd.DataFrame:
             style.save(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET)
         shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
-        write_whole(folder / f"{COMPARISON}.md", f"{heading(whole)}\n\n{tables.markdown(shown)}{notes}")
+        parts = (heading(whole), tables.markdown(shown), COST, tables.markdown(costs(whole)))
+        write_whole(folder / f"{COMPARISON}.md", "\n\n".join(part.strip() for part in parts) + f"\n{notes}")
         write_whole(folder / "tuning.csv", comparison.tuning.runs.to_csv(index=False, float_format="%.6g"))
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bench.comparison.plan import Candidate, Plan
+from bench.comparison.price import price
 from bench.comparison.request import TUNING_SEEDS
 from bench.comparison.result import Comparison, Tuning
 from bench.comparison.search import CLOSER, Setting, near, portions, size
@@ -127,7 +128,8 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     tasks = [make(0)]
     if tasks[0].peers is not None:
         tasks += [make(split) for split in range(1, request.num_splits)]
-    rows = _run_wanted(plan, "test", make, tasks, tuning.settings, chosen, 0, pool)
+    tried = max(tuning.num_settings.values())
+    rows = _run_wanted(plan, "test", make, tasks, tuning.settings, chosen, 0, pool, num_settings=tried)
     rows = with_spent(rows)
     over = rows[rows["spent"] > rows["target_epsilon"] * SLACK]
     if len(over):
@@ -148,6 +150,8 @@ def _run_wanted(
     wanted: pd.DataFrame,
     first_seed: int,
     pool: Pool | None,
+    *,
+    num_settings: int = 0,
 ) -> pd.DataFrame:
     """Run settings that differ between splits.
 
@@ -158,6 +162,7 @@ def _run_wanted(
         settings: by the name in the legend; a setting's number is its place.
         wanted: rows of `KEYS`.
         first_seed: of the first split.
+        num_settings: how many were tried for each; 0 leaves out what a run costs.
 
     Returns:
         One row per run, at its end.
@@ -166,7 +171,7 @@ def _run_wanted(
     points = {}
     for label in wanted["algorithm"].unique():
         pairs = _distinct(wanted.loc[wanted["algorithm"] == label, names])
-        points[label] = _points(plan.candidates[label], tasks, settings[label], pairs)
+        points[label] = _points(plan.candidates[label], tasks, settings[label], pairs, num_settings=num_settings)
     splits = range(request.num_splits)
     whole = _sweep(plan, stage, make, points, [(split, first_seed + split) for split in splits])
     for split in splits:
@@ -189,10 +194,15 @@ def _distinct(pairs: pd.DataFrame) -> list[tuple[float, int]]:
 
 
 def _points(
-    candidate: Candidate, tasks: Sequence[Task], settings: Sequence[Setting], tried: Sequence[tuple[float, int]]
+    candidate: Candidate,
+    tasks: Sequence[Task],
+    settings: Sequence[Setting],
+    tried: Sequence[tuple[float, int]],
+    *,
+    num_settings: int = 0,
 ) -> pd.DataFrame:
     """Points of a sweep, one for each (target epsilon, number of the setting), with the noise for it on every task: on
-    other graphs of peers the same noise may hide less."""
+    other graphs of peers the same noise may hide less. With num_settings, how many were tried, also what each costs."""
     task = tasks[0]
     method, statement = candidate.method, candidate.statement
     rows = []
@@ -212,6 +222,18 @@ def _points(
         )
         labels = dict(zip(LABELS, (target, number, reading, *statement[:2]), strict=True))
         scaled = {method.noise: noise} if method.noise in whole else {}
+        if num_settings:
+            labels |= price(
+                method,
+                tasks,
+                {**whole, **scaled},
+                rounds=rounds,
+                releases=releases,
+                reading=reading,
+                target=target,
+                delta=statement.delta,
+                num_settings=num_settings,
+            )
         rows.append({**args, **scaled, **labels})
     return pd.DataFrame(rows)
 

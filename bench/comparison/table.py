@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.special import stdtr
 
 from bench.analysis import select, tables
+from bench.comparison.price import COSTS, TUNED
 
 SIGN = {"max": 1.0, "min": -1.0}
 PANEL = ["privacy_unit_compared", "neighbors_compared"]
@@ -31,8 +32,9 @@ def table(
         methods at this epsilon, 1 the best, and NaN where a run diverged; best_baseline, and gain: how much better
         than it, mean over splits of the differences on the same split, with gain_low and gain_high (95 %, Student's
         t); gain_p, two-sided, and decided: whether the difference is beyond chance after Holm's correction for all
-        differences of the table; settings_tried; reveals_nothing; not_private, of what promises nothing and was run
-        without noise alone. What reveals nothing takes part at every epsilon.
+        differences of the table; floats_up, gradients and examples of a run, all clients together, mean over splits;
+        tuned_epsilon, the epsilon of `bench.comparison.price`; settings_tried; reveals_nothing; not_private, of what
+        promises nothing and was run without noise alone. What reveals nothing takes part at every epsilon.
     """
     rows = _at_every_epsilon(runs)
     by = [*PANEL, "target_epsilon", "algorithm"]
@@ -43,6 +45,8 @@ def table(
         pieces.append(_with_gains(group, rows, metric, best, baselines))
     out = pd.concat(pieces, ignore_index=True)
     out["decided"] = holm(out["gain_p"]) < LEVEL
+    priced = rows.reindex(columns=[*by, *COSTS, TUNED]).groupby(by)
+    out = out.join(priced[COSTS].mean().join(priced[TUNED].max(skipna=False)), on=by)
     out["settings_tried"] = out["algorithm"].map(num_settings)
     out["reveals_nothing"] = out["algorithm"].isin(runs.loc[runs["target_epsilon"] == 0, "algorithm"])
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
@@ -126,6 +130,24 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
         {"method": f"{title_of[name]} (one {unit}, {relation})" if several else title_of[name], **by_epsilon}
         for (name, unit, relation), by_epsilon in cells.items()
     ]
+    return pd.DataFrame(rows).fillna("")
+
+
+def costs(table: pd.DataFrame) -> pd.DataFrame:
+    """What a run of each method costs: numbers that clients send, gradients of an example, examples, and epsilon with
+    the choice of the setting counted, by epsilon. What a method does not say is left empty."""
+    title_of, rows = titles(table), []
+    for name, of_method in table.groupby("algorithm", sort=False):
+        private = of_method[np.isfinite(of_method["target_epsilon"]) & ~of_method["reveals_nothing"]]
+        row = {"method": title_of[str(name)]}
+        for column in COSTS:
+            low, high = (f"{value:.3g}" for value in (of_method[column].min(), of_method[column].max()))
+            row[column.replace("_", " ")] = "" if low == "nan" else low if low == high else f"{low} to {high}"
+        row |= {
+            f"tuned, ε = {epsilon:g}": "" if np.isnan(spent) else f"{spent:.3g}"
+            for epsilon, spent in private[["target_epsilon", TUNED]].itertuples(index=False)
+        }
+        rows.append(row)
     return pd.DataFrame(rows).fillna("")
 
 
