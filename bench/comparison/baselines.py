@@ -79,12 +79,12 @@ def of_users(personal: Choices, local_steps: int | None, local: str = "dual") ->
         "Global private SGD": Variant(ppsgd, form | {"personalization": math.inf}, {}),
         "DP-FedAvg": Variant(ALGORITHMS["dp_fedavg"], {"num_steps": 5}, {}),
         "Local learning": local_learning,
-        **_of_users_on_request(),
+        **_of_users_on_request(local_steps),
     }
 
 
-def _of_users_on_request() -> dict[str, Variant]:
-    """Relatives of DP-FedAvg, as it is beside them: five local steps."""
+def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
+    """Relatives of DP-FedAvg, as it is beside them: five local steps. Those with own steps are for stored examples."""
     averaging, five = ALGORITHMS["dp_fedavg"], {"num_steps": 5}
     opt, steps = ALGORITHMS["dp_fedopt"], ALGORITHMS["dp_fedopt"].space
     momentum = {name: steps[name] for name in ("server_step_size", "beta1")}
@@ -97,6 +97,10 @@ def _of_users_on_request() -> dict[str, Variant]:
         "FedYogi": Variant(opt, five | {"optimiser": "yogi"}, steps),
         "FedProx": Variant(ALGORITHMS["dp_fedprox"], five, ALGORITHMS["dp_fedprox"].space),
     }
+    if local_steps:
+        ditto, tuned = ALGORITHMS["ditto"], ALGORITHMS["fine_tuning"]
+        variants["Ditto"] = Variant(ditto, {}, ditto.space)
+        variants["Fine-tuning"] = Variant(tuned, five | {"own_steps": local_steps}, tuned.space)
     return {name: variant._replace(on_request=True) for name, variant in variants.items()}
 
 
@@ -113,6 +117,7 @@ def of_silos(rounds: Sequence[int] = (2, 5, 14, 35), later: Sequence[int] = (5, 
             {"phase_rounds": list(later), "regularization": Interval(1e-4, 1e-2)},
             total_rounds,
         ),
+        "Accelerated MB-SGD": Variant(ALGORITHMS["accelerated"], plain, phase_rounds, total_rounds, on_request=True),
     }
 
 
@@ -214,17 +219,16 @@ LEVELS = {
         neighbors=REPLACE,
         samplers={REPLACE: "all"},
         rounds=35,
-        space={"step_size": STEPS},
-        defaults=lambda task: {"num_sampled": task.num_clients, "clip_norm": 1.0, "batch_size": 1},
+        space={"step_size": STEPS, "clip_norm": CLIP_NORMS},
+        defaults=lambda task: {"num_sampled": task.num_clients, "batch_size": 1},
         baselines=_silos_of,
     ),
     "example": Level(
         neighbors=ADD_OR_REMOVE,
         samplers={ADD_OR_REMOVE: "poisson"},
         rounds=20,
-        space={"step_size": STEPS},
+        space={"step_size": STEPS, "clip_norm": CLIP_NORMS},
         defaults=lambda task: {
-            "clip_norm": 1.0,
             "total_epochs": 20,
             "batch_size": min(64, _fewest_examples(task)),
             "momentum": 0.5,

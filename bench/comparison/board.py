@@ -28,7 +28,10 @@ TASKS: dict[str, int] = {  # with the communication rounds of methods that bring
     "digits": 500,
     "tags": 200,
     "odd_even": 35,
+    "odd_even_dirichlet": 35,
     "images": 20,
+    "images_dirichlet": 20,
+    "fashion": 20,
     "linear_p2p": 1,
     "movielens": 1,
 }

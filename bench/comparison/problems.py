@@ -68,7 +68,7 @@ def _silos(name: str, test: Callable[..., Task], num_records: int, held_out: str
         metric="test_error",
         privacy_unit="record",
         delta=1 / num_records**2,
-        defaults={"num_sampled": len(odd_even.PAIRS), "clip_norm": 1.0, "batch_size": 1},
+        defaults={"num_sampled": len(odd_even.PAIRS), "batch_size": 1},
         space={"step_size": searched(steps)},
         baselines=of_silos(),
         held_out=held_out,
@@ -86,7 +86,7 @@ def _images(name: str, dataset: str, *, concentration: float = math.inf, model: 
         metric="test_accuracy",
         privacy_unit="example",
         delta=1e-5,
-        defaults={"clip_norm": 1.0, "total_epochs": 20, "batch_size": 64, "momentum": 0.5},
+        defaults={"total_epochs": 20, "batch_size": 64, "momentum": 0.5},
         space={"step_size": Interval(0.03, 1.0)},
         baselines=of_networks(),
         held_out=f"ten clients without a common picture{classes}; tuned on 10,000 pictures held out of the training "
