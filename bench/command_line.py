@@ -208,6 +208,8 @@ def board(
         int, typer.Option("--settings", help="Combinations of values that each method is tuned over at most.")
     ] = NUM_SETTINGS,
     rounds: Annotated[int | None, typer.Option(help="Communication rounds; default the task's.")] = None,
+    add: Annotated[str | None, typer.Option(help="FILE.py:NAME: audit it, and put it on the board of a task.")] = None,
+    fix: Annotated[list[str] | None, typer.Option("--set", help="With --add: NAME=VALUE; may be repeated.")] = None,
     out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
     fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of these tasks aside.")] = False,
     workers: Workers = "auto",
@@ -222,20 +224,27 @@ def board(
     Example: python -m bench board synthetic linear_p2p
     """
     from bench import comparing
-    from bench.values import values
+    from bench.values import value, values
 
+    where: dict = {"out": out, "workers": workers, "executor": executor, "data_dir": data_dir, "download": download}
+    fixed = {key: value(text) for key, text in pairs("--set", fix)}
+    if add is not None:
+        if len(tasks or []) != 1:
+            raise InputError(
+                "--add puts a method on the board of one task: name it, as in `bench board digits --add FILE.py`"
+            )
+        print(comparing.add_to_board(add, (tasks or [""])[0], fixed=fixed, **where))
+        return
+    if fixed:
+        raise InputError("--set is for a method that --add names: the board's protocol is the same for all")
     folders = comparing.board(
         tasks or [],
         epsilons=values(epsilons),
         seeds=seeds,
         num_settings=num_settings,
         rounds=rounds,
-        out=out,
         fresh=fresh,
-        workers=workers,
-        executor=executor,
-        data_dir=data_dir,
-        download=download,
+        **where,
     )
     for folder in folders:
         print(folder)

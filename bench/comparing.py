@@ -10,10 +10,11 @@ import pandas as pd
 from bench.arguments import of_declared_types
 from bench.data.files import DataFiles
 from bench.defaults import EPSILONS, NUM_SETTINGS
+from bench.errors import InputError
 
 if TYPE_CHECKING:
     from bench.algorithms.base import Method
-    from bench.comparison import Problem
+    from bench.comparison import Comparison, Problem, Request
     from bench.data.task import Task
 
 
@@ -73,32 +74,102 @@ def compare(
     Raises:
         InputError: for anything that cannot be used, before anything is run.
     """
+    from bench.comparison import figure
+
+    request = _request(
+        methods,
+        against,
+        DataFiles(data_dir, download),
+        task=task,
+        epsilons=epsilons,
+        seeds=seeds,
+        tuned=tuned,
+        fixed=fixed,
+        num_settings=num_settings,
+        rounds=rounds,
+        baselines=baselines,
+        neighbors=neighbors,
+        delta=delta,
+        units=units,
+        name=name,
+        out=out,
+        fresh=fresh,
+    )
+    table = figure.write(_compared(request, workers, executor))
+    table.attrs["folder"] = str(request.folder)
+    return table
+
+
+def _request(methods, against: str | os.PathLike | None, data_files: DataFiles, **options) -> "Request":
+    """The request of options of `compare`, beside a board or not."""
+    from bench.comparison import make_request
+    from bench.comparison.board import BY_PROTOCOL, request_against
+
+    if against is None:
+        return make_request(methods, data_files=data_files, **options)
+    said = {name: value for name, value in options.items() if name in BY_PROTOCOL}
+    rest = {name: value for name, value in options.items() if name not in BY_PROTOCOL}
+    return request_against(against, methods, said, rest | {"data_files": data_files})
+
+
+def _compared(request: "Request", workers: int | str, executor: str) -> "Comparison":
+    """The comparison, run by workers of its own."""
     from bench import comparison
-    from bench.comparison import figure, make_request
-    from bench.comparison.board import request_against
     from bench.sweeps.execution.pool import Pool
     from bench.sweeps.run import use_compilation_cache
 
-    said = {
-        "epsilons": epsilons,
-        "seeds": seeds,
-        "num_settings": num_settings,
-        "rounds": rounds,
-        "baselines": baselines,
-        "neighbors": neighbors,
-        "delta": delta,
-    }
-    rest = {"task": task, "tuned": tuned, "fixed": fixed, "units": units, "name": name, "out": out, "fresh": fresh}
-    rest["data_files"] = DataFiles(data_dir, download)
-    if against is None:
-        request = make_request(methods, **said, **rest)
-    else:
-        request = request_against(against, methods, said, rest)
     use_compilation_cache()
     with Pool(executor, workers) as pool:
-        table = figure.write(comparison.compare(request, pool))
-    table.attrs["folder"] = str(request.folder)
-    return table
+        return comparison.compare(request, pool)
+
+
+@of_declared_types
+def add_to_board(
+    method: "str | Method | Callable",
+    task: str,
+    *,
+    board: str | os.PathLike = "board",
+    tuned: Mapping[str, Any] | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    out: str | os.PathLike = "results",
+    workers: int | str = "auto",
+    executor: str = "local",
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> Path:
+    """Put a method of one's own on a board: run by its protocol, audited, its runs written beside those of the board.
+
+    Args:
+        method: FILE.py:NAME, a Method or a factory.
+        task: of the board.
+        board: folder of the board; "board" is out/board.
+        tuned, fixed: as of `compare`.
+        others: as of `compare`.
+
+    Returns:
+        The folder with the two files of the entry.
+
+    Raises:
+        InputError: for anything that cannot be used; where the audit measures more than the method declares; and where
+            its runs are not all there.
+    """
+    from bench.audit.report import audit
+    from bench.comparison import figure
+    from bench.comparison.entries import write_entry
+
+    request = _request(method, board, DataFiles(data_dir, download), task=task, tuned=tuned, fixed=fixed, out=out)
+    ((label, tried),) = request.methods.items()
+    compared = _compared(request, workers, executor)
+    figure.write(compared)
+    if label in compared.not_private:
+        raise InputError(f"{label} promises nothing with these arguments: a board takes what is private or silent")
+    chosen = compared.runs[compared.runs["algorithm"] == label].iloc[0]
+    own = {name: chosen[name] for name in (*tried.space, *(fixed or {})) if name in chosen and name != tried.noise}
+    found = audit(tried, args=own)
+    if found.refuted:
+        raise InputError(f"{label} is refuted by its audit: `python -m bench audit` shows by how much")
+    assert request.against is not None
+    return write_entry(request.against / request.problem.name, label, compared)
 
 
 @of_declared_types
@@ -130,19 +201,14 @@ def board(
     Raises:
         InputError: for anything that cannot be used.
     """
-    from bench import comparison
     from bench.comparison import figure
     from bench.comparison.board import TASKS, board_request
-    from bench.sweeps.execution.pool import Pool
-    from bench.sweeps.run import use_compilation_cache
 
     chosen = {"epsilons": epsilons, "seeds": seeds, "num_settings": num_settings, "rounds": rounds}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     names = [tasks] if isinstance(tasks, str) else list(tasks) or list(TASKS)
     files = DataFiles(data_dir, download)
     requests = [board_request(name, out=out, fresh=fresh, data_files=files, **chosen) for name in names]
-    use_compilation_cache()
-    with Pool(executor, workers) as pool:
-        for request in requests:
-            figure.write(comparison.compare(request, pool))
+    for request in requests:
+        figure.write(_compared(request, workers, executor))
     return [request.folder for request in requests]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from bench.comparison.entries import TEST, entries
 from bench.comparison.plan import Plan
 from bench.comparison.problems import problem
 from bench.comparison.request import BOARD, Request, make_request
@@ -36,6 +37,7 @@ TASKS: dict[str, int] = {  # with the communication rounds of methods that bring
     "movielens": 1,
 }
 SPLITS = 5
+BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neighbors", "delta")  # options of a request
 
 
 class Protocol(NamedTuple):
@@ -203,7 +205,10 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
         raise InputError(f"{folder} was run by another protocol, {theirs}: leave those options out")
     tuning = pd.concat(list(_looks(folder)), ignore_index=True)
     chosen = choose(tuning, metric=request.problem.tuned_by, best=request.problem.best)
-    runs = with_spent(last_rows(folder / "test").merge(chosen, on=KEYS))
+    runs = with_spent(last_rows(folder / TEST).merge(chosen, on=KEYS))
+    added = list(entries(folder))
+    tuning = pd.concat([tuning, *(tried for tried, _ in added)], ignore_index=True)
+    runs = pd.concat([runs, *(tested for _, tested in added)], ignore_index=True)
     _check_same(folder, runs, plan)
     wanted = runs.groupby("algorithm")["target_epsilon"].transform(lambda mine: mine.nunique() * theirs.seeds)
     whole = runs.groupby("algorithm")["point"].transform("size") == wanted

@@ -2,6 +2,8 @@
 
 import json
 import math
+import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from tiny_comparison import under_another_name
 
 from bench import board, compare
 from bench.algorithms import ALGORITHMS
+from bench.audit import report
+from bench.comparing import add_to_board
 from bench.comparison import board as boards
 from bench.comparison.plan import make_plan
 from bench.errors import InputError
@@ -65,6 +69,50 @@ def test_a_built_in_method_under_another_name_gains_nothing(joined):
     assert (gains["gain"] == 0).all()
     assert not gains["decided"].any()
     assert gains["better_from"].isna().all()
+
+
+def overstating():
+    """The same method, which says that it adds eight times its noise."""
+    original = ALGORITHMS["ppsgd"]
+
+    def overstating(task, **args):
+        return original.make(task, **args)
+
+    def releases(task, *, noise_multiplier, **args):
+        return original.releases(task, noise_multiplier=8 * noise_multiplier, **args)
+
+    return original._replace(make=under_another_name(original.make, overstating), releases=releases)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """The audit with fewer runs."""
+    monkeypatch.setattr(report, "audit", partial(report.audit, runs=4000, canaries=0))
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_entry_stands_on_the_board_of_whoever_compares_with_it(joined, out, tmp_path):
+    folder = shutil.copytree(out / "board", tmp_path / "board")
+    entry = add_to_board(renamed(), "tiny", board=folder, fixed=FIXED, out=tmp_path, workers=1)
+    assert entry == folder / "tiny" / "entries" / "renamed"
+    assert sorted(path.parent.name for path in entry.rglob("*.parquet")) == ["test", "tuning"]
+    table = compare("ppsgd", task="tiny", against=folder, fixed={"personalization": 1.0}, out=tmp_path, workers=1)
+    assert {"renamed", "Global private SGD", "Local learning", "ppsgd"} == set(table["algorithm"])
+    ours, theirs = (rows[rows["algorithm"] == "renamed"].set_index("target_epsilon") for rows in (table, joined))
+    np.testing.assert_array_equal(ours["excess_risk"], theirs["excess_risk"])
+    with pytest.raises(InputError, match="renamed is on the board already"):
+        compare(renamed(), task="tiny", against=folder, fixed=FIXED, out=tmp_path)
+    (part,) = (entry / "test").glob("*.parquet")
+    part.write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(InputError, match="is damaged"):
+        compare("ppsgd", task="tiny", against=folder, fixed={"personalization": 1.0}, out=tmp_path)
+
+
+@pytest.mark.usefixtures("quick", "joined")
+def test_a_method_that_its_audit_refutes_is_no_entry(out, tmp_path):
+    with pytest.raises(InputError, match="overstating is refuted by its audit"):
+        add_to_board(overstating(), "tiny", board=out / "board", fixed=FIXED, out=tmp_path, workers=1)
+    assert not (out / "board" / "tiny" / "entries").exists()
 
 
 def test_what_every_method_got_is_written_down(out):

@@ -1,0 +1,55 @@
+"""Methods of others on a board: a folder for each, with the runs that put it there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from bench.comparison.result import Comparison
+from bench.comparison.stages import TUNING, last_rows
+from bench.sweeps import part_files
+
+ENTRIES = "entries"
+TEST = "test"
+
+
+def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
+    """Put the runs of a method, made by the protocol of a board's task, beside those of the board.
+
+    Args:
+        board: folder of the task.
+        label: name of the method in the comparison.
+        comparison: of the method with the board.
+
+    Returns:
+        The folder of the entry: its two files are what the entry is.
+
+    Raises:
+        InputError: where it cannot be written.
+    """
+    folder = board / ENTRIES / label
+    for stage, rows in ((TUNING, comparison.tuning.runs), (TEST, comparison.runs)):
+        mine = rows[rows["algorithm"] == label].dropna(axis="columns", how="all")
+        table = pa.Table.from_pandas(mine.assign(sweep=f"{label}/{stage}"), preserve_index=False)
+        content = part_files.as_file(table)
+        path = part_files.part_path(folder / stage, table, content)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for other in part_files.parts_in(path.parent):
+                if other != path:
+                    other.unlink()
+        except OSError as error:
+            raise part_files.cannot_write(path, error) from None
+        part_files.write(path, content)
+    return folder
+
+
+def entries(board: Path) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Tuning runs and tested runs of every entry of a board's task.
+
+    Raises:
+        InputError: where a file is damaged.
+    """
+    for folder in sorted(path for path in board.glob(f"{ENTRIES}/*/") if not path.name.startswith(".")):
+        yield last_rows(folder / TUNING), last_rows(folder / TEST)
