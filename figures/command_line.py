@@ -27,7 +27,7 @@ Nothing = Annotated[list[str] | None, typer.Argument(hidden=True)]
 Results = Annotated[Path, typer.Option(help="Results folder.")]
 Scale = Annotated[str | None, typer.Option(help="smoke, laptop or paper; default the largest there.")]
 Folder = Annotated[Path | None, typer.Option(help="Where to write; default figures/ beside the results.")]
-Page = Annotated[Path | None, typer.Option(help="The file; default report/index.html in the results.")]
+Page = Annotated[Path | None, typer.Option(help="The file; default index.html in report/ or board/ of the results.")]
 Tune = Annotated[
     str, typer.Option(help="Of figures that show both: tuned as in the `paper`, on `validation` data, or `both`.")
 ]
@@ -245,6 +245,22 @@ def report(
     path, verdicts = write(results, scale, out)
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
     fail_for_stopped(verdicts)
+
+
+@app.command()
+def board(nothing: Nothing = None, results: Results = Path("results"), out: Page = None) -> None:
+    """Make the page of the board, all methods by task and epsilon, and its tables beside it: CSV, Markdown, LaTeX.
+
+    Example: python -m figures board
+    """
+    from figures.board.write import write
+
+    if nothing:
+        raise InputError(f"board takes no names, here {' '.join(nothing)!r}: it shows all tasks")
+    path, shown = write(results, out)
+    for line in shown.left_out:
+        print(f"left out: {line}", file=sys.stderr)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 
 @app.command()
