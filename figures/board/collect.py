@@ -159,6 +159,8 @@ def _protocol(path: Path) -> dict[str, Any]:
         value = protocol.get(name) if isinstance(protocol, dict) else None
         if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
             raise InputError(f"{path} does not say {name!r} as {kind.__name__}: {again}")
+    if not all(isinstance(value, int | float) for value in protocol["epsilons"]):
+        raise InputError(f"{path} has 'epsilons' that are no numbers: {again}")
     if protocol["task"] != path.parent.name:
         raise InputError(f"{path} is about task {protocol['task']!r}: rename the folder, or {again}")
     return protocol
@@ -189,6 +191,12 @@ def _rows(path: Path, protocol: dict[str, Any]) -> pd.DataFrame:
     wrong += [name for name in TRUE_OR_FALSE if not pd.api.types.is_bool_dtype(rows[name])]
     if wrong or rows[[*PLACE, *PANEL, "repetitions"]].isna().any(axis=None) or rows.duplicated([*PANEL, *PLACE]).any():
         raise InputError(f"{path} is damaged{f' (column {wrong[0]!r})' if wrong else ''}: {again}")
+    for name, column in (("unit", PANEL[0]), ("neighbors", PANEL[1])):
+        others = sorted(set(rows[column]) - {protocol[name]})
+        if (
+            len(others) == rows[column].nunique()
+        ):  # others beside it are methods of another unit, in panels of their own
+            raise InputError(f"{path} has {name} {others[0]}, protocol.json says {protocol[name]}: {again}")
     here = {
         "epsilons": sorted(set(rows["target_epsilon"]) - {0.0, math.inf}),
         "seeds": int(rows["repetitions"].max()),
@@ -198,8 +206,8 @@ def _rows(path: Path, protocol: dict[str, Any]) -> pd.DataFrame:
     for name, value in here.items():
         if np.shape(value) != np.shape(stated[name]) or not np.allclose(value, stated[name], rtol=1e-5):
             raise InputError(f"{path} has {name} {value}, protocol.json says {stated[name]}: {again}")
-    text = rows["best_baseline"].fillna("")
-    return rows.rename(columns={metric: "score"}).assign(best_baseline=text).sort_values([*PANEL, *PLACE])
+    rows = rows.rename(columns={metric: "score"}).astype({"target_epsilon": float, "score": float})
+    return rows.assign(best_baseline=rows["best_baseline"].astype(object).fillna("")).sort_values([*PANEL, *PLACE])
 
 
 def _runs(folder: Path, protocol: dict[str, Any]) -> tuple[pd.DataFrame, dict[str, list[str]]]:
@@ -222,7 +230,7 @@ def _runs(folder: Path, protocol: dict[str, Any]) -> tuple[pd.DataFrame, dict[st
     runs = runs[(runs["rounds"] == runs["num_rounds"]) & (runs["trial"] < protocol["seeds"])]
     if runs.duplicated([*PLACE, "trial"]).any():
         raise InputError(f"{folder} has several runs of one method, epsilon and split: move it away, and {again}")
-    return runs.reset_index(drop=True), arguments
+    return runs.astype({"target_epsilon": float}).reset_index(drop=True), arguments
 
 
 def _scores(runs: pd.DataFrame, rows: pd.DataFrame, metric: str) -> pd.DataFrame:

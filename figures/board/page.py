@@ -120,6 +120,9 @@ def _panel(board: Board, panel: tuple[str, str], ranks: pd.DataFrame) -> str:
         element("p", escape(f"Protected is {UNITS.get(panel[0], panel[0])}."), class_="soft"),
         *parts,
         element("p", "At this ε nothing was run for this unit.", class_="soft nothing", hidden=True),
+        element(
+            "p", "Mean rank against ε; bands and bars are 95 % intervals by the bootstrap over splits.", class_="soft"
+        ),
         html.zoom(curves.picture(ranks, words), counted, f"Enlarge: {words}"),
         element("p", html.download(ranks.to_csv(index=False, float_format="%.6g"), f"ranks_{_id(panel)}.csv")),
         id=_id(panel),
@@ -130,7 +133,9 @@ def _panel(board: Board, panel: tuple[str, str], ranks: pd.DataFrame) -> str:
 def _cell(row: dict) -> Html:
     """A score that links to its row, with rank and gain."""
     mean, _, interval = tables.score(row).partition(" ")
-    small = "\n".join(filter(None, (interval, f"rank {tables.rank(row)}", tables.gain(row))))
+    gain = tables.gain(row)
+    words = f"gain {gain}" if gain[:1] in ("+", "-") else gain
+    small = "\n".join(filter(None, (interval, f"rank {tables.rank(row)}", words)))
     text = element("a", escape(mean), href=tables.link(row)) + element("small", f"\n{escape(small)}", class_="soft")
     return html.sorted_by(row["score"], text)
 

@@ -4,6 +4,7 @@ Within each task, all but one of its n splits are drawn with replacement, and th
 epsilons of the task: they were run on the same splits, and stay paired. Every draw gives means, these give ranks, and
 these their mean over tasks. An interval holds the middle 95 % of the draws. With n - 1 of n drawn, a mean over splits
 varies as much as its standard error says (Rao and Wu 1988); with n it would vary too little, by a tenth for five.
+Tasks are drawn independently of each other.
 
 An interval says how much a mean rank owes to the splits. The tasks are those of the board, and are not drawn again.
 """
@@ -73,7 +74,7 @@ def ranks_of(task: Task, panel: tuple[str, str]) -> tuple[dict[tuple[float, str]
     values = np.where(np.isfinite(values), values, -np.inf)
     num_splits = values.shape[1]
     as_they_are = np.arange(num_splits)
-    draws = np.random.default_rng(0).integers(num_splits, size=(DRAWS, max(num_splits - 1, 1)))
+    draws = np.random.default_rng([*task.name.encode()]).integers(num_splits, size=(DRAWS, max(num_splits - 1, 1)))
     means = np.array([values[:, of_draw].mean(axis=1) for of_draw in (as_they_are, *draws)]).T
     epsilons = scores.index.get_level_values("target_epsilon")
     ranks = {}
