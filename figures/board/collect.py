@@ -140,8 +140,8 @@ def task(folder: Path) -> Task:
     _check_means(folder, scores, rows)
     tried = _table(folder / "tuning.csv") if (folder / "tuning.csv").is_file() else runs
     chosen = {
-        method: _chosen(of_method, tried[tried["algorithm"] == method], arguments[method])
-        for method, of_method in runs.groupby("algorithm")
+        method: _chosen(runs[runs["algorithm"] == method], tried[tried["algorithm"] == method], own)
+        for method, own in arguments.items()
     }
     pictures = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.png"))}
     return Task(name, protocol, rows, scores, chosen, pictures)

@@ -26,7 +26,7 @@ def picture(ranks: pd.DataFrame, panel: str) -> bytes:
     end = (finite[-1] if finite else 1.0) * 2.2
     names = sorted(ranks["algorithm"].unique())
     # Methods beyond the colours get other pairs of colour and marker.
-    looks = {
+    looks: dict[str, style.Look] = {
         name: {"color": COLORS[number % 10], "marker": MARKERS[(number + number // 10) % 10]}
         for number, name in enumerate(names)
     }

@@ -165,9 +165,9 @@ def _row(row: dict, task: Task, results: Path) -> dict:
     epsilon = row["target_epsilon"]
     cells = {
         "task": element("a", escape(task.name), href=f"#task-{task.name}"),
-        "protected": f"one {row[PANEL[0]]}, {row[PANEL[1]]}",
         "ε": html.sorted_by(epsilon, "no noise" if math.isinf(epsilon) else f"{epsilon:g}"),
         "method": tables.title(row),
+        "settings": _settings(row, task.chosen[row["algorithm"]], results),
         "score": html.sorted_by(row["score"], escape(tables.score(row))),
         "rank": html.sorted_by(row["rank"], tables.rank(row)),
         "gain over the best baseline": html.sorted_by(row["gain"], escape(tables.gain(row))),
@@ -175,10 +175,11 @@ def _row(row: dict, task: Task, results: Path) -> dict:
         "better from": row.get("better_from", math.nan),
         "settings tried": row.get("settings_tried", math.nan),
     }
-    costs = {heading: row[name] for name, heading in tables.COSTS.items() if name in row}
+    cells |= {heading: row[name] for name, heading in tables.COSTS.items() if name in row}
     if tables.TUNED in row:
-        costs["ε with tuning counted"] = row[tables.TUNED]
-    return cells | costs | {"settings": _settings(row, task.chosen[row["algorithm"]], results)}
+        whole = row[tables.TUNED]
+        cells["ε with tuning counted"] = html.sorted_by(whole, "no noise") if math.isinf(whole) else whole
+    return cells | {"protected": f"one {row[PANEL[0]]}, {row[PANEL[1]]}"}
 
 
 def _settings(row: dict, chosen: Chosen, results: Path) -> Html:

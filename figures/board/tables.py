@@ -77,9 +77,8 @@ def gain(row: dict) -> str:
         return "best baseline"
     if not np.isfinite(row["gain"]):
         return ""
-    return tables.with_interval(row["gain"], row["gain_low"], row["gain_high"], "+.4f") + (
-        "*" if row["decided"] else ""
-    )
+    numbers = tables.with_interval(row["gain"], row["gain_low"], row["gain_high"], "+.4f")
+    return numbers + ("*" if row["decided"] else "")
 
 
 def mean_rank(row: dict) -> str:
@@ -92,8 +91,8 @@ def task_ranks(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
     """(task, method) -> mean rank over private epsilons; what diverged stands behind all that did not."""
     private = rows[np.isfinite(rows["target_epsilon"])]
     ranked = private.groupby(["name", "target_epsilon"])["rank"].transform("count")
-    means = private["rank"].fillna(ranked + 1).groupby([private["name"], private["algorithm"]]).mean()
-    return {(str(name), str(method)): float(value) for (name, method), value in means.items()}
+    means = private.assign(rank=private["rank"].fillna(ranked + 1)).groupby(["name", "algorithm"])["rank"].mean()
+    return {(row["name"], row["algorithm"]): row["rank"] for row in means.reset_index().to_dict("records")}
 
 
 def methods_by_task(
@@ -162,8 +161,8 @@ def all_rows(board: Board) -> pd.DataFrame:
     rows = board.rows()
     facts = {
         "outcome": [outcome(row) for row in rows.to_dict("records")],
-        "protocol_settings": rows["name"].map(lambda name: protocols[name]["settings"]),
-        "protocol_rounds": rows["name"].map(lambda name: protocols[name]["rounds"]),
+        "protocol_settings": [protocols[name]["settings"] for name in rows["name"]],
+        "protocol_rounds": [protocols[name]["rounds"] for name in rows["name"]],
         "chosen": [chosen_words(methods[row["name"], row["algorithm"]], row) for row in rows.to_dict("records")],
     }
     whole = rows.drop(columns="task", errors="ignore").rename(columns={"name": "task"}).assign(**facts)

@@ -97,13 +97,19 @@ def test_every_score_leads_to_its_settings_and_commands(page, text):
         assert words in details
 
 
+def numbers_after(text, place):
+    """What the cells of a row are sorted by, from its settings on."""
+    row = text.split(f'<details id="{place}">')[1].split("<tr data-unit")[0]
+    return re.findall(r'data-number="([^"]*)"', row)
+
+
 def test_cost_and_epsilon_with_tuning_are_shown_where_they_are_known(text):
-    row = re.search(r'<tr [^>]*>(?:(?!</tr>).)*id="first/user/add-or-remove_one/Shared/4".*?</tr>', text, re.DOTALL)[0]
-    assert re.findall(r'data-number="([^"]*)"', row)[-4:] == [str(COSTS[name]) for name in COSTS] + ["8.0"]
+    costs = [str(COSTS[name]) for name in COSTS]
+    assert numbers_after(text, "first/user/add-or-remove_one/Shared/4")[-4:] == [*costs, "8.0"]
+    assert numbers_after(text, "first/user/add-or-remove_one/Shared/inf")[-4:] == [*costs, "inf"]
+    assert not set(numbers_after(text, "second/user/add-or-remove_one/Shared/4")) & {*costs, "8.0"}
     for words in ("numbers sent up", "gradients computed", "examples touched", "ε with tuning counted"):
         assert f'<button type="button">{words}</button>' in text
-    row = re.search(r'<tr [^>]*>(?:(?!</tr>).)*id="second/user/add-or-remove_one/Shared/4".*?</tr>', text, re.DOTALL)[0]
-    assert "8.0" not in re.findall(r'data-number="([^"]*)"', row)
 
 
 def test_without_costs_there_are_no_columns_of_them(tmp_path):
