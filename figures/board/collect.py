@@ -29,7 +29,7 @@ PROTOCOL = {  # what protocol.json says, and of which type
     "neighbors": str,
     "unit": str,
 }
-CLOSE = 1e-3  # of a score in a table, which has six digits
+CLOSE = 1e-5  # relative, of a score in a table of six digits and that of the runs
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def _check_means(folder: Path, scores: pd.DataFrame, rows: pd.DataFrame) -> None
     finite = scores.assign(score=scores["score"].astype(float).replace([np.inf, -np.inf], np.nan))
     found = finite.groupby(PLACE)["score"].agg(lambda of_splits: of_splits.mean(skipna=False))
     beside = rows.set_index(PLACE)["score"].astype(float)
-    agree = np.isclose(found.reindex(beside.index), beside, rtol=CLOSE, atol=1e-6, equal_nan=True)
+    agree = np.isclose(found.reindex(beside.index), beside, rtol=CLOSE, atol=1e-12, equal_nan=True)
     missing = ~beside.index.isin(found.index)
     if missing.any() or not agree.all():
         name, epsilon = beside.index[~agree | missing][0]

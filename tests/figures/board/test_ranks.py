@@ -1,5 +1,6 @@
 """Mean ranks, and their bootstrap, paired within a task and independent between tasks."""
 
+import collections
 import itertools
 import math
 
@@ -9,7 +10,7 @@ from made_up_board import add_task
 
 from figures.board import ranks
 from figures.board.collect import collect
-from figures.board.ranks import EVERY, mean_ranks
+from figures.board.ranks import EVERY, mean_ranks, ranks_of
 
 USER = ("user", "add-or-remove one")
 
@@ -58,20 +59,48 @@ def test_the_same_method_under_two_names_shares_its_rank(tmp_path):
     assert rows["C", 1.0].mean_rank == 3
 
 
-@pytest.mark.parametrize("num_tasks", [1, 2])
-def test_the_interval_is_that_of_all_draws_counted_out(tmp_path, num_tasks):
-    """n - 1 of n splits with replacement; tasks independently."""
-    scores = {"Shared": [0.5, 0.5, 0.5, 0.5], "B": [0.2, 0.6, 0.6, 0.6], "C": [0.9, 0.45, 0.45, 0.45]}
-    for task in "ab"[:num_tasks]:
-        add_task(tmp_path, task, at_one(**scores))
-    values = np.array(list(scores.values()))
-    draws = [values[:, list(draw)].mean(axis=1) for draw in itertools.product(range(4), repeat=3)]
-    of_a_task = np.array([1 + (means[None] > means[:, None]).sum(axis=1) for means in draws])
-    several = np.array([np.mean(pair, axis=0) for pair in itertools.product(of_a_task, repeat=num_tasks)])
-    low, high = np.quantile(several, [0.025, 0.975], axis=0)
-    rows = found(tmp_path)
-    for place, method in enumerate(scores):
-        assert (rows[method, 1.0].low, rows[method, 1.0].high) == (low[place], high[place])
+SPREAD = {"Shared": [0.5, 0.5, 0.5, 0.5], "B": [0.2, 0.6, 0.6, 0.6], "C": [0.9, 0.45, 0.45, 0.45]}
+
+
+def counted_out():
+    """The ranks that all ways to draw three of the four splits of `SPREAD` with replacement give, and how often."""
+    values = np.array(list(SPREAD.values()))
+    means = [values[:, list(draw)].mean(axis=1) for draw in itertools.product(range(4), repeat=3)]
+    return collections.Counter(tuple(1 + (one[None] > one[:, None]).sum(axis=1)) for one in means), len(means)
+
+
+def drawn(results):
+    """The ranks of the three methods in every draw, a task after another."""
+    of_tasks = [ranks_of(task, USER)[0] for task in collect(results).tasks]
+    return [np.array([of_task[1.0, method][1:] for method in SPREAD], int).T for of_task in of_tasks]
+
+
+def test_draws_are_as_often_as_counted_out(tmp_path):
+    """All splits but one, with replacement: with all of them other ranks would come as often."""
+    add_task(tmp_path, "a", at_one(**SPREAD))
+    found, (exact, number) = collections.Counter(map(tuple, drawn(tmp_path)[0].tolist())), counted_out()
+    assert set(found) == set(exact)
+    for outcome, times in exact.items():
+        share = times / number
+        assert abs(found[outcome] / ranks.DRAWS - share) < 4 * math.sqrt(share * (1 - share) / ranks.DRAWS)
+
+
+def test_tasks_are_drawn_independently(tmp_path):
+    for name in ("a", "b"):
+        add_task(tmp_path, name, at_one(**SPREAD))
+    one, other = drawn(tmp_path)
+    firsts = (one[:, 1] == 1).astype(float), (other[:, 1] == 1).astype(float)
+    assert abs(np.corrcoef(*firsts)[0, 1]) < 4 / math.sqrt(ranks.DRAWS)
+
+
+def test_an_interval_is_the_middle_of_the_draws(tmp_path):
+    for name in ("a", "b"):
+        add_task(tmp_path, name, at_one(**SPREAD))
+    rows, means = found(tmp_path), np.mean(drawn(tmp_path), axis=0)
+    for place, method in enumerate(SPREAD):
+        row = rows[method, 1.0]
+        assert (row.low, row.high) == tuple(np.quantile(means[:, place], [0.025, 0.975]))
+        assert (row.low < row.high) == (method != "Shared")  # which is second in every draw
 
 
 def test_what_diverged_stands_behind(tmp_path):
