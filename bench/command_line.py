@@ -46,6 +46,7 @@ Workers = Annotated[
     str, typer.Option(help="Processes or tasks at the same time; auto: one a GPU, or else one a core.", metavar="N")
 ]
 Executor = Annotated[str, typer.Option(help="Where they run: local, ray, ray://HOST:PORT or slurm.")]
+Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
 DataDir = Annotated[
     Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you have already.")
 ]
@@ -71,7 +72,7 @@ def list_everything(
 def run(
     names: Annotated[list[str], typer.Argument(help="Sweeps, or `all`.")],
     scale: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "smoke",
-    out: Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")] = Path("results"),
+    out: Out = Path("results"),
     where: Annotated[str | None, typer.Option(help='Only these points, as "noise_multiplier <= 10".')] = None,
     seeds: Annotated[int | None, typer.Option(help="Repetitions of every point.")] = None,
     task: Annotated[str | None, typer.Option(help="Another task than the sweep's own; see `list`.")] = None,
@@ -156,7 +157,7 @@ def compare(
         str | None, typer.Option(help="A board, whose methods are not run again; `board` is OUT/board.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="Of the folder in OUT/compare.")] = None,
-    out: Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")] = Path("results"),
+    out: Out = Path("results"),
     fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of that name aside.")] = False,
     workers: Workers = "auto",
     executor: Executor = "local",
@@ -210,7 +211,7 @@ def board(
     rounds: Annotated[int | None, typer.Option(help="Communication rounds; default the task's.")] = None,
     add: Annotated[str | None, typer.Option(help="FILE.py:NAME: audit it, and put it on the board of a task.")] = None,
     fix: Annotated[list[str] | None, typer.Option("--set", help="With --add: NAME=VALUE; may be repeated.")] = None,
-    out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
+    out: Out = Path("results"),
     fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of these tasks aside.")] = False,
     workers: Workers = "auto",
     executor: Executor = "local",

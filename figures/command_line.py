@@ -14,6 +14,7 @@ from bench.analysis.files import write_whole
 from bench.cli import path as given_path
 from bench.cli import print_version
 from bench.errors import InputError, in_one_line, unknown_name
+from figures.options import Folder, Names, Nothing, Page, Papers, Results, Scale, Tune
 from figures.shared import own
 from figures.shared.drawn import digest, record
 from figures.shared.figure import Figure
@@ -21,23 +22,6 @@ from figures.shared.runs import SCALES, command, no_results, runs_of
 
 TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"
-
-Names = Annotated[list[str] | None, typer.Argument(help="Figures; default all.")]
-Papers = Annotated[list[str] | None, typer.Argument(help="Short names of papers; default all.")]
-Nothing = Annotated[list[str] | None, typer.Argument(hidden=True)]
-Results = Annotated[Path, typer.Option(parser=given_path, metavar="PATH", help="Results folder.")]
-Scale = Annotated[str | None, typer.Option(help="smoke, laptop or paper; default the largest there.")]
-Folder = Annotated[
-    Path | None,
-    typer.Option(parser=given_path, metavar="PATH", help="Where to write; default figures/ beside the results."),
-]
-Page = Annotated[
-    Path | None,
-    typer.Option(parser=given_path, metavar="PATH", help="The file; default report/index.html in the results."),
-]
-Tune = Annotated[
-    str, typer.Option(help="Of figures that show both: tuned as in the `paper`, on `validation` data, or `both`.")
-]
 
 
 class DrawByDefault(TyperGroup):
@@ -262,6 +246,22 @@ def report(
     path, verdicts = write(results, scale, out)
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
     fail_for_stopped(verdicts)
+
+
+@app.command()
+def board(nothing: Nothing = None, results: Results = Path("results"), out: Page = None) -> None:
+    """Make the page of the board, all methods by task and epsilon, and its tables beside it: CSV, Markdown, LaTeX.
+
+    Example: python -m figures board
+    """
+    from figures.board.write import write
+
+    if nothing:
+        raise InputError(f"board takes no names, here {' '.join(nothing)!r}: it shows all tasks")
+    path, shown = write(results, out)
+    for line in shown.left_out:
+        print(f"left out: {line}", file=sys.stderr)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 
 @app.command()

@@ -118,6 +118,7 @@ MAY_IMPORT = {
     "bench.gathered": ["bench", "figures"],
     "bench.perf": ["bench"],
     "figures.__main__": ["bench.stopping"],
+    "figures.options": ["bench.cli"],
     "figures.command_line": ["figures", "bench.analysis", "bench.sweeps.part_files", "bench.errors", "bench.cli"],
 }
 PROGRAMS = (
@@ -130,7 +131,7 @@ PROGRAMS = (
         "bench.gathered",
         "bench.perf",
     ),
-    *("figures.__main__", "figures.command_line"),
+    *("figures.__main__", "figures.command_line", "figures.options"),
 )
 
 

@@ -9,11 +9,26 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
+from figures.report.pictures import small
+
 SYMBOLS = {"varepsilon": "ε", "ell": "ℓ", "delta": "δ", "lambda": "λ", "sigma": "σ", "alpha": "α", "infty": "∞"}
 
 
 class Html(str):
-    """Text that is HTML already: what the functions here make, and nothing else."""
+    """Text that is HTML already: what the functions here make, and nothing else.
+
+    Attributes:
+        number: what a cell of it is sorted by; None: its text.
+    """
+
+    number: float | None = None
+
+
+def sorted_by(number: float, text: str) -> Html:
+    """HTML for a cell that is sorted by a number; one that is not finite comes last."""
+    content = Html(text)
+    content.number = float(number) if np.isfinite(number) else np.inf
+    return content
 
 
 def element(name: str, *inner: str, **attributes: str | bool | None) -> Html:
@@ -35,6 +50,23 @@ def image(content: bytes, width: int, height: int, alt: str) -> str:
     """A PNG picture that is in the page itself."""
     source = data_uri(content, "image/png")
     return f'<img src="{source}" alt="{escape(alt)}" width="{width}" height="{height}" loading="lazy">'
+
+
+def zoom(content: bytes, alt: str, label: str) -> str:
+    """A PNG picture that a click enlarges, made small. `label`: what the button says to those who do not see it."""
+    return element("button", image(*small(content), alt), class_="zoom", type="button", aria_label=label)
+
+
+def folded(words: str, *inner: str, **attributes: str) -> Html:
+    """What is shown on demand, under a line of words."""
+    return element("details", f"<summary>{escape(words)}</summary>", *inner, **attributes)
+
+
+def select(words: str, column: str, values: Mapping[str, str], *, every: str | None = "all") -> str:
+    """A list to choose one of, which filters by a column. `every`: the choice that filters nothing; None for none."""
+    options = [element("option", escape(label), value=value) for value, label in values.items()]
+    first = [] if every is None else [element("option", escape(every), value="")]
+    return element("label", f"{escape(words)} ", element("select", *first, *options, data_filters=column))
 
 
 def data_uri(content: bytes, kind: str) -> str:
@@ -118,7 +150,7 @@ def _cell(value, look: Mapping[str, str], classes: Mapping[str, str]) -> str:
         digits = "" if np.isnan(value) else format(value, ",.0f" if whole else ".4g")
         return element("td", digits, class_="number", data_number=None if np.isnan(value) else str(float(value)))
     if isinstance(value, Html):
-        return element("td", value, **look)
+        return element("td", value, data_number=None if value.number is None else str(value.number), **look)
     text = str(value)
     first = re.match(r"[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?", text)
     number = first[0].replace(",", "") if first and not look else None

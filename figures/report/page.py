@@ -1,8 +1,6 @@
 """The page, as text."""
 
-from collections.abc import Mapping
 from html import escape
-from importlib.resources import files
 
 import pandas as pd
 
@@ -10,9 +8,9 @@ from bench.analysis.select import span
 from figures.claims import summary
 from figures.report import html
 from figures.report.collect import Compared, Exhibit, Report, Section
+from figures.report.document import document, navigation
 from figures.report.facts import Facts, duration
 from figures.report.html import element
-from figures.report.pictures import small
 from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED
 
 TITLE = "Private federated learning, benchmarked"
@@ -23,7 +21,6 @@ LOOKS = {
     NOT_RUN: "verdict missing",
     ERROR: "verdict error",
 }
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 NOTE = (
     "A margin is by how much the comparison that decides is met (+) or missed (-), with half of its 95 % interval. A "
     "claim holds where all of its comparisons are met beyond chance, fails where one is missed beyond chance (after "
@@ -34,24 +31,8 @@ NOTE = (
 
 def page(report: Report) -> str:
     """The whole page: one HTML document that asks the network for nothing."""
-    own = files("figures.report")
-    style, program = (own.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    head = (
-        '<meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{TITLE}</title><style>{style}</style>"
-    )
     sections = [_claims(report), *map(_paper, report.papers), *_comparisons(report.comparisons)]
-    dialog = element(
-        "dialog",
-        '<form method="dialog"><button>Close</button></form>',
-        aria_label="The picture in full size",
-    )
-    body = element(
-        "body", _header(report), element("main", *sections, id="main"), dialog, f"<script>{program}</script>"
-    )
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
+    return document(TITLE, _header(report), sections, programs=[("figures.report", "claims.js")])
 
 
 def _header(report: Report) -> str:
@@ -61,19 +42,12 @@ def _header(report: Report) -> str:
     whole = sum(len(paper.exhibits) for paper in report.papers)
     links = [("claims", "Claims"), *((f"paper-{paper.name}", paper.cited) for paper in report.papers)]
     links += [("comparisons", "Comparisons")] if report.comparisons else []
-    items = "".join(f'<li><a href="#{escape(to)}">{escape(words)}</a></li>' for to, words in links)
     terms = {
         "Scale": escape(", ".join(scales)),
         "Newest run": escape(newest),
         "Figures and tables": f"{drawn} of {whole}, the others are listed as not run",
     }
-    return element(
-        "header",
-        '<a class="skip" href="#main">To the content</a>',
-        f"<h1>{TITLE}</h1>",
-        html.facts(terms),
-        element("nav", f"<ul>{items}</ul>", aria_label="Sections"),
-    )
+    return html.facts(terms) + navigation(links)
 
 
 # ---- Claims ----
@@ -109,7 +83,7 @@ def _claims(report: Report) -> str:
         class_="claims",
     )
     outcomes = {outcome: outcome for outcome in LOOKS if outcome != ERROR or (claims["verdict"] == ERROR).any()}
-    filters = [_select("Paper", "paper", cited), _select("Verdict", "verdict", outcomes)]
+    filters = [html.select("Paper", "paper", cited), html.select("Verdict", "verdict", outcomes)]
     left = element("span", id="claims-left", role="status")
     return element(
         "section",
@@ -126,15 +100,9 @@ def _claims(report: Report) -> str:
 def _claim(row) -> html.Html:
     """A claim, the edges of grids that it rests on and, folded, how it is decided and the numbers."""
     numbers = element("ul", *(element("li", escape(part)) for part in row.evidence.split("; ")))
-    folded = _folded("how, and numbers", element("p", escape(row.how)), numbers)
+    folded = html.folded("how, and numbers", element("p", escape(row.how)), numbers)
     edges = [element("p", escape(f"rests on {row.edges}"), class_="soft")] if row.edges else []
     return element("div", escape(row.claim), *edges, folded)
-
-
-def _select(words: str, column: str, values: Mapping[str, str]) -> str:
-    options = [element("option", escape(label), value=value) for value, label in values.items()]
-    chosen = element("select", '<option value="">all</option>', *options, data_filters=column)
-    return element("label", f"{escape(words)} ", chosen)
 
 
 # ---- Figures ----
@@ -147,7 +115,7 @@ def _paper(paper: Section) -> str:
         table = html.table(paper.deviations, "Largest deviation from the published points, curve by curve")
         name = f"claims_{paper.name}_deviations.csv"
         link = html.download(paper.deviations.to_csv(index=False, float_format="%.6g"), name)
-        folded = _folded("Curve by curve", table)
+        folded = html.folded("Curve by curve", table)
         parts.append(element("article", "<h3>How far from the published points</h3>", folded, element("p", link)))
     if missing:
         parts.append(element("article", "<h3>Not run</h3>", element("ul", *map(_not_run, missing))))
@@ -165,17 +133,14 @@ def _not_run(exhibit: Exhibit) -> str:
 
 
 def _figure(exhibit: Exhibit, png: bytes) -> str:
-    content, width, height = small(png)
-    picture = html.image(
-        content, width, height, f"{exhibit.title} The numbers are in {exhibit.name}.csv, linked below."
-    )
-    zoom = element("button", picture, class_="zoom", type="button", aria_label=f"Enlarge {exhibit.name}")
+    alt = f"{exhibit.title} The numbers are in {exhibit.name}.csv, linked below."
+    zoom = html.zoom(png, alt, f"Enlarge {exhibit.name}")
     tables = []
     if exhibit.printed is not None:
-        tables.append(_folded("As a table", html.table(exhibit.printed, exhibit.title, class_="printed")))
+        tables.append(html.folded("As a table", html.table(exhibit.printed, exhibit.title, class_="printed")))
     if exhibit.beside is not None:
         words = f"{exhibit.title} Here and published, line by line."
-        tables.append(_folded("Here and published, line by line", html.table(exhibit.beside, words)))
+        tables.append(html.folded("Here and published, line by line", html.table(exhibit.beside, words)))
     sources = {
         "Its runs": f"<code>{escape(exhibit.run)}</code>" if exhibit.run else "formulas, no runs",
         "Drawn by": f"<code>{escape(exhibit.draw)}</code>",
@@ -184,10 +149,6 @@ def _figure(exhibit: Exhibit, png: bytes) -> str:
     caption = element("p", html.prose(exhibit.caption)) if exhibit.caption else ""
     provenance = html.facts((_provenance(exhibit.facts) if exhibit.facts else {}) | sources)
     return element("article", element("h3", escape(exhibit.title)), zoom, caption, *tables, provenance, id=exhibit.name)
-
-
-def _folded(words: str, *inner: str) -> str:
-    return element("details", f"<summary>{escape(words)}</summary>", *inner)
 
 
 def _provenance(facts: Facts) -> dict[str, str]:
@@ -215,13 +176,10 @@ def _comparisons(comparisons: list[Compared]) -> list[str]:
 def _comparison(compared: Compared) -> str:
     parts = [f"<h3>{escape(compared.name)}</h3>"]
     if compared.picture is not None:
-        content, width, height = small(compared.picture)
         alt = f"Comparison of methods, {compared.name}: the score against epsilon. The numbers are in the table below."
-        picture = html.image(content, width, height, alt)
-        label = f"Enlarge {compared.name}"
-        parts.append(element("button", picture, class_="zoom", type="button", aria_label=label))
+        parts.append(html.zoom(compared.picture, alt, f"Enlarge {compared.name}"))
     for name, table in compared.tables.items():
-        parts.append(_folded(name, html.table(table, f"{compared.name}: {name}")))
+        parts.append(html.folded(name, html.table(table, f"{compared.name}: {name}")))
         link = html.download(table.to_csv(index=False), f"{compared.name}_{name}.csv")
         parts.append(element("p", link))
     return element("article", *parts)

@@ -222,10 +222,10 @@ def test_runs_of_other_settings_only_are_one_line(figures, results, made_up):
 def test_the_command_as_a_person_runs_it(results, tmp_path):
     """A process of its own: the module can be run, and importing it draws nothing in a window."""
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
-    words = [sys.executable, "-m", "figures", "nonsense", "--results", str(results)]
+    words = [sys.executable, "-m", "figures", "xxxx", "--results", str(results)]
     done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=120)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines() == [f"error: no figure is called 'nonsense': there are {', '.join(ALL)}."]
+    assert done.stderr.splitlines() == [f"error: no figure is called 'xxxx': there are {', '.join(ALL)}."]
 
 
 def test_a_figure_of_several_sweeps_takes_those_that_are_there(monkeypatch, results):

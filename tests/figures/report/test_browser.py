@@ -1,42 +1,14 @@
-"""The page in a real browser: pictures, sorting, filters, a phone's width, dark mode, and no request to anybody.
+"""The page in a real browser: pictures, sorting, filters, a phone's width, dark mode, and no request to anybody."""
 
-A script is added to a copy of the page. It tries the page, and writes what it found into it; the browser prints the
-page as it is then.
-"""
-
-import json
-import os
 import re
-import shutil
-import subprocess
-from html import escape, unescape
 
 import pytest
+from browser import NEEDS_BROWSER, tried_in_browser
 from made_up_report import made
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"no browser: set CHROMIUM, or install one of {NAMES}")
+pytestmark = NEEDS_BROWSER
 
-EARLY = """<script>
-window.complaints = [];
-addEventListener("error", (event) => complaints.push(event.message ?? event.target.outerHTML), true);
-addEventListener("securitypolicyviolation", (event) => complaints.push("policy: " + event.blockedURI));
-for (const name of ["error", "warn"]) console[name] = (...words) => complaints.push(words.join(" "));
-</script>"""
-LATE = """<script>
-(async () => {
-  const found = {};
-  const pictures = [...document.querySelectorAll("article img")];
-  for (const one of pictures) one.loading = "eager";
-  const loaded = (one) => one.complete || new Promise((done) => (one.onload = one.onerror = done));
-  await Promise.all(pictures.map(loaded));  // the browser's clock stands still while something loads
-  found.pictures = pictures.map((one) => one.naturalWidth);
-  const root = document.documentElement;
-  found.width = [innerWidth, root.scrollWidth];
-  const wide = (one) => one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".scroll");
-  const all = [...document.body.querySelectorAll("*:not(.skip)")];
-  found.outside = all.filter(wide).map((one) => one.outerHTML.slice(0, 99));
+TRIES = """
   found.back = getComputedStyle(document.body).backgroundColor;
   found.card = getComputedStyle(document.querySelector(".zoom")).backgroundColor;
   const table = document.querySelector("#paper-pfl details:last-of-type table");
@@ -61,18 +33,7 @@ LATE = """<script>
   found.enlarged = [dialog.open, dialog.querySelector("img").naturalWidth];
   dialog.click();
   found.closed = !dialog.open;
-  await new Promise((done) => setTimeout(done, 200));  // what was refused is told a little later
-  const asked = performance.getEntriesByType("resource").map((one) => one.name);
-  found.requests = asked.filter((one) => !one.startsWith("data:"));
-  found.complaints = complaints;
-  return found;
-})().catch((error) => ({ broken: String(error) })).then((found) => {
-  const out = document.createElement("pre");
-  out.id = "found";
-  out.textContent = JSON.stringify(found);
-  parent.document.body.append(out);
-});
-</script>"""
+"""
 
 
 @pytest.fixture(scope="module")
@@ -80,20 +41,8 @@ def path(tmp_path_factory):
     return made(tmp_path_factory.mktemp("report"))
 
 
-def tried(path, width=None, options=(), after=""):
-    """What the scripts find on the page; of that width, in a frame, as a window may not be as narrow as a phone."""
-    page = path.read_text().replace("<title>", f"{EARLY}<title>", 1).replace("</body>", f"{after}{LATE}</body>")
-    if width is not None:
-        page = f'<body><iframe style="width: {width}px; height: 900px; border: 0" srcdoc="{escape(page)}"></iframe>'
-    copy = path.with_name("tried.html")
-    copy.write_text(page)
-    words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"]
-    words += [f"--user-data-dir={path.parent / 'profile'}", "--window-size=1280,1000", *options]
-    words += ["--disable-background-networking", "--no-first-run", copy.as_uri()]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
-    found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found, done.stdout[-500:] + done.stderr[-500:]
-    return json.loads(unescape(found[1]))
+def tried(path, **options):
+    return tried_in_browser(path, TRIES, **options)
 
 
 @pytest.fixture(scope="module")

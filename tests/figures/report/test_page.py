@@ -2,45 +2,16 @@
 
 import base64
 import re
-from html.parser import HTMLParser
 from io import BytesIO
 
 import pytest
+from html_page import Page
 from made_up_report import HARMLESS, made
 from PIL import Image
 
 from figures import FIGURES, PAPERS
 from figures.report import html
 from figures.report.facts import duration
-
-VOID = {"meta", "img", "link", "br", "input", "hr"}
-
-
-class Page(HTMLParser):
-    """Elements in order, each with its attributes and the text directly within; complains of what is not balanced."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self._open = [], []
-        self.feed(text)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag, attrs):
-        assert len({name for name, _ in attrs}) == len(attrs), (tag, attrs)
-        self.elements.append((tag, dict(attrs), []))
-        if tag not in VOID:
-            self._open.append((tag, self.elements[-1]))
-
-    def handle_endtag(self, tag):
-        assert self._open.pop()[0] == tag
-
-    def handle_data(self, data):
-        if self._open:
-            self._open[-1][1][2].append(data)
-
-    def all(self, tag):
-        return [(attributes, "".join(text)) for name, attributes, text in self.elements if name == tag]
 
 
 @pytest.fixture(scope="module")
