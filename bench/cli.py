@@ -31,11 +31,6 @@ def exit_status(app: typer.Typer) -> int:
             return 0
         print(f"error: {message}", file=sys.stderr)
         return 2
-    except Exception as error:
-        if not (isinstance(error, MemoryError) or NO_MEMORY.search(str(error))):
-            raise
-        print(f"error: out of memory ({in_one_line(error)}): give it more, or take fewer --workers", file=sys.stderr)
-        return 2
     except SystemExit as error:  # of a person's method or task; the suite itself never calls it
         print(f"error: the code that was given called sys.exit({error.code!r}): take that out", file=sys.stderr)
         return 2
@@ -43,6 +38,11 @@ def exit_status(app: typer.Typer) -> int:
         if isinstance(error.__cause__, EOFError):  # which typer takes for the end of what a person types
             raise error.__cause__ from None
         code = 130
+    except Exception as error:
+        if not (isinstance(error, MemoryError) or NO_MEMORY.search(str(error))):
+            raise
+        print(f"error: out of memory ({in_one_line(error)}): give it more, or take fewer --workers", file=sys.stderr)
+        return 2
     if code == 130:  # which is also how typer passes Ctrl-C on
         print(LINE, file=sys.stderr)
     return code

@@ -31,7 +31,8 @@ NOTE = (
     "workers. With all workers, the time is that of all together for one unit."
 )
 
-# Benchmark -> its workloads by name. Compiling and writing, which `small_runs` times, have no such limit.
+# Benchmark -> its workloads by name. Compiling and writing, which `small_runs` times, have no such limit; `methods`
+# compares methods with each other.
 GRIDS: dict[str, Callable] = {
     "ppsgd_synthetic": ppsgd.synthetic_grid,
     "ppsgd_digits": ppsgd.digits_grid,

@@ -22,7 +22,11 @@ STEPS = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
 RATIOS = [1.0, 3.0, 10.0, 30.0]
 GRAPHS = {f"gossip_{graph}": graph for graph in ("ring", "grid", "complete")}
 CENTRAL = f"gossip_{ALL_IN_ONE}"
-HIDDEN = {"outsiders": hidden_from_outsiders, "one agent": hidden_from_one}
+HIDDEN = {
+    "outsiders": hidden_from_outsiders,
+    "one agent": hidden_from_one,
+    "all other agents": lambda own, adjacency, ratio: own,  # who know all noise that is shared
+}
 
 
 @cache

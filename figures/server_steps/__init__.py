@@ -16,9 +16,9 @@ PAPER = Paper(
     against="everybody who sees the shared model",
     state="one law of each paper on generated data; none of their figures and data sets",
     figures={
-        "server_optimisers": optimisers.FIGURE,
-        "proximal_steps": proximal.FIGURE,
-        "server_clipping": clipping.FIGURE,
+        "server_steps_optimisers": optimisers.FIGURE,
+        "server_steps_proximal": proximal.FIGURE,
+        "server_steps_clipping": clipping.FIGURE,
     },
     claims=claims.CLAIMS,
 )

