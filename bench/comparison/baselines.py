@@ -28,6 +28,8 @@ class Variant(NamedTuple):
     num_releases: (task, arguments) -> how often a run releases something, as the method's event counts; None: once a
         round.
     on_request: whether it runs only where it is named among the baselines that are wanted.
+    against_outsiders: whether it protects against outsiders alone, where the others of its unit protect against the
+        other clients, too: the board does not rank it among them.
     """
 
     method: Method
@@ -36,6 +38,7 @@ class Variant(NamedTuple):
     num_rounds: Count | None = None
     num_releases: Count | None = None
     on_request: bool = False
+    against_outsiders: bool = False
 
 
 class Level(NamedTuple):
@@ -175,7 +178,7 @@ def _of_peers_on_request() -> dict[str, Variant]:
     ratios = {"pair_noise_ratio": Interval(1.0, 10.0)}
     variants = {
         "DP-D-SGD": Variant(method, {"pair_noise_ratio": 0.0}, method.space),
-        "DECOR (against outsiders)": Variant(method, {}, {**method.space, **ratios}),
+        "DECOR (against outsiders)": Variant(method, {}, {**method.space, **ratios}, against_outsiders=True),
     }
     return {
         name: variant._replace(num_rounds=lambda task, args: rounds, on_request=True)

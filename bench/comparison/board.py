@@ -93,7 +93,7 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
         "seeds": SPLITS,
         "num_settings": NUM_SETTINGS,
         "rounds": TASKS[task],
-        "baselines": list(known),
+        "baselines": [label for label, variant in known.items() if not variant.against_outsiders],
         "name": task,
     }
     request = make_request(task=task, out=out, data_files=data_files, **whole | options)

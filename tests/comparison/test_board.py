@@ -188,3 +188,9 @@ def test_every_method_of_a_task_fits_it(task, tmp_path):
     assert plan.unfit == {}
     assert len(plan.candidates) >= 5
     assert plan.request.folder == tmp_path / "board" / task
+
+
+def test_who_protects_against_outsiders_alone_is_not_ranked_among_the_others(tmp_path):
+    plan = make_plan(boards.board_request("linear_p2p", out=tmp_path))
+    assert "DP-D-SGD" in plan.candidates
+    assert not any("DECOR" in label for label in plan.candidates)
