@@ -23,9 +23,9 @@ FLAT: style.Look = {"linestyle": "--", "marker": ""}  # of what reveals nothing
 A_ROW = 4  # names of the legend
 COST = (
     "What a run costs, all clients together: numbers sent up, gradients of one example, and examples (one counts in "
-    "every round that uses it). Last, the ε that it would have with a private choice of its setting, from a random "
-    "number of runs with as many as were tried on average (Papernot and Steinke 2022), if the scores were part of what "
-    "a run releases: held-out data of the same clients are not covered."
+    "every round that uses it). Last, the ε of a private choice among settings drawn at random, in place of this "
+    "search: the best of a random number of runs, on average as many as were tried here (Papernot and Steinke 2022), "
+    "if the scores are part of what a run releases. Scores on held-out data of the same clients are not covered."
 )
 
 

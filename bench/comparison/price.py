@@ -40,8 +40,9 @@ def price(
 
     Returns:
         floats_up, gradients, examples: of a run, all clients together (`bench.Cost`); NaN where the method does not
-        say. tuned_epsilon: the epsilon if the setting were chosen privately, by Papernot and Steinke (2022); NaN where
-        nothing is known for the mechanism. It counts the scores as part of what is released.
+        say. tuned_epsilon: of a private choice among settings drawn at random, by Papernot and Steinke (2022), in
+        place of the search that was made, whose later settings follow from scores of earlier ones; NaN where nothing is
+        known for the mechanism. It takes the scores as part of what a run releases.
     """
     cost = method.cost_of_round(tasks[0], **args)
     of_run = dict(zip(COSTS, cost.of_run(rounds)[:3] if cost else [math.nan] * 3, strict=True))
