@@ -54,9 +54,9 @@ def reading(board: Board, results: Path) -> dict[str, str]:
         whole["Cost"] = f"Of a whole run: {', '.join(words for name, words in tables.COSTS.items() if name in rows)}."
     if TUNED in rows:
         whole["ε with tuning counted"] = (
-            "The ε of a private choice among settings drawn at random, as many on average as were tried, in place of the "
-            "search that was made (Papernot and Steinke 2022), if the scores are part of what a run releases; every other "
-            "ε here is of one run."
+            "The ε of a private choice among settings drawn at random, as many on average as were tried, in place of "
+            "the search that was made (Papernot and Steinke 2022), if the scores are part of what a run releases; "
+            "every other ε here is of one run."
         )
     line = command("compare NAME --task TASK --against board", results)
     whole["A method of yours"] = (
