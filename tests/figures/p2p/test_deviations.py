@@ -104,7 +104,9 @@ def only(sweep: str, *algorithms: str) -> pd.DataFrame:
     return runs[runs["algorithm"].isin(algorithms)].dropna(axis="columns", how="all")
 
 
-@pytest.mark.parametrize("sweep", list(MAKE))
+@pytest.mark.parametrize(
+    "sweep", [pytest.param(name, marks=[pytest.mark.slow] if name == "p2p_dimensions" else []) for name in MAKE]
+)
 def test_every_part_of_the_algorithms_has_its_verdicts_and_deviations(sweep):
     names = set(RUNS[sweep]["algorithm"])
     for chosen in [chosen for name in names for chosen in ({name}, names - {name}) if chosen]:

@@ -223,6 +223,7 @@ def test_a_claim_that_needs_few_rounds_holds_on_few():
     assert judge(EARLY, SHORT).outcome == HOLDS
 
 
+@pytest.mark.slow
 def test_only_tables_that_are_no_runs_stop_a_check():
     """Random parts of the runs, with random values lost; and tables that are no runs at all."""
     rng = np.random.default_rng(5)

@@ -91,6 +91,7 @@ def test_a_page_that_is_there_stays_whole_until_the_new_one_is(tmp_path, monkeyp
 
 
 @pytest.mark.usefixtures("few")
+@pytest.mark.slow
 def test_a_damaged_picture_is_drawn_anew_and_a_record_that_is_a_folder_is_none(command, tmp_path):
     folder = results(tmp_path / "results") / "laptop" / "figures"
     assert command("--results", tmp_path / "results")[0] == 0
