@@ -91,7 +91,9 @@ def test_algorithm_3_falls_at_its_own_rate():
 SAMPLERS = [{"sampler": "all"}, {"sampler": "once"}, {"sampler": "fixed", "batch_size": 3}]
 
 
-@pytest.mark.parametrize("sampling", SAMPLERS)
+@pytest.mark.parametrize(
+    "sampling", [SAMPLERS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in SAMPLERS[1:])]
+)
 def test_one_phase_without_regulariser_and_constraint_is_minibatch_sgd(sampling):
     task = random_records(1)
     same = dict(num_sampled=3, phase_rounds=10, step_size=0.7, clip_norm=0.5, noise_multiplier=2.0, **sampling)
