@@ -1,7 +1,7 @@
 """Comparisons from Python."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +95,8 @@ def compare(
         out=out,
         fresh=fresh,
     )
-    table = figure.write(_compared(request, workers, executor))
+    (compared,) = _compared([request], workers, executor)
+    table = figure.write(compared)
     table.attrs["folder"] = str(request.folder)
     return table
 
@@ -112,15 +113,16 @@ def _request(methods, against: str | os.PathLike | None, data_files: DataFiles, 
     return request_against(against, methods, said, rest | {"data_files": data_files})
 
 
-def _compared(request: "Request", workers: int | str, executor: str) -> "Comparison":
-    """The comparison, run by workers of its own."""
+def _compared(requests: "Sequence[Request]", workers: int | str, executor: str) -> "Iterator[Comparison]":
+    """The comparisons, one after the other, by the same workers, which keep their compiled programs."""
     from bench import comparison
     from bench.sweeps.execution.pool import Pool
     from bench.sweeps.run import use_compilation_cache
 
     use_compilation_cache()
     with Pool(executor, workers) as pool:
-        return comparison.compare(request, pool)
+        for request in requests:
+            yield comparison.compare(request, pool)
 
 
 @of_declared_types
@@ -159,7 +161,7 @@ def add_to_board(
 
     request = _request(method, board, DataFiles(data_dir, download), task=task, tuned=tuned, fixed=fixed, out=out)
     ((label, tried),) = request.methods.items()
-    compared = _compared(request, workers, executor)
+    (compared,) = _compared([request], workers, executor)
     figure.write(compared)
     if label in compared.not_private:
         raise InputError(f"{label} promises nothing with these arguments: a board takes what is private or silent")
@@ -209,6 +211,6 @@ def board(
     names = [tasks] if isinstance(tasks, str) else list(tasks) or list(TASKS)
     files = DataFiles(data_dir, download)
     requests = [board_request(name, out=out, fresh=fresh, data_files=files, **chosen) for name in names]
-    for request in requests:
-        figure.write(_compared(request, workers, executor))
+    for compared in _compared(requests, workers, executor):
+        figure.write(compared)
     return [request.folder for request in requests]
