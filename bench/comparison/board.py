@@ -17,11 +17,13 @@ from bench.comparison.entries import TEST, entries
 from bench.comparison.plan import Plan
 from bench.comparison.problems import problem
 from bench.comparison.request import BOARD, Request, make_request
-from bench.comparison.stages import KEYS, TUNING, choose, last_rows, with_spent
+from bench.comparison.result import at_end
+from bench.comparison.stages import KEYS, TUNING, choose, with_spent
 from bench.data.files import DataFiles
 from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
 from bench.locking import write_whole
+from bench.sweeps import part_files
 
 PROTOCOL = "protocol.json"
 TASKS: dict[str, int] = {  # with the communication rounds of methods that bring none of their own
@@ -181,12 +183,12 @@ def read_protocol(folder: Path) -> Protocol:
 class Earlier(NamedTuple):
     """What a board has of a task.
 
-    tuning: rows as of `Tuning.runs`. runs: rows as of `Comparison.runs`.
+    tuning: rows as of `Tuning.runs`. evaluations: rows as of `Comparison.evaluations`.
     left_out: methods whose runs are not all there.
     """
 
     tuning: pd.DataFrame
-    runs: pd.DataFrame
+    evaluations: pd.DataFrame
     left_out: list[str]
 
 
@@ -205,22 +207,22 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
         raise InputError(f"{folder} was run by another protocol, {theirs}: leave those options out")
     tuning = pd.concat(list(_looks(folder)), ignore_index=True)
     chosen = choose(tuning, metric=request.problem.tuned_by, best=request.problem.best)
-    runs = with_spent(last_rows(folder / TEST).merge(chosen, on=KEYS))
+    evaluations = with_spent(part_files.read(folder / TEST).merge(chosen, on=KEYS))
     added = list(entries(folder))
     tuning = pd.concat([tuning, *(tried for tried, _ in added)], ignore_index=True)
-    runs = pd.concat([runs, *(tested for _, tested in added)], ignore_index=True)
-    _check_same(folder, runs, plan)
-    wanted = runs.groupby("algorithm")["target_epsilon"].transform(lambda mine: mine.nunique() * theirs.seeds)
-    whole = runs.groupby("algorithm")["point"].transform("size") == wanted
-    left_out = sorted(set(runs.loc[~whole, "algorithm"]))
-    return Earlier(tuning[~tuning["algorithm"].isin(left_out)], runs[whole], left_out)
+    evaluations = pd.concat([evaluations, *(tested for _, tested in added)], ignore_index=True)
+    _check_same(folder, evaluations, plan)
+    by_method = at_end(evaluations).groupby("algorithm")["target_epsilon"]
+    left_out = [str(label) for label, ends in by_method if len(ends) < ends.nunique() * theirs.seeds]
+    tuning, evaluations = (rows[~rows["algorithm"].isin(left_out)] for rows in (tuning, evaluations))
+    return Earlier(tuning, evaluations, left_out)
 
 
 def _looks(folder: Path) -> Iterator[pd.DataFrame]:
     """The tuning runs of every look."""
-    yield last_rows(folder / TUNING).assign(look=0)
+    yield at_end(part_files.read(folder / TUNING)).assign(look=0)
     for path in sorted(folder.glob(f"{TUNING}_*/")):
-        yield last_rows(path).assign(look=int(path.name.rpartition("_")[2]))
+        yield at_end(part_files.read(path)).assign(look=int(path.name.rpartition("_")[2]))
 
 
 def _check_same(folder: Path, runs: pd.DataFrame, plan: Plan) -> None:

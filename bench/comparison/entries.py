@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bench.comparison.result import Comparison
-from bench.comparison.stages import TUNING, last_rows
+from bench.comparison.stages import TUNING
 from bench.sweeps import part_files
 
 ENTRIES = "entries"
@@ -29,7 +29,7 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
         InputError: where it cannot be written.
     """
     folder = board / ENTRIES / label
-    for stage, rows in ((TUNING, comparison.tuning.runs), (TEST, comparison.runs)):
+    for stage, rows in ((TUNING, comparison.tuning.runs), (TEST, comparison.evaluations)):
         mine = rows[rows["algorithm"] == label].dropna(axis="columns", how="all")
         table = pa.Table.from_pandas(mine.assign(sweep=f"{label}/{stage}"), preserve_index=False)
         content = part_files.as_file(table)
@@ -46,10 +46,10 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
 
 
 def entries(board: Path) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Tuning runs and tested runs of every entry of a board's task.
+    """Tuning runs, and evaluations of the tested runs, of every entry of a board's task.
 
     Raises:
         InputError: where a file is damaged.
     """
     for folder in sorted(path for path in board.glob(f"{ENTRIES}/*/") if not path.name.startswith(".")):
-        yield last_rows(folder / TUNING), last_rows(folder / TEST)
+        yield part_files.read(folder / TUNING), part_files.read(folder / TEST)

@@ -7,35 +7,23 @@ never share an axis.
 
 import numpy as np
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from bench.analysis import style, tables
 from bench.analysis.files import write_whole
-from bench.comparison import budget
-from bench.comparison.result import Comparison, at_epsilon
-from bench.comparison.table import PANEL, costs, heading, printed, table, titles
-from bench.defaults import BUDGET, COMPARISON
+from bench.comparison import budget, convergence
+from bench.comparison.curve_figures import draw_budget, draw_convergence
+from bench.comparison.looks import legend, looks
+from bench.comparison.result import Comparison
+from bench.comparison.table import PANEL, costs, heading, printed, table
+from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.errors import InputError
 
-COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6a532", "#a02c6b", "#5a4fb0", "#5b5b5b"]
-MARKERS = "osD^v<>PX*"
-FLAT: style.Look = {"linestyle": "--", "marker": ""}  # of what reveals nothing
-A_ROW = 4  # names of the legend
 COST = (
     "What a run costs, all clients together: numbers sent up, gradients of one example, and examples (one counts in "
     "every round that uses it). Last, the ε of a private choice among settings drawn at random, in place of this "
     "search: the best of a random number of runs, on average as many as were tried here (Papernot and Steinke 2022), "
     "if the scores are part of what a run releases. Scores on held-out data of the same clients are not covered."
 )
-
-
-def looks(table: pd.DataFrame) -> dict[str, style.Look]:
-    """Colour and marker of each method, in the order of the legend."""
-    names = list(dict.fromkeys(table["algorithm"]))
-    return {
-        name: {"color": COLORS[place % len(COLORS)], "marker": MARKERS[place % len(MARKERS)]}
-        for place, name in enumerate(sorted(names))
-    }
 
 
 def draw(table: pd.DataFrame, held_out: str):
@@ -52,14 +40,7 @@ def draw(table: pd.DataFrame, held_out: str):
     axes[0, 0].set_ylabel(style.literal(metric.replace("_", " ")))
     if metric.endswith(("accuracy", "error")):
         style.percent(axes[0, 0].yaxis)
-    title_of = titles(table)
-    level = set(table.loc[table["reveals_nothing"], "algorithm"])
-    handles = [
-        Line2D([], [], label=style.literal(title_of[name]), **(look | FLAT if name in level else look))
-        for name, look in look_of.items()
-    ]
-    rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
-    style.head(figure, f"Methods on {style.literal(table['task'].iloc[0])}", *rows)
+    style.head(figure, f"Methods on {style.literal(table['task'].iloc[0])}", *legend(table, level_lines=True))
     counts = sorted(set(table["settings_tried"]))
     num_settings = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     style.footer(
@@ -104,55 +85,12 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look]) 
     ax.set_xlabel(r"$\varepsilon$")
 
 
-def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
-    """What a budget buys, a panel for each epsilon.
-
-    Args:
-        curves: of `bench.comparison.budget.curves`.
-        whole: of `table`, of the same methods.
-        metric: that settings are chosen by.
-    """
-    look_of, title_of = looks(whole), titles(whole)
-    epsilons = [epsilon for epsilon in sorted(curves["target_epsilon"].unique()) if epsilon > 0] or [0.0]
-    across = min(len(epsilons), 3)
-    down = -(-len(epsilons) // across)
-    size = (max(3.4 * across, 7.0), 3.0 * down + 1.0)
-    figure, axes = style.subplots(down, across, figsize=size, squeeze=False, sharey=True)
-    for ax in axes.flat[len(epsilons) :]:
-        ax.set_visible(False)
-    for ax, epsilon in zip(axes.flat, epsilons, strict=False):
-        for name, line in curves[curves["target_epsilon"].isin([0.0, epsilon])].groupby("algorithm"):
-            line, look = line.sort_values("num_settings"), look_of[str(name)]
-            bare: style.Look = look | {"marker": ""}
-            style.curve(ax, line, "num_settings", metric, **bare)
-            closer = line[line["looks"] > 0]
-            ax.plot(closer["num_settings"], closer[metric], linestyle="", **look)
-        ax.set_xscale("log")
-        ax.set_title(at_epsilon(epsilon))
-        style.plain_log_ticks(ax.xaxis)
-        ax.set_xlabel("settings tried")
-    for ax in axes[:, 0]:
-        ax.set_ylabel(f"held-out {metric.replace('validation_', '').replace('_', ' ')}")
-    if metric.endswith(("accuracy", "error")):
-        style.percent(axes[0, 0].yaxis)
-    handles = [Line2D([], [], label=style.literal(title_of[name]), **look) for name, look in look_of.items()]
-    rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
-    style.head(figure, f"What a budget of tuning buys on {style.literal(whole['task'].iloc[0])}", *rows)
-    style.footer(
-        figure,
-        curves.assign(**whole[["task", "source", "scale"]].iloc[0]),
-        "Lines: expected score of the best of so many settings from all over the space. Marks: the score after a "
-        "closer look at settings near the best.",
-    )
-    return figure
-
-
 def write(comparison: Comparison) -> pd.DataFrame:
     """Write tables, pictures, notes and tuning runs into the folder of the comparison.
 
     Returns:
         Of `table`, with "better_from": the number of settings from which on the method is expected to be better than
-        the best baseline with as many, by the held-out score.
+        the best baseline with as many, by the held-out score; and the columns of `convergence.growth`.
 
     Raises:
         InputError: where they cannot be written.
@@ -169,10 +107,16 @@ def write(comparison: Comparison) -> pd.DataFrame:
     tried = {"metric": problem.tuned_by, "best": problem.best}
     lines = budget.curves(comparison.tuning.runs, **tried)
     whole["better_from"] = budget.all_better_from(lines, whole, **tried)
+    grown = convergence.growth(comparison.evaluations, metric=problem.metric, best=problem.best)
+    own = whole["target_epsilon"].where(~whole["reveals_nothing"], 0.0)
+    places = pd.MultiIndex.from_arrays([whole["algorithm"], own], names=["algorithm", "target_epsilon"])
+    whole = whole.join(grown.set_index(places.names).reindex(places).set_axis(whole.index))
+    courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():
             style.save(draw(whole, problem.held_out), whole, folder, COMPARISON)
             style.save(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET)
+            style.save(draw_convergence(courses, whole), courses, folder, CONVERGENCE)
         shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
         parts = (heading(whole), tables.markdown(shown), COST, tables.markdown(costs(whole)))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from bench.comparison import convergence
 from bench.comparison.plan import Plan
 from bench.comparison.search import Setting
 
@@ -36,16 +37,21 @@ class Comparison(NamedTuple):
 
     plan: what was compared.
     tuning: what was tried on held-out data.
-    runs: one row per method, epsilon and split: the tested run, at its end.
+    evaluations: one row per method, epsilon, split and evaluation of the tested run.
     of_board: names of the methods that were run before, for a board, and are in no plan.
     left_out: those of the board whose runs are not all there.
     """
 
     plan: Plan
     tuning: Tuning
-    runs: pd.DataFrame
+    evaluations: pd.DataFrame
     of_board: Sequence[str] = ()
     left_out: Sequence[str] = ()
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """One row per method, epsilon and split: the tested run, at its end."""
+        return at_end(self.evaluations)
 
     @property
     def baselines(self) -> list[str]:
@@ -68,6 +74,17 @@ class Comparison(NamedTuple):
                     ]
                     if places:
                         lines.append(f"{label}: {argument} is the {end} that was tried, on {', '.join(places)}")
+        return lines
+
+    @property
+    def still_improving(self) -> list[str]:
+        """Methods whose score improves to the end of their rounds, in words."""
+        problem, lines = self.plan.request.problem, []
+        grown = convergence.growth(self.evaluations, metric=problem.metric, best=problem.best)
+        for label, rows in grown[grown["still_improving"]].groupby("algorithm"):
+            by_epsilon = rows[["target_epsilon", "last_quarter"]].itertuples(index=False, name=None)
+            places = ", ".join(f"{gained:.2g} at {at_epsilon(epsilon)}" for epsilon, gained in by_epsilon)
+            lines.append(f"{label} still improved in the last quarter of its rounds, by {places}")
         return lines
 
     @property
@@ -118,6 +135,7 @@ class Comparison(NamedTuple):
                 for label in self.diverged
             ),
             *(f"A better value may lie beyond: {line}" for line in self.at_grid_ends),
+            *(f"More rounds may change the order: {line}" for line in self.still_improving),
         ]
 
 
@@ -140,6 +158,11 @@ def _ends(
         for column, word in (("min", "smallest"), ("max", "largest")):
             ends[epsilon, word] = int(np.isclose(rows["value"], rows[column]).sum()), len(rows)
     return ends
+
+
+def at_end(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """The last evaluation of each run."""
+    return evaluations[evaluations["rounds"] == evaluations["num_rounds"]].reset_index(drop=True)
 
 
 def at_epsilon(epsilon: float) -> str:

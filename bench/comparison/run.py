@@ -28,12 +28,12 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     if request.against is None:
         return run_plan(plan, pool)
     board = read_board(request.against / request.problem.name, plan)
-    if both := set(plan.candidates) & set(board.runs["algorithm"]):
+    if both := set(plan.candidates) & set(board.evaluations["algorithm"]):
         raise InputError(f"{', '.join(sorted(both))} is on the board already: leave it out, or rename your method")
     ours = run_plan(plan, pool)
-    runs, tuning = (
+    evaluations, tuning = (
         pd.concat([mine, theirs], ignore_index=True)
-        for mine, theirs in ((ours.runs, board.runs), (ours.tuning.runs, board.tuning))
+        for mine, theirs in ((ours.evaluations, board.evaluations), (ours.tuning.runs, board.tuning))
     )
-    of_board = list(dict.fromkeys(board.runs["algorithm"]))
-    return Comparison(plan, Tuning(tuning, ours.tuning.settings), runs, of_board, board.left_out)
+    of_board = list(dict.fromkeys(board.evaluations["algorithm"]))
+    return Comparison(plan, Tuning(tuning, ours.tuning.settings), evaluations, of_board, board.left_out)

@@ -3,16 +3,16 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bench.comparison.convergence import rounds_between
 from bench.comparison.plan import Candidate, Plan
 from bench.comparison.price import price
 from bench.comparison.request import TUNING_SEEDS
-from bench.comparison.result import Comparison, Tuning
+from bench.comparison.result import Comparison, Tuning, at_end
 from bench.comparison.search import CLOSER, Setting, near, portions, size
 from bench.comparison.statements import calibrated
 from bench.data.task import Task
@@ -60,7 +60,7 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     }
     sweep = _sweep(plan, TUNING, make, points, [(split, TUNING_SEEDS + split) for split in splits])
     run_sweep(sweep, scale=request.scale, out=request.out, fresh=request.fresh, pool=pool)
-    runs = last_rows(request.folder / TUNING)
+    runs = at_end(part_files.read(request.folder / TUNING))
     runs = runs[runs["trial"] < request.num_splits].assign(look=0)
     _, later = portions(request.num_settings)
     for look, (half, number) in enumerate(zip(CLOSER, later, strict=False), start=1):
@@ -68,7 +68,7 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
         if wanted.empty:
             break
         rows = _run_wanted(plan, f"{TUNING}_{look}", make, [task], settings, wanted, TUNING_SEEDS, pool)
-        runs = pd.concat([runs, rows.assign(look=look)], ignore_index=True)
+        runs = pd.concat([runs, at_end(rows).assign(look=look)], ignore_index=True)
     return Tuning(runs.reset_index(drop=True), settings)
 
 
@@ -119,7 +119,7 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
         pool: the workers; None: one of this call's own.
 
     Returns:
-        One row per run, at its end, with "spent": the epsilon that the run has cost by the proven reading.
+        One row per run and evaluation, with "spent": the epsilon that the run has cost by the proven reading.
 
     Raises:
         InputError: where a run released more than was calibrated for.
@@ -129,8 +129,7 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     if tasks[0].peers is not None:
         tasks += [make(split) for split in range(1, request.num_splits)]
     tried = max(tuning.num_settings.values())
-    rows = _run_wanted(plan, "test", make, tasks, tuning.settings, chosen, 0, pool, num_settings=tried)
-    rows = with_spent(rows)
+    rows = with_spent(_run_wanted(plan, "test", make, tasks, tuning.settings, chosen, 0, pool, num_settings=tried))
     over = rows[rows["spent"] > rows["target_epsilon"] * SLACK]
     if len(over):
         first = over.iloc[0]
@@ -162,10 +161,11 @@ def _run_wanted(
         settings: by the name in the legend; a setting's number is its place.
         wanted: rows of `KEYS`.
         first_seed: of the first split.
-        num_settings: how many were tried for each; 0 leaves out what a run costs.
+        num_settings: how many were tried for each, of runs that are tested, which are evaluated on their way; 0: tried
+            runs, which are evaluated at their end, and of which it is left out what they cost.
 
     Returns:
-        One row per run, at its end.
+        One row per run and evaluation.
     """
     request, names = plan.request, ["target_epsilon", "setting"]
     points = {}
@@ -173,7 +173,8 @@ def _run_wanted(
         pairs = _distinct(wanted.loc[wanted["algorithm"] == label, names])
         points[label] = _points(plan.candidates[label], tasks, settings[label], pairs, num_settings=num_settings)
     splits = range(request.num_splits)
-    whole = _sweep(plan, stage, make, points, [(split, first_seed + split) for split in splits])
+    every = rounds_between if num_settings else None
+    whole = _sweep(plan, stage, make, points, [(split, first_seed + split) for split in splits], every)
     for split in splits:
         of_split = wanted[wanted["trial"] == split]
         part = {
@@ -181,11 +182,11 @@ def _run_wanted(
             for label, rows in points.items()
         }
         part = {label: rows for label, rows in part.items() if len(rows)}
-        sweep = _sweep(plan, stage, make, part, [(split, first_seed + split)])
+        sweep = _sweep(plan, stage, make, part, [(split, first_seed + split)], every)
         run_sweep(
             sweep, whole=whole, scale=request.scale, out=request.out, fresh=request.fresh and split == 0, pool=pool
         )
-    return last_rows(request.folder / stage).merge(wanted, on=KEYS)
+    return part_files.read(request.folder / stage).merge(wanted, on=KEYS)
 
 
 def _distinct(pairs: pd.DataFrame) -> list[tuple[float, int]]:
@@ -244,6 +245,7 @@ def _sweep(
     make: Callable[[int], Task],
     points: Mapping[str, pd.DataFrame],
     pairs: Sequence[tuple[int, int]],
+    eval_every: Callable[[int], int] | None = None,
 ) -> Sweep:
     """The sweep over points by the name in the legend, repeated as the pairs (trial, seed) say."""
     request = plan.request
@@ -252,7 +254,7 @@ def _sweep(
         reproduces=f"methods compared on {request.problem.name}",
         tasks={request.problem.name: make},
         entries={
-            label: Entry(plan.candidates[label].method, rows, num_rounds=plan.candidates[label].num_rounds)
+            label: Entry(plan.candidates[label].method, rows, plan.candidates[label].num_rounds, eval_every)
             for label, rows in points.items()
         },
         num_rounds=request.num_rounds,
@@ -261,12 +263,6 @@ def _sweep(
         pairs=tuple(pairs),
         notes=request.problem.held_out,
     )
-
-
-def last_rows(folder: Path) -> pd.DataFrame:
-    """The runs in a stage's folder, each at its end."""
-    rows = part_files.read(folder)
-    return rows[rows["rounds"] == rows["num_rounds"]].reset_index(drop=True)
 
 
 def with_spent(runs: pd.DataFrame) -> pd.DataFrame:

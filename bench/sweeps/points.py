@@ -71,9 +71,6 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     shapes = {name: [leaf.shape for leaf in jax.tree.leaves(task)] for name, task in tasks.items()}
     for algorithm, entry in sweep.entries.items():
         entry = completed(entry)
-        eval_every = sweep.eval_every if entry.eval_every is None else entry.eval_every
-        if eval_every is not None and eval_every < 1:
-            raise InputError(f"eval_every of {algorithm} in {sweep.name} is {eval_every}: it must be at least 1")
         keywords, traced = parameters(entry.method)
         for label in entry.points.columns.difference(list(keywords)):
             if is_reserved(label):
@@ -92,6 +89,10 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             labels = {k: v for k, v in row.items() if k not in args and v == v}  # NaN: this point has no such label
             num_rounds = sweep.num_rounds if entry.num_rounds is None else entry.num_rounds
             num_rounds = num_rounds(task, args) if callable(num_rounds) else num_rounds
+            eval_every = sweep.eval_every if entry.eval_every is None else entry.eval_every
+            eval_every = eval_every(num_rounds) if callable(eval_every) else eval_every
+            if eval_every is not None and eval_every < 1:
+                raise InputError(f"eval_every of {algorithm} in {sweep.name} is {eval_every}: it must be at least 1")
             if num_rounds < 1 or num_rounds % (eval_every or num_rounds):
                 raise InputError(
                     f"{num_rounds} rounds of {sweep.name} are no positive multiple of eval_every = {eval_every}"

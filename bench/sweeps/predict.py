@@ -85,7 +85,8 @@ def _groups(sweep: Sweep, entry: Entry, tasks: dict[str, Task]) -> list[_Group]:
         args = arguments(entry.method, row)
         static = tuple(sorted((key, value) for key, value in args.items() if key not in traced))
         number = rounds(tasks[name], args) if callable(rounds) else rounds
-        one = _Group(tasks[name], static, tuple(sorted(traced)), number, every or number, 0)
+        between = every(number) if callable(every) else every
+        one = _Group(tasks[name], static, tuple(sorted(traced)), number, between or number, 0)
         key = name, static, number
         found[key] = one._replace(count=found.get(key, one).count + 1)
     return list(found.values())

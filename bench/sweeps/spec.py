@@ -26,6 +26,7 @@ class Entry(NamedTuple):
     points: one row per point. Columns that the method's factory names are its arguments; "task" names one of
         the sweep's tasks; all others are labels that are carried into the results.
     num_rounds, eval_every: where a round of this method is something else than of the others; default the sweep's.
+        eval_every may be a function of the number of rounds.
     seeds: repetitions, where it is to have fewer than the sweep.
     later: column -> points to its values, where these take long to compute, as calibrated noise does. Until `completed`
         the column holds NaN.
@@ -36,7 +37,7 @@ class Entry(NamedTuple):
     method: Method
     points: pd.DataFrame
     num_rounds: int | Callable[[Task, Mapping[str, Any]], int] | None = None
-    eval_every: int | None = None
+    eval_every: int | Callable[[int], int] | None = None
     seeds: int | None = None
     later: Mapping[str, Callable[[pd.DataFrame], Sequence[float]]] = MappingProxyType({})
     derived: Derived | None = None

@@ -23,6 +23,7 @@ LOOKS = {
 }
 ALTS = {
     "comparison": "the score against epsilon, a line for each method",
+    "convergence": "the score by what the run has cost so far, a line for each method",
     "budget": "the held-out score that a budget of settings buys, a line for each method",
 }
 Ranks = dict[tuple[str, str], pd.DataFrame]  # of figures.board.ranks.mean_ranks, by unit and relation

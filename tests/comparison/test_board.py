@@ -146,13 +146,13 @@ def test_results_by_another_protocol_are_never_mixed_in(out):
     ("column", "said"), [("version", "has Global private SGD in version 99"), ("checksum", "was run on other data")]
 )
 def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatch, column, said):
-    read = boards.last_rows
+    read = boards.part_files.read
 
     def altered(folder):
         rows = read(folder)
         return rows.assign(**{column: 99.0 if column == "version" else "other"})
 
-    monkeypatch.setattr(boards, "last_rows", altered)
+    monkeypatch.setattr(boards.part_files, "read", altered)
     with pytest.raises(InputError) as error:
         compare(renamed(), task="tiny", against="board", fixed=FIXED, out=out)
     assert said in str(error.value)
@@ -160,19 +160,19 @@ def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatc
 
 
 def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypatch):
-    read = boards.last_rows
+    read = boards.part_files.read
 
     def fewer(folder):
         rows = read(folder)
         gone = (rows["algorithm"] == "Global private SGD") & (rows["trial"] == 1) & (rows["target_epsilon"] == 4)
         return rows[~gone]
 
-    monkeypatch.setattr(boards, "last_rows", fewer)
+    monkeypatch.setattr(boards.part_files, "read", fewer)
     request = boards.request_against("board", [], {}, {"task": "tiny", "out": out, "data_files": None})
     plan = make_plan(request._replace(methods={"renamed": renamed()}, fixed=FIXED))
     found = boards.read_board(out / "board" / "tiny", plan)
     assert found.left_out == ["Global private SGD"]
-    assert set(found.runs["algorithm"]) == {"Local learning"}
+    assert set(found.evaluations["algorithm"]) == {"Local learning"}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", json.dumps({"task": "tiny"})])

@@ -37,9 +37,9 @@ def test_a_method_that_diverged_with_all_that_was_tried_is_named(twin):
     assert twin.diverged == []
     lost = twin.runs["algorithm"] == "Local learning"
     risk = twin.runs["excess_risk"].where(~lost, np.inf)
-    assert twin._replace(runs=twin.runs.assign(excess_risk=risk)).diverged == ["Local learning"]
+    assert twin._replace(evaluations=twin.runs.assign(excess_risk=risk)).diverged == ["Local learning"]
     once = risk.where(twin.runs.index != twin.runs.index[lost][0], 1.0)
-    assert twin._replace(runs=twin.runs.assign(excess_risk=once)).diverged == []
+    assert twin._replace(evaluations=twin.runs.assign(excess_risk=once)).diverged == []
 
 
 def test_a_method_that_is_asked_for_and_stands_behind_a_baseline_is_named(twin):
