@@ -31,6 +31,9 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
     for ax, epsilon in zip(axes.flat, epsilons, strict=False):
         for name, line in curves[curves["target_epsilon"].isin([0.0, epsilon])].groupby("algorithm"):
             line, look = line.sort_values("num_settings"), look_of[str(name)]
+            if len(line) == 1:
+                ax.axhline(line[metric].iloc[0], color=look["color"], linewidth=1.0, linestyle="--", zorder=1)
+                continue
             bare: style.Look = look | {"marker": ""}
             style.curve(ax, line, "num_settings", metric, **bare)
             closer = line[line["looks"] > 0]
@@ -48,7 +51,7 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
         figure,
         curves.assign(**whole[["task", "source", "scale"]].iloc[0]),
         "Lines: expected score of the best of so many settings from all over the space. Marks: the score after a "
-        "closer look at settings near the best.",
+        "closer look at settings near the best. Dashed: a method that has nothing to tune.",
     )
     return figure
 
