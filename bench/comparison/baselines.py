@@ -107,10 +107,20 @@ def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
     return {name: variant._replace(on_request=True) for name, variant in variants.items()}
 
 
-def of_silos(rounds: Sequence[int] = (2, 5, 14, 35), later: Sequence[int] = (5, 10, 20)) -> dict[str, Variant]:
-    """The methods on silos; `rounds` are tuned over, `later` by the method with two phases."""
+def of_silos(
+    rounds: Sequence[int] = (2, 5, 14, 35), later: Sequence[int] = (5, 10, 20), num_records: int = 0
+) -> dict[str, Variant]:
+    """The methods on silos.
+
+    Args:
+        rounds: tuned over.
+        later: tuned over by the method with two phases.
+        num_records: in a step of a silo that learns alone; 0 leaves that out, for tasks that measure one model of all.
+    """
     sgd, plain = ALGORITHMS["minibatch_sgd"], {"sampler": "all", "smoothing": "none"}
     phase_rounds = {"phase_rounds": list(rounds)}
+    own = {"batch_size": num_records, "local": "dense"}
+    alone = Variant(ALGORITHMS["local_learning"], own, {}, lambda task, args: LOCAL_STEPS)
     return {
         "One-pass MB-SGD": Variant(sgd, plain | {"sampler": "once"}, phase_rounds, total_rounds),
         "Multi-pass MB-SGD": Variant(sgd, plain, phase_rounds, total_rounds),
@@ -120,7 +130,23 @@ def of_silos(rounds: Sequence[int] = (2, 5, 14, 35), later: Sequence[int] = (5, 
             {"phase_rounds": list(later), "regularization": Interval(1e-4, 1e-2)},
             total_rounds,
         ),
+        **({"Local learning": alone} if num_records else {}),
         "Accelerated MB-SGD": Variant(ALGORITHMS["accelerated"], plain, phase_rounds, total_rounds, on_request=True),
+    }
+
+
+def of_schools() -> dict[str, Variant]:
+    """The methods on silos of unequal size, which use all their records in every step: a model of each, and one of all.
+
+    With Poisson samples the privacy loss differs by the size of a silo, and computing it for every size takes minutes.
+    """
+    method, whole = ALGORITHMS["mr_mtl"], {"sampler": "all"}
+    alone = whole | {"start": "own", "regularization": 0.0}
+    return {
+        "MR-MTL": Variant(method, whole | {"start": "own"}, method.space),
+        "FedAvg of records": Variant(method, alone | {"start": "mean"}, {}),
+        "Private local learning": Variant(method, alone, {}),
+        "Local learning": Variant(ALGORITHMS["local_learning"], {"local": "dense"}, {}, lambda task, args: LOCAL_STEPS),
     }
 
 

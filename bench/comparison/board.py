@@ -35,6 +35,7 @@ TASKS: dict[str, int] = {  # with the communication rounds of methods that bring
     "images": 20,
     "images_dirichlet": 20,
     "fashion": 20,
+    "school": 200,
     "linear_p2p": 1,
     "movielens": 1,
 }

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.comparison.baselines import LOCAL_STEPS, of_networks, of_peers, of_silos, of_users
+from bench.comparison.baselines import LOCAL_STEPS, of_networks, of_peers, of_schools, of_silos, of_users
 from bench.comparison.problem import Problem, from_tasks
 from bench.comparison.search import Choices
 from bench.data.files import DataFiles, with_files
@@ -17,6 +17,7 @@ from bench.data.problems.clients_file import ERRORS_BY_USER, clients_file, clien
 from bench.data.problems.images import images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
+from bench.data.problems.school import school
 from bench.data.problems.synthetic import synthetic
 from bench.data.read.tables import CLIENT, LABEL, is_table
 from bench.data.task import Task
@@ -70,7 +71,7 @@ def _silos(name: str, test: Callable[..., Task], num_records: int, held_out: str
         delta=1 / num_records**2,
         defaults={"num_sampled": len(odd_even.PAIRS), "batch_size": 1},
         space={"step_size": searched(steps)},
-        baselines=of_silos(),
+        baselines=of_silos(num_records=50),
         held_out=held_out,
     )
 
@@ -155,6 +156,19 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         odd_even.NUM_DEALT,
         "silos without a common image, digits by Dirichlet(0.3); tuned on a fifth of the training images, split off "
         "likewise",
+    ),
+    "school": lambda: Problem(
+        name="school",
+        test=school,
+        tuning=partial(school, part="validation"),
+        metric="test_squared_error",
+        privacy_unit="example",
+        delta=1e-3,
+        rounds=200,
+        defaults={"batch_size": 32},
+        space={"step_size": Interval(0.01, 1.0), "clip_norm": Interval(0.1, 3.0)},
+        baselines=of_schools(),
+        held_out="tuned on a fifth of every school's training pupils",
     ),
     "linear_p2p": lambda: _peers(
         "linear_p2p",

@@ -12,6 +12,7 @@ from tiny_comparison import SMALL, compared
 from tiny_sweeps import walk
 
 import bench
+from bench.algorithms import ALGORITHMS
 from bench.comparison import Problem, make_request
 from bench.comparison.baselines import LEVELS
 from bench.comparison.plan import make_plan
@@ -19,10 +20,12 @@ from bench.comparison.problems import PROBLEMS
 from bench.data.problems.by_user import BY_USER
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.quadratic import quadratic
+from bench.data.problems.school import made_up_schools
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.models.additive import scores, squared_loss
-from bench.privacy.events import ADD_OR_REMOVE, PRIVACY_UNITS, REPLACE
+from bench.privacy.accounting import noise_multiplier
+from bench.privacy.events import ADD_OR_REMOVE, PRIVACY_UNITS, REPLACE, full_gaussian
 
 
 def errors(params, task):
@@ -80,6 +83,28 @@ def test_what_is_measured_beside_the_metric_is_measured_in_the_test_alone(tmp_pa
     task = mine(also=("accuracy_per_user",)).test_tasks()(0)
     with pytest.raises(InputError, match="task lines measures test_error, validation_error, not accuracy_per_user"):
         task.metrics(jnp.zeros(2), task)
+
+
+def test_schools_of_unequal_size_are_compared_with_learning_alone(tmp_path):
+    """Full batches: epsilon is that of the Gaussian mechanism, whatever the size of a school."""
+    schools = partial(made_up_schools, num_schools=6)
+    on = dataclasses.replace(
+        PROBLEMS["school"](), name="schools", test=schools, tuning=partial(schools, part="validation")
+    )
+    done = compared(task=on, epsilons=[2.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)
+    assert done.baselines == ["MR-MTL", "FedAvg of records", "Private local learning", "Local learning"]
+    assert done.plan.unfit == {}
+    private = done.runs[done.runs["target_epsilon"] == 2.0]
+    sigma = noise_multiplier(2.0, lambda sigma: full_gaussian(sigma, delta=1e-3), 3)
+    np.testing.assert_allclose(private["noise_multiplier"], sigma, rtol=1e-3)
+    assert np.isfinite(done.runs["test_squared_error"]).all()
+
+
+def test_silos_with_records_alike_are_compared_with_learning_alone():
+    for name in ("odd_even", "odd_even_dirichlet"):
+        variant = PROBLEMS[name]().baselines["Local learning"]
+        assert variant.method is ALGORITHMS["local_learning"]
+        assert variant.args == {"batch_size": 50, "local": "dense"}
 
 
 def test_a_task_and_a_function_of_trials_are_problems_where_the_metrics_say_it():

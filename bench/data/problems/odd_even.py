@@ -24,6 +24,7 @@ from bench.data.problems import digits
 from bench.data.task import Linear, Task
 from bench.errors import InputError, unknown_name
 from bench.models import linear
+from bench.models.additive import Additive
 
 NUM_FEATURES = 50
 PART = 7  # one image in seven
@@ -206,14 +207,26 @@ def _task(features, trial: int, bound: str, name: str, link, loss, split_first: 
     )
 
 
-def loss_and_error(w, task: Task) -> dict:
-    """Mean loss on training records, share of test records on the wrong side; NaN where w is not finite."""
-    link, (inputs, targets), (test_inputs, test_targets) = task.need(Linear).link, task.train, task.evaluation["test"]
-    # One silo after the other: with many points, the scores of one at a time stay in a CPU's cache.
-    loss = jax.lax.map(lambda silo: jnp.mean(link(silo[0] @ w, silo[1])), (inputs, targets))
-    tests = (test_inputs, test_targets)
-    wrong = jnp.mean(jax.lax.map(lambda silo: jnp.mean(silo[0] @ w * silo[1] <= 0, dtype=jnp.float32), tests))
+def loss_and_error(params, task: Task) -> dict:
+    """Mean loss on training records, share of test records on the wrong side; NaN where a model is not finite.
+
+    Args:
+        params: one model of all silos, w [feature], or an Additive with a model of each.
+        task: whose silos predict on their own test records.
+    """
+    link, train, test = task.need(Linear).link, task.train, task.evaluation["test"]
+    models = linear.personal(params, task.num_clients) if isinstance(params, Additive) else params
+    own = isinstance(params, Additive)
+
+    def mean_of_silos(measure, records):
+        """The mean of measure(scores, targets) of a silo."""
+        # One silo after the other: with many points, the scores of one at a time stay in a CPU's cache.
+        if own:
+            return jnp.mean(jax.lax.map(lambda silo: measure(silo[1] @ silo[0], silo[2]), (models, *records)))
+        return jnp.mean(jax.lax.map(lambda silo: measure(silo[0] @ models, silo[1]), records))
+
+    wrong = mean_of_silos(lambda scores, targets: jnp.mean(scores * targets <= 0, dtype=jnp.float32), test)
     return {
-        "train_loss": jnp.mean(loss),
-        "test_error": jnp.where(jnp.all(jnp.isfinite(w)), wrong, jnp.nan),
+        "train_loss": mean_of_silos(lambda scores, targets: jnp.mean(link(scores, targets)), train),
+        "test_error": jnp.where(jnp.all(jnp.isfinite(models)), wrong, jnp.nan),
     }

@@ -11,6 +11,7 @@ from bench.data.problems import digits, odd_even
 from bench.data.problems.quadratic import LIPSCHITZ, half_square, quadratic
 from bench.data.problems.tasks import TASKS
 from bench.errors import InputError
+from bench.models.additive import Additive
 
 
 @pytest.fixture
@@ -128,6 +129,21 @@ def test_loss_and_error(pictures):
     assert np.isnan(odd_even.loss_and_error(w * np.inf, task)["test_error"])
     flipped = odd_even.loss_and_error(-w, task)["test_error"]
     np.testing.assert_allclose(flipped, 1 - found["test_error"], atol=1e-6)
+
+
+def test_silos_with_models_of_their_own_predict_on_their_own_records(pictures):
+    """The same model everywhere is one model; a model that is wrong in one silo of 25 adds what it errs there."""
+    task = odd_even.odd_even(0)
+    w = 0.1 * jax.random.normal(jax.random.key(0), (50,))
+    alike = jnp.tile(w, (25, 1))
+    one = odd_even.loss_and_error(w, task)
+    for name, value in odd_even.loss_and_error(Additive(jnp.zeros(50), alike), task).items():
+        np.testing.assert_allclose(value, one[name], rtol=1e-6)
+    inputs, labels = task.evaluation["test"]
+    errors = np.mean(np.asarray(inputs @ w) * np.asarray(labels) <= 0, axis=1)
+    flipped = odd_even.loss_and_error(Additive(jnp.zeros(50), alike.at[3].multiply(-1.0)), task)["test_error"]
+    np.testing.assert_allclose(flipped, one["test_error"] + (1 - 2 * errors[3]) / 25, rtol=1e-5)
+    assert np.isnan(odd_even.loss_and_error(Additive(jnp.zeros(50), alike.at[3].set(jnp.nan)), task)["test_error"])
 
 
 def test_sizes_of_the_experiment():
