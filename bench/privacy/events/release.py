@@ -102,7 +102,7 @@ def check_numbers(noise_multiplier: float, delta: float, sampling_rate: float = 
     """Raises InputError for a number outside the range that the module's docstring gives."""
     sigma = noise_multiplier
     require("noise_multiplier", sigma, 0 <= sigma < math.inf, "give a finite number, 0 or more")
-    require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a share above 0 and at most 1")
+    require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
     require("delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
 
 
