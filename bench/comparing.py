@@ -166,8 +166,8 @@ def add_to_board(
     figure.write(compared)
     if label in compared.not_private:
         raise InputError(
-            f"{label} is not private with these arguments: a board only takes methods that are private or "
-            f"release nothing"
+            f"{label} is not private with these arguments: a board only takes methods that are private or release "
+            "nothing"
         )
     chosen = compared.runs[compared.runs["algorithm"] == label].iloc[0]
     own = {name: chosen[name] for name in (*tried.space, *(fixed or {})) if name in chosen and name != tried.noise}

@@ -112,9 +112,8 @@ def text_of(found) -> str:
     ]
     if not found.left_out:
         lines.append(
-            f"removed means that the data of one {'/'.join(units)} are 0: the method does not leave it out, "
-            f"so whatever"
-            " it sends on such data counts against it"
+            f"removed means that the data of one {'/'.join(units)} are 0: the method does not leave it out, so "
+            "whatever it sends on such data counts against it"
         )
     lines.append("")
     table = [list(COLUMNS), *([cell(finding) for cell in COLUMNS.values()] for finding in found.findings)]
@@ -135,8 +134,8 @@ def verdict(found) -> list[str]:
         return [*lines, "FAILED: " + "; ".join(f"{one.reading} {_said(one)}" for one in failed) + "."]
     return [
         *lines,
-        "passed: no lower bound exceeds an epsilon that is declared as proven. This is no proof: "
-        "another attack might do better.",
+        "passed: no lower bound exceeds an epsilon that is declared as proven. This is no proof: another attack might "
+        "do better.",
         *_power(found),
     ]
 
@@ -165,8 +164,8 @@ def _said(finding) -> str:
     refuting = [bound for bound in finding.bounds if bound.refutes]
     worst = max(refuting, key=lambda bound: bound.found - bound.declared)
     return (
-        f"declares epsilon {worst.declared:.3g} at delta {worst.delta:g} under "
-        f"{finding.release.neighbors}, but epsilon is at least {worst.found:.3g} ({worst.how})"
+        f"declares epsilon {worst.declared:.3g} at delta {worst.delta:g} under {finding.release.neighbors}, but "
+        f"epsilon is at least {worst.found:.3g} ({worst.how})"
     )
 
 

@@ -1,8 +1,8 @@
-"""Methods compared: the score against epsilon, and for each epsilon rank and paired difference to the best baseline.
+"""The figure of a comparison: score against epsilon, with rank and paired difference to the best baseline.
 
-Not of a paper: `python -m bench compare` makes it. Local learning, which reveals nothing, is a level line, and runs
-without noise stand at the right end. A panel for each statement of privacy: epsilons of different units of privacy
-never share an axis.
+It belongs to no paper: `python -m bench compare` draws it. Methods that release nothing, such as local learning, are
+horizontal lines, and runs without noise are at the right end. There is one panel per privacy statement, since epsilons
+of different privacy units must not share an axis.
 """
 
 import numpy as np
@@ -19,18 +19,19 @@ from bench.errors import InputError
 
 COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6a532", "#a02c6b", "#5a4fb0", "#5b5b5b"]
 MARKERS = "osD^v<>PX*"
-FLAT: style.Look = {"linestyle": "--", "marker": ""}  # of what reveals nothing
+FLAT: style.Look = {"linestyle": "--", "marker": ""}  # for methods that release nothing
 A_ROW = 4  # names of the legend
 COST = (
-    "What a run costs, all clients together: numbers sent up, gradients of one example, and examples (one counts in "
-    "every round that uses it). Last, the ε of a private choice among settings drawn at random, in place of this "
-    "search: the best of a random number of runs, on average as many as were tried here (Papernot and Steinke 2022), "
-    "if the scores are part of what a run releases. Scores on held-out data of the same clients are not covered."
+    "The cost of one run, summed over all clients: numbers sent to the server, per-example gradients, and examples (an "
+    "example counts once for every round that uses it). The last columns give the ε of a private choice among settings "
+    "drawn at random, instead of the search used here: the best of a random number of runs, on average as many as were "
+    "tried here (Papernot and Steinke 2022), provided that the scores are part of what a run releases. Scores on "
+    "held-out data of the same clients are not covered."
 )
 
 
 def looks(table: pd.DataFrame) -> dict[str, style.Look]:
-    """Colour and marker of each method, in the order of the legend."""
+    """The colour and marker of each method, in the order of the legend."""
     names = list(dict.fromkeys(table["algorithm"]))
     return {
         name: {"color": COLORS[place % len(COLORS)], "marker": MARKERS[place % len(MARKERS)]}
@@ -39,7 +40,7 @@ def looks(table: pd.DataFrame) -> dict[str, style.Look]:
 
 
 def draw(table: pd.DataFrame, held_out: str):
-    """A panel for each statement of privacy. `held_out`: how the tuning data are held out, in words."""
+    """Draw one panel per privacy statement. `held_out` describes the tuning data, for the footer."""
     metric = table["metric"].iloc[0]
     panels = list(table.groupby(PANEL, sort=True))
     figure, axes = style.subplots(
@@ -65,10 +66,10 @@ def draw(table: pd.DataFrame, held_out: str):
     style.footer(
         figure,
         table,
-        "Noise of every method by an accountant proven for its sampler, at delta = "
-        f"{table['delta'].iloc[0]:.2g}; level lines reveal nothing. Right end: the same without noise.",
-        f"Arguments chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} settings "
-        "a method, then run again with fresh randomness and tested once. What the choice reveals is not counted in "
+        f"Noise of every method by an accountant proven for its sampler, at delta = {table['delta'].iloc[0]:.2g}; "
+        "horizontal lines: methods that release nothing; right end: no noise.",
+        f"Arguments were chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} "
+        "settings per method, then rerun with fresh randomness and tested once. This choice is not included in "
         "epsilon.",
     )
     return figure
@@ -105,12 +106,12 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look]) 
 
 
 def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
-    """What a budget buys, a panel for each epsilon.
+    """Draw the expected score against the tuning budget, one panel per epsilon.
 
     Args:
-        curves: of `bench.comparison.budget.curves`.
-        whole: of `table`, of the same methods.
-        metric: that settings are chosen by.
+        curves: from `bench.comparison.budget.curves`.
+        whole: the `table` of the same methods.
+        metric: the column by which settings are chosen.
     """
     look_of, title_of = looks(whole), titles(whole)
     epsilons = [epsilon for epsilon in sorted(curves["target_epsilon"].unique()) if epsilon > 0] or [0.0]
@@ -137,22 +138,22 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
         style.percent(axes[0, 0].yaxis)
     handles = [Line2D([], [], label=style.literal(title_of[name]), **look) for name, look in look_of.items()]
     rows = [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
-    style.head(figure, f"What a budget of tuning buys on {style.literal(whole['task'].iloc[0])}", *rows)
+    style.head(figure, f"Score against tuning budget on {style.literal(whole['task'].iloc[0])}", *rows)
     style.footer(
         figure,
         curves.assign(**whole[["task", "source", "scale"]].iloc[0]),
-        "Lines: expected score of the best of so many settings from all over the space. Marks: the score after a "
-        "closer look at settings near the best.",
+        "Lines: expected score of the best of that many settings from the whole space. Marks: score after further "
+        "settings near the best one.",
     )
     return figure
 
 
 def write(comparison: Comparison) -> pd.DataFrame:
-    """Write tables, pictures, notes and tuning runs into the folder of the comparison.
+    """Write tables, figures, notes and tuning runs into the folder of the comparison.
 
     Returns:
-        Of `table`, with "better_from": the number of settings from which on the method is expected to be better than
-        the best baseline with as many, by the held-out score.
+        The `table` with the column "better_from": the number of settings from which on the method is expected to beat
+        the best baseline with the same number, by the held-out score.
 
     Raises:
         InputError: where they cannot be written.

@@ -94,8 +94,8 @@ def verify(name: Name = None, data_dir: DataDir = None) -> None:
     failed = []
     for each in _names(name):
         failed += [
-            f"{path}: md5 {cache.md5(path) or 'unknown (a damaged .gz)'}, not"
-            f" {DATASETS[each].files[path.name]}: run `python -m bench data get {each}` to fetch it again."
+            f"{path}: md5 {cache.md5(path) or 'unknown (a damaged .gz)'}, not {DATASETS[each].files[path.name]}: run "
+            f"`python -m bench data get {each}` to fetch it again."
             for path in cache.wrong(each)
         ]
         try:

@@ -23,9 +23,8 @@ Delta = Annotated[float, typer.Option(help="Delta of (epsilon, delta)-DP.")]
 Sampling = Annotated[
     str,
     typer.Option(
-        help="poisson (each unit independently; add-or-remove), fixed (a fixed number without replacement; "
-        "replace one,"
-        " which changes the sum by up to 2 C), none (every unit; add-or-remove)."
+        help="poisson (each unit independently; add-or-remove), fixed (a fixed number without replacement; replace "
+        "one, which changes the sum by up to 2 C), none (every unit; add-or-remove)."
     ),
 ]
 Accountant = Annotated[str, typer.Option(help="rdp (as in Opacus), or pld (tighter; exact without sampling).")]

@@ -30,7 +30,7 @@ class Pool:
 
     def __init__(self, executor: str = "local", workers: int | str = "auto", *, budget: float | None = None):
         if executor not in ("local", "ray", "slurm") and not executor.startswith("ray://"):
-            raise InputError(f"no executor is called {executor!r}: there are {EXECUTORS}")
+            raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
         self.kind, self.budget = executor, budget
         self.asked = resources.number_of_workers(workers)
         self.gpus = resources.gpus() if executor == "local" else []  # before the driver turns its back on them
