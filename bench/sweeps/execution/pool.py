@@ -1,4 +1,4 @@
-"""Which executor a run gets, from what a person asks for and from how much there is to do."""
+"""Chooses the executor of a run from the user's options and the amount of work."""
 
 from typing import Any
 
