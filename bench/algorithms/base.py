@@ -108,7 +108,7 @@ class Method(NamedTuple):
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"`check` of {self.make.__name__} stops: {in_one_line(error)}") from error
+            raise InputError(f"`check` of {self.make.__name__} fails: {in_one_line(error)}") from error
 
     def readings(self, task, *, delta: float, **args) -> dict:
         """What `releases` says; one description alone is called "paper".
@@ -123,7 +123,7 @@ class Method(NamedTuple):
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"`releases` of {name} stops: {in_one_line(error)}") from error
+            raise InputError(f"`releases` of {name} fails: {in_one_line(error)}") from error
         said = {"paper": said} if isinstance(said, Release) else said
         if not (isinstance(said, dict) and said and all(isinstance(one, Release) for one in said.values())):
             raise InputError(f"`releases` of {name} gives {said!r}: give a Release, or a dictionary of them")
@@ -144,7 +144,7 @@ class Method(NamedTuple):
         try:
             said = self.cost(task, **args)
         except Exception as error:
-            raise InputError(f"`cost` of {name} stops: {type(error).__name__}: {error}") from error
+            raise InputError(f"`cost` of {name} fails: {type(error).__name__}: {error}") from error
         if not isinstance(said, Cost) or not all(0 <= number < math.inf for number in said.of_run(1)[:3]):
             raise InputError(f"`cost` of {name} gives {said!r}: give a Cost of numbers of 0 or more")
         return said

@@ -36,8 +36,8 @@ def written(predictions: Sequence[Prediction]) -> str:
     cores = psutil.cpu_count(logical=False) or 1
     said = (
         f"held out: programs whose time, predicted from the others', is within {100 * cost.TOLERANCE:.0f} % of what "
-        "was measured. GB: memory of all users with one point, plus a block of at most 16 MB. A node "
-        f"has {cores} cores, like this machine. Runs are distributed over workers; the rounds of a run are sequential."
+        f"was measured. GB: memory of all users with one point, plus a block of at most 16 MB. A node has {cores} "
+        "cores, like this machine. Runs are distributed over workers; the rounds of a run are sequential."
     )
     return "\n".join([table, "", *notes, said])
 

@@ -9,7 +9,11 @@ import pyarrow as pa
 
 from bench.sweeps.part_files import IDENTITY
 
-STALE, BROKEN, COPIED = "of other settings, data or code versions", "with missing or duplicate rows", "that are duplicates"
+STALE, BROKEN, COPIED = (
+    "of other settings, data or code versions",
+    "with missing or duplicate rows",
+    "that are duplicates",
+)
 
 
 class Shape(NamedTuple):

@@ -170,7 +170,7 @@ def test_a_mistake_in_a_method_is_one_line(tmp_path):
     def broken(task, **args):
         return walk(task, **args)._replace(round=lambda key, state: (state.variables["w"], {}))
 
-    with pytest.raises(InputError, match=r"`round` of walk stops on .*: TypeError"):
+    with pytest.raises(InputError, match=r"`round` of walk fails on .*: TypeError"):
         compared([under_another_name(walk, wraps(walk)(broken))], baselines=[], out=tmp_path)
 
 
