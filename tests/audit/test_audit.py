@@ -96,7 +96,7 @@ def test_a_bound_on_gradients_that_does_not_hold_is_refuted_and_the_reading_that
     assert of(found, "paper").epsilon < 0.3
     assert of(found, "paper").refuted
     assert not of(found, "true").refuted
-    assert "paper, which is not called proven, is refuted" in text_of(found)
+    assert "paper, which is not declared as proven, is refuted" in text_of(found)
 
 
 def test_the_published_epsilon_of_silos_is_refuted_where_it_is_large():

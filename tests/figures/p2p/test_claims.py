@@ -260,7 +260,7 @@ OPEN = {
         lambda r: r[(r["algorithm"] != "CD") | (r["instances"] != "test") | (r["seed"] == 0)].assign(
             seed=lambda r: r["seed"] + 9 * (r["algorithm"] == "CD")
         ),
-        "no repetition has both of what is compared",
+        "no repetition has both sides of the comparison",
     ),
     "one budget": (MOVIELENS, lambda r: r[r["budget"].isin([1.0]) | r["budget"].isna()], "budget = 0.5, 0.1"),
     "no C = 10": (MOVIELENS, lambda r: r[r["clip_norm"] != 10], "clip_norm = 10"),

@@ -206,7 +206,7 @@ OPEN = {
     "several runs of a repetition": (
         [CROSSING],
         lambda r: pd.concat([r, r.assign(point="again", excess_risk=r["excess_risk"] * 2)]),
-        "several runs of one repetition",
+        "several runs of the same repetition",
     ),
 }
 
@@ -238,4 +238,4 @@ def test_only_tables_that_are_no_runs_stop_a_check():
         for broken in (whole.drop(columns="personalization"), whole.drop(columns=metric)):
             found = claims.judge(claim, broken)
             assert found.outcome == ERROR
-            assert "the check stopped: " in found.evidence
+            assert "the check failed: " in found.evidence
