@@ -161,7 +161,7 @@ def test_one_repetition_decides_nothing(claim):
 
 SHORT = SYNTHETIC[SYNTHETIC["rounds"] <= 200]
 OPEN = {
-    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "decides nothing"),
+    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
     "no global": (CLAIMS, lambda r: r[r["personalization"] < INF], "no runs with alpha Q = inf"),
     "no local": (CLAIMS, lambda r: r[r["personalization"] > 0], "no runs with alpha Q = 0"),
     "another clipping norm": (CLAIMS, lambda r: r.assign(clip_norm=1.0), "clip_norm = 10"),
