@@ -1,4 +1,4 @@
-"""What is audited: a method on the task that fits it, with arguments, and noise for the epsilon that is wanted."""
+"""The setting of an audit: a method on a task that fits it, with its arguments and calibrated noise."""
 
 import math
 from collections.abc import Callable, Mapping

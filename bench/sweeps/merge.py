@@ -128,7 +128,7 @@ def _sweep_of(source: Source, left_out: list[str]) -> Sweep | None:
 
 
 def sweep_named(name: str, scale: str, request: Request | None) -> Sweep:
-    """The sweep whose results a folder of that name holds: of the suite, on another task, or over values of one's own.
+    """The sweep whose results a folder of that name holds: of the suite, on another task, or over a user's own values.
 
     Raises:
         InputError: where there is none.

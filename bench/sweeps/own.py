@@ -132,6 +132,6 @@ def discard(folder: Path) -> None:
 
 
 def folders(name: str, results: str | os.PathLike) -> list[Path]:
-    """The folders, one a scale, of a sweep over values of one's own."""
+    """The folders, one per scale, of a sweep over a user's own values."""
     of_scales = [Path(results) / scale / name for scale in SCALES]
     return [folder for folder in of_scales if (folder / REQUEST).is_file()]

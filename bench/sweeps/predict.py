@@ -175,7 +175,7 @@ def predict(
     of these sweeps.
 
     Args:
-        names: of sweeps, or of folders with values of one's own, at least one.
+        names: of sweeps, or of folders with a user's own values; at least one.
         scale: smoke, laptop or paper.
         out: the folder of results.
         data_files: where data may come from; the sizes of a task are read off its data.

@@ -55,7 +55,8 @@ CLAIMS = [
         f"{FIGURE_1A}, which says about 200",
         "ppsgd_synthetic",
         synthetic.crossing_time,
-        f"{RISK}; the first round from which local stays below all others, minus 150, and 320 minus it (a range of ours)",
+        f"{RISK}; the first round from which local stays below all others, minus 150, and 320 minus it "
+        "(a range of ours)",
         ours=True,
     ),
     Claim(

@@ -143,7 +143,8 @@ def test_results_by_another_protocol_are_never_mixed_in(out):
 
 
 @pytest.mark.parametrize(
-    ("column", "said"), [("version", "has version 99 of Global private SGD"), ("checksum", "was run on data with another checksum")]
+    ("column", "said"),
+    [("version", "has version 99 of Global private SGD"), ("checksum", "was run on data with another checksum")],
 )
 def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatch, column, said):
     read = boards.last_rows

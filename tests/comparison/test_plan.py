@@ -137,7 +137,10 @@ def private_walk(releases):
     [
         (lambda task, *, delta, noise_multiplier, **_: full_gaussian(noise_multiplier, delta=0.3), "at delta 0.3"),
         (lambda task, *, delta, noise_multiplier, **_: full_gaussian(1.0, delta=delta), "must decrease as"),
-        (lambda task, *, delta, noise_multiplier, **_: full_gaussian(1 / noise_multiplier, delta=delta), "must decrease"),
+        (
+            lambda task, *, delta, noise_multiplier, **_: full_gaussian(1 / noise_multiplier, delta=delta),
+            "must decrease",
+        ),
         (lambda task, *, delta, noise_multiplier, **_: None, "give a Release"),
         (
             lambda task, *, delta, noise_multiplier, **_: full_gaussian(
