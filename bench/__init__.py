@@ -1,7 +1,7 @@
 """A JAX benchmark suite for private federated learning.
 
-`from bench import board, compare, load, run` do from Python what `python -m bench` does; `Algorithm`, `Cost`,
-`Method`, `Scalar` and `State` are what a method is made of, and `Problem` says what methods are compared on.
+`from bench import board, compare, load, run` are the Python forms of the commands of `python -m bench`. A method is
+written with `Algorithm`, `Cost`, `Method`, `Scalar` and `State`; `Problem` describes what methods are compared on.
 """
 
 import importlib
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    """Found when asked for: the command line answers without waiting for JAX."""
+    """Import a public name on first use, so that the command line starts without waiting for JAX."""
     if name not in _HOME:
         raise AttributeError(f"module 'bench' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME[name]), name)

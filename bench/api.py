@@ -1,4 +1,4 @@
-"""The suite from Python: what the command line does, as functions that return tables.
+"""The Python interface: the commands of the command line as functions that return tables.
 
 from bench import load, run
 
@@ -48,26 +48,26 @@ def run(
     Args:
         sweep: its name.
         scale: "smoke", "laptop" or "paper".
-        where: only these points, such as "noise_multiplier <= 10".
+        where: a condition that selects points, such as "noise_multiplier <= 10".
         seeds: repetitions of every point; default the sweep's.
-        task: another task than the sweep's own.
-        grid: column -> values that it is to have in place of the sweep's; results go to a folder of their own.
-        rounds: communication rounds, in place of the sweep's; the same.
-        name: of that folder; default one made of the sweep and what was changed.
+        task: a task to use in place of the sweep's.
+        grid: column -> values to use in place of the sweep's; the results go to a separate folder.
+        rounds: communication rounds to use in place of the sweep's; likewise in a separate folder.
+        name: of that folder; by default made from the sweep's name and the changes.
         out: results folder.
-        fresh: first set all the sweep's results aside.
-        chunk: points at once at most; changes results by rounding alone.
-        workers: processes or tasks at the same time; "auto": one a GPU, or else one a core, and none but this process
+        fresh: first move all existing results of the sweep aside.
+        chunk: the largest number of points computed at once; affects results only by rounding.
+        workers: number of worker processes or tasks; "auto" is one per GPU, or else one per core, and only this process
             where there is little to do.
-        executor: where they run: "local", "ray", "ray://HOST:PORT" or "slurm".
+        executor: where the workers run: "local", "ray", "ray://HOST:PORT" or "slurm".
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        download: whether the authors' addresses may be asked for data that nothing else has.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
 
     Returns:
         One row per run and evaluation.
 
     Raises:
-        InputError: for an unknown name, a value out of its range or a folder that is not there, before anything is run.
+        InputError: for an unknown name, a value out of range or a missing folder, before anything is run.
     """
     from bench.sweeps.chosen import chosen
     from bench.sweeps.execution.pool import Pool
@@ -82,7 +82,7 @@ def run(
 
 
 def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: bool, **options) -> Path:
-    """Run what is missing of a sweep as it was asked for; the folder of its results. Options are of `run_sweep`."""
+    """Run what is missing of the chosen sweep, with options of `run_sweep`; returns the folder of its results."""
     from bench.sweeps.run import run_sweep
 
     folder = Path(out) / scale / wanted.part.name
@@ -99,35 +99,35 @@ def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: b
 
 @of_declared_types
 def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "results") -> pd.DataFrame:
-    """The rows of a sweep, or the table of a comparison, that has been run.
+    """Load the rows of a sweep, or the table of a comparison, that has been run.
 
     Args:
-        name: of the sweep, or of a folder with values of one's own; or of a comparison, "compare/NAME".
-        scale: default the largest there is.
+        name: of the sweep, of a folder with your own values, or of a comparison, "compare/NAME".
+        scale: by default the largest scale that has results.
         results: the folder.
 
     Returns:
-        One row per run and evaluation; of a comparison one per method and epsilon.
+        One row per run and evaluation; for a comparison, one row per method and epsilon.
 
     Raises:
-        InputError: where there is none.
+        InputError: where there are no such results.
     """
     kind, _, of = name.partition("/")
     if of:
         path = Path(results) / kind / of / f"{COMPARISON}.csv"
         if not path.is_file():
-            raise InputError(f"no comparison in {path.parent}: first run `python -m bench compare`")
+            raise InputError(f"there is no comparison in {path.parent}: first run `python -m bench compare`")
         return pd.read_csv(path)
     if scale is not None and scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
     scales = [choice for choice in SCALES if (Path(results) / choice / name).is_dir()]
     if scale not in scales and (scale or not scales):
-        from bench.sweeps import SWEEPS  # imports all methods, for the sake of a better message
+        from bench.sweeps import SWEEPS  # imports all methods, only to give a better message
 
         if name not in SWEEPS and "_on_" not in name and not own.folders(name, results):
             raise unknown_name("sweep", name, SWEEPS)
         if scale is None:
-            raise InputError(f"no results of {name} in {results}: first run `python -m bench run {name}`")
+            raise InputError(f"there are no results of {name} in {results}: first run `python -m bench run {name}`")
     return part_files.read(Path(results) / (scale or scales[-1]) / name)
 
 
@@ -139,20 +139,20 @@ def merge(
     data_dir: str | os.PathLike | None = None,
     download: bool = False,
 ) -> pd.DataFrame:
-    """Copy results made elsewhere to the results here: each run checked, and once, in few files.
+    """Copy results made elsewhere into a results folder: checked, without duplicates, and in few files.
 
     Args:
-        folders: of results, of a scale, or of a sweep; they stay as they are.
+        folders: folders of results, of a scale or of a sweep; they are not changed.
         out: the folder of results to copy into.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        download: whether the authors' addresses may be asked for data that nothing else has.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
 
     Returns:
-        One row per sweep and scale: its folder, runs added, runs there twice, and runs and parts that it has now. What
-        was left out, a sentence each, lies in .attrs["left_out"].
+        One row per sweep and scale: its folder, the number of runs added and of duplicates dropped, and its total
+        number of runs and part files. .attrs["left_out"] has one sentence for everything that was left out.
 
     Raises:
-        InputError: for a folder without results, or data that are not there, before anything is written.
+        InputError: for a folder without results, or missing data, before anything is written.
     """
     from bench.sweeps import merge as merging
 
@@ -175,24 +175,24 @@ def status(
     data_dir: str | os.PathLike | None = None,
     download: bool = False,
 ) -> pd.DataFrame:
-    """What of the sweeps is there, what is missing, and how many core-hours that is; or what all their runs cost.
+    """Count the finished and missing runs of sweeps and the core-hours left, or predict the cost of all runs.
 
     Args:
-        sweeps: one or several, or names of folders with values of your own; none for all, without a prediction.
+        sweeps: one or several names of sweeps or of folders with your own values; none means all, without a prediction.
         scale: "smoke", "laptop" or "paper".
-        predict: from a model that is fitted on what is there, say what all runs cost on one machine and on many.
-        users: of a prediction, in place of the sweep's.
-        points: of each entry of a prediction, the same.
+        predict: whether to predict the cost of all runs on one machine and on many, by a model fitted to finished runs.
+        users: number of users to predict for, in place of the sweep's.
+        points: number of points of each entry to predict for, in place of the sweep's.
         out: the folder of results.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        download: whether the authors' addresses may be asked for data that nothing else has.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
 
     Returns:
         One row per sweep and entry: wanted, there, missing and core_hours, or the fields of
         `bench.sweeps.predict.Prediction`.
 
     Raises:
-        InputError: for an unknown name, or numbers that make no sense.
+        InputError: for an unknown name, or a number out of range.
     """
     from bench.sweeps import predict as predicting
     from bench.sweeps.status import statuses

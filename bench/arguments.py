@@ -1,4 +1,4 @@
-"""Arguments of Python functions that people call, held against their annotations."""
+"""Checks the arguments of public Python functions against their annotations."""
 
 import inspect
 import os
@@ -23,13 +23,13 @@ KINDS: dict[Any, tuple[type, str]] = {
 
 
 def of_declared_types(function: F) -> F:
-    """Have a function refuse arguments of other types than it declares, before it does anything.
+    """Make a function refuse arguments of types that it does not declare, before it does anything.
 
-    Looked at are annotations of text, numbers, truth values, paths, dictionaries and None, and unions of them; what
-    is annotated otherwise is left to the function. Whole numbers pass for numbers, truth values for neither.
+    Checked are annotations of text, numbers, truth values, paths, dictionaries and None, and unions of them; other
+    annotations are ignored. Whole numbers are accepted as numbers; truth values are not.
 
     Raises:
-        InputError: naming the argument, what was given, and what may be.
+        InputError: naming the argument, its value, and what is allowed.
     """
     signature = inspect.signature(function)
     declared = {name: _members(parameter.annotation) for name, parameter in signature.parameters.items()}
@@ -53,7 +53,7 @@ def of_declared_types(function: F) -> F:
 
 
 def _members(annotation: Any) -> list[Any]:
-    """The kinds of an annotation, in its order; none where it names something else as well."""
+    """The types in an annotation, in its order; empty where it also names a type that is not checked."""
     several = get_origin(annotation) in (UnionType, Union)
     kinds = [get_origin(member) or member for member in (get_args(annotation) if several else (annotation,))]
     return kinds if all(kind in KINDS for kind in kinds) else []

@@ -1,4 +1,4 @@
-"""Where the suite keeps what it can make or fetch again: data sets, compiled programs, calibrated noise."""
+"""The cache folder, for what can be computed or fetched again: data sets, compiled programs, calibrated noise."""
 
 import contextlib
 import json
@@ -12,14 +12,14 @@ from bench.locking import write_whole
 
 
 def folder(name: str) -> Path:
-    """The folder of one kind of thing: in BENCH_CACHE, or else in the user's cache folder. It need not exist."""
+    """The folder for one kind of cached files, in BENCH_CACHE or the user's cache folder. It may not exist yet."""
     if root := os.environ.get("BENCH_CACHE"):
         return Path(root).expanduser() / name
     return Path(platformdirs.user_cache_dir("private-federated-bench")) / name
 
 
 def recall(path: Path) -> Any:
-    """The content of a file that `remember` wrote; None where there is none, or it is damaged."""
+    """The content of a file that `remember` wrote; None where it is missing or damaged."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -27,9 +27,9 @@ def recall(path: Path) -> Any:
 
 
 def remember(path: Path, content: Any) -> None:
-    """Write a file of JSON, whole or not at all, so that any number of processes can share it.
+    """Write a JSON file atomically, so that any number of processes can share it.
 
-    Where that fails nothing is written: what is remembered can be computed again.
+    Where writing fails, nothing is written and no error is raised: the content can be computed again.
     """
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

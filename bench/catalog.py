@@ -1,7 +1,7 @@
-"""What the suite has: sweeps, algorithms, tasks, data sets and figures, each with a line about it.
+"""What the suite offers: sweeps, algorithms, tasks, data sets and figures, with one line about each.
 
-All but where the data sets are follows from the code, and takes seconds to gather: every method is imported and every
-sweep's table made. It is kept in the cache folder, with a digest of the code that it was gathered from.
+Everything except the location of the data sets follows from the code. Gathering it takes seconds, since every method is
+imported and every sweep's table is built, so the result is cached together with a digest of that code.
 """
 
 import hashlib
@@ -20,10 +20,10 @@ KINDS = ("sweeps", "algorithms", "tasks", "data", "figures", "comparisons")
 
 
 def catalog(data_files: DataFiles | None = None) -> dict[str, list[dict[str, Any]]]:
-    """Kind -> entries; every entry has "name" and "what", and what else there is to say.
+    """Kind -> entries; every entry has "name" and "what", and further fields that depend on the kind.
 
     Args:
-        data_files: where data sets are looked for beside the cache; default DataFiles().
+        data_files: where else to look for data sets, in addition to the cache; default DataFiles().
     """
     data_files = data_files or DataFiles()
     data = [
@@ -43,7 +43,7 @@ def _where(name: str, data_files: DataFiles) -> str:
 
 
 def _from_code() -> dict[str, list[dict[str, Any]]]:
-    """The kinds that follow from the code, as kept where it is the same code."""
+    """The kinds that follow from the code, from the cache where the code has not changed."""
     path, code = folder("catalog") / "catalog.json", _digest()
     match recall(path):
         case {"code": str(known), "found": found} if known == code:
@@ -56,7 +56,7 @@ def _from_code() -> dict[str, list[dict[str, Any]]]:
 
 
 def _digest() -> str:
-    """Of all modules of the suite, and of what decides whether they have docstrings."""
+    """A digest of all modules of the suite, and of the settings of Python that decide whether docstrings are kept."""
     whole = hashlib.sha256(str((sys.version_info[:2], sys.flags.optimize)).encode())
     for package in ("bench", "figures"):
         spec = importlib.util.find_spec(package)

@@ -1,4 +1,4 @@
-"""From a command line to its exit status; every `python -m` of the suite ends here."""
+"""Runs a command line and turns errors into exit statuses, for every `python -m` of the suite."""
 
 import importlib.metadata
 import re
@@ -12,13 +12,13 @@ from bench.errors import InputError, in_one_line
 from bench.paths import path as path  # for every `python -m`
 from bench.stopping import LINE
 
-# Of the system, and of libraries that cannot start a thread; chunks that do not fit are halved before it comes to this.
+# Messages of the system, and of libraries that cannot start a thread. Chunks that do not fit are halved first.
 NO_MEMORY = re.compile(r"out of memory|cannot allocate memory|resource temporarily unavailable", re.IGNORECASE)
 PACKAGE = "private-federated-bench"
 
 
 def exit_status(app: typer.Typer) -> int:
-    """Run a command: bad input is one line and status 2, no command at all is the help, Ctrl-C is a line and 130."""
+    """Run a command. Bad input prints one line (status 2), a missing command the help, Ctrl-C one line (status 130)."""
     try:
         code = app(standalone_mode=False) or 0  # of a command that ended with typer.Exit
     except InputError as error:
@@ -31,54 +31,54 @@ def exit_status(app: typer.Typer) -> int:
             return 0
         print(f"error: {message}", file=sys.stderr)
         return 2
-    except SystemExit as error:  # of a person's method or task; the suite itself never calls it
-        print(f"error: the code that was given called sys.exit({error.code!r}): take that out", file=sys.stderr)
+    except SystemExit as error:  # called by a user's method or task; the suite itself never calls it
+        print(f"error: your code called sys.exit({error.code!r}): remove that call", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, typer.Abort) as error:
-        if isinstance(error.__cause__, EOFError):  # which typer takes for the end of what a person types
+        if isinstance(error.__cause__, EOFError):  # typer takes it for the end of typed input
             raise error.__cause__ from None
         code = 130
     except Exception as error:
         if not (isinstance(error, MemoryError) or NO_MEMORY.search(str(error))):
             raise
-        print(f"error: out of memory ({in_one_line(error)}): give it more, or take fewer --workers", file=sys.stderr)
+        print(f"error: out of memory ({in_one_line(error)}): free some memory, or use fewer --workers", file=sys.stderr)
         return 2
-    if code == 130:  # which is also how typer passes Ctrl-C on
+    if code == 130:  # typer also reports Ctrl-C this way
         print(LINE, file=sys.stderr)
     return code
 
 
 def pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
-    """NAME=TEXT, taken apart.
+    """Split each NAME=TEXT into a pair.
 
     Raises:
-        InputError: where one is no pair.
+        InputError: where a text is not of this form.
     """
     out = []
     for text in given or []:
         key, equals, rest = text.partition("=")
         if not (key.strip() and equals and rest.strip()):
-            raise InputError(f"{option} {text} is no pair: write {option} NAME=VALUE")
+            raise InputError(f"{option} {text} is not NAME=VALUE: write {option} NAME=VALUE")
         out.append((key.strip(), rest.strip()))
     return out
 
 
 def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:
-    """NAME=TEXT, taken apart, every name once.
+    """Split each NAME=TEXT into a pair; no name may occur twice.
 
     Raises:
-        InputError: where one is no pair, or a name comes twice.
+        InputError: where a text is not of this form, or a name occurs twice.
     """
     out: dict[str, str] = {}
     for key, text in pairs(option, given):
         if key in out:
-            raise InputError(f"{option} {key} is given twice: write all its values in one, {key}=A,B,C")
+            raise InputError(f"{option} {key} is given twice: list all its values at once, {key}=A,B,C")
         out[key] = text
     return out
 
 
 def version() -> str:
-    """Of the package as it is installed, or of the folder that it runs from."""
+    """The version of the installed package, or of the source folder that is in use."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -87,7 +87,7 @@ def version() -> str:
 
 
 def print_version(wanted: bool) -> None:
-    """The callback of --version: print it and end."""
+    """The callback of --version: print the version and exit."""
     if wanted:
         print(PACKAGE, version())
         raise typer.Exit

@@ -24,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.add_typer(data_app, name="data", help="The data sets: what is here, where the rest comes from.")
+app.add_typer(data_app, name="data", help="List, fetch and verify data sets.")
 app.command()(epsilon)
 app.command()(noise)
 app.command()(audit)
@@ -39,26 +39,30 @@ def options(
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """What stands before a command."""
+    """Options that come before a command."""
 
 
 Workers = Annotated[
-    str, typer.Option(help="Processes or tasks at the same time; auto: one a GPU, or else one a core.", metavar="N")
+    str, typer.Option(help="Number of worker processes or tasks; auto: one per GPU, or else one per core.", metavar="N")
 ]
-Executor = Annotated[str, typer.Option(help="Where they run: local, ray, ray://HOST:PORT or slurm.")]
+Executor = Annotated[str, typer.Option(help="Where the workers run: local, ray, ray://HOST:PORT or slurm.")]
 Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
 DataDir = Annotated[
-    Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you have already.")
+    Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you already have.")
 ]
-Download = Annotated[bool, typer.Option("--download", help="Allow downloads from official addresses.")]
+Download = Annotated[bool, typer.Option("--download", help="Allow downloads from the data sets' official addresses.")]
+Epsilons = Annotated[
+    str, typer.Option(help="Values of epsilon, separated by commas; the noise-free case is always added.")
+]
+NumSettings = Annotated[int, typer.Option("--settings", help="Largest number of settings tried for each method.")]
 
 
 @app.command(name="list")
 def list_everything(
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Sweeps, algorithms, tasks, data sets (with where each was found), figures, and what methods are compared on.
+    """List sweeps, algorithms, tasks, data sets (and where each was found), figures, and tasks for comparisons.
 
     Example: python -m bench list --json
     """
@@ -70,27 +74,27 @@ def list_everything(
 
 @app.command()
 def run(
-    names: Annotated[list[str], typer.Argument(help="Sweeps, or `all`.")],
+    names: Annotated[list[str], typer.Argument(help="Names of sweeps, or `all`.")],
     scale: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "smoke",
     out: Out = Path("results"),
-    where: Annotated[str | None, typer.Option(help='Only these points, as "noise_multiplier <= 10".')] = None,
+    where: Annotated[str | None, typer.Option(help='Select points, as in "noise_multiplier <= 10".')] = None,
     seeds: Annotated[int | None, typer.Option(help="Repetitions of every point.")] = None,
-    task: Annotated[str | None, typer.Option(help="Another task than the sweep's own; see `list`.")] = None,
+    task: Annotated[str | None, typer.Option(help="Task to use in place of the sweep's; see `list`.")] = None,
     grid: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=VALUES in place of the sweep's: A,B,C or log:LOW:HIGH:COUNT.")
+        list[str] | None, typer.Option(help="COLUMN=VALUES to replace the sweep's values: A,B,C or log:LOW:HIGH:COUNT.")
     ] = None,
-    rounds: Annotated[int | None, typer.Option(help="Communication rounds, in place of the sweep's.")] = None,
-    name: Annotated[str | None, typer.Option(help="Of the folder for --grid and --rounds.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="First set all the sweep's results aside.")] = False,
+    rounds: Annotated[int | None, typer.Option(help="Number of communication rounds, in place of the sweep's.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the results folder for --grid and --rounds.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="First move all existing results of the sweep aside.")] = False,
     chunk: Annotated[
-        int | None, typer.Option(help="Points at once at most; changes results by rounding alone.")
+        int | None, typer.Option(help="Largest number of points computed at once; affects results only by rounding.")
     ] = None,
     workers: Workers = "auto",
     executor: Executor = "local",
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
-    """Run what is missing of the sweeps. Interrupt it at any time and run it again.
+    """Run the missing points of sweeps. The command can be interrupted at any time and repeated to continue.
 
     Example: python -m bench run ppsgd_synthetic --scale laptop --where "noise_multiplier <= 10"
     """
@@ -102,16 +106,18 @@ def run(
     from bench.sweeps.run import use_compilation_cache
 
     if chunk is not None and not 1 <= chunk <= 10**9:
-        raise InputError(f"--chunk is {chunk}: it must be at least 1 and at most {10**9:,}")
+        raise InputError(f"--chunk is {chunk}: it must be between 1 and {10**9:,}")
     data_files = DataFiles(data_dir, download)
     use_compilation_cache()
     if "all" in names and len(names) > 1:
         raise InputError(f"`all` is every sweep: leave out {' '.join(name for name in names if name != 'all')}")
     sweeps = list(SWEEPS) if names == ["all"] else names
     if name is not None and len(sweeps) > 1:
-        raise InputError(f"--name {name} is one folder for {len(sweeps)} sweeps: leave it out, or run them one by one")
+        raise InputError(
+            f"--name {name} would be one folder for {len(sweeps)} sweeps: leave it out, or run the sweeps one at a time"
+        )
     own = {"grid": distinct_pairs("--grid", grid), "rounds": rounds, "folder": name}
-    # Names and conditions of all of them are checked before the first one runs.
+    # The names and conditions of all sweeps are checked before the first one runs.
     todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, **own) for sweep in sweeps]
     with Pool(executor, workers) as pool:
         for wanted in todo:
@@ -119,52 +125,55 @@ def run(
             if wanted.request is not None:
                 print(out / scale / wanted.part.name)
                 if rounds is not None and (kept := keeping_rounds(wanted.part)):
-                    print(f"--rounds leaves {', '.join(kept)} at rounds of their own", file=sys.stderr)
+                    print(f"--rounds does not change {', '.join(kept)}, which set their own", file=sys.stderr)
 
 
 @app.command()
 def compare(
-    methods: Annotated[list[str] | None, typer.Argument(help="FILE.py:NAME, or built-in names.")] = None,
+    methods: Annotated[list[str] | None, typer.Argument(help="FILE.py:NAME, or names of built-in methods.")] = None,
     task: Annotated[
         str,
         typer.Option(
             help="synthetic, digits, tags, images, images_dirichlet, fashion, odd_even, odd_even_dirichlet, "
-            "linear_p2p, movielens, or clients of your own: a FILE.npz, or a CSV or Parquet file or folder."
+            "linear_p2p, movielens, or your own clients: a FILE.npz, or a CSV or Parquet file or folder."
         ),
     ] = "digits",
-    client: Annotated[str | None, typer.Option(help="Column of a table of your own; default client.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column of a table of your own; default label.")] = None,
-    regression: Annotated[bool, typer.Option("--regression", help="Labels of your own table are numbers.")] = False,
-    epsilons: Annotated[str, typer.Option(help="Separated by commas; runs without noise are added.")] = "0.5,1,2,4,8",
-    seeds: Annotated[int, typer.Option(help="Splits of the data, each with randomness of its own.")] = 5,
+    client: Annotated[str | None, typer.Option(help="Column of your table with the client; default client.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of your table with the label; default label.")] = None,
+    regression: Annotated[bool, typer.Option("--regression", help="Predict the labels as numbers.")] = False,
+    epsilons: Epsilons = "0.5,1,2,4,8",
+    seeds: Annotated[int, typer.Option(help="Number of data splits, each with its own randomness.")] = 5,
     tune: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=log:LOW:HIGH for an interval, log:LOW:HIGH:COUNT or A,B,C for values; METHOD:NAME=... of one."
+            help="NAME=log:LOW:HIGH to tune over an interval, log:LOW:HIGH:COUNT or A,B,C to tune over values; "
+            "METHOD:NAME=... for one method."
         ),
     ] = None,
-    fix: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE; may be repeated.")] = None,
-    num_settings: Annotated[
-        int, typer.Option("--settings", help="Combinations of values that each method is tuned over at most.")
-    ] = NUM_SETTINGS,
+    fix: Annotated[list[str] | None, typer.Option("--set", help="Fix an argument, NAME=VALUE; repeatable.")] = None,
+    num_settings: NumSettings = NUM_SETTINGS,
     trials: Annotated[int | None, typer.Option(hidden=True)] = None,
-    rounds: Annotated[int | None, typer.Option(help="Communication rounds; default the task's.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Number of communication rounds; default the task's.")] = None,
     baselines: Annotated[str | None, typer.Option(help="Names separated by commas, or none; default all.")] = None,
-    neighbors: Annotated[str | None, typer.Option(help='"add-or-remove one" or "replace one".')] = None,
-    delta: Annotated[float | None, typer.Option(help="Default the task's.")] = None,
-    units: Annotated[bool, typer.Option("--units", help="Other units of privacy too, in panels of their own.")] = False,
-    against: Annotated[
-        str | None, typer.Option(help="A board, whose methods are not run again; `board` is OUT/board.")
+    neighbors: Annotated[
+        str | None, typer.Option(help='Neighbouring relation: "add-or-remove one" or "replace one".')
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Of the folder in OUT/compare.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Delta of (epsilon, delta)-DP; default the task's.")] = None,
+    units: Annotated[
+        bool, typer.Option("--units", help="Include methods with other privacy units, in separate panels.")
+    ] = False,
+    against: Annotated[
+        str | None, typer.Option(help="Board to compare with; its methods are not run again. `board` is OUT/board.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the results folder in OUT/compare.")] = None,
     out: Out = Path("results"),
-    fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of that name aside.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="First move earlier runs of that name aside.")] = False,
     workers: Workers = "auto",
     executor: Executor = "local",
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
-    """Methods beside the baselines of a task, on equal terms: one statement of privacy, as many settings tried.
+    """Compare methods with a task's baselines on equal terms: the same privacy statement and tuning budget.
 
     Example: python -m bench compare examples/ditto.py --task digits --epsilons 1,4 --seeds 3
     """
@@ -202,25 +211,23 @@ def compare(
 
 @app.command()
 def board(
-    tasks: Annotated[list[str] | None, typer.Argument(help="Tasks; default all of the board.")] = None,
-    epsilons: Annotated[str, typer.Option(help="Separated by commas; runs without noise are added.")] = "0.5,1,2,4,8",
-    seeds: Annotated[int | None, typer.Option(help="Splits of the data; default 5.")] = None,
-    num_settings: Annotated[
-        int, typer.Option("--settings", help="Combinations of values that each method is tuned over at most.")
-    ] = NUM_SETTINGS,
-    rounds: Annotated[int | None, typer.Option(help="Communication rounds; default the task's.")] = None,
-    add: Annotated[str | None, typer.Option(help="FILE.py:NAME: audit it, and put it on the board of a task.")] = None,
-    fix: Annotated[list[str] | None, typer.Option("--set", help="With --add: NAME=VALUE; may be repeated.")] = None,
+    tasks: Annotated[list[str] | None, typer.Argument(help="Names of tasks; default all of the board.")] = None,
+    epsilons: Epsilons = "0.5,1,2,4,8",
+    seeds: Annotated[int | None, typer.Option(help="Number of data splits; default 5.")] = None,
+    num_settings: NumSettings = NUM_SETTINGS,
+    rounds: Annotated[int | None, typer.Option(help="Number of communication rounds; default the task's.")] = None,
+    add: Annotated[str | None, typer.Option(help="FILE.py:NAME to audit and add to a task's board.")] = None,
+    fix: Annotated[list[str] | None, typer.Option("--set", help="With --add: NAME=VALUE; repeatable.")] = None,
     out: Out = Path("results"),
-    fresh: Annotated[bool, typer.Option("--fresh", help="First set earlier runs of these tasks aside.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="First move earlier runs of these tasks aside.")] = False,
     workers: Workers = "auto",
     executor: Executor = "local",
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
-    """Run the board: all methods of the suite on its tasks, by one protocol. Interrupted, it goes on where it was.
+    """Run the board: all methods of the suite on its tasks, by one protocol. Repeat an interrupted run to continue.
 
-    `python -m bench compare FILE.py --task TASK --against board` puts a method of your own beside it.
+    To compare your own method with the board, run `python -m bench compare FILE.py --task TASK --against board`.
 
     Example: python -m bench board synthetic linear_p2p
     """
@@ -232,12 +239,14 @@ def board(
     if add is not None:
         if len(tasks or []) != 1:
             raise InputError(
-                "--add puts a method on the board of one task: name it, as in `bench board digits --add FILE.py`"
+                "--add adds a method to the board of one task: name the task, as in `bench board digits --add FILE.py`"
             )
         print(comparing.add_to_board(add, (tasks or [""])[0], fixed=fixed, **where))
         return
     if fixed:
-        raise InputError("--set is for a method that --add names: the board's protocol is the same for all")
+        raise InputError(
+            "--set only applies to the method of --add, since the board's protocol is the same for all: leave it out"
+        )
     folders = comparing.board(
         tasks or [],
         epsilons=values(epsilons),
@@ -252,14 +261,14 @@ def board(
 
 
 def _of_own(task: str, client: str | None, label: str | None, regression: bool):
-    """The task, or the problem that a table with these columns is."""
+    """The task as given, or the problem of a user's table with these columns."""
     if client is None and label is None and not regression:
         return task
     from bench.comparison.problems import PROBLEMS, own_clients
 
     if task in PROBLEMS:
         raise InputError(
-            f"--client, --label and --regression are for a table of your own, not for {task}: leave them out"
+            f"--client, --label and --regression apply to a table of your own, not to {task}: leave them out"
         )
     return own_clients(task, client=client, label=label, regression=regression)
 
@@ -270,11 +279,11 @@ def _baselines(text: str) -> list[str]:
 
 @app.command()
 def perf(
-    names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; default all.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Names of benchmarks; default all.")] = None,
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
-    """Speed and memory against plain NumPy loops, and the share of what this machine can do at most.
+    """Measure speed and memory against plain NumPy loops, and the share of this machine's peak performance reached.
 
     Example: python -m bench perf fedavg_round clipping_cnn
     """

@@ -1,4 +1,4 @@
-"""Comparisons from Python."""
+"""The Python interface of comparisons and of the board."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,34 +42,35 @@ def compare(
     data_dir: str | os.PathLike | None = None,
     download: bool = False,
 ) -> pd.DataFrame:
-    """Compare methods with the baselines of a task on equal terms; write Parquet, table and picture.
+    """Compare methods with the baselines of a task on equal terms; writes Parquet, a table and a figure.
 
     Args:
-        methods: one or several of: a built-in name, FILE.py:NAME, a Method, a factory; none compares the baselines.
-        task: a name, a file or folder of clients (npz, CSV, Parquet), a `bench.Problem`; or a Task, or a function
-            trial -> Task, whose metrics are one test_X and one validation_X.
-        epsilons: finite ones; the same without noise is added.
-        seeds: splits of the data, each with randomness of its own.
-        tuned: argument -> values that every method that has it is tuned over; "METHOD:ARGUMENT" is of one method.
+        methods: one or several built-in names, FILE.py:NAME, Methods or factories; none compares only the baselines.
+        task: a name, a file or folder of clients (npz, CSV, Parquet), a `bench.Problem`, or a Task or function trial ->
+            Task with exactly one metric called test_X and one called validation_X.
+        epsilons: finite values; the noise-free case is always added.
+        seeds: number of data splits, each with its own randomness.
+        tuned: argument -> values to tune over, for every method that has it; "METHOD:ARGUMENT" is for one method.
         fixed: argument -> value, for every method that has it.
-        num_settings: settings that each method is tuned over at most.
-        rounds: communication rounds of methods that bring none of their own; default the task's.
-        baselines: names in the legend; default all of the task but those on request, an empty list for none.
+        num_settings: the largest number of settings that are tried for each method.
+        rounds: communication rounds of methods that do not fix their own; default the task's.
+        baselines: names as in the legend; by default all of the task except those run only on request; an empty list
+            means none.
         neighbors: neighbouring relation; default the task's.
         delta: of (epsilon, delta)-DP; default the task's.
-        units: also take methods that make another statement of privacy; the figure draws those in panels of their own.
-        against: folder of a board, "board" being out/board: its methods stand beside these without being run again. The
-            board says epsilons, seeds, num_settings, rounds, neighbors and delta; leave them out.
-        name: of the folder in out/compare; default the task and the methods.
+        units: whether to include methods with other privacy statements, which the figure shows in separate panels.
+        against: folder of a board ("board" is out/board), whose methods are included without being run again. The board
+            determines epsilons, seeds, num_settings, rounds, neighbors and delta; leave them out.
+        name: of the folder in out/compare; by default made from the task and the methods.
         out: results folder.
-        fresh: set earlier runs of that name aside.
+        fresh: first move earlier runs of that name aside.
         workers, executor: as for `run`.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        download: whether the authors' addresses may be asked for data that nothing else has.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
-        baseline with its interval, as `bench.comparison.figure.table` says. What is written lies in .attrs["folder"].
+        baseline with its interval; see `bench.comparison.table.table`. .attrs["folder"] is where the files are.
 
     Raises:
         InputError: for anything that cannot be used, before anything is run.
@@ -102,7 +103,7 @@ def compare(
 
 
 def _request(methods, against: str | os.PathLike | None, data_files: DataFiles, **options) -> "Request":
-    """The request of options of `compare`, beside a board or not."""
+    """The request that the options of `compare` describe, with or without a board."""
     from bench.comparison import make_request
     from bench.comparison.board import BY_PROTOCOL, request_against
 
@@ -114,7 +115,7 @@ def _request(methods, against: str | os.PathLike | None, data_files: DataFiles, 
 
 
 def _compared(requests: "Sequence[Request]", workers: int | str, executor: str) -> "Iterator[Comparison]":
-    """The comparisons, one after the other, by the same workers, which keep their compiled programs."""
+    """Run the comparisons one after the other with the same workers, which keep their compiled programs."""
     from bench import comparison
     from bench.sweeps.execution.pool import Pool
     from bench.sweeps.run import use_compilation_cache
@@ -139,7 +140,7 @@ def add_to_board(
     data_dir: str | os.PathLike | None = None,
     download: bool = False,
 ) -> Path:
-    """Put a method of one's own on a board: run by its protocol, audited, its runs written beside those of the board.
+    """Add your own method to a board: run it by the board's protocol, audit it, and store its runs beside the board's.
 
     Args:
         method: FILE.py:NAME, a Method or a factory.
@@ -152,8 +153,8 @@ def add_to_board(
         The folder with the two files of the entry.
 
     Raises:
-        InputError: for anything that cannot be used; where the audit measures more than the method declares; and where
-            its runs are not all there.
+        InputError: for anything that cannot be used; where the audit's lower bound exceeds the declared epsilon; and
+            where some of its runs are missing.
     """
     from bench.audit.report import audit
     from bench.comparison import figure
@@ -164,12 +165,17 @@ def add_to_board(
     (compared,) = _compared([request], workers, executor)
     figure.write(compared)
     if label in compared.not_private:
-        raise InputError(f"{label} promises nothing with these arguments: a board takes what is private or silent")
+        raise InputError(
+            f"{label} is not private with these arguments: a board only takes methods that are private or release "
+            "nothing"
+        )
     chosen = compared.runs[compared.runs["algorithm"] == label].iloc[0]
     own = {name: chosen[name] for name in (*tried.space, *(fixed or {})) if name in chosen and name != tried.noise}
     found = audit(tried, args=own)
     if found.refuted:
-        raise InputError(f"{label} is refuted by its audit: `python -m bench audit` shows by how much")
+        raise InputError(
+            f"the audit refutes the privacy statement of {label}: `python -m bench audit` shows by how much"
+        )
     assert request.against is not None
     return write_entry(request.against / request.problem.name, label, compared)
 
@@ -189,11 +195,11 @@ def board(
     data_dir: str | os.PathLike | None = None,
     download: bool = False,
 ) -> list[Path]:
-    """Run the board: all methods of the suite on its tasks, by one protocol. Interrupted, it goes on where it was.
+    """Run the board: all methods of the suite on its tasks, by one protocol. An interrupted run resumes when repeated.
 
     Args:
         tasks: names; default all of the board.
-        epsilons, seeds, num_settings, rounds: in place of the board's; results by another protocol are never mixed in.
+        epsilons, seeds, num_settings, rounds: in place of the board's; results of different protocols are never mixed.
         out: results folder; each task goes to out/board/TASK.
         others: as of `compare`.
 

@@ -1,7 +1,7 @@
-"""What commands and functions take where nothing is said, and names of files: known without importing what runs."""
+"""Default values of commands and functions, and file names, in a module that is cheap to import."""
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of a comparison
-NUM_SETTINGS = 64  # that a comparison tunes each method over at most
-COMPARISON = "comparison"  # what the table and the picture of a comparison are called, before the dot
-CONVERGENCE = "convergence"  # the picture and the table of the score by what a run has cost
-BUDGET = "budget"  # the picture and the table of what a budget of tuning buys
+NUM_SETTINGS = 64  # the most settings that a comparison tries for each method
+COMPARISON = "comparison"  # file name of a comparison's table and figure, without the extension
+CONVERGENCE = "convergence"  # file name of the figure and table of the score against the cost so far
+BUDGET = "budget"  # file name of the figure and table of the score against the tuning budget

@@ -1,4 +1,4 @@
-"""What the suite has, as its code says: sweeps, algorithms, tasks, figures and what methods are compared on."""
+"""Gathers what the code offers: sweeps, algorithms, tasks, figures, and tasks to compare methods on."""
 
 import inspect
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from bench.sweeps import SCALES, SWEEPS
 
 
 def gathered() -> dict[str, list[dict[str, Any]]]:
-    """Kind -> entries, as of `bench.catalog.catalog`, for every kind but "data"."""
-    from figures import FIGURES  # here, since bench is there without them
+    """Kind -> entries, as in `bench.catalog.catalog`, for every kind except "data"."""
+    from figures import FIGURES  # imported here, since bench works without figures
 
     sweeps = []
     for name, make in SWEEPS.items():
@@ -36,17 +36,17 @@ def gathered() -> dict[str, list[dict[str, Any]]]:
 
 
 def _line(thing) -> str:
-    """The first sentence of a docstring; of the function within, for a partial, with what it fixes."""
+    """The first paragraph of a docstring; for a partial, that of its function, with the fixed arguments."""
     text = inspect.getdoc(getattr(thing, "func", thing)) or ""
     fixed = ", ".join(f"{name} {value}" for name, value in getattr(thing, "keywords", {}).items() if value != "")
     return " ".join(text.split("\n\n")[0].split()) + (f" [{fixed}]" if fixed else "")
 
 
 def _compared(problem: Problem) -> str:
-    """What a task to compare methods on protects, and its baselines."""
-    return f"one {problem.privacy_unit}, {problem.neighbors}; beside {', '.join(problem.baselines or ())}"
+    """The privacy unit, neighbouring relation and baselines of a task to compare methods on."""
+    return f"one {problem.privacy_unit}, {problem.neighbors}; baselines: {', '.join(problem.baselines or ())}"
 
 
 def _sweep(names: Sequence[str]) -> str | Sequence[str] | None:
-    """The sweep of a figure, several where it has several, None where it needs no runs."""
+    """The sweep of a figure, all of them where it has several, or None where it needs no runs."""
     return names if len(names) > 1 else next(iter(names), None)

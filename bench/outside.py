@@ -1,4 +1,4 @@
-"""Methods from anywhere: built in by name, or from a file of the user's."""
+"""Loads methods: built-in ones by name, and users' methods from files or as objects."""
 
 import hashlib
 import importlib.util
@@ -13,29 +13,29 @@ from bench.algorithms.base import Method
 from bench.errors import InputError, in_one_line, unknown_name
 from bench.privacy.events import full_gaussian
 
-PREFIX = "outside_"  # of the names of modules made of a user's files
+PREFIX = "outside_"  # prefix of the names of modules loaded from a user's files
 
 
 def undeclared(task, *, delta: float, **_):
-    """The release of a method that declares none: it counts as not private."""
+    """The release of a method that declares none: the method counts as not private."""
     return full_gaussian(0.0, delta=delta)._replace(mechanism="nothing is declared")
 
 
 def load_method(target: str | Method | Callable) -> tuple[str, Method]:
-    """A method and what to call it.
+    """Load a method, with its name.
 
     Args:
-        target: a Method, or a factory; or the name of a built-in one; or FILE.py:NAME, where NAME is a Method, or the
-            factory of a Method in that file; or FILE.py, which has one Method. A factory of which nothing more is said
-            becomes a method that is not private. The version is a digest of the code: of the file and of what it
-            imports from its own folder; of a function, with the functions and plain values that it uses. So results of
-            an edited method are never mixed.
+        target: a Method or a factory; the name of a built-in method; FILE.py:NAME, where NAME is a Method, or the
+            factory of one, in that file; or FILE.py with exactly one Method. A factory without a Method becomes a
+            method that is not private. The version is a digest of the code: for a file, of the file and of what it
+            imports from its own folder; for a function, of the function and of the functions and plain values that it
+            uses. So results of an edited method are never mixed with earlier ones.
 
     Raises:
-        InputError: no such method, file or name, or a file that does not import.
+        InputError: for an unknown method, file or name, or a file that cannot be imported.
     """
     if not isinstance(target, str | Method) and not inspect.isfunction(target):
-        raise InputError(f"{target!r} is no method: give a name, FILE.py:NAME, a Method, or a factory")
+        raise InputError(f"{target!r} is not a method: give a name, FILE.py:NAME, a Method, or a factory")
     if not isinstance(target, str):
         method = _usable(_method(target, {}, "the method"))
         return method.make.__name__, method._replace(version=_digest(code_of(method.make)))
@@ -45,7 +45,7 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
             raise (
                 unknown_name("method", target, ALGORITHMS)
                 if not colon
-                else InputError(f"{target}: what stands before the colon must be a Python file, FILE.py:NAME")
+                else InputError(f"{target}: the part before the colon must be a Python file, as in FILE.py:NAME")
             )
         return target, ALGORITHMS[target]
     path = Path(file)
@@ -54,7 +54,7 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
     if not colon:
         if len(set(map(id, methods.values()))) != 1:
             contents = f"has the methods {', '.join(methods)}" if methods else "has no Method"
-            raise InputError(f"{file} {contents}: say which, {file}:NAME")
+            raise InputError(f"{file} {contents}: name the one to use, {file}:NAME")
         method = next(iter(methods.values()))
     elif not hasattr(module, name):
         functions = [key for key, value in vars(module).items() if _is_defined_in(module, value)]
@@ -65,7 +65,7 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
 
 
 def _usable(method: Method) -> Method:
-    """The method, if its fields are what they must be, and about arguments that it has.
+    """Return the method if its fields have the right types and refer to arguments that it has.
 
     Raises:
         InputError: naming the field, and what it must be.
@@ -76,7 +76,7 @@ def _usable(method: Method) -> Method:
     try:
         arguments = inspect.signature(method.make, eval_str=True).parameters
     except Exception as error:  # whatever an annotation may raise
-        raise InputError(f"an annotation of {name} cannot be read: {in_one_line(error)}: mend it") from None
+        raise InputError(f"an annotation of {name} cannot be read: {in_one_line(error)}: correct it") from None
     for field, fits, words in (
         ("releases", callable(method.releases), "a function (task, *, delta, ...) -> Release"),
         ("version", isinstance(method.version, int), "a whole number"),
@@ -88,7 +88,7 @@ def _usable(method: Method) -> Method:
             raise InputError(f"`{field}` of {name} is {getattr(method, field)!r}: give {words}")
     for argument, tried in method.space.items():
         if argument not in arguments:
-            raise unknown_name(f"argument of {name}, as its `space` says,", str(argument), list(arguments)[1:])
+            raise unknown_name(f"argument of {name}, named in its `space`,", str(argument), list(arguments)[1:])
         if not isinstance(tried, Sequence) or isinstance(tried, str) or not len(tried):
             raise InputError(f"`space` of {name} has {tried!r} for {argument}: give a list of values")
     return method
@@ -99,7 +99,7 @@ def _digest(parts: list[bytes]) -> int:
 
 
 def _beside(path: Path) -> list[bytes]:
-    """The modules that lie beside a file, or below, and have been imported."""
+    """The contents of imported modules in the folder of a file, or below it."""
     home, contents = path.parent.resolve(), {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
@@ -110,11 +110,11 @@ def _beside(path: Path) -> list[bytes]:
 
 
 def code_of(function: Callable, seen: set | None = None) -> list[bytes]:
-    """What a function does: its code, the plain values and the functions that it finds around it, and so on.
+    """What determines a function's result: its code, and the plain values and functions that it uses, recursively.
 
     Args:
-        function: a plain one, written in Python.
-        seen: functions that are not looked at again.
+        function: a function written in Python.
+        seen: functions that have been included already.
     """
     seen = set() if seen is None else seen
     if function in seen:
@@ -139,19 +139,19 @@ def _is_defined_in(module: ModuleType, value) -> bool:
 
 
 def _method(value, methods: dict[str, Method], target: str) -> Method:
-    """The Method that a value in a file stands for: itself, or the Method that is made by this factory."""
+    """The Method that a value refers to: itself, or the one that this factory belongs to."""
     if isinstance(value, Method):
         return value
     if not inspect.isfunction(value):
-        raise InputError(f"{target} is a {type(value).__name__}: name a Method, or the factory of one")
+        raise InputError(f"{target} is a {type(value).__name__}: name a Method, or a factory")
     declared = [method for method in methods.values() if method.make is value]
     return declared[0] if declared else Method(value, undeclared, version=0)
 
 
 def _imported(path: Path) -> ModuleType:
-    """The file as a module; its own folder is searched for what it imports, as Python does for a script."""
+    """Import a file as a module; its own folder is on the import path, as for a script."""
     if not path.is_file():
-        raise InputError(f"{path} is not a file: give the one that has the method")
+        raise InputError(f"{path} is not a file: give the file that has the method")
     spec = importlib.util.spec_from_file_location(f"{PREFIX}{path.stem}", path)
     assert spec is not None  # as for every name that ends in .py
     assert spec.loader is not None
@@ -161,7 +161,7 @@ def _imported(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except SystemExit as error:
-        raise InputError(f"{path} calls sys.exit({error.code!r}) when it is imported: take that out") from None
+        raise InputError(f"{path} calls sys.exit({error.code!r}) when it is imported: remove that call") from None
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever the file raises
@@ -169,7 +169,7 @@ def _imported(path: Path) -> ModuleType:
         frames = inspect.getinnerframes(traceback) if traceback else []
         at = [frame.lineno for frame in frames if frame.filename == str(path)]
         line = f", line {at[-1]}" if at else f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        raise InputError(f"{path}{line} does not import: {in_one_line(error)}") from None
+        raise InputError(f"{path}{line} cannot be imported: {in_one_line(error)}") from None
     finally:
         sys.path.pop(0)
     return module

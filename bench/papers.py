@@ -1,7 +1,7 @@
-"""The papers of the suite, named once.
+"""The list of the suite's papers.
 
-A paper is its sweeps, bench/sweeps/<name>.py with a dictionary SWEEPS, and its figures and claims, the folder
-figures/<name>/ with an object PAPER. Commands, report and tables follow from this list, in its order.
+A paper consists of its sweeps, in bench/sweeps/<name>.py with a dictionary SWEEPS, and of its figures and claims, in
+the folder figures/<name>/ with an object PAPER. Commands, report and tables follow the order of this list.
 """
 
 PAPERS = ("ppsgd", "isrl", "p2p", "pfl", "correlated_noise", "mrmtl", "scaffold", "decor", "server_steps")

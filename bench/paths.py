@@ -1,4 +1,4 @@
-"""Paths as they are typed on a command line."""
+"""Parsing of paths given on the command line."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ import typer
 
 
 def path(text: str | Path) -> Path:
-    """A path as it is typed; `typer.Option(parser=path)`.
+    """Parse a path given on the command line; use as `typer.Option(parser=path)`.
 
     Raises:
-        typer.BadParameter: for an empty one, which would be the current folder.
+        typer.BadParameter: for an empty text, which would mean the current folder.
     """
     if not str(text):
-        raise typer.BadParameter("it is empty: name a path, . for the current folder")
+        raise typer.BadParameter("the path is empty: give a path, such as . for the current folder")
     return Path(text)

@@ -1,6 +1,6 @@
-"""Stopping a command: SIGINT and SIGTERM at any moment end it in one line, with the exit status of a shell.
+"""Stopping a command: SIGINT and SIGTERM end it at any moment with one line and the exit status that shells use.
 
-A signal raises KeyboardInterrupt wherever the program is, so that locks are released and workers end. Where that is
+A signal raises KeyboardInterrupt wherever the program is, so that locks are released and workers end. Where it gets
 lost, in a callback whose exceptions Python can only report, it is raised again at once.
 """
 
@@ -13,14 +13,14 @@ from collections.abc import Callable
 from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-AGAIN_S = 0.05  # until a lost one is raised again
-LINE = "stopped; everything finished is kept, run the same command to go on"
+AGAIN_S = 0.05  # until a lost KeyboardInterrupt is raised again
+LINE = "stopped; everything finished is kept, run the same command again to continue"
 
 
 def run_command(module: str) -> int:
-    """Run the command line `app` of a module, its import included; the exit status.
+    """Import a module and run its command line `app`; returns the exit status.
 
-    The signals' handlers are those of before when it returns.
+    The previous signal handlers are restored when it returns.
     """
     received: list[int] = []
 
@@ -52,7 +52,7 @@ def run_command(module: str) -> int:
 
 
 def leave(status: int) -> NoReturn:
-    """End the process with this status, of `run_command`. A signal that comes now ends it without a word."""
+    """End the process with this status, from `run_command`. A signal that arrives now ends it without a message."""
     for number in filter(_is_ours, SIGNALS):
         signal.signal(number, signal.SIG_DFL)
     if status - 128 in SIGNALS:
@@ -66,7 +66,7 @@ def leave(status: int) -> NoReturn:
 
 
 def _is_ours(number: int) -> bool:
-    """Whether nobody has asked for the signal to be ignored, as a shell does for its background jobs."""
+    """Whether the signal is not ignored, as shells arrange for background jobs."""
     return signal.getsignal(number) is not signal.SIG_IGN
 
 

@@ -1,4 +1,4 @@
-"""Values as people write them on a command line: a list, a range with as many steps as they say, or an interval."""
+"""Parsing of values given on the command line: a list, a range with a number of steps, or an interval."""
 
 import math
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ import numpy as np
 
 from bench.errors import InputError
 
-MOST = 10_000  # values of a range
+MOST = 10_000  # the most values of a range
 BEYOND = 1e3  # factor by which a search may leave a logarithmic interval, unless told otherwise
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers that a search starts between, and those that it never leaves.
+    """An interval in which a search starts, and the bounds that it never leaves.
 
     low, high: where it starts.
-    log: whether it is uniform in the logarithm.
-    lowest, highest: where the best lies at an end, the search goes on as far as these. Default: a factor of 1,000
-        beyond the ends of a logarithmic interval, and the ends of any other.
+    log: whether the search is uniform in the logarithm.
+    lowest, highest: how far the search may go where the best value lies at an end of the interval. Default: a factor of
+        1,000 beyond the ends of a logarithmic interval, and the ends of any other.
 
     Raises:
-        InputError: where these are not in order, or not above 0 on a logarithmic scale.
+        InputError: where these are not ordered, or not above 0 on a logarithmic scale.
     """
 
     low: float
@@ -40,27 +40,27 @@ class Interval:
         ordered = ends[0] <= ends[1] < ends[2] <= ends[3]
         if not (ordered and all(map(math.isfinite, ends)) and (ends[0] > 0 or not self.log)):
             raise InputError(
-                f"an interval to search is {self}: give lowest <= low < high <= highest, all above 0 if log"
+                f"cannot search the interval {self}: give lowest <= low < high <= highest, all above 0 if log"
             )
 
     def at(self, place: float) -> float:
-        """The number at a place, 0 at `low` and 1 at `high`, to four digits; beyond them no further than the bounds."""
+        """The number at a position, 0 at `low` and 1 at `high`, to four digits and within `lowest` and `highest`."""
         ratio, span = self.high / self.low if self.log else 1.0, self.high - self.low
         number = self.low * ratio**place if self.log else self.low + span * place
         return min(max(float(f"{number:.4g}"), self.lowest), self.highest)
 
     def place(self, number: float) -> float:
-        """The place of a number: the inverse of `at`."""
+        """The position of a number: the inverse of `at`."""
         if self.log:
             return math.log(number / self.low) / math.log(self.high / self.low)
         return (number - self.low) / (self.high - self.low)
 
 
 def searched(text: str) -> "list[Any] | Interval":
-    """What a search takes: the interval "log:LOW:HIGH" or "lin:LOW:HIGH", or a list as of `values`.
+    """Parse what to search: the interval "log:LOW:HIGH" or "lin:LOW:HIGH", or a list as in `values`.
 
     Raises:
-        InputError: for an interval that is none, or an empty list.
+        InputError: for an invalid interval, or an empty list.
     """
     kind, *rest = text.split(":")
     if kind not in ("log", "lin") or len(rest) != 2:
@@ -68,26 +68,28 @@ def searched(text: str) -> "list[Any] | Interval":
     try:
         low, high = map(float, rest)
     except ValueError:
-        raise InputError(f"{text!r} is no interval: write {kind}:LOW:HIGH, such as log:1e-4:1e-1") from None
+        raise InputError(f"{text!r} is not an interval: write {kind}:LOW:HIGH, such as log:1e-4:1e-1") from None
     return Interval(low, high, log=kind == "log")
 
 
 def values(text: str) -> list[Any]:
-    """The values that a person writes: "log:LOW:HIGH:COUNT", "lin:LOW:HIGH:COUNT", or a list, "0.1,1,inf" or "a,b".
+    """Parse values: "log:LOW:HIGH:COUNT", "lin:LOW:HIGH:COUNT", or a list, "0.1,1,inf" or "a,b".
 
     Raises:
-        InputError: for a range that is none, or an empty list.
+        InputError: for an invalid range, or an empty list.
     """
     kind, *rest = text.split(":")
     if kind in ("log", "lin"):
         try:
             low, high, count = float(rest[0]), float(rest[1]), int(rest[2])
         except (IndexError, ValueError):
-            raise InputError(f"{text!r} is no range: write {kind}:LOW:HIGH:COUNT, such as log:1e-4:1e-1:8") from None
+            raise InputError(f"{text!r} is not a range: write {kind}:LOW:HIGH:COUNT, such as log:1e-4:1e-1:8") from None
         if count > MOST:
-            raise InputError(f"{text!r} has {count:,} values: take at most {MOST:,}")
+            raise InputError(f"{text!r} has {count:,} values: give at most {MOST:,}")
         if len(rest) > 3 or count < 1 or not -math.inf < low <= high < math.inf or (kind == "log" and low <= 0):
-            raise InputError(f"{text!r} is no range: LOW at most HIGH, both above 0 for log, and at least 1 value")
+            raise InputError(
+                f"{text!r} is not a range: LOW must be at most HIGH, both above 0 for log, with at least 1 value"
+            )
         make = np.geomspace if kind == "log" else np.linspace
         return [float(f"{number:.4g}") for number in make(low, high, count)]
     listed = [word.strip() for word in text.split(",")]
@@ -97,7 +99,7 @@ def values(text: str) -> list[Any]:
 
 
 def value(word: str) -> Any:
-    """A whole number, a number, True, False, or the word itself."""
+    """Parse one value: a whole number, a number, True, False, or else the word itself."""
     for read in (int, float):
         try:
             return read(word)

@@ -1,4 +1,4 @@
-"""Figures, tables and claims of the papers, a folder each. They read Parquet and run nothing."""
+"""Figures, tables and claims of the papers, one folder per paper. They read results and run nothing."""
 
 from importlib import import_module
 

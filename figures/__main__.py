@@ -1,10 +1,10 @@
-"""python -m figures: the command line of figures.command_line, which Ctrl-C ends in one line."""
+"""python -m figures: runs the command line of figures.command_line; Ctrl-C ends it with one line."""
 
 from bench.stopping import leave, run_command
 
 
 def main() -> int:
-    """Run a command; the exit status."""
+    """Run a command; returns the exit status."""
     return run_command("figures.command_line")
 
 

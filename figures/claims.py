@@ -1,8 +1,8 @@
-"""What the papers claim, and whether the results here bear it out.
+"""Checks the claims of the papers against the results.
 
-A claim is a function of the runs that gives a verdict and the numbers behind it: it holds, or fails, where chance over
-repetitions is unlikely to explain its margin, and is undecided where chance can. One whose runs are not there is "not
-run"; and one whose check stopped is an "error", which is no verdict.
+The check of a claim is a function of the runs that returns a verdict and the numbers behind it. A claim holds or fails
+where chance over repetitions is unlikely to explain its margin, and is undecided otherwise. A claim without runs is
+"not run", and a claim whose check raised an exception is an "error", which is no verdict.
 """
 
 import textwrap
@@ -23,7 +23,7 @@ COLUMNS = [
     *("paper", "where", "claim", "how", "verdict", "margin", "to_decide", "edges"),
     *("evidence", "source", "scale", "repetitions"),
 ]
-# Columns of the runs that no check reads: a third of what they would carry through every selection.
+# Columns of the runs that no check reads; leaving them out saves a third of the data in every selection.
 UNREAD = frozenset(
     {"checksum", "date", "jax_version", "jaxlib_version", "python_version", "device", "version"}
     | {"wall_s", "compile_s", "points_per_chunk"}
@@ -33,30 +33,32 @@ WIDTH = 100  # of the text
 
 
 def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
-    """The verdict on a claim; always one, whatever the runs are, but for an error of the check, which is ERROR.
+    """The verdict on a claim; never raises: an exception in the check gives the outcome ERROR.
 
     Where runs are missing, the evidence says which.
     """
     if runs is None:
         return Verdict(NOT_RUN, f"no results of {claim.sweep}")
     if (runs["scale"] == "smoke").any():
-        return Verdict(NOT_RUN, "scale smoke shows that everything runs, and decides nothing: run a larger one")
+        return Verdict(
+            NOT_RUN, "scale smoke only shows that everything runs and cannot decide claims: run a larger scale"
+        )
     try:
         return claim.check(runs)
     except (NotTestable, InputError) as why:
         return Verdict(NOT_RUN, str(why))
-    except Exception as error:  # so that the other claims are judged; `stopped` names it afterwards
-        return Verdict(ERROR, f"the check stopped: {type(error).__name__}: {' '.join(str(error).split())}")
+    except Exception as error:  # caught so that the other claims are judged; `stopped` names it afterwards
+        return Verdict(ERROR, f"the check failed: {type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def stopped(table: pd.DataFrame) -> list[str]:
-    """A line for each claim in a table of `judged` whose check stopped: which, and what stopped it."""
+    """A line for each claim in a table of `judged` whose check raised an exception."""
     errors = table[table["verdict"] == ERROR]
     return [f"{row.paper}, {row.claim!r} ({row.where}): {row.evidence}" for row in errors.itertuples()]
 
 
 def as_text(table: pd.DataFrame) -> str:
-    """The verdicts as lines that fit a terminal and are Markdown."""
+    """The verdicts as Markdown lines that fit a terminal."""
     lines = []
     for row in table.itertuples():
         lines += textwrap.wrap(f"- **{row.verdict}**: {row.claim} ({row.where})", WIDTH, subsequent_indent="  ")
@@ -71,7 +73,7 @@ def as_text(table: pd.DataFrame) -> str:
 
 
 def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
-    """A line or two for each published curve, and for what is left out, that fit a terminal and are Markdown."""
+    """The deviations from the published curves, and what is left out, as Markdown lines that fit a terminal."""
     lines = ["Largest deviation from the published points, curve by curve:", ""]
     for row in table.itertuples():
         variant = f" ({row.variant})" if row.variant else ""
@@ -87,11 +89,11 @@ def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
 def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The claims of a paper with their verdicts: COLUMNS, a row each.
 
-    margin: of the comparison that decides, in words; empty where the claim was not run.
-    to_decide: what would decide an undecided one; empty for all others.
-    edges: settings that it rests on and that are the smallest or largest tried, so that others may be better.
-    source: of the data of the runs that the claim is about, empty without any; scale: of its sweep's runs.
-    repetitions: of the points that it is about, "3", or "1 to 3" where they differ.
+    margin: margin of the deciding comparison, in words; empty where the claim was not run.
+    to_decide: what would decide an undecided claim; empty for all others.
+    edges: settings behind the margin that are the smallest or largest tried, so that others may be better.
+    source: source of the data of the claim's runs, empty without runs; scale: scale of the sweep's runs.
+    repetitions: number of repetitions of the claim's points, "3", or "1 to 3" where they differ.
 
     Args:
         paper: its short name.
@@ -122,7 +124,7 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
-    """How far the runs are from the published points, and the figures left out; empty where no curves are published."""
+    """The deviations of the runs from published points, and the figures left out; empty without published curves."""
     deviations = PAPERS[paper].deviations
     return deviations(runs) if deviations else (pd.DataFrame(), [])
 
@@ -130,8 +132,8 @@ def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.Data
 def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """Print the claims of a paper with their verdicts, and write them to claims_<paper>.csv and .md.
 
-    Where the paper's curves are there in numbers, so is how far from them the runs are, which also goes to
-    claims_<paper>_deviations.csv; a figure that the runs at hand cannot make is said to be left out.
+    Where the paper's curves are available as numbers, the deviations from them are printed too, and written to
+    claims_<paper>_deviations.csv; figures that cannot be made from the runs are listed as left out.
 
     Args:
         paper: its short name.
@@ -157,7 +159,7 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """How many claims of each paper come out how, and where there are any, of how many the check stopped."""
+    """The number of claims of each paper by outcome, including failed checks where there are any."""
     outcomes = [*OUTCOMES, *([ERROR] if (table["verdict"] == ERROR).any() else [])]
     counts = pd.crosstab(table["paper"], table["verdict"]).reindex(columns=outcomes, fill_value=0)
     counts = counts.loc[list(dict.fromkeys(table["paper"]))]
@@ -165,9 +167,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
-    """Print how the claims of the papers come out, and write all of them to claims.csv and claims.md.
+    """Print a summary of the papers' claims, and write all claims to claims.csv and claims.md.
 
-    A single paper without others in the folder has no joint table: nothing is printed or written.
+    Nothing is printed or written for a single paper without others in the folder.
 
     Args:
         tables: paper -> the table of `judged`; of the other papers the tables that lie in the folder are taken.
@@ -199,7 +201,7 @@ def _with_others(tables: Mapping[str, pd.DataFrame], folder: Path) -> Iterator[p
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """What is written in a folder fails in one line.
+    """Turn errors in writing files into InputErrors of one line.
 
     Raises:
         InputError: where it cannot be written.

@@ -25,7 +25,7 @@ DRAW = "draw"
 
 
 class DrawByDefault(TyperGroup):
-    """Commands, of which `draw` need not be named; options may stand before the command."""
+    """The group of commands; `draw` is the default command, and options may precede the command."""
 
     def parse_args(self, ctx, args: list[str]) -> list[str]:
         if args[:1] in (["--help"], ["--version"]):
@@ -39,7 +39,7 @@ class DrawByDefault(TyperGroup):
 
 
 def first_argument(args: list[str]) -> int | None:
-    """The place of the first argument that is no option and no option's value; all options here but --help have one."""
+    """The index of the first argument that is neither an option nor its value; all options except --help take one."""
     place = 0
     while place < len(args):
         if not args[place].startswith("-"):
@@ -53,8 +53,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="Figures, tables and claims of the papers, from results. Without a command figures are drawn.\n\n"
-    "Example: python -m figures ppsgd_fig1a --scale laptop",
+    help="Draw the papers' figures and tables and check their claims. Without a command, figures are "
+    "drawn.\n\nExample: python -m figures ppsgd_fig1a --scale laptop",
 )
 
 
@@ -64,7 +64,7 @@ def options(
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """What stands before a command."""
+    """Options that come before a command."""
 
 
 def check_scale(scale: str | None) -> None:
@@ -74,7 +74,7 @@ def check_scale(scale: str | None) -> None:
 
 
 def one_tuning(table: pd.DataFrame, figure: Figure, tune: str) -> pd.DataFrame:
-    """The rows of one way of tuning, of a figure that shows two; all rows of another, or of both ways."""
+    """The rows of one way of tuning, for figures that show two; otherwise all rows."""
     if tune == "both" or not figure.tunings:
         return table
     label = list(figure.tunings)[TUNINGS.index(tune)]
@@ -85,7 +85,7 @@ def picture(figure: Figure, runs: pd.DataFrame, tune: str) -> tuple[matplotlib.f
     """A figure and the numbers that it shows.
 
     Raises:
-        InputError: where the runs at hand cannot make it.
+        InputError: where the figure cannot be made from these runs.
     """
     try:
         table = one_tuning(figure.table(runs), figure, tune)
@@ -94,19 +94,19 @@ def picture(figure: Figure, runs: pd.DataFrame, tune: str) -> tuple[matplotlib.f
         raise
     except (TypeError, ValueError, LookupError, ArithmeticError) as error:
         raise InputError(
-            f"it stops on these runs, {in_one_line(error)}: remove parts that this suite did not write"
+            f"it fails on these runs, {in_one_line(error)}: remove parts that this suite did not write"
         ) from error
 
 
 class Incomplete(InputError):
-    """The runs at hand cannot make a figure, which does not keep others from being drawn."""
+    """A figure cannot be made from the available runs; other figures are still drawn."""
 
 
 def write_figure(name: str, figure: Figure, results: Path, scale: str | None, tune: str, out: Path | None) -> Path:
-    """Draw one figure and write its files; where the picture is.
+    """Draw one figure and write its files; returns the path of the image.
 
     Raises:
-        Incomplete: where the runs at hand cannot make it.
+        Incomplete: where the figure cannot be made from the available runs.
         InputError: where a file cannot be read or written.
     """
     pair = runs_of(results, scale, figure.sweeps)
@@ -139,14 +139,14 @@ def draw(
     runs: Annotated[
         list[Path] | None,
         typer.Option(
-            parser=given_path, metavar="PATH", help="Folder of `bench run --grid`, to draw its values; may be repeated."
+            parser=given_path, metavar="PATH", help="Folder of results of `bench run --grid` to draw; may be repeated."
         ),
     ] = None,
-    where: Annotated[str | None, typer.Option(help="With --runs: only these rows.")] = None,
+    where: Annotated[str | None, typer.Option(help="With --runs: draw only rows that satisfy this condition.")] = None,
 ) -> None:
-    """Draw figures from results: PNG, PDF, the numbers as CSV, tables as Markdown and LaTeX as well.
+    """Draw figures from results as PNG, PDF and CSV; tables also as Markdown and LaTeX.
 
-    The word `draw` can be left out.
+    The word `draw` can be omitted.
 
     Example: python -m figures draw ppsgd_fig1a --scale laptop
     """
@@ -159,10 +159,10 @@ def draw(
         if name not in FIGURES:
             raise unknown_name("figure", name, FIGURES)
     if where is not None and not runs:
-        raise InputError(f"--where {where!r} goes with --runs: give the folder of runs")
+        raise InputError(f"--where {where!r} only applies to --runs: give the folder of runs")
     if runs:
         if not names:
-            raise InputError("--runs without a figure: say which to draw, as `python -m figures ppsgd_fig1a --runs F`")
+            raise InputError("--runs needs the name of a figure, as in `python -m figures ppsgd_fig1a --runs F`")
         for name in names:
             path, lines = own.write(name, FIGURES[name], runs, where, out)
             print(path)
@@ -192,11 +192,11 @@ def claims(
     out: Folder = None,
     scale: Scale = None,
 ) -> None:
-    """Check what the papers claim: holds, fails, undecided, or not run.
+    """Check the papers' claims: each holds, fails, is undecided, or was not run.
 
-    A claim is undecided where chance over repetitions explains its margin; what would decide it is said.
+    A claim is undecided where chance over repetitions can explain its margin; the output says what would decide it.
 
-    The exit status is 1 where a check stopped, which is a mistake in it; it is named, and the others are written.
+    The exit status is 1 where a check raised an exception, which is a bug; it is named, and all others are written.
 
     Example: python -m figures claims ppsgd
     """
@@ -232,9 +232,9 @@ def report(
     out: Page = None,
     scale: Scale = None,
 ) -> None:
-    """Make one page of everything: claims, figures, tables, comparisons.
+    """Write one HTML page with all claims, figures, tables and comparisons.
 
-    The exit status is 1 where the check of a claim stopped; the page says so.
+    The exit status is 1 where the check of a claim raised an exception; the page says so.
 
     Example: python -m figures report --scale laptop
     """
@@ -242,7 +242,7 @@ def report(
 
     check_scale(scale)
     if nothing:
-        raise InputError(f"report takes no names, here {' '.join(nothing)!r}: it shows everything")
+        raise InputError(f"report takes no names, but got {' '.join(nothing)!r}: leave them out")
     path, verdicts = write(results, scale, out)
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
     fail_for_stopped(verdicts)
@@ -250,14 +250,14 @@ def report(
 
 @app.command()
 def board(nothing: Nothing = None, results: Results = Path("results"), out: Page = None) -> None:
-    """Make the page of the board, all methods by task and epsilon, and its tables beside it: CSV, Markdown, LaTeX.
+    """Write the HTML page of the board, all methods by task and epsilon, and its tables as CSV, Markdown and LaTeX.
 
     Example: python -m figures board
     """
     from figures.board.write import write
 
     if nothing:
-        raise InputError(f"board takes no names, here {' '.join(nothing)!r}: it shows all tasks")
+        raise InputError(f"board takes no names, but got {' '.join(nothing)!r}: leave them out")
     path, shown = write(results, out)
     for line in shown.left_out:
         print(f"left out: {line}", file=sys.stderr)
@@ -267,12 +267,12 @@ def board(nothing: Nothing = None, results: Results = Path("results"), out: Page
 @app.command()
 def docs(
     results: Results = Path("results"),
-    scale: Annotated[str, typer.Option(help="Whose verdicts the pages show.")] = "laptop",
+    scale: Annotated[str, typer.Option(help="Scale whose verdicts are shown.")] = "laptop",
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit status 1 where a page is outdated.")
+        bool, typer.Option("--check", help="Write nothing; the exit status is 1 where a page is outdated.")
     ] = False,
 ) -> None:
-    """Write the parts of README.md and docs/papers that follow from the claims; in the repository's folder.
+    """Update the generated parts of README.md and docs/papers from the claims. Run it in the repository's folder.
 
     Example: python -m figures claims; python -m figures docs
     """
@@ -281,7 +281,7 @@ def docs(
     check_scale(scale)
     root = Path.cwd()
     if not (root / "docs" / "papers").is_dir():
-        raise InputError(f"{root} has no folder docs/papers: run this in the folder of the repository")
+        raise InputError(f"{root} has no folder docs/papers: run this in the repository's folder")
     for page, text in outdated(root, results / scale / "figures").items():
         print(page)
         if check:
@@ -290,7 +290,7 @@ def docs(
 
 
 def fail_for_stopped(verdicts: pd.DataFrame) -> None:
-    """Name the claims whose checks stopped, and end with exit status 1 where there are any."""
+    """Name the claims whose checks raised exceptions, and exit with status 1 where there are any."""
     from figures.claims import stopped
 
     lines = stopped(verdicts)

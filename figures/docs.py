@@ -1,7 +1,7 @@
-"""The parts of README.md and docs/papers that follow from the claims: written by a command, never by hand.
+"""Generates the parts of README.md and docs/papers that follow from the claims.
 
-A part stands between two comments, `<!-- claims NAME -->` or `<!-- papers -->`, and `<!-- end -->`. It is made of the
-papers' objects and of the verdicts that `python -m figures claims` wrote beside the figures.
+A generated part is between a comment `<!-- claims NAME -->` or `<!-- papers -->` and the comment `<!-- end -->`. It is
+made from the papers' objects and the verdicts that `python -m figures claims` wrote next to the figures.
 """
 
 import re
@@ -26,14 +26,13 @@ COUNTED = {
 
 
 def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
-    """The claims of a paper with their verdicts, in the paper's order, as they were written last.
+    """The claims of a paper with their last written verdicts, in the paper's order.
 
     Args:
         folder: with claims_NAME.csv.
 
     Raises:
-        InputError: where there is no such file, where it is about other claims than those of the code, or where a
-            check had stopped.
+        InputError: where the file is missing, has other claims than the code, or has a failed check.
     """
     path, remedy = folder / f"claims_{paper.name}.csv", f"run `python -m figures claims {paper.name}`"
     if not path.is_file():
@@ -43,7 +42,7 @@ def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
     if written != claimed:
         raise InputError(f"{path} has other claims than figures/{paper.name}: {remedy}")
     if (table["verdict"] == ERROR).any():
-        raise InputError(f"{path} has a check that stopped: mend it, then {remedy}")
+        raise InputError(f"{path} has a check that failed: fix it, then {remedy}")
     return table.assign(ours=[claim.ours for claim in paper.claims])
 
 
@@ -73,13 +72,13 @@ def _margin(row: Any) -> str:
 
 
 def count(table: pd.DataFrame) -> str:
-    """How claims come out: "3 hold, 1 fails"."""
+    """The number of claims by outcome: "3 hold, 1 fails"."""
     numbers = table["verdict"].value_counts()
     return ", ".join(f"{numbers[v]} {words[int(numbers[v] > 1)]}" for v, words in COUNTED.items() if v in numbers)
 
 
 def papers_part(folder: Path) -> str:
-    """The table of all papers: citation, what is private, state, and how their claims and ours come out."""
+    """The table of all papers: citation, what is private, state, and the outcomes of their claims and ours."""
     rows = []
     for paper in PAPERS.values():
         table = verdicts(paper, folder)
@@ -98,16 +97,16 @@ def papers_part(folder: Path) -> str:
 
 
 def written_anew(text: str, folder: Path) -> str:
-    """A page with its generated parts made anew.
+    """A page with its generated parts updated.
 
     Raises:
-        InputError: for a part about a paper that is not there.
+        InputError: for a part about an unknown paper.
     """
 
     def part(match: re.Match) -> str:
         name = match[3]
         if name and name not in PAPERS:
-            raise InputError(f"a page has a part `claims {name}`, and no paper is called so")
+            raise InputError(f"a page has a part `claims {name}`, but no paper is called {name}")
         return match[1] + (claims_part(PAPERS[name], folder) if name else papers_part(folder)) + match[4]
 
     return PART.sub(part, text)
@@ -119,6 +118,6 @@ def pages(root: Path) -> list[Path]:
 
 
 def outdated(root: Path, folder: Path) -> dict[Path, str]:
-    """Pages of the repository that differ from what the claims give, with what they should be."""
+    """The pages of the repository that are outdated, with their correct content."""
     anew = {page: written_anew(page.read_text(), folder) for page in pages(root)}
     return {page: text for page, text in anew.items() if text != page.read_text()}

@@ -38,13 +38,13 @@ WRONG = [
     (["rum"], "did you mean 'run'"),
     (["run", "tinny"], "no sweep is called 'tinny': did you mean tiny?"),
     (["run", "tiny", "ppsgd_synthetc"], "did you mean ppsgd_synthetic?"),
-    (["run", "qqq"], "no sweep is called 'qqq': there are "),
+    (["run", "qqq"], "no sweep is called 'qqq': choose from "),
     (["run", "tiny", "--scale", "papr"], "no scale is called 'papr': did you mean paper?"),
     (["run", "tiny", "--task", "synthetic_01"], "no task is called 'synthetic_01': did you mean synthetic_0"),
     (["run", "tiny", "--seeds", "0"], "--seeds is 0: it must be at least 1"),
     (["run", "tiny", "--seeds", "two"], "--seeds"),
     (["run", "tiny", "--seeds"], "--seeds"),
-    (["run", "tiny", "--chunk", "-3"], "--chunk is -3: it must be at least 1"),
+    (["run", "tiny", "--chunk", "-3"], "--chunk is -3: it must be between 1 and"),
     (["run", "tiny", "--chunk", "2.5"], "--chunk"),
     (["run", "tiny", "--where", "step_sise < 1"], "did you mean step_size?"),
     (["run", "tiny", "--where", "step_size > 9"], "selects none of the points of tiny: widen the condition"),
@@ -55,7 +55,7 @@ WRONG = [
     (["run", "tiny", "--data-dir", "two\nlines"], "two lines: No such file or directory: give --data-dir"),
     (["compare", "--trials", "4"], "--trials of compare is now called --settings: write --settings 4"),
     (["compare", "--settings", "0"], "num_settings is 0: it must be a whole number from 1"),
-    (["compare", "--name", "../../x"], "name '../../x' is no name of a folder"),
+    (["compare", "--name", "../../x"], "name '../../x' is not the name of a folder"),
     (["epsilon", "--steps", "10"], "Missing option"),
     (["epsilon", "--noise-multiplier", "x", "--steps", "1", "--delta", "0.1"], "--noise-multiplier"),
 ]
@@ -80,7 +80,7 @@ def test_an_empty_path_is_not_the_current_folder(bench, words, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     status, _, (line,) = bench(*words)
     assert status == 2
-    assert f"{words[-2]}: it is empty: name a path" in line.replace("'", "")
+    assert f"{words[-2]}: the path is empty: give a path" in line.replace("'", "")
     assert not list(tmp_path.iterdir())
 
 
@@ -187,7 +187,7 @@ def test_a_stopped_run_is_one_line_and_status_130(bench, tmp_path, monkeypatch):
     monkeypatch.setattr(store.Store, "write", stopped)
     status, _, lines = bench("run", "tiny", "--out", tmp_path)
     assert status == 130
-    assert lines[-1] == "stopped; everything finished is kept, run the same command to go on"
+    assert lines[-1] == "stopped; everything finished is kept, run the same command again to continue"
 
 
 def test_list_names_everything_as_text_and_as_json(bench, tmp_path, monkeypatch):
@@ -255,5 +255,5 @@ def test_the_nearest_name_is_told():
         == "no figure is called 'ppsgd_fig1': did you mean ppsgd_fig1c?"
     )
     assert str(unknown_name("figure", "zzz", names)) == (
-        "no figure is called 'zzz': there are isrl_fig2, ppsgd_fig1a, ppsgd_fig1c."
+        "no figure is called 'zzz': choose from isrl_fig2, ppsgd_fig1a, ppsgd_fig1c."
     )

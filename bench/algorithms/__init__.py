@@ -1,4 +1,4 @@
-"""One method a file; the file's name is the method's."""
+"""The methods, one per file; a file has the name of its method."""
 
 from bench.algorithms import (
     accelerated,

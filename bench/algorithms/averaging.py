@@ -1,7 +1,7 @@
-"""The rounds of private federated averaging, which `dp_fedavg` and its relatives share.
+"""The rounds of private federated averaging, shared by `dp_fedavg` and its variants.
 
-Every user that takes part goes K steps of SGD on its own examples from w and sends how far it came, in units of a
-gradient, clipped. The server adds noise to the sum and moves w by it:
+Every participating user takes K steps of SGD on its own examples from w and sends its total update, divided by the step
+size and clipped. The server adds noise to the sum and updates w:
 
     Delta_i = (w - w_i,K) / eta
     w      <- server(w, sum_i clip(Delta_i, C) + noise, D)
@@ -44,7 +44,7 @@ def plain_step(step_size: Scalar) -> Server:
 
 @dataclass(frozen=True, kw_only=True)
 class AveragingArguments(SharedArguments):
-    """What all methods of federated averaging are told.
+    """The arguments shared by all methods of federated averaging.
 
     num_sampled: Q, users in a round; with "poisson" the expected number, with "cyclic" the most.
     batch_size: m, examples of a user in a round, the same ones in each of its K steps.
@@ -79,9 +79,9 @@ def averaging(task: Task, shared: AveragingArguments, server: Server, *, proxima
 
     Args:
         task: with loss(w, theta_i, example); theta_i is held at 0.
-        shared: who sends what, and with which noise.
-        server: what becomes of w.
-        proximal: mu of mu / 2 |z - w|^2, which every user adds to its loss at z; None leaves it out.
+        shared: the shared arguments.
+        server: the server's update of w.
+        proximal: mu of mu / 2 |z - w|^2, which every user adds to its loss at z; None omits this term.
     """
     step_size, num_steps = shared.step_size, shared.num_steps
     drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}

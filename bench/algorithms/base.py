@@ -1,4 +1,4 @@
-"""What an algorithm is: three pure functions, what it releases, and a version."""
+"""The types of an algorithm: three pure functions, its releases, and a version."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ Scalar = float | Array  # a hyper-parameter that a sweep may vary without compil
 
 
 class State(NamedTuple):
-    """What the next round needs, in two halves.
+    """The state between rounds, in two parts.
 
     schedule: the same for every point of a sweep: queues, counters, permutations. The engine computes it
         once for all points, and a program in which it depends on a hyper-parameter does not compile.
@@ -30,11 +30,10 @@ class Algorithm(NamedTuple):
     """A method on a task, with its hyper-parameters filled in. All three functions are pure and traceable.
 
     init: key -> State.
-    round: (key, state) -> (state, info): one communication round; info is a dict of scalars for people. If
-        it holds "released", that says how often this round released anything private (0 or 1 where a round is one
-        release); without it every round counts once.
-    params: state -> what the clients would predict with now.
-    public: state -> what those see against whom the method protects; None: what `params` returns.
+    round: (key, state) -> (state, info): one communication round; info is a dict of scalars to report. If it has an
+    entry "released", that is the number of private releases of this round (0 or 1 where a round is one release);
+    without it every round counts as one. params: state -> parameters that the clients would predict with now. public:
+    state -> everything visible to the parties that the method protects against; None: what `params` returns.
     """
 
     init: Callable
@@ -44,13 +43,13 @@ class Algorithm(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What one call of `Algorithm.round` costs all clients together; on average, where that differs between rounds or
-    depends on who is drawn.
+    """The cost of one call of `Algorithm.round`, summed over clients; the expectation where it differs between rounds
+    or depends on the sample.
 
     uploads: numbers that clients send, to the server or to each other.
     gradients: of the loss of one example at one model.
     examples: different examples whose gradients are taken.
-    once: what a run costs beside its rounds, before the first or after the last; None: nothing.
+    once: the cost of a run in addition to its rounds, before the first or after the last; None: nothing.
     """
 
     uploads: float
@@ -59,7 +58,7 @@ class Cost(NamedTuple):
     once: "Cost | None" = None
 
     def of_run(self, num_rounds: int) -> "Cost":
-        """Of so many rounds; an example counts once in every round that uses it."""
+        """The cost of a run with that many rounds; an example counts once in every round that uses it."""
         rounds = (num_rounds * each for each in self[:3])
         once = self.once[:3] if self.once else (0.0, 0.0, 0.0)
         uploads, gradients, examples = (a + b for a, b in zip(rounds, once, strict=True))
@@ -67,22 +66,22 @@ class Cost(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A method as a sweep uses it.
+    """A method as used by sweeps, comparisons and audits.
 
     make: (task, *, ...) -> Algorithm. The keyword-only signature is its configuration: a parameter annotated
         `Scalar` is traced and may differ between the points of one compiled program, any other is static.
     releases: (task, **the same arguments) -> dict of bench.privacy.Release, one for each way of accounting.
-        "paper" is the one that the results call epsilon; every other NAME becomes epsilon_NAME. One Release by
-        itself is "paper".
-    version: raise it whenever the same arguments may give other numbers than before; results of another
-        version are never mixed with new ones.
-    check: (task, **the same arguments) -> None; raises InputError for values that do not go together.
-    noise: the argument that scales the noise; more of it never costs more epsilon.
-    space: argument -> values that a comparison tunes it over, or an Interval of them, unless it is told others.
+        "paper" becomes the column epsilon of the results, every other NAME epsilon_NAME. A single Release counts as
+        "paper".
+    version: increase it whenever the same arguments may give other numbers than before; results of different versions
+        are never mixed.
+    check: (task, **the same arguments) -> None; raises InputError for incompatible values.
+    noise: the argument that scales the noise; a larger value never costs more epsilon.
+    space: argument -> values, or an Interval, that a comparison tunes it over by default.
     needs: groups of fields that the task must have, of `bench.data.task`: Network, Linear, Peers.
-    added: argument -> default, of those that came without a new version, since at their defaults nothing else is
-        computed than before: there they are no part of what names a point, and earlier results stay valid.
-    cost: (task, **the same arguments) -> Cost; None where nothing is said of it.
+    added: argument -> default, for arguments added without a new version, since their defaults do not change the
+    computation. At their defaults they do not enter the ids of points, so earlier results stay valid. cost: (task,
+    **the same arguments) -> Cost; None where it is not declared.
     """
 
     make: Callable[..., Algorithm]
@@ -96,7 +95,7 @@ class Method(NamedTuple):
     cost: Callable[..., Cost] | None = None
 
     def fits(self, task, **args) -> None:
-        """Refuse a task without what the method needs, and values that do not go together.
+        """Refuse a task that lacks what the method needs, and incompatible values.
 
         Raises:
             InputError: naming what is missing or wrong, before anything is compiled.
@@ -108,14 +107,14 @@ class Method(NamedTuple):
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"`check` of {self.make.__name__} stops: {in_one_line(error)}") from error
+            raise InputError(f"`check` of {self.make.__name__} fails: {in_one_line(error)}") from error
 
     def readings(self, task, *, delta: float, **args) -> dict:
-        """What `releases` says; one description alone is called "paper".
+        """The result of `releases`; a single Release is called "paper".
 
         Raises:
-            InputError: where it stops, says something else than releases, or names a unit of privacy, a neighbouring
-                relation or an accountant that nobody knows.
+            InputError: where it fails, returns something other than releases, or names an unknown privacy unit,
+                neighbouring relation or accountant.
         """
         name = self.make.__name__
         try:
@@ -123,20 +122,20 @@ class Method(NamedTuple):
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"`releases` of {name} stops: {in_one_line(error)}") from error
+            raise InputError(f"`releases` of {name} fails: {in_one_line(error)}") from error
         said = {"paper": said} if isinstance(said, Release) else said
         if not (isinstance(said, dict) and said and all(isinstance(one, Release) for one in said.values())):
             raise InputError(f"`releases` of {name} gives {said!r}: give a Release, or a dictionary of them")
         return {key: checked(one) for key, one in said.items()}
 
     def cost_of_round(self, task, **args) -> Cost | None:
-        """What `cost` says, None where the method has none.
+        """The result of `cost`; None where the method has none.
 
         Args:
-            args: all of the factory's.
+            args: all arguments of the factory.
 
         Raises:
-            InputError: where it stops, or says something else than a Cost of finite numbers that are not negative.
+            InputError: where it fails, or returns something other than a Cost of finite, non-negative numbers.
         """
         if self.cost is None:
             return None
@@ -144,14 +143,14 @@ class Method(NamedTuple):
         try:
             said = self.cost(task, **args)
         except Exception as error:
-            raise InputError(f"`cost` of {name} stops: {type(error).__name__}: {error}") from error
+            raise InputError(f"`cost` of {name} fails: {type(error).__name__}: {error}") from error
         if not isinstance(said, Cost) or not all(0 <= number < math.inf for number in said.of_run(1)[:3]):
             raise InputError(f"`cost` of {name} gives {said!r}: give a Cost of numbers of 0 or more")
         return said
 
 
 def check_noise_has_a_scale(noise_multiplier: float, clip_norm: float) -> None:
-    """Refuse noise relative to a clipping norm that does not clip.
+    """Refuse noise that is relative to an infinite clip norm.
 
     Raises:
         InputError: naming the values and what to do.

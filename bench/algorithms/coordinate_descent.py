@@ -77,7 +77,7 @@ def coordinate_descent(
         lipschitz: L0 > 0, the bound that the noise is scaled to.
         clip_norm: C > 0, on each example's gradient, in L1 for Laplace noise and in L2 for Gaussian; inf does not
             clip. The noise is right where C <= L0, or the task's own Lipschitz bound is.
-        num_updates: T_i, after which an agent falls silent; inf never.
+        num_updates: T_i, the number of updates after which an agent stops; inf means never.
         max_updates: the largest T_i of the points that share a program, which fixes the order in which clocks ring;
             0 draws agents uniformly without end.
         start: "zero"; "constant", all `start_value`; "local", the exact minimisers of L_i, not private; "descent",

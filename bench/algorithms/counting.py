@@ -1,4 +1,4 @@
-"""What methods count alike when they say what a round costs."""
+"""Counts shared by the cost functions of the methods."""
 
 import jax
 import numpy as np

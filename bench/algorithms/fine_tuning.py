@@ -1,8 +1,8 @@
-"""Private federated averaging, fine-tuned: w is learned together by `dp_fedavg`, then every user takes steps of its own
-from w (Wang et al. 2019; Yu, Bagdasaryan, Shmatikov 2020).
+"""Private federated averaging with fine-tuning: w is learned by `dp_fedavg`, then every user takes local steps from w
+(Wang et al. 2019; Yu, Bagdasaryan, Shmatikov 2020).
 
-What is protected is all data of one user, against all other users together. The own steps are free (`then_alone`): a
-baseline that personalised methods are hard pressed to beat.
+It protects all data of one user against all other users together. The local steps cost no privacy (`then_alone`), which
+makes this a strong baseline for personalised methods.
 """
 
 from bench.algorithms import local_learning

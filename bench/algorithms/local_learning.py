@@ -1,7 +1,7 @@
-"""Every user by itself, for as long as it likes: nothing is sent, so nothing is revealed, and no round is waited for.
+"""Local learning: every user trains alone for any number of steps, so nothing is sent or released.
 
-What a private method has to beat to be worth its noise. PPSGD with alpha Q = 0 learns locally, too, but only in the
-rounds that draw a user, as in the experiments of Bietti et al. 2022.
+This is the baseline that a private method must beat to be worth its noise. PPSGD with alpha Q = 0 is local learning
+too, but only in the rounds that draw a user, as in the experiments of Bietti et al. 2022.
 """
 
 import math
@@ -47,8 +47,8 @@ def check(task: Task, *, batch_size: int, local: str, **_) -> None:
     """
     if task.train is None:
         raise InputError(
-            f"task {task.name} is a stream, on which a user cannot go on alone: take one with stored examples, such as "
-            "digits or tags"
+            f"task {task.name} is a stream, on which users cannot train alone: use a task with stored examples, such "
+            "as digits or tags"
         )
     check_ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, local=local, reduce="mean", **ALONE)
 

@@ -1,4 +1,4 @@
-"""Every agent by itself: the model that minimises its own objective. Nothing is sent, so nothing is revealed."""
+"""Local models: every agent minimises its own objective alone. Nothing is sent, so nothing is released."""
 
 from collections.abc import Callable
 

@@ -51,7 +51,8 @@ def mr_mtl(
     sampler: str = "poisson",
     start: str = "own",
 ) -> Algorithm:
-    """MR-MTL, private local learning, FedAvg and FedProx on stored records, of which silos may have unequally many.
+    """MR-MTL, private local learning, FedAvg and FedProx on stored records; silos may have different numbers of
+    records.
 
     Args:
         task: with loss(w, theta_i, example), of which theta_i is held at 0.

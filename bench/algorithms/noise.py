@@ -1,11 +1,11 @@
-"""The server's noise over the rounds: independent, or correlated so that it cancels in the sums that a model follows.
+"""The server's noise over the rounds: independent, or correlated so that it partly cancels in the model's prefix sums.
 
 A round's noise is a row of C^-1 Z times sigma C_clip, with strategies C and their cost in `bench.theory.matrix_noise`.
 Z depends on the key alone, so what is remembered of earlier rounds belongs into `State.schedule`: it is computed once
 for all points of a sweep.
 
-None of it is amplified by sampling. It is proven where a user takes part every G-th round and no oftener: with sampler
-"cyclic", or with "all" and G = 1. The names, with `num_bands` arrays of the model's size that are remembered:
+There is no amplification by sampling. The privacy is proven where a user takes part at most every G-th round: with
+sampler "cyclic", or with "all" and G = 1. The names, with `num_bands` arrays of the model's size that are remembered:
 
     independent   nothing is remembered.
     banded_sqrt   banded square root (Kalinin and Lampert, arXiv 2405.13763), in closed form, for any number of rounds.

@@ -1,4 +1,4 @@
-"""Who takes part in a round and with which examples: the part that user-level methods share.
+"""Sampling of the users of a round and of their examples, shared by the user-level methods.
 
 Everything here depends on the key and the data alone, never on a hyper-parameter that a sweep varies. What rounds of
 it reveal, and the checks of its arguments, are in `user_level` and imported from here.
@@ -105,10 +105,10 @@ def participation(
         batch_size: m, examples of a user in a round; a user with fewer uses all it has, except with "queue".
         sampler: "all" users; "fixed" size without replacement; "poisson", each with probability q; "queue":
             each user holds `num_epochs` passes over its blocks of `batch_size` consecutive examples (the
-            remainder is not used), and Q random users with blocks left use one each; "cyclic": all users are dealt
-            at the start, by the key, into ceil(N / Q) groups as equal as can be, which take turns, so that between
-            two rounds of a user there are always as many. (Equal, for the noise on the mean of a small last group
-            would be large.)
+            remainder is not used), and Q random users with blocks left use one each; "cyclic": all users are randomly
+            divided at the start into ceil(N / Q) groups of nearly equal size, which take turns, so that the number of
+            rounds between two rounds of a user is constant. (With unequal groups, the noise on the mean of a small
+            group would be large.)
         num_epochs: passes, read by "queue" only.
         reduce: "mean" or "sum" of a user's example gradients. The divisor is the number of users that take
             part ("queue", "cyclic") or its expectation q N (else), times their mean minibatch size for "sum", of

@@ -1,4 +1,4 @@
-"""What the peer-to-peer methods share: who wakes up when, an agent's own objective, where the models start.
+"""Code shared by the peer-to-peer methods: wake-up orders, local objectives, and initial models.
 
 Agent i holds m_i examples and the objective L_i(theta) = (1/m_i) sum_j loss(theta; x_j, y_j) + lambda_i |theta|^2.
 Together the agents minimise, over a graph with weights W and D_ii = sum_j W_ij,
@@ -184,7 +184,7 @@ def readings(
     delta: float,
     start_noise_multiplier: float | None = None,
 ) -> dict[str, events.Release]:
-    """What the agent that speaks most releases in so many updates: one data point of it replaced by another.
+    """The releases of the agent with the most updates, in that many updates: one of its data points replaced.
 
     paper: the composition of Theorem 1, as if L0 bounded the gradients (Gaussian noise: exact).
     tight: the same run by the privacy loss distribution of composed Laplace noise.

@@ -1,4 +1,4 @@
-"""Phases of a run on silos: disjoint records of every silo, each phase with rounds and batches of its own."""
+"""Phases of a run on silos: each phase uses disjoint records of every silo and has its own rounds and batch sizes."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from bench.errors import InputError, unknown_name
 
 
 class Phases(NamedTuple):
-    """How a run is divided into phases; all tuples have one entry a phase.
+    """The division of a run into phases; all tuples have one entry per phase.
 
     sizes: n_i, records of a silo that belong to the phase.
     rounds: R_i.

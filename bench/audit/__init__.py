@@ -1,11 +1,11 @@
-"""Whether the epsilon that a method declares can be true, asked by experiment.
+"""Audits: tests by experiment whether a method can satisfy the epsilon that it declares.
 
-An attacker who knows everything but one bit, whether one unit of privacy (a canary) is in the data, looks at what a
-method makes public and guesses. If the method is (epsilon, delta)-DP, guesses cannot be better than so much; guesses
-that are better, counted with a confidence interval, prove a LOWER bound on epsilon. A lower bound above the declared
-epsilon refutes it, up to the confidence. One below proves nothing: another attack might find more. A method declares an
-epsilon at every delta, and the bounds may be taken at any of them: what is refuted is the description of what is
-released, from which all of these follow.
+An attacker who knows everything but one bit, whether one unit of privacy (a canary) is in the data, observes what a
+method makes public and guesses. If the method is (epsilon, delta)-DP, the accuracy of the guesses is bounded; more
+accurate guesses, with a confidence interval, prove a LOWER bound on epsilon. A lower bound above the declared epsilon
+refutes it at the confidence level. A lower bound below it proves nothing: another attack might find more. A method
+declares an epsilon at every delta, and the bounds may be taken at any of them: what is refuted is the description of
+what is released, from which all of these follow.
 
 Two experiments. A game (`game`), which is the statistical test of the noise: thousands of independent runs with and
 without the canary (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021, 2023). One run (`one_run`): many canaries in one

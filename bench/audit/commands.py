@@ -1,4 +1,4 @@
-"""The command line of the audit: does a method keep the epsilon that it declares?
+"""The command line of the audit: tests whether a method satisfies the epsilon that it declares.
 
 python -m bench audit ppsgd
 python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
@@ -15,24 +15,33 @@ from bench.errors import InputError
 
 def audit(
     method: Annotated[str, typer.Argument(help="A built-in method, or FILE.py:NAME.")],
-    epsilon: Annotated[float, typer.Option(help="The noise is made such that the method declares this.")] = 3.0,
+    epsilon: Annotated[
+        float, typer.Option(help="Epsilon that the method declares; its noise is calibrated to it.")
+    ] = 3.0,
     delta: Annotated[float, typer.Option(help="Delta of (epsilon, delta)-DP.")] = 1e-5,
-    rounds: Annotated[int, typer.Option(help="Rounds of a run; a power of two fills a tree of sums.")] = 4,
-    runs: Annotated[int, typer.Option(help="Runs with, and as many without, the canary.")] = 20_000,
-    canaries: Annotated[int, typer.Option(help="Canaries of the audit in one run; 0 leaves it out.")] = 200,
+    rounds: Annotated[
+        int, typer.Option(help="Rounds of a run; a power of two completes the trees of partial sums.")
+    ] = 4,
+    runs: Annotated[int, typer.Option(help="Number of runs with the canary, and as many without.")] = 20_000,
+    canaries: Annotated[int, typer.Option(help="Number of canaries in the one-run audit; 0 skips it.")] = 200,
     family: Annotated[str | None, typer.Option(help="Kind of task: users, records, agents, speakers, images.")] = None,
-    confidence: Annotated[float, typer.Option(help="With which all bounds hold together.")] = 0.999,
-    seed: Annotated[int, typer.Option(help="Of all that is random.")] = 0,
-    power: Annotated[bool, typer.Option(help="Say how much less noise would have been found.")] = True,
-    given: Annotated[list[str] | None, typer.Option("--set", help="An argument of the method, NAME=VALUE.")] = None,
+    confidence: Annotated[float, typer.Option(help="Joint confidence level of all bounds.")] = 0.999,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    power: Annotated[
+        bool, typer.Option(help="Also report how much too little noise the audit would have detected.")
+    ] = True,
+    given: Annotated[
+        list[str] | None, typer.Option("--set", help="An argument of the method, as NAME=VALUE; may be repeated.")
+    ] = None,
 ) -> None:
-    """Lower bounds on epsilon by experiment, beside what a method declares. Status 1 where one is larger.
+    """Measure lower bounds on a method's epsilon and compare them with the epsilon that it declares.
 
-    What is printed of each reading: `game`, by error rates at the declared delta; `Gaussian`, by the same game where
-    all noise is Gaussian and nothing is sampled; `one run`, by many canaries at once; `another delta`, by error rates
-    where they say most, of the epsilon declared there. A pass proves nothing; beside it stands the factor by which the
-    noise could be too small for the game to notice, found by playing it with so much less noise (--no-power saves that
-    time).
+    The exit status is 1 where a lower bound exceeds the declared epsilon. Each way of accounting has these columns:
+    `game`, the bound from error rates at the declared delta; `Gaussian`, from the same game where all noise is Gaussian
+    and nothing is sampled; `one run`, from many canaries at once; `another delta`, from error rates at the delta where
+    they are most informative, compared with the epsilon declared there. A pass proves nothing. It is reported with the
+    factor by which the noise would have to be too small for the game to detect it, found by repeating the game with
+    less noise (--no-power saves that time).
 
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """
@@ -57,7 +66,7 @@ def audit(
 
 
 def _argument(text: str) -> tuple[str, int | float | str]:
-    """NAME=VALUE; a value that reads as a number is one."""
+    """Split NAME=VALUE; a value that can be read as a number becomes one."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
         raise InputError(f"--set {text}: write NAME=VALUE")
@@ -84,9 +93,9 @@ COLUMNS: dict[str, Callable] = {
 
 
 def text_of(found) -> str:
-    """An `Audit` in words: what was run, a line for each reading, the verdict."""
+    """An `Audit` as text: what was run, a line for each way of accounting, and the verdict."""
     if not found.findings:
-        return f"{found.method} declares no privacy: nothing to audit."
+        return f"{found.method} declares no privacy: there is nothing to audit."
     first = found.findings[0].release
     units = {finding.release.privacy_unit: finding.release.protects_against for finding in found.findings}
     protected = "; ".join(f"one {unit} against {against}" for unit, against in units.items())
@@ -103,8 +112,8 @@ def text_of(found) -> str:
     ]
     if not found.left_out:
         lines.append(
-            f"removed means that the data of one {'/'.join(units)} are 0: the method does not leave it out, so whatever"
-            " it sends on such data counts against it"
+            f"removed means that the data of one {'/'.join(units)} are 0: the method does not leave it out, so "
+            "whatever it sends on such data counts against it"
         )
     lines.append("")
     table = [list(COLUMNS), *([cell(finding) for cell in COLUMNS.values()] for finding in found.findings)]
@@ -115,31 +124,35 @@ def text_of(found) -> str:
 
 
 def verdict(found) -> list[str]:
-    """What the bounds say, in lines; one begins with FAILED or passed, and nothing but the power follows it."""
+    """The verdict in lines; one begins with FAILED or passed, and only the power of the game follows it."""
     lines = []
     for finding in found.findings:
         if finding.refuted and not finding.release.sound:
-            lines.append(f"{finding.reading}, which is not called proven, is refuted: {_said(finding)}.")
+            lines.append(f"{finding.reading}, which is not declared as proven, is refuted: {_said(finding)}.")
     failed = [finding for finding in found.findings if finding.refuted and finding.release.sound]
     if failed:
         return [*lines, "FAILED: " + "; ".join(f"{one.reading} {_said(one)}" for one in failed) + "."]
     return [
         *lines,
-        "passed: no lower bound is above what is declared as proven. This proves nothing: another attack"
-        " might show more.",
+        "passed: no lower bound exceeds an epsilon that is declared as proven. This is no proof: another attack might "
+        "do better.",
         *_power(found),
     ]
 
 
 def _power(found) -> list[str]:
-    """What the game would have refuted, where that was asked."""
+    """How much too little noise the game would have detected, where that was asked for."""
     factors = {one.reading: one.detected for one in found.findings if one.detected is not None}
     known = [f"{factor:.3g} ({reading})" for reading, factor in factors.items() if factor < math.inf]
     none = [reading for reading, factor in factors.items() if factor == math.inf]
     return [
-        *([f"The game would have found noise too small by a factor of {', '.join(known)}."] if known else []),
         *(
-            [f"Less noise, down to a quarter, it would not have found for {', '.join(none)}: more --runs."]
+            [f"The game would have detected noise that is too small by a factor of {', '.join(known)}."]
+            if known
+            else []
+        ),
+        *(
+            [f"For {', '.join(none)} it would not have detected even a quarter of the noise: give more --runs."]
             if none
             else []
         ),
@@ -147,17 +160,17 @@ def _power(found) -> list[str]:
 
 
 def _said(finding) -> str:
-    """Declared and found, by the bound that exceeds most."""
+    """The declared epsilon and the lower bound that exceeds it most."""
     refuting = [bound for bound in finding.bounds if bound.refutes]
     worst = max(refuting, key=lambda bound: bound.found - bound.declared)
     return (
-        f"declares epsilon {worst.declared:.3g} at delta {worst.delta:g} under {finding.release.neighbors}, and it is"
-        f" at least {worst.found:.3g} ({worst.how})"
+        f"declares epsilon {worst.declared:.3g} at delta {worst.delta:g} under {finding.release.neighbors}, but "
+        f"epsilon is at least {worst.found:.3g} ({worst.how})"
     )
 
 
 def _bound(finding, how: str) -> str:
-    """What was found; of what and where, if that is not the epsilon that the reading declares at its delta."""
+    """The lower bound, with the epsilon and delta that it refers to where those are not the declared ones."""
     for bound in finding.bounds:
         if bound.how == how:
             of = "" if bound.declared == finding.epsilon else f" of {_number(bound.declared)}"

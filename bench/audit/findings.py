@@ -1,4 +1,4 @@
-"""What the game says of a reading, and how much less noise it would have noticed."""
+"""The bounds of the game on a way of accounting, and how much too little noise it would have detected."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Bound(NamedTuple):
 
     @property
     def refutes(self) -> bool:
-        """Whether more was measured than is declared."""
+        """Whether the lower bound exceeds the declared epsilon."""
         return bounds.is_declared(self.declared) and self.found > self.declared
 
 

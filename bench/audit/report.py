@@ -1,4 +1,4 @@
-"""The audit of a method: declared epsilon beside lower bounds, reading by reading, and what that says."""
+"""The audit of a method: declared epsilon and lower bounds for each way of accounting, and the verdict."""
 
 import math
 from collections.abc import Mapping
@@ -47,8 +47,8 @@ class Audit(NamedTuple):
     method, family, args, rounds: what was run, on which kind of task.
     released: releases in a run.
     runs: in each of the game's two worlds. canaries: in the one run, 0 for none.
-    confidence: with which all bounds hold together.
-    left_out: whether a unit that is removed takes part in nothing; if not, it is there with data of 0.
+    confidence: joint confidence level of all bounds. left_out: whether a unit that is removed takes part in nothing; if
+    not, it is there with data of 0.
     """
 
     method: str
@@ -82,21 +82,21 @@ def audit(
     power: bool = False,
     args: Mapping[str, Any] | None = None,
 ) -> Audit:
-    """Play the game for every neighbouring relation that a method's readings name, and make the one run.
+    """Run the game for every neighbouring relation in a method's ways of accounting, and the one-run audit.
 
     Args:
         method: a Method, the name of a built-in one, or FILE.py:NAME.
-        epsilon: the noise is the least with which a sound reading declares at most this; a noise in `args` comes
-            first. Error rates prove little above log(runs) - 2 or so.
+        epsilon: the noise is calibrated so that a sound way of accounting declares at most this, unless `args` has the
+            noise. Error rates cannot prove much more than about log(runs) - 2.
         delta: of the declaration.
         rounds: of a run. After a power of two of them a tree of partial sums is complete, and shows all that it costs.
         runs: of a game, in each of its two worlds; a third is the pilot.
         canaries: of the one run; 0 leaves it out.
         family: of `bench.audit.tasks.FAMILIES`; None finds out.
-        confidence: with which all the bounds hold together: a sound method is refuted with probability 1 - confidence
-            at most.
-        seed: of all that is random.
-        power: whether to play the game again with less noise, to say how much less it would have found.
+        confidence: joint confidence level of all bounds: a sound method is refuted with probability at most 1 -
+            confidence.
+        seed: random seed.
+        power: whether to repeat the game with less noise, to report how much too little noise it would have detected.
         args: of the method.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What is audited: a method on the task that fits it, with arguments, and noise for the epsilon that is wanted."""
+"""The setting of an audit: a method on a task that fits it, with its arguments and calibrated noise."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -155,7 +155,7 @@ def run(one: Setting, canaries, keys, *, present=None, chunk: int = CHUNK) -> tu
         raise
     except Exception as error:
         name = one.method.make.__name__
-        raise InputError(f"{name} stops on the task for {one.family}: {type(error).__name__}: {error}") from error
+        raise InputError(f"{name} fails on the task for {one.family}: {type(error).__name__}: {error}") from error
 
 
 def _in_chunks(one: Setting, canaries, present, keys, *, chunk: int) -> tuple[np.ndarray, int]:

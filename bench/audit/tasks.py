@@ -1,4 +1,4 @@
-"""Tasks on which one unit of privacy is as visible as the theory allows.
+"""Tasks for audits, on which a single privacy unit has the largest effect that the theory allows.
 
 The loss of an example (x, y) is y <w + theta, x>, with gradient y x at every model. A canary has |x| = S, far
 above the clipping norm, along one axis, where Laplace noise hides least, or along all of them at once, which shows a

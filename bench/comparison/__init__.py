@@ -1,19 +1,19 @@
-"""Methods side by side on equal terms: the same task, the same statement of privacy, as many settings tried.
+"""Compares methods on equal terms: the same task, the same privacy statement and the same tuning budget.
 
-Every method's noise is found for each epsilon by an accountant that is proven for its sampler, and its arguments are
-chosen on data that the test does not see. What the choice itself reveals of the data is not counted in epsilon, for
-no method.
+For each epsilon, the noise of every method is calibrated by an accountant that is proven for its sampler, and its
+arguments are chosen on data that the test does not use. What this choice reveals about the data is not included in
+epsilon, for any method.
 
-The way of a comparison, each step one function that makes one object:
+A comparison has these steps, each a function that returns one object:
 
-    request.make_request   what the caller wants, looked up and checked      Request, with its Problem
-    plan.make_plan         every method with all its arguments, settings,
-                           statement and epsilons                            Plan, with a Candidate for each method
-    stages.tune            settings run on held-out data, the later near
-                           the best                                          Tuning
+    request.make_request   the checked request of the caller      Request, with its Problem plan.make_plan         every
+    method with its arguments, settings,
+                          statement and epsilons                            Plan, with a Candidate for each method
+    stages.tune            settings run on held-out data, later ones
+                          near the best                                          Tuning
     stages.choose          the best setting for each split                   rows
-    stages.test            that one run again, on the test data              rows, and so a Comparison
-    figure.write           table, picture and notes                          files
+    stages.test            that setting rerun on the test data              rows, and so a Comparison figure.write
+    table, figure and notes                          files
 """
 
 from bench.comparison.baselines import Variant

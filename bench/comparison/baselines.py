@@ -1,4 +1,4 @@
-"""What the suite has for each unit of privacy: baselines, and values of their arguments."""
+"""The suite's baselines for each privacy unit, and the values that their arguments are tuned over."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -18,18 +18,16 @@ Count = Callable[[Task, Mapping[str, Any]], int]
 
 
 class Variant(NamedTuple):
-    """A method with some arguments fixed and some tuned; what else it needs comes from the problem and the caller.
+    """A method with some arguments fixed and some tuned; its other arguments come from the problem and the caller.
 
-    method: what runs.
-    args: its arguments that make it what it is; nobody else may change them.
+    method: the method to run.
+    args: fixed arguments that define the variant; nothing else may change them.
     space: argument -> values that it is tuned over, or an interval of them.
-    num_rounds: (task, arguments) -> communication rounds, where they follow from the arguments; None is the
-        comparison's.
-    num_releases: (task, arguments) -> how often a run releases something, as the method's event counts; None: once a
-        round.
-    on_request: whether it runs only where it is named among the baselines that are wanted.
-    against_outsiders: whether it protects against outsiders alone, where the others of its unit protect against the
-        other clients, too: the board does not rank it among them.
+    num_rounds: (task, arguments) -> communication rounds, where the arguments determine them; None means those of the
+    comparison. num_releases: (task, arguments) -> number of releases of a run, as counted by the method's event; None
+    means one per round. on_request: whether it runs only where the caller names it among the baselines.
+    against_outsiders: whether it protects only against outsiders, while the others of its unit also protect against the
+    other clients. The board then does not rank it together with them.
     """
 
     method: Method
@@ -42,14 +40,13 @@ class Variant(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What holds for tasks of one unit of privacy, unless a problem says otherwise.
+    """Defaults for the tasks of one privacy unit, which a problem can override.
 
     neighbors: neighbouring relation.
-    samplers: by neighbouring relation, the value of an argument `sampler` for which it can be proven.
-    rounds: communication rounds of methods that do not bring their own.
-    space: argument -> what it is tuned over, for whichever method has it.
-    defaults: task -> values of arguments by name, for whichever method has them.
-    baselines: task -> the suite's methods for it, by the name in the legend.
+    samplers: neighbouring relation -> value of the argument `sampler` for which privacy is proven under it. rounds:
+    communication rounds of methods that do not set their own. space: argument -> what it is tuned over, for every
+    method that has it. defaults: task -> values of arguments by name, for every method that has them. baselines: task
+    -> the suite's methods for it, by their names in the legend.
     """
 
     neighbors: str
@@ -68,9 +65,9 @@ def of_users(personal: Choices, local_steps: int | None, local: str = "dual") ->
 
     Args:
         personal: ratios of step sizes that PPSGD is tuned over.
-        local_steps: of users with stored examples, who learn locally for that long, whatever the rounds. Users of a
-            stream (None) learn only in the rounds that draw them, since that is when their examples come.
-        local: form of the local models of stored examples, "dual" or "dense".
+        local_steps: steps of local learning for users with stored examples, independent of the number of rounds. With a
+            stream (None), users learn only in the rounds that draw them, since only then do they receive examples.
+        local: form of the local models for stored examples, "dual" or "dense".
     """
     ppsgd, form = ALGORITHMS["ppsgd"], {"local": local} if local_steps else {}
     if local_steps:
@@ -87,7 +84,7 @@ def of_users(personal: Choices, local_steps: int | None, local: str = "dual") ->
 
 
 def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
-    """Relatives of DP-FedAvg, as it is beside them: five local steps. Those with own steps are for stored examples."""
+    """Variants of DP-FedAvg with the same five local steps. Those with user-specific steps need stored examples."""
     averaging, five = ALGORITHMS["dp_fedavg"], {"num_steps": 5}
     opt, steps = ALGORITHMS["dp_fedopt"], ALGORITHMS["dp_fedopt"].space
     momentum = {name: steps[name] for name in ("server_step_size", "beta1")}
@@ -110,12 +107,12 @@ def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
 def of_silos(
     rounds: Sequence[int] = (2, 5, 14, 35), later: Sequence[int] = (5, 10, 20), num_records: int = 0
 ) -> dict[str, Variant]:
-    """The methods on silos.
+    """The record-level methods of silos.
 
     Args:
-        rounds: tuned over.
-        later: tuned over by the method with two phases.
-        num_records: in a step of a silo that learns alone; 0 leaves that out, for tasks that measure one model of all.
+        rounds: values that `phase_rounds` is tuned over.
+        later: the same for the method with two phases.
+        num_records: batch size of local learning; 0 leaves local learning out, for tasks that measure a single model.
     """
     sgd, plain = ALGORITHMS["minibatch_sgd"], {"sampler": "all", "smoothing": "none"}
     phase_rounds = {"phase_rounds": list(rounds)}
@@ -151,7 +148,7 @@ def of_schools() -> dict[str, Variant]:
 
 
 def of_networks() -> dict[str, Variant]:
-    """DP-SGD of every client with federated averaging, often and once."""
+    """DP-SGD at every client with federated averaging, after every epoch and once at the end."""
     method = ALGORITHMS["dpsgd_fedavg"]
     return {
         f"DP-SGD + FedAvg (E = {epochs})": Variant(
@@ -162,11 +159,11 @@ def of_networks() -> dict[str, Variant]:
 
 
 def of_peers() -> dict[str, Variant]:
-    """The methods of agents on a graph; all noise is Gaussian, for gradients clipped in L2."""
+    """The methods of agents on a graph; all noise is Gaussian, and gradients are clipped in the L2 norm."""
     gaussian = {"mechanism": "gaussian"}
 
     def all_updates(task: Task, args: Mapping[str, Any]) -> int:
-        """Rounds in which every agent uses all its updates."""
+        """The number of rounds in which every agent makes all its updates."""
         return -(-task.num_clients * args["max_updates"] // args["num_ticks"])
 
     def of_each(task: Task, args: Mapping[str, Any]) -> int:
@@ -199,7 +196,7 @@ def of_peers() -> dict[str, Variant]:
 
 
 def _of_peers_on_request() -> dict[str, Variant]:
-    """Methods that learn one model of all agents; DECOR protects against those alone who share no noise."""
+    """Methods that learn one model for all agents; DECOR only protects against observers who share no noise."""
     method, rounds = ALGORITHMS["dp_dsgd"], 30
     ratios = {"pair_noise_ratio": Interval(1.0, 10.0)}
     variants = {

@@ -1,7 +1,7 @@
-"""The board: the suite's methods on its tasks, at one protocol, kept so that nobody needs to run them again.
+"""The board: results of the suite's methods on its tasks by one protocol, kept so that they need not be rerun.
 
-A board is a folder of comparisons, one a task, each with the protocol that it was run by. A new method is run alone by
-the same protocol and joins them. What others ran of their own methods lies beside as entries, a file a method.
+A board is a folder with one comparison per task, each stored with its protocol. A new method is run alone by the same
+protocol and compared with the stored results. Methods of others are stored next to them as entries, one per method.
 """
 
 import inspect
@@ -26,7 +26,7 @@ from bench.locking import write_whole
 from bench.sweeps import part_files
 
 PROTOCOL = "protocol.json"
-TASKS: dict[str, int] = {  # with the communication rounds of methods that bring none of their own
+TASKS: dict[str, int] = {  # with the communication rounds of methods that do not set their own
     "synthetic": 1000,
     "digits": 500,
     "tags": 200,
@@ -44,10 +44,11 @@ BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neig
 
 
 class Protocol(NamedTuple):
-    """What every method gets on a task.
+    """The conditions that are the same for every method on a task.
 
-    task: its name. epsilons: finite ones, and no noise beside them. seeds: splits of the data. settings: that a method
-    is tuned over at most. rounds: of methods that bring none of their own. delta, neighbors, unit: of the statement.
+    task: its name. epsilons: the finite ones; the noise-free case is always added. seeds: number of data splits.
+    settings: the most settings tried for a method. rounds: of methods that do not set their own. delta, neighbors,
+    unit: of the privacy statement.
     """
 
     task: str
@@ -61,7 +62,7 @@ class Protocol(NamedTuple):
 
 
 def protocol_of(request: Request) -> Protocol:
-    """What a request gives every method."""
+    """The protocol of a request."""
     unit, neighbors, delta = request.statement
     return Protocol(
         task=request.problem.name,
@@ -76,16 +77,16 @@ def protocol_of(request: Request) -> Protocol:
 
 
 def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | None = None, **options: Any) -> Request:
-    """The comparison of all the suite's methods on a task of the board.
+    """The request that compares all methods of the suite on a task of the board.
 
     Args:
         task: one of TASKS.
         out: results folder; the board is out/board.
         data_files: where data may come from.
-        options: of `make_request`, in place of the board's.
+        options: arguments of `make_request` that replace the board's.
 
     Raises:
-        InputError: for another task.
+        InputError: for a task that the board does not have.
     """
     if task not in TASKS:
         raise unknown_name("task of the board", task, TASKS)
@@ -106,17 +107,17 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
 def request_against(
     against: str | os.PathLike, methods: Any, said: Mapping[str, Any], rest: Mapping[str, Any]
 ) -> Request:
-    """The comparison of new methods, run alone, by the protocol of a board.
+    """The request that compares new methods with a board by its protocol.
 
     Args:
-        against: folder of the board; "board" is that of the results.
-        methods: as of `make_request`.
-        said: options of `make_request` that the board says; those that differ from its own and from the usual values
-            are refused.
+        against: folder of the board; "board" is the one in the results folder.
+        methods: as in `make_request`.
+        said: options of `make_request` that the board determines; values that differ both from the board's and from
+            the defaults are refused.
         rest: the other options.
 
     Raises:
-        InputError: where the board has no such task, or something else is asked for than it was run by.
+        InputError: where the board has no such task, or was run with other options than requested.
     """
     on = problem(rest["task"], rest["data_files"])
     folder = Path(rest["out"]) / BOARD if str(against) == BOARD else Path(against)
@@ -146,10 +147,10 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def write_protocol(request: Request) -> None:
-    """Write down what is given to every method, before anything is run.
+    """Write the protocol of a comparison, before anything is run.
 
     Raises:
-        InputError: where the folder has results by another protocol.
+        InputError: where the folder has results of another protocol.
     """
     path, ours = request.folder / PROTOCOL, protocol_of(request)
     if not request.fresh and path.exists() and (theirs := read_protocol(request.folder)) != ours:
@@ -166,26 +167,26 @@ def write_protocol(request: Request) -> None:
 
 
 def read_protocol(folder: Path) -> Protocol:
-    """What the results in a folder of the board were run by.
+    """The protocol of the results in a folder of the board.
 
     Raises:
-        InputError: where it does not say.
+        InputError: where the folder has no readable protocol.
     """
     try:
         return Protocol(**json.loads((folder / PROTOCOL).read_text()))
     except FileNotFoundError:
         raise InputError(
-            f"{folder} is no task of a board: it has no {PROTOCOL}; run `python -m bench board` first"
+            f"{folder} is not the folder of a board's task, as it has no {PROTOCOL}: run `python -m bench board` first"
         ) from None
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{folder / PROTOCOL} cannot be read ({error}): run the board again with --fresh") from None
 
 
 class Earlier(NamedTuple):
-    """What a board has of a task.
+    """The stored results of a board on a task.
 
-    tuning: rows as of `Tuning.runs`. evaluations: rows as of `Comparison.evaluations`.
-    left_out: methods whose runs are not all there.
+    tuning: rows as in `Tuning.runs`. evaluations: rows as in `Comparison.evaluations`.
+    left_out: methods with missing runs.
     """
 
     tuning: pd.DataFrame
@@ -194,18 +195,18 @@ class Earlier(NamedTuple):
 
 
 def read_board(folder: Path, plan: Plan) -> Earlier:
-    """The methods on a board, as rows that those of a plan can stand beside.
+    """The results of a board's methods, as rows that can be combined with those of a plan.
 
     Args:
         folder: of the task.
         plan: on the same task, by the same protocol.
 
     Raises:
-        InputError: where the board was run by another protocol, on other data or with other versions of methods.
+        InputError: where the board was run with another protocol, other data or other versions of its methods.
     """
     request = plan.request
     if (theirs := read_protocol(folder)) != protocol_of(request):
-        raise InputError(f"{folder} was run by another protocol, {theirs}: leave those options out")
+        raise InputError(f"{folder} was run with another protocol, {theirs}: leave those options out")
     tuning = pd.concat(list(_looks(folder)), ignore_index=True)
     chosen = choose(tuning, metric=request.problem.tuned_by, best=request.problem.best)
     evaluations = with_spent(part_files.read(folder / TEST).merge(chosen, on=KEYS))
@@ -220,7 +221,7 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
 
 
 def _looks(folder: Path) -> Iterator[pd.DataFrame]:
-    """The tuning runs of every look."""
+    """The tuning runs of all stages of the search."""
     yield at_end(part_files.read(folder / TUNING)).assign(look=0)
     for path in sorted(folder.glob(f"{TUNING}_*/")):
         yield at_end(part_files.read(path)).assign(look=int(path.name.rpartition("_")[2]))
@@ -233,8 +234,10 @@ def _check_same(folder: Path, runs: pd.DataFrame, plan: Plan) -> None:
     again = f"run `python -m bench board {plan.request.problem.name}` again"
     others = set(runs["checksum"]) - {task.checksum}
     if others:
-        raise InputError(f"{folder} was run on other data than are here, by their checksum: {again}")
+        raise InputError(f"{folder} was run on data with another checksum than the data found here: {again}")
     for label, versions in runs.groupby("algorithm")["version"]:
         if label in known and set(versions) != {known[str(label)].method.version}:
             version = known[str(label)].method.version
-            raise InputError(f"{folder} has {label} in version {versions.iloc[0]:g}, here is {version}: {again}")
+            raise InputError(
+                f"{folder} has version {versions.iloc[0]:g} of {label}, but this is version {version}: {again}"
+            )

@@ -1,8 +1,8 @@
-"""What a budget buys: the held-out score that a method is expected to reach with the best of so many settings.
+"""The expected held-out score of a method's best setting as a function of the tuning budget.
 
-The first settings of a search are spread over the whole space like random ones, so the expected best of k of them
-follows from their scores (Dodge et al. 2019, drawn without replacement, which is unbiased). Settings near the best come
-after all of the first, and so have one point for each closer look, at the score that was reached.
+The first settings of a search cover the whole space like random ones, so the expected best of k of them follows from
+their scores (Dodge et al. 2019, drawn without replacement, which is unbiased). Settings near the best are tried after
+all of these; each such refinement gives one further point, at the score that it reached.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ KEYS = ["algorithm", "target_epsilon"]
 
 
 def expected_best(scores: Sequence[float] | np.ndarray, best: str) -> np.ndarray:
-    """Expected best of k different ones of the scores, drawn at random, for k from 1 to all of them.
+    """The expected best of k scores drawn at random without replacement, for every k from 1.
 
     Args:
-        scores: of settings; one that diverged counts as the worst that did not.
+        scores: one per setting, [setting]; a diverged one counts as the worst finite score.
         best: "max" or "min".
 
     Returns:
@@ -33,7 +33,7 @@ def expected_best(scores: Sequence[float] | np.ndarray, best: str) -> np.ndarray
     sign = SIGN[best]
     ordered = np.sort(sign * np.where(np.isnan(finite), sign * np.nanmin(sign * finite), finite))[::-1]
     n, k, place = len(ordered), np.arange(1, len(ordered) + 1)[:, None], np.arange(len(ordered))
-    # The best of k is the one at a place where it is drawn, none before it, and k - 1 of those after it.
+    # A score is the best of k if it is drawn, none of the better ones is, and k - 1 of the worse ones are.
     with np.errstate(invalid="ignore"):
         log_share = _log_choose(n - 1 - place, k - 1) - _log_choose(n, k)
     return sign * np.exp(log_share) @ ordered
@@ -47,16 +47,16 @@ def _log_choose(n, k) -> np.ndarray:
 
 
 def curves(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
-    """Expected held-out score of the best setting by how many are tried.
+    """The expected held-out score of the best setting against the number of settings tried.
 
     Args:
         tuning: runs of `bench.comparison.result.Tuning`.
-        metric: the column that settings are chosen by.
+        metric: the column by which settings are chosen.
         best: "max" or "min".
 
     Returns:
-        algorithm, target_epsilon, num_settings, the metric with low, high (95 % over splits) and repetitions; "looks"
-        counts the closer looks at the best that the budget includes.
+        algorithm, target_epsilon, num_settings, the metric with low, high (95 % interval over splits) and repetitions;
+        "looks" is the number of refinements near the best setting that the budget includes.
     """
     rows = []
     for (label, epsilon, trial), tried in tuning.groupby([*KEYS, "trial"]):
@@ -73,16 +73,19 @@ def curves(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
 
 
 def better_from(curves: pd.DataFrame, label: str, other: str, *, metric: str, best: str) -> float:
-    """The smallest number of settings from which on one method is expected to be better than another with as many.
+    """The smallest budget from which on a method is expected to beat another one with the same budget.
 
-    A method whose settings are all tried stays as good as it is. NaN where it is never better for good.
+    The score of a method stays constant once all its settings have been tried.
 
     Args:
-        curves: of `curves`, at one epsilon; what reveals nothing may have its own.
-        label: of the method that may be better.
-        other: of the one that it is compared with.
+        curves: from `curves`, at one epsilon; a method that releases nothing may have another.
+        label: name of the method that may be better.
+        other: name of the method that it is compared with.
         metric: their column.
         best: "max" or "min".
+
+    Returns:
+        The number of settings; NaN where the method is not better at the largest budget.
     """
     lines = [curves[curves["algorithm"] == name].set_index("num_settings")[metric] for name in (label, other)]
     budgets = sorted(set().union(*(line.index for line in lines)))
@@ -95,7 +98,7 @@ def better_from(curves: pd.DataFrame, label: str, other: str, *, metric: str, be
 
 
 def all_better_from(curves: pd.DataFrame, table: pd.DataFrame, *, metric: str, best: str) -> list[float]:
-    """`better_from` of every row of a table of methods, against the best baseline of the row."""
+    """`better_from` for every row of a table of methods, against the row's best baseline."""
     found = []
     for row in table.to_dict("records"):
         here = curves[curves["target_epsilon"].isin([0.0, row["target_epsilon"]])]

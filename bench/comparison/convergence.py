@@ -1,6 +1,6 @@
-"""Whether the budget of a comparison was enough: how the score of the tested runs grows with what they cost.
+"""Whether the methods of a comparison converged within its budget: the test score against the cost so far.
 
-Scores are read off between two evaluations on a straight line, so that runs of different lengths can be averaged.
+Scores between two evaluations are interpolated linearly, so that runs of different lengths can be averaged.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def rounds_between(num_rounds: int) -> int:
 
 
 def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
-    """The score of the tested runs by how much of the run is done.
+    """The score of the test runs against the share of the run that is done.
 
     Args:
         evaluations: as of `bench.comparison.Comparison`.
@@ -54,7 +54,7 @@ def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
 
 
 def growth(evaluations: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
-    """By how much the score improves in the last quarter of a run.
+    """The improvement of the score in the last quarter of a run.
 
     Args:
         evaluations: as of `bench.comparison.Comparison`.

@@ -1,4 +1,4 @@
-"""Two pictures of whether a comparison was fair: the score by settings tried, and by what the run has cost so far."""
+"""Two figures about the fairness of a comparison: the score against the settings tried, and against the cost so far."""
 
 import numpy as np
 import pandas as pd
@@ -8,17 +8,17 @@ from bench.comparison.looks import legend, looks
 from bench.comparison.price import COSTS
 from bench.comparison.result import at_epsilon
 
-AXES = {"floats_up": "numbers sent up", "gradients": "gradients of one example", "examples": "examples used"}
+AXES = {"floats_up": "numbers sent to the server", "gradients": "per-example gradients", "examples": "examples used"}
 SHOWN = 3  # epsilons of the picture of convergence; the table has all
 
 
 def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
-    """What a budget buys, a panel for each epsilon.
+    """Draw the expected score against the tuning budget, one panel per epsilon.
 
     Args:
-        curves: of `bench.comparison.budget.curves`.
-        whole: of `table`, of the same methods.
-        metric: that settings are chosen by.
+        curves: from `bench.comparison.budget.curves`.
+        whole: the `table` of the same methods.
+        metric: the column by which settings are chosen.
     """
     look_of = looks(whole)
     epsilons = [epsilon for epsilon in sorted(curves["target_epsilon"].unique()) if epsilon > 0] or [0.0]
@@ -46,22 +46,22 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
         ax.set_ylabel(f"held-out {metric.replace('validation_', '').replace('_', ' ')}")
     if metric.endswith(("accuracy", "error")):
         style.percent(axes[0, 0].yaxis)
-    style.head(figure, f"What a budget of tuning buys on {style.literal(whole['task'].iloc[0])}", *legend(whole))
+    style.head(figure, f"Score against tuning budget on {style.literal(whole['task'].iloc[0])}", *legend(whole))
     style.footer(
         figure,
         curves.assign(**whole[["task", "source", "scale"]].iloc[0]),
-        "Lines: expected score of the best of so many settings from all over the space. Marks: the score after a "
-        "closer look at settings near the best. Dashed: a method that has nothing to tune.",
+        "Lines: expected score of the best of that many settings from the whole space. Marks: score after further "
+        "settings near the best one. Dashed: a method without anything to tune.",
     )
     return figure
 
 
 def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
-    """The score on the test data by communication, gradients and examples so far, a row of panels for each epsilon.
+    """Draw the test score against communication, gradients and examples so far, one row of panels per epsilon.
 
     Args:
-        curves: of `bench.comparison.convergence.curves`.
-        whole: of `table`, of the same methods.
+        curves: from `bench.comparison.convergence.curves`.
+        whole: the `table` of the same methods.
     """
     metric, look_of = whole["metric"].iloc[0], looks(whole)
     epsilons = _spread([epsilon for epsilon in sorted(curves["target_epsilon"].unique()) if epsilon > 0] or [0.0])
@@ -79,13 +79,13 @@ def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
         ax.set_xlabel(AXES[cost])
     if metric.endswith(("accuracy", "error")):
         style.percent(axes[0, 0].yaxis)
-    style.head(figure, f"Score by cost on {style.literal(whole['task'].iloc[0])}", *legend(whole))
+    style.head(figure, f"Score against cost on {style.literal(whole['task'].iloc[0])}", *legend(whole))
     style.footer(
         figure,
         curves.assign(**whole[["task", "source", "scale"]].iloc[0]),
-        "Runs with the chosen settings, on the test data, which decided nothing; costs of all clients together, so far "
-        "in the run. Marks: the end of the run. A dashed line costs nothing on that axis. Runs that are evaluated "
-        "fewer than four times show their end alone.",
+        "Test runs of the chosen settings; nothing was chosen by these scores. Costs are summed over all clients, up "
+        "to that point of the run. Marks: end of the run. Dashed: a method that costs nothing on that axis. Runs with "
+        "fewer than four evaluations are shown by their end alone.",
     )
     return figure
 
@@ -97,7 +97,7 @@ def _spread(epsilons: list[float]) -> list[float]:
 
 
 def _grown(ax, line: pd.DataFrame, cost: str, metric: str, look: style.Look) -> None:
-    """One method: its score by what it has cost so far, and a mark at the end of the run."""
+    """Draw the score of one method against its cost so far, with a mark at the end of the run."""
     end = line.iloc[-1]
     if end[cost] == 0:
         ax.axhline(end[metric], color=look["color"], linewidth=1.0, linestyle="--", zorder=1)

@@ -1,4 +1,4 @@
-"""Methods of others on a board: a folder for each, with the runs that put it there."""
+"""Entries of a board: methods of others, each in a folder with its runs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ TEST = "test"
 
 
 def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
-    """Put the runs of a method, made by the protocol of a board's task, beside those of the board.
+    """Store the runs of a method, made by the protocol of a board's task, next to those of the board.
 
     Args:
         board: folder of the task.
@@ -23,10 +23,10 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
         comparison: of the method with the board.
 
     Returns:
-        The folder of the entry: its two files are what the entry is.
+        The folder of the entry, which consists of its two files.
 
     Raises:
-        InputError: where it cannot be written.
+        InputError: where the files cannot be written.
     """
     folder = board / ENTRIES / label
     for stage, rows in ((TUNING, comparison.tuning.runs), (TEST, comparison.evaluations)):
@@ -46,7 +46,7 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
 
 
 def entries(board: Path) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Tuning runs, and evaluations of the tested runs, of every entry of a board's task.
+    """The tuning runs, and all evaluations of the test runs, of every entry of a board's task.
 
     Raises:
         InputError: where a file is damaged.

@@ -1,8 +1,8 @@
-"""Methods compared: the score against epsilon, and for each epsilon rank and paired difference to the best baseline.
+"""The figure of a comparison: score against epsilon, with rank and paired difference to the best baseline.
 
-Not of a paper: `python -m bench compare` makes it. Local learning, which reveals nothing, is a level line, and runs
-without noise stand at the right end. A panel for each statement of privacy: epsilons of different units of privacy
-never share an axis.
+It belongs to no paper: `python -m bench compare` draws it. Methods that release nothing, such as local learning, are
+horizontal lines, and runs without noise are at the right end. There is one panel per privacy statement, since epsilons
+of different privacy units must not share an axis.
 """
 
 import numpy as np
@@ -19,15 +19,16 @@ from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.errors import InputError
 
 COST = (
-    "What a run costs, all clients together: numbers sent up, gradients of one example, and examples (one counts in "
-    "every round that uses it). Last, the ε of a private choice among settings drawn at random, in place of this "
-    "search: the best of a random number of runs, on average as many as were tried here (Papernot and Steinke 2022), "
-    "if the scores are part of what a run releases. Scores on held-out data of the same clients are not covered."
+    "The cost of one run, summed over all clients: numbers sent to the server, per-example gradients, and examples (an "
+    "example counts once for every round that uses it). The last columns give the ε of a private choice among settings "
+    "drawn at random, instead of the search used here: the best of a random number of runs, on average as many as were "
+    "tried here (Papernot and Steinke 2022), provided that the scores are part of what a run releases. Scores on "
+    "held-out data of the same clients are not covered."
 )
 
 
 def draw(table: pd.DataFrame, held_out: str):
-    """A panel for each statement of privacy. `held_out`: how the tuning data are held out, in words."""
+    """Draw one panel per privacy statement. `held_out` describes the tuning data, for the footer."""
     metric = table["metric"].iloc[0]
     panels = list(table.groupby(PANEL, sort=True))
     figure, axes = style.subplots(
@@ -46,10 +47,10 @@ def draw(table: pd.DataFrame, held_out: str):
     style.footer(
         figure,
         table,
-        "Noise of every method by an accountant proven for its sampler, at delta = "
-        f"{table['delta'].iloc[0]:.2g}; level lines reveal nothing. Right end: the same without noise.",
-        f"Arguments chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} settings "
-        "a method, then run again with fresh randomness and tested once. What the choice reveals is not counted in "
+        f"Noise of every method by an accountant proven for its sampler, at delta = {table['delta'].iloc[0]:.2g}; "
+        "horizontal lines: methods that release nothing; right end: no noise.",
+        f"Arguments were chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} "
+        "settings per method, then rerun with fresh randomness and tested once. This choice is not included in "
         "epsilon.",
     )
     return figure
@@ -86,11 +87,11 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look]) 
 
 
 def write(comparison: Comparison) -> pd.DataFrame:
-    """Write tables, pictures, notes and tuning runs into the folder of the comparison.
+    """Write tables, figures, notes and tuning runs into the folder of the comparison.
 
     Returns:
-        Of `table`, with "better_from": the number of settings from which on the method is expected to be better than
-        the best baseline with as many, by the held-out score; and the columns of `convergence.growth`.
+        The `table` with the column "better_from": the number of settings from which on the method is expected to beat
+        the best baseline with the same number, by the held-out score; and with the columns of `convergence.growth`.
 
     Raises:
         InputError: where they cannot be written.

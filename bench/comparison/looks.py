@@ -8,12 +8,12 @@ from bench.comparison.table import titles
 
 COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6a532", "#a02c6b", "#5a4fb0", "#5b5b5b"]
 MARKERS = "osD^v<>PX*"
-FLAT: style.Look = {"linestyle": "--", "marker": ""}  # of what reveals nothing
+FLAT: style.Look = {"linestyle": "--", "marker": ""}  # for methods that release nothing
 A_ROW = 4  # names of the legend
 
 
 def looks(table: pd.DataFrame) -> dict[str, style.Look]:
-    """Colour and marker of each method, in the order of the legend."""
+    """The colour and marker of each method, in the order of the legend."""
     names = list(dict.fromkeys(table["algorithm"]))
     return {
         name: {"color": COLORS[place % len(COLORS)], "marker": MARKERS[place % len(MARKERS)]}
@@ -26,7 +26,7 @@ def legend(table: pd.DataFrame, *, level_lines: bool = False) -> list[list[Line2
 
     Args:
         table: of `bench.comparison.table.table`.
-        level_lines: whether methods that reveal nothing are drawn as horizontal lines.
+        level_lines: whether methods that release nothing are drawn as horizontal lines.
     """
     title_of = titles(table)
     level = set(table.loc[table["reveals_nothing"], "algorithm"]) if level_lines else set()

@@ -1,4 +1,4 @@
-"""From a request to what is run: every method with all its arguments, its settings and what it promises."""
+"""Turns a request into a plan: every method with its arguments, its settings and its privacy statement."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,19 +21,18 @@ from bench.sweeps.spec import arguments, parameters
 
 
 class Candidate(NamedTuple):
-    """A method in a comparison, with everything about it settled.
+    """A method in a comparison, with all its arguments determined.
 
     label: its name in the legend.
-    method: what runs; it does not see the test data.
+    method: the method to run, without access to the test data.
     args: its arguments that are the same in all runs.
     space: argument -> values that it is tuned over.
-    settings: the combinations of these values that are tried first; later ones are near the best of them.
-    num_rounds: (task, arguments) -> communication rounds.
-    num_releases: (task, arguments) -> how often a run releases something, as the method's event counts.
-    statement: what it promises.
-    epsilons: at which it is run: 0 alone for one that reveals nothing, inf alone for one that promises nothing, all
-        that are wanted and inf for the others.
-    is_baseline: whether it is one of the problem's, and not one that was asked for.
+    settings: the combinations of these values that are tried first; later ones are close to the best of them.
+    num_rounds: (task, arguments) -> communication rounds. num_releases: (task, arguments) -> number of releases of a
+    run, as counted by the method's event. statement: its privacy statement. epsilons: those at which it is run: only 0
+    for a method that releases nothing, only inf for one that is not private,
+        and the requested ones with inf for all others.
+    is_baseline: whether it is a baseline of the problem rather than one of the requested methods.
     """
 
     label: str
@@ -49,9 +48,9 @@ class Candidate(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is run: the request, and the candidates by the name in the legend.
+    """What is run: the request, and the candidates by their names in the legend.
 
-    unfit: the suite's methods for this unit of privacy that do not fit the task, with the reason.
+    unfit: the suite's methods for this privacy unit that do not fit the task, with the reason.
     """
 
     request: Request
@@ -60,11 +59,11 @@ class Plan(NamedTuple):
 
 
 def make_plan(request: Request) -> Plan:
-    """Settle everything about every method, on the tasks of the first split.
+    """Determine all arguments of every method, on the tasks of the first split.
 
     Raises:
         InputError: for anything that cannot be used.
-        NotComparable: (an InputError) for a method that makes another statement of privacy.
+        NotComparable: (an InputError) for a method with another privacy statement.
     """
     problem, task = request.problem, request.problem.test_tasks()(0)
     known = problem.level.baselines(task) if problem.baselines is None else problem.baselines
@@ -78,9 +77,9 @@ def make_plan(request: Request) -> Plan:
     variants = baselines | {label: _asked_for(method, known.values()) for label, method in request.methods.items()}
     for label in request.methods:
         if label in baselines:
-            raise InputError(f"two methods are called {label}: rename the factory of one")
+            raise InputError(f"two methods are called {label}: rename one of the factories")
     if not variants:
-        raise InputError("nothing to compare: name a method, or leave the baselines in")
+        raise InputError("there is nothing to compare: name a method, or keep the baselines")
     arguments_of = {
         label: _settled(label, variant, request, task, fixed=request.fixed, tuned=request.tuned)
         for label, variant in variants.items()
@@ -101,7 +100,7 @@ def make_plan(request: Request) -> Plan:
 
 
 def _unfit(known: Mapping[str, Variant], request: Request, task: Task) -> dict[str, str]:
-    """Methods of the suite that do not fit a task, by what they say themselves."""
+    """The methods of the suite that do not fit a task, with the reasons that they give."""
     reasons = {}
     for label, variant in known.items():
         try:
@@ -113,7 +112,7 @@ def _unfit(known: Mapping[str, Variant], request: Request, task: Task) -> dict[s
 
 
 def _asked_for(method: Method, known: Iterable[Variant]) -> Variant:
-    """A method that was named; rounds and releases of one behind a baseline are counted as for that."""
+    """The variant of a requested method; if it is the method of a baseline, rounds and releases count as for that."""
     alike = [variant for variant in known if variant.method.make == method.make]
     count_rounds, count_releases = (alike[-1].num_rounds, alike[-1].num_releases) if alike else (None, None)
     return Variant(method, {}, method.space, count_rounds, count_releases)
@@ -122,13 +121,13 @@ def _asked_for(method: Method, known: Iterable[Variant]) -> Variant:
 def _settled(
     label: str, variant: Variant, request: Request, task: Task, *, fixed: Mapping[str, Any], tuned: Space
 ) -> tuple[dict[str, Any], Space]:
-    """Every argument of a method either fixed or tuned; those in neither have a default, or are the noise.
+    """The fixed and the tuned arguments of a method; all others have a default, or scale the noise.
 
-    What the variant fixes makes it what it is, and stays. Else what the caller says (`fixed`, `tuned`) counts first,
-    then the variant's own space, then the problem's, then that of the unit of privacy.
+    Arguments that the variant fixes cannot be changed. For all others, the caller's `fixed` and `tuned` come first,
+    then the variant's own space, then that of the problem, then that of the privacy unit.
 
     Raises:
-        InputError: for an argument that nothing gives a value.
+        InputError: for an argument without a value.
     """
     problem, noise, (keywords, _) = request.problem, variant.method.noise, parameters(variant.method)
     of_label = {name.partition(":")[2]: tried for name, tried in tuned.items() if name.startswith(f"{label}:")}
@@ -148,7 +147,7 @@ def _settled(
 
 
 def _check_names(request: Request, variants: Mapping[str, Variant], arguments_of: Mapping[str, tuple]) -> None:
-    """Refuse a value for an argument that no method has."""
+    """Refuse values for arguments that no method has."""
     known = {argument for args, space in arguments_of.values() for argument in (*args, *space)}
     noises = {variant.method.noise for variant in variants.values()}
     for name in (*request.fixed, *request.tuned):
@@ -156,18 +155,18 @@ def _check_names(request: Request, variants: Mapping[str, Variant], arguments_of
         if colon and label not in variants:
             raise unknown_name("method here", label, variants)
         if argument in noises:
-            raise InputError(f"{argument} is found for each epsilon: leave it out")
+            raise InputError(f"{argument} is calibrated for each epsilon: leave it out")
         if argument not in known:
             raise unknown_name("argument of these methods", argument, known)
 
 
 def _first(args: Mapping[str, Any], space: Space) -> dict[str, Any]:
-    """The arguments with one of the values that are tuned over."""
+    """The arguments, with the first value of each tuned one."""
     return {**args, **first_of(space)}
 
 
 def _at_noise_one(method: Method, args: Mapping[str, Any]) -> dict[str, Any]:
-    """All arguments of a method, those given and its defaults, with noise 1: for what does not depend on it."""
+    """All arguments of a method, given or default, with noise 1: for quantities that do not depend on the noise."""
     return arguments(method, {**args, method.noise: 1.0})
 
 
@@ -181,7 +180,7 @@ def _candidate(
     task: Task,
     is_baseline: bool,
 ) -> Candidate:
-    """A method with its settings, and what it promises."""
+    """A method with its settings and its privacy statement."""
     method, first = variant.method, _first(args, space)
     whole = _at_noise_one(method, first)
     method.fits(task, **whole)
@@ -193,7 +192,7 @@ def _candidate(
         epsilons = [math.inf]
     elif method.noise not in whole:
         raise InputError(
-            f"{label} has no argument {method.noise} to scale its noise by: give it one, or name the one it has, "
+            f"{label} has no argument {method.noise} that scales its noise: add one, or name the existing one, "
             "Method(..., noise=NAME)"
         )
     else:
@@ -221,20 +220,20 @@ def _candidate(
 
 @cache
 def without_test_data(make: Callable) -> Callable:
-    """The factory with a task whose test and tuning data it cannot read, and mistakes in it as bad input.
+    """The factory, with test and tuning data removed from its task, and its errors reported as bad input.
 
-    A stream keeps its evaluation, since its examples are drawn by what that holds.
+    A stream keeps its evaluation data, since they determine how its examples are drawn.
     """
 
     @wraps(make)
     def made(task: Task, **args):
         hidden = task if task.sample else replace(task, evaluation=None)
-        algorithm = _in_one_line(make, f"{make.__name__} stops on {task.name}")(hidden, **args)
+        algorithm = _in_one_line(make, f"{make.__name__} fails on {task.name}")(hidden, **args)
         checked_algorithm(algorithm, make.__name__)
         parts = {part: getattr(algorithm, part) for part in ("init", "round", "params")}
         return algorithm._replace(
             **{
-                part: _in_one_line(function, f"`{part}` of {make.__name__} stops on {task.name}")
+                part: _in_one_line(function, f"`{part}` of {make.__name__} fails on {task.name}")
                 for part, function in parts.items()
             }
         )
@@ -243,7 +242,7 @@ def without_test_data(make: Callable) -> Callable:
 
 
 def _in_one_line(function: Callable, what: str) -> Callable:
-    """The function, with one line where it raises something."""
+    """The function, with its errors turned into one-line InputErrors."""
 
     def call(*args, **kwargs):
         try:
@@ -257,13 +256,13 @@ def _in_one_line(function: Callable, what: str) -> Callable:
 
 
 def _check_measured(candidate: Candidate, task: Task) -> None:
-    """Refuse a metric that the task does not have, or does not read from this method's parameters, by tracing alone."""
+    """Refuse a metric that the task does not have or cannot compute from this method's parameters; only traces."""
     method = candidate.method
     assert task.metrics is not None
     args = _at_noise_one(method, _first(candidate.args, candidate.space))
     measured = _in_one_line(
         task.metrics,
-        f"leave {candidate.label} out, or let `metrics` of {task.name} read its parameters, on which it stops",
+        f"leave {candidate.label} out, or make `metrics` of {task.name} accept its parameters, on which it fails",
     )
 
     def at_start(task: Task):

@@ -1,4 +1,4 @@
-"""What a tested run costs: communication, gradients, examples, and epsilon with the choice of its setting counted."""
+"""The cost of a test run: communication, gradients, examples, and epsilon including the choice of its setting."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,24 +25,24 @@ def price(
     delta: float,
     num_settings: int,
 ) -> dict[str, float]:
-    """The columns of a tested run.
+    """The cost columns of a test run.
 
     Args:
-        method: what runs.
-        tasks: on whose noise it must be enough; costs are those of the first.
-        args: all arguments, the noise included.
-        rounds: of a run.
-        releases: of a run, as the method's event counts.
-        reading: the way of accounting that it was calibrated by.
+        method: the method.
+        tasks: those for which the noise must suffice; costs are those of the first.
+        args: all arguments, including the noise.
+        rounds: rounds of a run.
+        releases: releases of a run, as counted by the method's event.
+        reading: the way of accounting that the noise was calibrated with.
         target: epsilon of one run.
         delta: of one run, and of the choice.
-        num_settings: that were tried: the mean number of runs, were it random.
+        num_settings: number of settings tried, which is taken as the mean of a random number of runs.
 
     Returns:
-        floats_up, gradients, examples: of a run, all clients together (`bench.Cost`); NaN where the method does not
-        say. tuned_epsilon: of a private choice among settings drawn at random, by Papernot and Steinke (2022), in
-        place of the search that was made, whose later settings follow from scores of earlier ones; NaN where nothing is
-        known for the mechanism. It takes the scores as part of what a run releases.
+        floats_up, gradients, examples: totals of a run over all clients (`bench.Cost`); NaN where the method does not
+            declare them. tuned_epsilon: epsilon of a private choice among settings drawn at random (Papernot and
+            Steinke 2022), instead of the actual search, whose later settings depend on earlier scores; NaN where no
+            result is known for the mechanism. It assumes that the scores are part of what a run releases.
     """
     cost = method.cost_of_round(tasks[0], **args)
     of_run = dict(zip(COSTS, cost.of_run(rounds)[:3] if cost else [math.nan] * 3, strict=True))

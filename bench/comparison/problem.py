@@ -1,4 +1,4 @@
-"""What methods are compared on: tasks to test and to tune on, what is measured, and what is protected."""
+"""A problem to compare methods on: tasks for testing and tuning, a metric, and what is protected."""
 
 import dataclasses
 import functools
@@ -27,30 +27,31 @@ BEST = {"accuracy": "max", "error": "min", "loss": "min", "risk": "min", "rmse":
 class Problem:
     """A task to compare methods on, tuned on data that the test does not see.
 
-    A privacy unit brings what can be left out: "user" and "example" mean "add-or-remove one", "record" and "point"
-    "replace one"; the unit also decides which methods of the suite are the baselines, and what they are tuned over.
+    The privacy unit determines the defaults: the neighbouring relation is "add-or-remove one" for "user" and "example",
+    and "replace one" for "record" and "point"; the unit also determines which methods of the suite are the baselines,
+    and what they are tuned over.
 
     Attributes:
         name: of the problem.
-        test: trial -> the task that is tested on: a fresh split or draw each, of the same shapes.
-        metric: of the test; one of those that the task's `metrics` returns.
-        also: further metrics that the test measures, once, for whoever reads its runs; nothing is chosen by them.
-        tuning: trial -> the task that is tuned on: the same with held-out training data, or other data of the same
-            kind. None: the tasks of `test`, whose metrics then have one on held-out data.
-        tuned_by: metric of the tuning; it never sees what the test sees. Default `metric`, measured on `tuning`.
-        best: "max" or "min"; default by how the metric's name ends: accuracy, error, loss, risk, rmse.
+        test: trial -> the task for testing: a fresh split or draw for each trial, always of the same shapes.
+        metric: the test metric; one of those that the task's `metrics` returns.
+        also: further metrics that are only measured in the test and stored with its runs; nothing is chosen by them.
+        tuning: trial -> the task for tuning: the same with held-out training data, or other data of the same kind.
+            None: the tasks of `test`, which must then have a metric on held-out data.
+        tuned_by: the metric for tuning, which never uses the test data. Default `metric`, measured on `tuning`.
+        best: "max" or "min"; the default follows from the end of the metric's name: accuracy, error, loss, risk, rmse.
         privacy_unit: "user", "record", "example" or "point".
         neighbors: neighbouring relation; default that of the unit.
         delta: of (epsilon, delta)-DP.
-        rounds: communication rounds of methods that do not bring their own; default that of the unit.
-        defaults: argument -> value, for whichever method has it; the others are those of the unit.
-        samplers: by neighbouring relation, the value of an argument `sampler` for which it can be proven.
-        space: argument -> values that it is tuned over, for whichever method has it; the others are those of the unit.
-        baselines: by the name in the legend; default the methods of the suite that fit the unit and the task.
-        held_out: how the tuning data are held out, in words, for the figure.
+        rounds: communication rounds of methods that do not set their own; default that of the unit.
+        defaults: argument -> value, for every method that has it; all others are those of the unit.
+        samplers: neighbouring relation -> value of the argument `sampler` for which privacy is proven under it.
+        space: argument -> values to tune over, for every method that has it; all others are those of the unit.
+        baselines: name in the legend -> baseline; default the methods of the suite that fit the unit and the task.
+        held_out: a description of the tuning data for the figure.
 
     Raises:
-        InputError: for a field that cannot be used, and where tuning would see the test.
+        InputError: for a field that cannot be used, and where tuning would use the test data.
     """
 
     name: str
@@ -97,15 +98,15 @@ class Problem:
 
     @property
     def level(self) -> Level:
-        """What holds for all tasks of this unit of privacy."""
+        """The defaults of this privacy unit."""
         return LEVELS[self.privacy_unit]
 
     def test_tasks(self) -> Callable[[int], Task]:
-        """trial -> the task that is tested on; it measures `metric` and `also`, and nothing else."""
+        """trial -> the task for testing; it only measures `metric` and `also`."""
         return _measured_by((self.metric, *self.also), self.test, self.name)
 
     def check_held_out(self, test: Task, tuning: Task) -> None:
-        """Refuse tasks of one trial that are measured alike and on the same data.
+        """Refuse a problem whose tasks for testing and tuning have the same metric and the same data.
 
         Raises:
             InputError: saying what is missing.
@@ -117,18 +118,18 @@ class Problem:
         )
         if len(tested) == len(tuned) and all(map(np.array_equal, tested, tuned)):
             raise InputError(
-                f"test and tuning of problem {self.name} make the same data: give tuning= held-out data, or data of "
-                "the same kind"
+                f"test and tuning of problem {self.name} use the same data: give tuning= a task on held-out data, or "
+                "on data of the same kind"
             )
 
     def tuning_tasks(self) -> Callable[[int], Task]:
-        """trial -> the task that is tuned on; it measures `tuned_by` and nothing else."""
+        """trial -> the task for tuning; it only measures `tuned_by`."""
         return _measured_by((self.tuned_by,), self.tuning or self.test, self.name)
 
 
 @dataclasses.dataclass(frozen=True)
 class SomeMetrics:
-    """Some metrics of a task; equal ones are one, so that tasks share a program."""
+    """A selection of a task's metrics; equal selections compare equal, so that tasks share a compiled program."""
 
     metrics: Callable
     names: tuple[str, ...]
@@ -142,7 +143,7 @@ class SomeMetrics:
 
 
 def _measured_by(metrics: tuple[str, ...], make: Callable[[int], Task], name: str) -> Callable[[int], Task]:
-    """The tasks with these metrics, a name, and a checksum that is the same for all trials."""
+    """The tasks, restricted to these metrics, with a name and a checksum that is the same for all trials."""
 
     @functools.cache
     def default_checksum() -> str:
@@ -162,25 +163,25 @@ def _measured_by(metrics: tuple[str, ...], make: Callable[[int], Task], name: st
 
 
 def _best(metric: str) -> str:
-    """Whether more of a metric is better, by its name; "" where that does not say."""
+    """ "max" or "min" by the end of a metric's name; "" where that does not tell."""
     return next((best for ending, best in BEST.items() if metric.endswith(ending)), "")
 
 
 def checked(task: Any, name: str) -> Task:
-    """The task, if it is one that can be measured.
+    """Return the task if it is a Task with metrics.
 
     Raises:
         InputError: naming where it comes from.
     """
     if not isinstance(task, Task):
-        raise InputError(f"{name} makes {type(task).__name__} of a trial: return a bench.data.task.Task")
+        raise InputError(f"{name} returns {type(task).__name__} for a trial: return a bench.data.task.Task")
     if task.metrics is None:
         raise InputError(f"task {task.name or name} has no metrics: give it a function (params, task) -> dict")
     return task
 
 
 def _checksum(task: Task) -> str:
-    """Of a task that says none: of the numbers that it holds, and the code of its functions."""
+    """The checksum of a task that gives none: of its arrays and the code of its functions."""
     arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(task)]
     parts = [f"{array.dtype}{array.shape}".encode() + array.tobytes() for array in arrays]
     link = task.linear.link if task.linear else None
@@ -191,13 +192,13 @@ def _checksum(task: Task) -> str:
 
 
 def from_tasks(given: Task | Callable[[int], Any]) -> Problem:
-    """The problem that a task, or a function trial -> Task, is by itself.
+    """The problem defined by a task, or by a function trial -> Task.
 
-    Its metrics say what it is tuned and tested by: one is called test_X, and one validation_X. One unit of privacy is
-    a point for agents on a graph, an example for a network, else a user.
+    It is tested by its metric test_X and tuned by its metric validation_X. The privacy unit is a point for agents on a
+    graph, an example for a network, and else a user.
 
     Raises:
-        InputError: where the metrics do not say it.
+        InputError: where the metrics do not determine this.
     """
     name = getattr(given, "name", "") or getattr(given, "__name__", "") or "task"
     task = checked(given if isinstance(given, Task) else given(0), name)
@@ -205,8 +206,8 @@ def from_tasks(given: Task | Callable[[int], Any]) -> Problem:
     tested = [name for name in names if name.startswith("test_") and name.replace("test_", "validation_", 1) in names]
     if len(tested) != 1 or not _best(tested[0]):
         raise InputError(
-            f"what {name} is tuned and tested by is not clear, it measures {', '.join(names) or 'nothing readable'}: "
-            "say it, bench.Problem(name=..., test=..., metric=..., tuned_by=..., best=...)"
+            f"cannot tell which metrics tune and test {name}, which measures {', '.join(names) or 'nothing readable'}: "
+            "name them, bench.Problem(name=..., test=..., metric=..., tuned_by=..., best=...)"
         )
     unit = "point" if task.peers is not None else "user" if task.network is None else "example"
     once = isinstance(given, Task)
@@ -221,7 +222,7 @@ def from_tasks(given: Task | Callable[[int], Any]) -> Problem:
 
 
 def _metric_names(task: Task) -> list[str]:
-    """The names of what a task measures, of whichever parameters its metrics can read."""
+    """The names of a task's metrics, found with any kind of parameters that they accept."""
     assert task.metrics is not None
     everybody = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
     shapes = (Additive(task.init_params), task.init_params, Personal(everybody, jnp.ones(())), everybody)
@@ -229,5 +230,5 @@ def _metric_names(task: Task) -> list[str]:
         try:
             return list(jax.eval_shape(task.metrics, params, task))
         except (TypeError, ValueError, AttributeError, IndexError, KeyError):
-            continue  # parameters of another family of methods
+            continue  # the metrics expect parameters of another family of methods
     return []

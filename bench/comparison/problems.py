@@ -1,4 +1,4 @@
-"""The problems of the suite: what its methods are compared on by name."""
+"""The problems of the suite, by the names used for comparisons."""
 
 import dataclasses
 import math
@@ -40,7 +40,7 @@ def _users(
     local_steps: int | None = LOCAL_STEPS,
     also: tuple[str, ...] = BY_USER,
 ) -> Problem:
-    """A problem of users with a model each. `steps`: the interval of both step sizes."""
+    """A problem of users with personal models. `steps` is the interval of both step sizes."""
     return Problem(
         name=name,
         test=make,
@@ -56,12 +56,12 @@ def _users(
         },
         baselines=of_users(personal, local_steps),
         also=also,
-        held_out=held_out + (f"; users alone take {local_steps:,} steps" if local_steps else ""),
+        held_out=held_out + (f"; local learning takes {local_steps:,} steps" if local_steps else ""),
     )
 
 
 def _silos(name: str, test: Callable[..., Task], num_records: int, held_out: str, steps: str = "log:1:1000") -> Problem:
-    """A problem of 25 silos. `test`: with an argument `part`; `num_records`: of a silo."""
+    """A problem of 25 silos. `test` takes an argument `part`; `num_records` is the number of records of a silo."""
     return Problem(
         name=name,
         test=test,
@@ -77,7 +77,7 @@ def _silos(name: str, test: Callable[..., Task], num_records: int, held_out: str
 
 
 def _images(name: str, dataset: str, *, concentration: float = math.inf, model: str = "scatter_linear") -> Problem:
-    """A problem of ten clients with pictures. `concentration`: how alike their classes are."""
+    """A problem of ten clients with images. `concentration` says how similar their class distributions are."""
     make = partial(images, dataset=dataset, model=model, disjoint=True, concentration=concentration)
     classes = "" if math.isinf(concentration) else f", classes by Dirichlet({concentration:g})"
     return Problem(
@@ -90,8 +90,7 @@ def _images(name: str, dataset: str, *, concentration: float = math.inf, model: 
         defaults={"total_epochs": 20, "batch_size": 64, "momentum": 0.5},
         space={"step_size": Interval(0.03, 1.0)},
         baselines=of_networks(),
-        held_out=f"ten clients without a common picture{classes}; tuned on 10,000 pictures held out of the training "
-        "set",
+        held_out=f"ten clients with disjoint images{classes}; tuned on 10,000 held-out training images",
     )
 
 
@@ -119,7 +118,7 @@ def _peers(
     )
 
 
-REMAINDER = "tuned on the up to nine examples that are left of each user's when the others are used in tens"
+REMAINDER = "tuned on each user's leftover examples (n mod 10)"
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "synthetic": lambda: _users(
         "synthetic",
@@ -138,7 +137,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         tags.best_available,
         "log:1:300",
         REMAINDER,
-        local_steps=300,  # a step costs sixty times one on digits
+        local_steps=300,  # a step costs sixty times as much as on digits
         clip_norm=0.01,
     ),
     "images": lambda: _images("images", "mnist"),
@@ -148,14 +147,14 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "odd_even",
         partial(odd_even.odd_even, split_first=True),
         odd_even.NUM_RECORDS,
-        "images split before the silos draw; tuned on a fifth of the training images, split off likewise",
+        "images split before the silos draw; tuned on a fifth of the training images, split in the same way",
     ),
     "odd_even_dirichlet": lambda: _silos(
         "odd_even_dirichlet",
         partial(odd_even.odd_even_dirichlet, concentration=0.3),
         odd_even.NUM_DEALT,
-        "silos without a common image, digits by Dirichlet(0.3); tuned on a fifth of the training images, split off "
-        "likewise",
+        "silos with disjoint images, digits by Dirichlet(0.3); tuned on a fifth of the training images, split in the "
+        "same way",
     ),
     "school": lambda: Problem(
         name="school",
@@ -191,15 +190,15 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
 
 
 def problem(task: Any, data_files: DataFiles | None = None) -> Problem:
-    """The problem that a caller means, on data from where the caller says.
+    """The problem that a caller names or passes.
 
     Args:
-        task: a name of PROBLEMS; a file or folder of a user's own clients; a Problem; a Task, or a function
-            trial -> Task, whose metrics say what it is tuned and tested by.
-        data_files: where its data may come from; default DataFiles().
+        task: a name in PROBLEMS; a file or folder with a user's own clients; a Problem; or a Task or function trial ->
+            Task with one metric test_X and one validation_X.
+        data_files: where data may come from; default DataFiles().
 
     Raises:
-        InputError: for anything else, an unknown name, or a file that cannot be used.
+        InputError: for any other type, an unknown name, or a file that cannot be used.
     """
     meant = _meant(task)
     makers = {field: getattr(meant, field) for field in ("test", "tuning")}
@@ -231,11 +230,11 @@ def own_clients(
 
     Args:
         path: an npz file of arrays, a CSV or Parquet file, or a folder of those.
-        client, label: names of columns, default "client" and "label"; an npz has none.
-        regression: predict labels as numbers; of tables.
+        client, label: names of columns, default "client" and "label"; not for npz files.
+        regression: whether to predict labels as numbers; not for npz files.
 
     Raises:
-        InputError: for what an npz does not have.
+        InputError: for an option that does not apply to npz files.
     """
     path = Path(path)
     if path.suffix == ".npz":

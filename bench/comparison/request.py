@@ -1,4 +1,4 @@
-"""What a caller wants compared, every word of it looked up and checked."""
+"""The request for a comparison, with all its options checked."""
 
 import math
 import os
@@ -20,29 +20,29 @@ from bench.outside import load_method
 from bench.privacy.events import SENSITIVITY
 from bench.values import Interval
 
-TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t: no test run shares their randomness
-COMPARE, BOARD = "compare", "board"  # where a sweep has its scale
+TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
+COMPARE, BOARD = "compare", "board"  # takes the place of a sweep's scale
 
 
 class Request(NamedTuple):
-    """What is wanted.
+    """A comparison as requested.
 
     problem: what the methods are compared on.
-    methods: those asked for, by the name in the legend.
-    baselines: names of those of the problem that are wanted; None: all but those on request.
-    statement: what every method is to promise.
-    any_unit: whether methods that make another statement take part, in panels of their own.
-    epsilons: finite ones, ascending; without noise comes by itself.
-    num_splits: splits of the data, each with randomness of its own.
-    num_settings: settings that each method is tuned over at most.
-    num_rounds: of methods that do not bring their own.
+    methods: the requested methods, by their names in the legend.
+    baselines: names of the problem's baselines to include; None means all except those on request.
+    statement: the privacy statement that every method must make.
+    any_unit: whether methods with other privacy statements are included, in separate panels.
+    epsilons: finite ones, ascending; the noise-free case is always added.
+    num_splits: number of data splits, each with its own randomness.
+    num_settings: the largest number of settings tried for each method.
+    num_rounds: rounds of methods that do not set their own.
     fixed: argument -> value, for every method that has it.
-    tuned: argument -> what every method that has it is tuned over; "METHOD:ARGUMENT" is of one method.
-    name: of the folder of results.
+    tuned: argument -> what to tune over, for every method that has it; "METHOD:ARGUMENT" is for one method.
+    name: of the folder for the results.
     out: the results folder.
-    fresh: whether earlier runs of that name are set aside.
-    scale: the folder in the results: of comparisons, or of the board.
-    against: folder of a board whose methods stand beside those of the request, without being run.
+    fresh: whether earlier runs of that name are moved aside.
+    scale: the subfolder of the results folder, for comparisons or for the board.
+    against: folder of a board whose methods are included without being run.
     """
 
     problem: Problem
@@ -64,7 +64,7 @@ class Request(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """Where everything is written."""
+        """The folder that everything is written to."""
         return self.out / self.scale / self.name
 
 
@@ -87,10 +87,10 @@ def make_request(
     fresh: bool = False,
     data_files: DataFiles | None = None,
 ) -> Request:
-    """The request of these arguments, those of `bench.comparing.compare`; data_files are where data may come from.
+    """Build a request from the arguments of `bench.comparing.compare`; `data_files` says where data may come from.
 
     Raises:
-        InputError: for the first that cannot be used.
+        InputError: for the first argument that cannot be used.
     """
     on = problem(task, data_files)
     for what, value, most in (
@@ -122,7 +122,7 @@ def make_request(
 
 
 def _list(given: Any) -> list:
-    """One thing or several as a list; a word and a Method are one."""
+    """One item or several, as a list; a string or a Method is one item."""
     several = isinstance(given, Iterable) and not isinstance(given, str | Method)
     return list(given) if several else [given]
 
@@ -143,32 +143,35 @@ def _epsilons(given: Any) -> list[float]:
     except (TypeError, ValueError):
         raise InputError(f"epsilons are {given!r}: give numbers") from None
     if not epsilons or not all(0 < value < math.inf for value in epsilons):
-        raise InputError(f"epsilons are {epsilons}: give finite numbers above 0; no noise comes by itself")
+        raise InputError(f"epsilons are {epsilons}: give finite numbers above 0; the noise-free case is always added")
     return epsilons
 
 
 def _lists(tuned: Mapping[str, Any]) -> dict[str, Choices]:
-    """The values to tune over as lists, intervals apart; one value is a list of one."""
+    """The values to tune over as lists, except for intervals; a single value becomes a list."""
     lists: dict[str, Choices] = {
         name: values if isinstance(values, Interval) else _list(values) for name, values in tuned.items()
     }
     for name, values in lists.items():
         if not isinstance(values, Interval) and not values:
-            raise InputError(f"{name} is tuned over no value: give at least one")
+            raise InputError(f"the list of values to tune {name} over is empty: give at least one")
     return lists
 
 
 def _relation(on: Problem, neighbors: str | None) -> str:
-    """The neighbouring relation, for which something can be proven on the problem."""
+    """Check that some baseline is proven under the neighbouring relation, and return it."""
     relation = neighbors or on.neighbors
     if relation not in SENSITIVITY:
         raise unknown_name("neighbouring relation", relation, SENSITIVITY)
     if relation not in (on.samplers or {on.neighbors}):
-        raise InputError(f"on {on.name} nothing is proven under {relation!r}: leave --neighbors out")
+        raise InputError(f"nothing is proven on {on.name} under {relation!r}: leave --neighbors out")
     return relation
 
 
 def _folder_name(name: str) -> str:
     if name in ("", ".", "..") or set(name) & set("/\\\0"):
-        raise InputError(f"name {name!r} is no name of a folder: give one without slashes, and another place by --out")
+        raise InputError(
+            f"name {name!r} is not the name of a folder: give one without slashes, and choose the parent folder by "
+            "--out"
+        )
     return name

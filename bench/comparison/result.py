@@ -1,4 +1,4 @@
-"""What a comparison showed, and what a reader of it must know."""
+"""The results of a comparison, and the notes that its reader needs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ FEWEST = 3  # values of an argument of which one can lie at an end
 
 
 class Tuning(NamedTuple):
-    """What was tried.
+    """The tuning runs of a comparison.
 
-    runs: one row per method, epsilon, setting and split: the run by the held-out data, at its end; "look" is 0 for
-        settings all over the space, and counts the closer looks at those near the best.
-    settings: by the name in the legend; the number of a setting is its place.
+    runs: one row per method, epsilon, setting and split: the final evaluation on held-out data; "look" is 0 for
+        settings from the whole space, and then counts the refinements near the best.
+    settings: name in the legend -> list of settings; a setting's number is its index.
     """
 
     runs: pd.DataFrame
@@ -27,7 +27,7 @@ class Tuning(NamedTuple):
 
     @property
     def num_settings(self) -> dict[str, int]:
-        """How many settings of each method were tried, at one epsilon on one split."""
+        """The number of settings tried for each method, at one epsilon on one split."""
         counts = self.runs.groupby(["algorithm", "target_epsilon", "trial"])["setting"].nunique()
         return {str(label): int(of_label.max()) for label, of_label in counts.groupby("algorithm")}
 
@@ -36,10 +36,10 @@ class Comparison(NamedTuple):
     """A comparison that has been run.
 
     plan: what was compared.
-    tuning: what was tried on held-out data.
-    evaluations: one row per method, epsilon, split and evaluation of the tested run.
-    of_board: names of the methods that were run before, for a board, and are in no plan.
-    left_out: those of the board whose runs are not all there.
+    tuning: the tuning runs.
+    evaluations: one row per method, epsilon, split and evaluation of the test run.
+    of_board: names of methods that are not in the plan, since they were run earlier for a board.
+    left_out: methods of the board with missing runs.
     """
 
     plan: Plan
@@ -55,13 +55,13 @@ class Comparison(NamedTuple):
 
     @property
     def baselines(self) -> list[str]:
-        """The names of the methods that stand for what there is already."""
+        """The names of the methods that count as baselines."""
         planned = [label for label, candidate in self.plan.candidates.items() if candidate.is_baseline]
         return [*planned, *self.of_board]
 
     @property
     def at_grid_ends(self) -> list[str]:
-        """Values that were chosen at the end of what was tried, in words: a better one may lie beyond."""
+        """Descriptions of chosen values at the edge of the range tried, beyond which a better one may lie."""
         lines = []
         for label, candidate in self.plan.candidates.items():
             for argument in candidate.space:
@@ -89,13 +89,13 @@ class Comparison(NamedTuple):
 
     @property
     def diverged(self) -> list[str]:
-        """Methods of which no chosen run ended with a finite score: what was tried does not show what they can do."""
+        """Methods whose chosen runs all diverged, so that the settings tried do not show what they can achieve."""
         scores = self.runs[self.plan.request.problem.metric].astype(float).groupby(self.runs["algorithm"])
         return [label for label, of_method in scores if not np.isfinite(of_method).any()]
 
     @property
     def same_as_baselines(self) -> dict[str, list[str]]:
-        """Of methods that were asked for and stand behind baselines, too, with other arguments: those baselines."""
+        """Requested methods that are also used by baselines with other arguments, with the names of these baselines."""
         factories = {label: candidate.method.make for label, candidate in self.plan.candidates.items()}
         same = {
             label: [baseline for baseline in self.baselines if factories.get(baseline) == make]
@@ -106,32 +106,35 @@ class Comparison(NamedTuple):
 
     @property
     def not_private(self) -> list[str]:
-        """Methods that promise nothing with these arguments, and so were run without noise alone."""
+        """Methods that are not private with these arguments, and so were only run without noise."""
         return [label for label, candidate in self.plan.candidates.items() if list(candidate.epsilons) == [math.inf]]
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the table must know of these runs, a line each."""
+        """Notes on these runs for readers of the table, one line each."""
         declared = [
             label
             for label, candidate in self.plan.candidates.items()
             if not (candidate.is_baseline or label in self.not_private)
         ]
         return [
-            *(f"{label} is not all there on the board, and left out" for label in self.left_out),
+            *(f"{label} has missing runs on the board and is left out" for label in self.left_out),
             *(f"{label}, a method of the suite, is left out: {reason}" for label, reason in self.plan.unfit.items()),
             *(
-                f"{label} is the method behind {', '.join(names)}, with its own defaults: --set changes them"
+                f"{label} is the method of {', '.join(names)}, run with its own defaults: --set changes them"
                 for label, names in self.same_as_baselines.items()
             ),
-            *(f"{label} promises nothing with these arguments: run without noise alone" for label in self.not_private),
             *(
-                [f"Epsilon of {', '.join(declared)} as declared: `python -m bench audit` asks whether it is true"]
+                f"{label} is not private with these arguments and was only run without noise"
+                for label in self.not_private
+            ),
+            *(
+                [f"Epsilon of {', '.join(declared)} is as declared by the method: `python -m bench audit` tests it"]
                 if declared
                 else []
             ),
             *(
-                f"{label} diverged with all that was tried: give more --settings, or --tune smaller"
+                f"{label} diverged with all settings tried: give more --settings, or --tune over smaller values"
                 for label in self.diverged
             ),
             *(f"A better value may lie beyond: {line}" for line in self.at_grid_ends),
@@ -142,9 +145,9 @@ class Comparison(NamedTuple):
 def _ends(
     tuning: pd.DataFrame, runs: pd.DataFrame, label: str, argument: str
 ) -> dict[tuple[float, str], tuple[int, int]]:
-    """(epsilon, "smallest" or "largest") -> on how many splits the chosen value is that, and of how many.
+    """(epsilon, "smallest" or "largest") -> number of splits on which that value was chosen, and number of splits.
 
-    Words, and arguments of which fewer than three values were tried, have no ends.
+    Words, and arguments with fewer than three values tried, are skipped.
     """
     keys = ["target_epsilon", "trial"]
     tried = tuning[tuning["algorithm"] == label]
@@ -166,5 +169,5 @@ def at_end(evaluations: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_epsilon(epsilon: float) -> str:
-    """An epsilon in words: 0 is of methods that reveal nothing."""
+    """A description of an epsilon; 0 stands for methods that release nothing."""
     return "no noise" if math.isinf(epsilon) else "any ε" if epsilon == 0 else f"ε = {epsilon:g}"

@@ -1,4 +1,4 @@
-"""A comparison from a request to its result, with the methods of a board beside it where one is named."""
+"""Runs a comparison from request to result, including the methods of a board where one is named."""
 
 import pandas as pd
 
@@ -12,15 +12,15 @@ from bench.sweeps.execution.pool import Pool
 
 
 def compare(request: Request, pool: Pool | None = None) -> Comparison:
-    """Tune and test methods beside the baselines of a problem. Interrupted, it goes on where it was.
+    """Tune and test methods and the baselines of a problem. Repeat an interrupted comparison to continue.
 
     Args:
-        request: what is compared.
-        pool: the workers; default one of each stage's own.
+        request: what to compare.
+        pool: the workers; by default each stage starts its own.
 
     Raises:
         InputError: for anything that cannot be used, before anything is run.
-        NotComparable: (an InputError) for a method that makes another statement of privacy.
+        NotComparable: (an InputError) for a method with another privacy statement.
     """
     plan = make_plan(request)
     if request.scale == BOARD:

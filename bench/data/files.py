@@ -1,4 +1,4 @@
-"""Where data files may come from: said on the command line or in Python, and handed down to whatever reads them."""
+"""Options for where data files may come from, passed on to everything that reads data."""
 
 import inspect
 import os
@@ -19,17 +19,17 @@ class DataFiles:
 
     Attributes:
         data_dir: absolute path of the folder with the user's files; None where there is none.
-        download: whether the authors' addresses may be asked for data that nothing else has.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
     """
 
     data_dir: Path | None
     download: bool
 
     def __init__(self, data_dir: str | os.PathLike | None = None, download: bool = False):
-        """The options as given; without a folder, the one that BENCH_DATA names now, if any.
+        """Set the options; the default folder is the current value of BENCH_DATA, if any.
 
         Raises:
-            InputError: there is no such folder, or it cannot be read.
+            InputError: where the folder does not exist or cannot be read.
         """
         folder = data_dir or os.environ.get("BENCH_DATA")
         path = Path(folder).expanduser().absolute() if folder else None
@@ -43,10 +43,10 @@ class DataFiles:
 
 
 def with_files(function: Callable[..., Result], data_files: DataFiles | None) -> Callable[..., Result]:
-    """A function, such as the maker of a task, with these options for its argument `data_files`.
+    """Bind these options to the argument `data_files` of a function that makes a task.
 
-    Those without such an argument, makers of generated data among them, and those to which it was given before, with
-    functools.partial, stay as they are.
+    Functions without such an argument, as for generated data, and those with the argument already bound by
+    functools.partial are returned unchanged.
     """
     parameter = inspect.signature(function).parameters.get("data_files")
     unset = parameter is not None and parameter.default is None

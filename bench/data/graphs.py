@@ -1,7 +1,7 @@
-"""Graphs of clients, made on the host: weights as sparse matrices, and their check and packing into a Graph.
+"""Graphs of clients: functions that make sparse weight matrices, and their conversion to a Graph.
 
-Every function that makes weights returns a symmetric scipy.sparse matrix without diagonal; `from_weights` is the
-only way from there, or from anyone's own matrix, to what an algorithm uses.
+Every function that makes weights returns a symmetric scipy.sparse matrix with zero diagonal. `from_weights` checks such
+a matrix, or a user's own, and converts it to the Graph that algorithms use. All of this runs on the host.
 """
 
 from typing import Any
@@ -14,12 +14,12 @@ from scipy.sparse.csgraph import connected_components
 from bench.errors import InputError
 from bench.kernels.graph import Graph
 
-TOLERANCE = 1e-6  # of W_ij against W_ji, relative to the largest weight: rounding, no more
+TOLERANCE = 1e-6  # of W_ij and W_ji relative to the largest weight, to allow for rounding
 BLOCK = 1024  # rows of a similarity matrix at a time
 
 
 def from_weights(weights, *, slots: int = 0) -> Graph:
-    """The graph with these weights, in time and memory linear in the edges.
+    """Build a graph from its weights, in time and memory linear in the number of edges.
 
     Args:
         weights: W, symmetric, non-negative, zero on the diagonal, connected; dense or scipy.sparse [client, client].
@@ -38,7 +38,7 @@ def from_weights(weights, *, slots: int = 0) -> Graph:
         dense = np.asarray(weights, np.float64)
         matrix = sparse.csr_matrix(dense) if dense.ndim == 2 else None
     if matrix is None or matrix.shape[0] != matrix.shape[1]:
-        raise InputError("graph: the weights are no square matrix: give W_ij for every pair of clients.")
+        raise InputError("graph: the weights are not a square matrix: give W_ij for every pair of clients.")
     with np.errstate(over="ignore"):
         narrow = matrix.data.astype(np.float32)
     _refuse(matrix, ~np.isfinite(narrow), "not finite", "weights are finite numbers")
@@ -71,7 +71,7 @@ def _refuse_pieces(matrix) -> None:
         return
     apart = np.argmax(labels != labels[0])
     one = f"client {alone[0]} has no neighbour" if len(alone) else f"no path joins clients 0 and {apart}"
-    raise InputError(f"graph: it falls into {count} components ({one}): add edges, or keep the largest component.")
+    raise InputError(f"graph: it has {count} connected components ({one}): add edges, or keep the largest component.")
 
 
 def _pack(matrix, slots: int) -> Graph:
@@ -148,7 +148,7 @@ def nearest_neighbors(vectors, *, num_neighbors: int):
 def ring_with_chords(num_clients: int, *, degree: int, seed: int = 0):
     """Weight 1 along a ring and along degree / 2 - 1 closed walks through all clients in random order.
 
-    Connected, with at most `degree` neighbours each and nearly always exactly as many, at any size.
+    The graph is connected; each client has at most `degree` neighbours, and nearly always exactly as many.
 
     Args:
         num_clients: at least 3.

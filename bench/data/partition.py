@@ -1,4 +1,4 @@
-"""Dealing examples to clients."""
+"""Distributing examples to clients."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ from bench.errors import InputError
 
 
 def pack(arrays: Sequence[np.ndarray], capacity: int | None = None) -> np.ndarray:
-    """Arrays of unequal length as one, [client, example, ...], padded with zeros to the longest.
+    """Stack arrays of unequal length into one, [client, example, ...], padded with zeros.
 
     Args:
-        arrays: one a client, [example, ...].
+        arrays: one per client, [example, ...].
         capacity: length of the example axis; default the longest.
     """
     longest = max(len(a) for a in arrays)
@@ -29,14 +29,14 @@ def by_label(labels: np.ndarray) -> list[np.ndarray]:
 
 
 def hold_out(indices: np.ndarray, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Shuffled indices of one client in two: all but round(fraction n), at least one, and the rest."""
+    """Shuffle and split the indices of one client: all but round(fraction n), but at least one, and the rest."""
     shuffled = rng.permutation(indices)
     num_held = max(1, round(fraction * len(indices)))
     return shuffled[num_held:], shuffled[:num_held]
 
 
 def by_style(first: np.ndarray, second: np.ndarray, classes: np.ndarray, counts: tuple[int, int]) -> np.ndarray:
-    """Groups of examples that are alike in two measurements, each with the same share of every class.
+    """Group examples that are similar in two measurements, with the same share of every class in each group.
 
     Within each class, examples are ranked by `first` and cut into counts[0] equal slices, and each slice is
     ranked by `second` and cut into counts[1].
@@ -59,10 +59,10 @@ def by_style(first: np.ndarray, second: np.ndarray, classes: np.ndarray, counts:
 
 
 def independent_draws(rng: np.random.Generator, num_examples: int, num_clients: int, size: int) -> np.ndarray:
-    """Examples of clients that each draw from one pool without looking at the others, so that draws overlap.
+    """Examples of clients that draw independently from one pool, so that their draws overlap.
 
-    Each client's are uniform without replacement, in ascending order; an example is in Binomial(num_clients,
-    size / num_examples) clients. More clients leave the first ones' draws as they are.
+    Each client draws uniformly without replacement, in ascending order; an example belongs to Binomial(num_clients,
+    size / num_examples) clients. Adding clients does not change the draws of the first ones.
 
     Args:
         num_examples: of the pool.
@@ -72,7 +72,7 @@ def independent_draws(rng: np.random.Generator, num_examples: int, num_clients: 
         int32 [client, example].
 
     Raises:
-        InputError: no client, or a client with no example or more than there are.
+        InputError: for no client, or for clients with no example or more than the pool has.
     """
     if num_clients < 1:
         raise InputError(f"{num_clients} clients: use at least 1.")
@@ -83,7 +83,7 @@ def independent_draws(rng: np.random.Generator, num_examples: int, num_clients: 
 
 
 def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int, size: int | None = None) -> np.ndarray:
-    """Examples of clients that share none: a random split into equal parts, the remainder left out.
+    """Disjoint examples of clients: a random split into equal parts; the remainder is left out.
 
     Args:
         num_examples: of the pool.
@@ -93,7 +93,7 @@ def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int, size
         int32 [client, example], each client's in ascending order.
 
     Raises:
-        InputError: no client, or fewer examples than the clients need.
+        InputError: for no client, or fewer examples than the clients need.
     """
     if not 1 <= num_clients <= num_examples:
         raise InputError(f"{num_clients} clients share {num_examples} examples: use 1 to {num_examples} clients.")
@@ -107,11 +107,11 @@ def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int, size
 def by_class_shares(
     rng: np.random.Generator, labels: np.ndarray, num_clients: int, concentration: float, size: int | None = None
 ) -> np.ndarray:
-    """Examples of clients that share none and whose classes differ: as many for each, the remainder left out.
+    """Disjoint examples of clients with different class distributions: equally many each; the remainder is left out.
 
     A client's shares of the classes are drawn from a Dirichlet distribution around those of the pool, and it takes its
-    examples from the classes by these shares; where a class has no more examples left, the shares of the others grow
-    (Hsu, Qi and Brown 2019). So the clients that come last are nearer to what is left than to their draw.
+    examples from the classes by these shares; where a class is used up, the shares of the others grow (Hsu, Qi and
+    Brown 2019). So the last clients are closer to the distribution of the remaining examples than to their draw.
 
     Args:
         labels: classes of the pool, [example].

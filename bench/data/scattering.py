@@ -3,8 +3,8 @@
 The windowed scattering transform (Mallat 2012; Bruna and Mallat 2013) of kymatio: averages of the image, of the moduli
 of its wavelet transform, and of the moduli of theirs. With J = 2 scales and L = 8 angles these are
 1 + JL + L^2 J(J-1)/2 = 81 channels for each colour, with one place for every 4 x 4 pixels. Nothing is learned, so they
-cost no privacy; and every model that sees them begins with the same group normalisation, which depends on nothing but
-the one image, so that is in the features already.
+cost no privacy. Every model that uses them begins with the same group normalisation, which depends only on the single
+image and is therefore included in the features.
 
 Sources: Bhaskar et al. 2025, as in its program; Tramèr and Boneh 2021 for the normalisation.
 """
@@ -29,12 +29,12 @@ STRIDE = 2**SCALES  # pixels from place to place
 CHANNELS = 1 + SCALES * ANGLES + ANGLES**2 * SCALES * (SCALES - 1) // 2  # of each colour
 GROUPS = 27
 EPSILON = 1e-5  # added to the variance of a group
-RECIPE = 1  # goes up when the same images would give other features
+RECIPE = 1  # increased when the features of the same images change
 PLANES = 48  # images times colours at once: the intermediate results stay in a CPU's cache
 
 
 def recipe() -> str:
-    """What the features of given images depend on, for names of files and checksums."""
+    """A description of everything except the images that the features depend on, for file names and checksums."""
     return f"J{SCALES}-L{ANGLES}-recipe{RECIPE}"
 
 
@@ -79,7 +79,7 @@ def transform(height: int, width: int):
 
 
 def features(name: str, images: np.ndarray, checksum: str) -> np.ndarray:
-    """The features of a data set's images, from the cache, or computed now and put there.
+    """The features of a data set's images, from the cache; computed and cached where they are missing.
 
     They are stored in half precision: normalised numbers are at most the root of a group's size, 24, and rounding moves
     none by more than 2^-11 of itself (2^-25 for those below 2^-14), far less than DP-SGD's noise or its batches do.
@@ -144,4 +144,4 @@ def _verify(path: Path, size: int, changed: int) -> None:
     """Once in a process, as long as the file keeps its size and its time of change."""
     right = _sum(path).read_text().split()[:1] if _sum(path).is_file() else []
     if [_digest(path)] != right:
-        raise InputError(f"{path}: does not match {_sum(path).name}: delete it, and it is computed again.")
+        raise InputError(f"{path}: does not match {_sum(path).name}: delete it, and it will be computed again.")

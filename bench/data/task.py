@@ -1,4 +1,4 @@
-"""A problem: examples dealt to clients, a loss, a score."""
+"""The type of a task: examples distributed to clients, a loss, and metrics."""
 
 import hashlib
 import math
@@ -24,8 +24,8 @@ class Network:
     """What a method that trains networks needs.
 
     Attributes:
-        pool: examples that clients may share, (inputs, labels) with leaves [example, ...]; the task's `train` says
-            which of them a client has.
+        pool: examples that clients may share, (inputs, labels) with leaves [example, ...]; the task's `train` holds the
+            indices of each client's examples.
         module: flax module, inputs [batch, ...] -> logits [batch, class]; the task's `loss` is the cross-entropy of one
             example with params as the model.
     """
@@ -54,10 +54,10 @@ class Peers:
     """What a peer-to-peer method needs.
 
     Attributes:
-        graph: who talks to whom, and how similar they are.
+        graph: which clients communicate, and how similar they are.
         regularization: lambda_i of lambda_i |theta|^2 in the clients' own objectives.
         smoothness: bound on the curvature of the clients' own objectives.
-        budget: how much of a privacy budget each client grants, relative to the others; 0 never speaks.
+        budget: each client's privacy budget relative to the others; a client with 0 never sends anything.
     """
 
     graph: Graph
@@ -67,7 +67,7 @@ class Peers:
 
 
 Group = TypeVar("Group", Network, Linear, Peers)
-GROUPS = {  # the field of a task, what it is in words, and a task that has it
+GROUPS = {  # the task's field, its description, and a task that has it
     Network: ("network", "network to train, nor a pool of examples for it", "mnist_scatter_linear_10"),
     Linear: ("linear", "link function of a linear score as its loss", "odd_even"),
     Peers: ("peers", "graph of peers with objectives of their own", "linear_p2p_100"),
@@ -84,19 +84,20 @@ class Task:
 
     Attributes:
         init_params: the shared model at the start.
-        num_examples: real training examples of each client; of a stream, how many it draws in a round at most.
-        train: training examples, padded; None, the empty pytree, for a stream. Of a task with a network int32
-            [client, example]: which examples of the pool a client has.
-        network: of tasks whose model is a network.
+        num_examples: number of training examples of each client, without padding; for a stream, the most that it draws
+            in a round.
+        train: training examples, padded; None, the empty pytree, for a stream. For a task with a network, int32
+            [client, example]: indices of each client's examples in the pool.
+        network: for tasks whose model is a network.
         evaluation: what `metrics` reads: test and validation examples, known optima.
-        init_local: a client's local model at the start, where it is no second copy of the shared one.
+        init_local: a client's initial local model, where it is not a copy of the shared one.
         gram: X_i X_i^T of the training inputs, where the dual form of local models is used.
-        peers: of tasks whose clients talk to each other.
-        linear: of tasks whose model is linear.
-        present: which clients there are, where the audit compares with data that lack one of them: a client that is
-            not there is drawn like the others, and takes part in nothing. None: all are there.
+        peers: for tasks whose clients communicate with each other.
+        linear: for tasks whose model is linear.
+        present: which clients exist, for audits that remove one of them: an absent client is sampled like the others
+            but contributes nothing. None: all exist.
         loss: (shared, local, example) -> scalar loss of one example.
-        metrics: (params, task) -> dict of scalars; params is what an algorithm predicts with.
+        metrics: (params, task) -> dict of scalars; params are the parameters that an algorithm predicts with.
         sample: (key, task, clients, batch_size) -> fresh examples [client, example, ...], for a stream.
         name: what the task is called in results.
         source: where its data came from.
@@ -130,21 +131,21 @@ class Task:
         return jax.tree.leaves(self.train)[0].shape[1]
 
     def need(self, group: type[Group]) -> Group:
-        """A group of fields that not every task has.
+        """Return a group of fields that not every task has.
 
         Args:
             group: Network, Linear or Peers.
 
         Raises:
-            InputError: where this task has none.
+            InputError: where this task does not have it.
         """
         name, words, example = GROUPS[group]
         value = getattr(self, name)
         if value is None:
-            raise InputError(f"task {self.name} has no {words}: take one that has, such as {example}")
+            raise InputError(f"task {self.name} has no {words}: use a task that has it, such as {example}")
         return value
 
 
 def recipe_checksum(recipe: tuple) -> str:
-    """The checksum of data that are made: of the numbers and words that they are made by."""
+    """The checksum of generated data: a digest of the parameters of the generator."""
     return hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest()

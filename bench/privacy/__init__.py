@@ -1,6 +1,7 @@
-"""What a run released, and what that costs: host side only, NumPy and dp_accounting, nothing traced.
+"""Descriptions of what a run releases, and privacy accounting for them.
 
-`events` describes, `accounting` computes, `commands` is the command line of the two.
+`events` describes releases, `accounting` computes epsilon and noise, and `commands` is their command line. All of this
+runs on the host with NumPy and dp_accounting; nothing is traced.
 """
 
 from bench.privacy.on_demand import package_on_demand

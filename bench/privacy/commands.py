@@ -3,7 +3,7 @@
 python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4
 python -m bench noise --epsilon 2 --sampling-rate 0.01 --steps 20000 --delta 1e-4
 
-The first prints 8.94197, the second 2.78003; each then prints one line that says what the number means.
+The first prints 8.94197, the second 2.78003; each then prints one line that explains the number.
 """
 
 import json
@@ -17,26 +17,28 @@ from bench.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from bench.privacy.events import Release
 
-Rate = Annotated[float | None, typer.Option(help="Share of the units in a round; left out without sampling.")]
-Steps = Annotated[int, typer.Option(help="Number of noisy sums released.")]
+Rate = Annotated[float | None, typer.Option(help="Fraction of the units in a round; leave it out without sampling.")]
+Steps = Annotated[int, typer.Option(help="Number of noisy sums that are released.")]
 Delta = Annotated[float, typer.Option(help="Delta of (epsilon, delta)-DP.")]
 Sampling = Annotated[
     str,
     typer.Option(
-        help="poisson (each unit by itself; add-or-remove), fixed (so many, without replacement; replace one,"
-        " which moves the sum by 2 C), none (every unit; add-or-remove)."
+        help="poisson (each unit independently; add-or-remove), fixed (a fixed number without replacement; replace "
+        "one, which changes the sum by up to 2 C), none (every unit; add-or-remove)."
     ),
 ]
-Accountant = Annotated[str, typer.Option(help="rdp (as Opacus), or pld (tighter; exact without sampling).")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of two lines.")]
+Accountant = Annotated[str, typer.Option(help="rdp (as in Opacus), or pld (tighter; exact without sampling).")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of two lines.")]
 
 
-MOST_STEPS = {"rdp": 10**12, "pld": 10**7}  # beyond, a loss distribution takes minutes
+MOST_STEPS = {"rdp": 10**12, "pld": 10**7}  # with more steps, a privacy loss distribution takes minutes
 NOISE = (1e-6, 1e6)  # multipliers that the accountants can compute with; also 0
 
 
 def epsilon(
-    noise_multiplier: Annotated[float, typer.Option(help="Noise on the sum, over the clipping norm C.")],
+    noise_multiplier: Annotated[
+        float, typer.Option(help="Standard deviation of the noise on the sum, divided by the clip norm C.")
+    ],
     steps: Steps,
     delta: Delta,
     sampling_rate: Rate = None,
@@ -44,7 +46,7 @@ def epsilon(
     accountant: Accountant = "rdp",
     as_json: Json = False,
 ) -> None:
-    """What so many noisy sums cost: epsilon, and one line that says what it means.
+    """Print the epsilon of a number of noisy sums, and one line that explains it.
 
     Example: python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4
     """
@@ -57,13 +59,15 @@ def epsilon(
     release = events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
     value = accounting.epsilon(release, steps)
     if math.isnan(value):
-        raise InputError(f"accountant {accountant} finds no bound for so little noise: take --accountant rdp, or more")
+        raise InputError(
+            f"accountant {accountant} finds no bound for so little noise: use --accountant rdp, or more noise"
+        )
     meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value)}"
     _print("epsilon", value, f"{value:.6g}", meaning, release, steps, rate, as_json)
 
 
 def noise(
-    epsilon: Annotated[float, typer.Option(help="The epsilon to keep within.")],
+    epsilon: Annotated[float, typer.Option(help="The largest epsilon allowed.")],
     steps: Steps,
     delta: Delta,
     sampling_rate: Rate = None,
@@ -71,7 +75,7 @@ def noise(
     accountant: Accountant = "rdp",
     as_json: Json = False,
 ) -> None:
-    """The least noise that keeps within epsilon: its multiplier, and one line that says what it means.
+    """Print the smallest noise multiplier that keeps within an epsilon, and one line that explains it.
 
     Example: python -m bench noise --epsilon 2 --sampling-rate 0.01 --steps 20000 --delta 1e-4
     """
@@ -85,14 +89,14 @@ def noise(
 
     sigma = accounting.noise_multiplier(epsilon, release, steps)
     digits = 5 - math.floor(math.log10(sigma))
-    sigma = math.ceil(sigma * 10.0**digits) / 10.0**digits  # six digits, rounded up: what is printed suffices
-    meaning = f"least noise multiplier for epsilon {epsilon:g} at delta {delta:g}: "
+    sigma = math.ceil(sigma * 10.0**digits) / 10.0**digits  # six digits, rounded up, so that the printed value suffices
+    meaning = f"smallest noise multiplier for epsilon {epsilon:g} at delta {delta:g}: "
     meaning += _meaning(release(sigma), steps, epsilon)
     _print("noise_multiplier", sigma, f"{sigma:.6g}", meaning, release(sigma), steps, rate, as_json)
 
 
 def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str) -> float:
-    """The sampling rate to account with; raises InputError, naming the option, for what cannot be used."""
+    """The sampling rate to account with; raises an InputError that names the option for an unusable value."""
     from bench.privacy import events
 
     if sampling not in events.SAMPLINGS:
@@ -100,17 +104,17 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     if accountant not in events.GAUSSIAN_ACCOUNTANTS:
         raise unknown_name("--accountant", accountant, events.GAUSSIAN_ACCOUNTANTS)
     if (sampling, accountant) == ("fixed", "pld"):
-        raise InputError("--accountant pld does not know --sampling fixed: take --accountant rdp.")
+        raise InputError("--accountant pld does not support --sampling fixed: use --accountant rdp.")
     most = MOST_STEPS[accountant]
     events.require("--steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with --accountant {accountant}")
     events.require("--delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
     if sampling_rate is None:
         if sampling != "none":
-            raise InputError("--sampling-rate is missing: give the share of the units in a round.")
+            raise InputError("--sampling-rate is missing: give the fraction of the units in a round.")
         return 1.0
-    events.require("--sampling-rate", sampling_rate, 0 < sampling_rate <= 1, "give a share above 0 and at most 1")
+    events.require("--sampling-rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
     if sampling == "none":
-        events.require("--sampling-rate", sampling_rate, sampling_rate == 1, "with --sampling none leave it out")
+        events.require("--sampling-rate", sampling_rate, sampling_rate == 1, "leave it out with --sampling none")
     return sampling_rate
 
 
@@ -124,13 +128,13 @@ def _meaning(release: "Release", steps: int, value: float) -> str:
         f" {release.protects_against}; {accounting.CONVERSIONS[release.accountant]}"
     )
     if release.neighbors == events.REPLACE:
-        text += "; replacing one unit moves the sum by 2 C, so the noise counts half"
+        text += "; replacing one unit changes the sum by up to 2 C, so the effective noise multiplier is half"
     if math.isnan(value):
-        text += f"; not computed, as RDP gives more than {accounting.PLD_LIMIT:g}: take --accountant rdp"
+        text += f"; not computed, as RDP gives more than {accounting.PLD_LIMIT:g}: use --accountant rdp"
     floor = accounting.rdp_floor(release.delta)
     if release.accountant == "rdp" and value < 1.5 * floor:
-        text += f"; near {floor:.2g}, where this conversion is loose"
-        text += "" if release.neighbors == events.REPLACE else ": --accountant pld is not"
+        text += f"; close to {floor:.2g}, below which this conversion cannot go"
+        text += "" if release.neighbors == events.REPLACE else ": --accountant pld is tighter"
     return text + "."
 
 

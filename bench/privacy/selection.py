@@ -1,4 +1,5 @@
-"""The epsilon of a best run: a private method is run a random number of times, and only the best run is shown.
+"""The epsilon of the best of several runs: a private method is run a random number of times, and only the best is
+released.
 
 Papernot and Steinke (Hyperparameter tuning with Renyi differential privacy, ICLR 2022) let the number of runs be
 random, which keeps the cost of choosing from growing with it: a run of RDP epsilon(a) at order a, repeated K times, on
@@ -9,9 +10,10 @@ average m = E[K], has
     K truncated negative          epsilon(a) + (1 + shape) min_b ((1 - 1/b) epsilon(b) + log(1 / gamma) / b)
     binomial (Theorem 2):                    + log(m) / (a - 1)
 
-with the gamma of that mean. What it presumes:
+with the gamma of that mean. Assumptions:
 
-- Every run is one release of the same epsilon: settings that differ in what they release count as the dearest of them.
+- Every run is one release of the same epsilon: settings that differ in what they release count as the most expensive
+one.
   Settings may be drawn anew for each run.
 - The score by which the best run is chosen is part of what a run releases, or is computed from public data. A score
   from held-out data of the same clients is a release that is not covered here.

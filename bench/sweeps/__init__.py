@@ -1,4 +1,4 @@
-"""Tables of runs, and running them."""
+"""Sweeps: tables of runs, and the code that runs them."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -15,8 +15,8 @@ SCALES = ("smoke", "laptop", "paper")
 
 
 def __getattr__(name: str):
-    """SWEEPS, made when asked for, since the methods in it import JAX: name -> scale -> the sweep; paper by paper,
-    those of a paper as its module lists them.
+    """SWEEPS, built on first use since its methods import JAX: name -> function from scale to sweep, ordered by paper
+    and, within a paper, as in its module.
     """
     if name != "SWEEPS":
         raise AttributeError(f"module 'bench.sweeps' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The sweep that a person asked for, every word of it looked up and checked."""
+"""Looks up and checks the sweep that a user asks for."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from bench.sweeps.spec import Sweep, on_task, select
 
 
 class Chosen(NamedTuple):
-    """A sweep whole; the part of it that was asked for; and the request of one over values of one's own."""
+    """A whole sweep, the selected part of it, and, for a sweep over a user's own values, the request."""
 
     whole: Sweep
     part: Sweep
@@ -30,13 +30,13 @@ def chosen(
     rounds: int | None = None,
     folder: str | None = None,
 ) -> Chosen:
-    """The sweep of these words, which are those of `bench.api.run`.
+    """The sweep described by the arguments of `bench.api.run`.
 
     Args:
-        folder: what the folder of a sweep over values of one's own is called; default a name made of them.
+        folder: name of the folder for a sweep over a user's own values; by default made from the values.
 
     Raises:
-        InputError: for the first word that cannot be used.
+        InputError: for the first argument that cannot be used.
     """
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
@@ -54,22 +54,24 @@ def chosen(
         request = Request(name, scale, lists, rounds, task)
         whole = requested(request, checked_name(folder or request.default_name, SWEEPS))
     elif folder is not None:
-        raise InputError(f"--name {folder}: it goes with --grid or --rounds, other results have names of their own")
+        raise InputError(
+            f"--name {folder} only applies to --grid or --rounds, since other results have fixed names: leave it out"
+        )
     else:
         whole = _on(SWEEPS[name](scale), task)
     part = whole if where is None else select(whole, where)
     if seeds is not None:
-        # What is asked for holds for every entry, also for one that has fewer repetitions of its own.
+        # The requested number holds for every entry, even if the entry sets a smaller one.
         entries = {label: entry._replace(seeds=None) for label, entry in part.entries.items()}
         part = part._replace(seeds=seeds, entries=entries)
     return Chosen(whole, part, request)
 
 
 def requested(request: Request, name: str) -> Sweep:
-    """The sweep of a request, called so.
+    """The sweep of a request, under the given name.
 
     Raises:
-        InputError: where there is no such sweep, or it does not go.
+        InputError: for an unknown sweep, or a request that cannot be satisfied.
     """
     if request.sweep not in SWEEPS:
         raise unknown_name("sweep", request.sweep, SWEEPS)

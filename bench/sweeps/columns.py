@@ -1,26 +1,49 @@
-"""The names of columns: which the results have anyway, and what a method or a task may therefore not call its own."""
+"""Reserved column names, which methods and tasks may not use for their own columns."""
 
 from collections.abc import Iterable
 
 from bench.errors import InputError
 
-# Columns that the engine adds to the results, beside epsilon and epsilon_*; nothing else may be called so.
-# fmt: off
+# Columns that the engine adds to the results, besides epsilon and epsilon_*; nothing else may have these names. fmt:
+# off
 RESERVED = {
-    "point", "sweep", "algorithm", "source", "scale", "trial", "seed", "num_rounds", "rounds", "releases",
-    "privacy_unit", "neighbors", "accounted_as", "accountant", "delta", "version", "checksum", "date", "commit",
-    "jax_version", "jaxlib_version", "python_version", "device", "wall_s", "compile_s", "points_per_chunk",
+    "point",
+    "sweep",
+    "algorithm",
+    "source",
+    "scale",
+    "trial",
+    "seed",
+    "num_rounds",
+    "rounds",
+    "releases",
+    "privacy_unit",
+    "neighbors",
+    "accounted_as",
+    "accountant",
+    "delta",
+    "version",
+    "checksum",
+    "date",
+    "commit",
+    "jax_version",
+    "jaxlib_version",
+    "python_version",
+    "device",
+    "wall_s",
+    "compile_s",
+    "points_per_chunk",
 }
 # fmt: on
 
 
 def is_reserved(name: str) -> bool:
-    """Whether the results have a column of this name, whatever is run."""
+    """Whether every table of results has a column of this name."""
     return name in RESERVED or name.startswith("epsilon")
 
 
 def check_measured(method: str, task: str, *, metrics: Iterable[str], info: Iterable[str], args: Iterable[str]) -> None:
-    """Refuse names by which one number would replace another in the results.
+    """Refuse names that would overwrite another column of the results.
 
     Args:
         method, task: names, for the message.
@@ -29,13 +52,13 @@ def check_measured(method: str, task: str, *, metrics: Iterable[str], info: Iter
         args: the method's arguments.
 
     Raises:
-        InputError: naming the first that is taken.
+        InputError: naming the first one that is already taken.
     """
     metrics, args, info = set(metrics), set(args), set(info)
     for whose, names in ((f"`metrics` of task {task} has", metrics), (f"`round` of {method} reports", info)):
         for name in names:
             if not isinstance(name, str):
-                raise InputError(f"{whose} {name!r}, which is no text: give it a name")
+                raise InputError(f"{whose} {name!r}, which is not a string: give it a name")
     for name in sorted(metrics):
         if is_reserved(name) or name in args or name in ("task", "released"):
             raise InputError(f"`metrics` of task {task} has {name}, as the results have already: rename it")

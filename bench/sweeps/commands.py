@@ -1,4 +1,4 @@
-"""The commands that look at results, join them, or hand them on: merge, status, export."""
+"""The commands that inspect, merge and export results: status, merge, export."""
 
 import json
 import sys
@@ -10,9 +10,9 @@ import typer
 from bench.paths import path
 
 DataDir = Annotated[
-    Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you have already.")
+    Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you already have.")
 ]
-Download = Annotated[bool, typer.Option("--download", help="Allow downloads from official addresses.")]
+Download = Annotated[bool, typer.Option("--download", help="Allow downloads from the data sets' official addresses.")]
 Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
 
 
@@ -24,9 +24,9 @@ def merge(
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
-    """Copy results made elsewhere to the results here: each run checked, and once, in few files.
+    """Copy results made elsewhere into a results folder: checked, without duplicates, and in few files.
 
-    The exit status is 1 where something was left out, which is named.
+    Whatever cannot be used is left out and named, and the exit status is then 1.
 
     Example: python -m bench merge elsewhere/results --out results
     """
@@ -38,7 +38,7 @@ def merge(
     done, left_out, notes = merged(folders, out, DataFiles(data_dir, download))
     for one in done:
         now = f"{one.runs:,} runs in {one.parts:,} parts"
-        print(f"{one.folder}: {one.added:,} runs added, {one.twice:,} there twice and dropped; now {now}")
+        print(f"{one.folder}: {one.added:,} runs added, {one.twice:,} duplicates dropped; now {now}")
     for note in notes:
         print(note, file=sys.stderr)
     for line in left_out:
@@ -48,22 +48,29 @@ def merge(
 
 
 def status(
-    names: Annotated[list[str] | None, typer.Argument(help="Sweeps, or names of own folders; default all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names of sweeps, or of folders with your own values; default all.")
+    ] = None,
     scale: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "smoke",
     out: Out = Path("results"),
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Check every part and every id; exit status 1 where something is wrong.")
+        bool,
+        typer.Option(
+            "--verify", help="Check every part file and every id; the exit status is 1 where something is wrong."
+        ),
     ] = False,
     predict: Annotated[
-        bool, typer.Option("--predict", help="What all runs of these sweeps cost, on one machine and on many.")
+        bool, typer.Option("--predict", help="Predict what all runs of these sweeps cost, on one machine and on many.")
     ] = False,
-    users: Annotated[int | None, typer.Option(help="With --predict: users, in place of the sweep's.")] = None,
-    points: Annotated[int | None, typer.Option(help="With --predict: points of each entry, the same.")] = None,
+    users: Annotated[int | None, typer.Option(help="With --predict: number of users, in place of the sweep's.")] = None,
+    points: Annotated[
+        int | None, typer.Option(help="With --predict: number of points of each entry, in place of the sweep's.")
+    ] = None,
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
-    """What of the sweeps is there, what is missing, and how many core-hours that is. Changes nothing.
+    """Show which runs of the sweeps are finished or missing, and the core-hours left. Changes nothing.
 
     Example: python -m bench status ppsgd_synthetic --scale laptop --predict --users 100000 --points 50
     """
@@ -95,11 +102,11 @@ def status(
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(help="Of a sweep, such as results/smoke/SWEEP, or of a comparison.")],
-    to: Annotated[str, typer.Option(help="csv, mlflow, tensorboard or wandb.")] = "csv",
+    folder: Annotated[Path, typer.Argument(help="Folder of a sweep, such as results/smoke/SWEEP, or of a comparison.")],
+    to: Annotated[str, typer.Option(help="Format: csv, mlflow, tensorboard or wandb.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="New folder to write to; default exported/TO/FOLDER.")] = None,
 ) -> None:
-    """Runs handed to another program: settings, and what was measured by round. Offline, after the run.
+    """Export runs for another program: their settings, and the metrics by round. Works offline, after the run.
 
     Example: python -m bench export results/smoke/ppsgd_synthetic --to tensorboard
     """

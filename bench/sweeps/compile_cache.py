@@ -1,7 +1,7 @@
-"""The folder of compiled programs: without broken entries, and bounded in size.
+"""Maintains the cache of compiled programs: removes broken entries and bounds its size.
 
-An entry is a program that is loaded and run, so the folder must be as trustworthy as the code. What is checked here is
-that an entry is whole: what a full disk has cut short JAX would neither use nor write again.
+An entry is a program that is loaded and run, so the folder must be as trustworthy as the code. Only completeness is
+checked here, since JAX would neither use nor rewrite an entry that a full disk has truncated.
 """
 
 import contextlib
@@ -10,13 +10,13 @@ from pathlib import Path
 
 MOST = 2e9  # bytes
 ENTRIES = "*-cache"
-CHECKED = ".checked"  # its time is that of the last look
+CHECKED = ".checked"  # its modification time is that of the last check
 
 
 def tidy(folder: Path, most: float = MOST) -> None:
-    """Remove entries that are not whole, and the ones used least recently of more than `most` bytes.
+    """Remove incomplete entries, and the least recently used ones beyond `most` bytes in total.
 
-    Entries that were written before the last look are not read again. Other processes may use the folder meanwhile.
+    Entries written before the last check are not read again. Other processes may use the folder at the same time.
     """
     stamp = folder / CHECKED
     with contextlib.suppress(OSError):

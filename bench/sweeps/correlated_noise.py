@@ -1,5 +1,7 @@
-"""Noise that is correlated over rounds (Kalinin and Lampert 2024), for users who take part in turn: how much of it is
-in prefix sums, and what it is worth on digits beside the published queue at equal proven epsilon.
+"""Noise correlated over rounds (Kalinin and Lampert 2024), for users who take part in cyclic order.
+
+One sweep measures the noise in prefix sums; the other compares it on digits with the published queue, at equal proven
+epsilon.
 """
 
 import math
@@ -13,13 +15,13 @@ from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory.matrix_noise import strategy
 
 ROUNDS = 200
-SEPARATION, BANDS, BUFFERS = 16, 16, 4  # of the sums; 160 users, ten a round
+SEPARATION, BANDS, BUFFERS = 16, 16, 4  # of the sums; 160 users, ten per round
 NAMES = ("independent", "banded_sqrt", "banded", "blt", "tree")
 
 
 def _equal_cost(noise: str) -> float:
-    """The noise multiplier with which a run costs what independent noise of multiplier 1 does, to four digits, since an
-    optimum found on another machine may differ in the last ones."""
+    """The noise multiplier with which a run costs the same as with independent noise of multiplier 1, to four
+    digits, since an optimum found on another machine may differ in the last ones."""
     if noise == "independent":
         return 1.0
     one = strategy(noise, SEPARATION, BUFFERS if noise == "blt" else BANDS, ROUNDS)
@@ -27,7 +29,7 @@ def _equal_cost(noise: str) -> float:
 
 
 def correlated_noise_sums(scale: str) -> Sweep:
-    """The model of users who have nothing to learn: the sum of all noise so far, after each of 200 rounds."""
+    """The model of users with nothing to learn, which is the sum of all noise so far, after each of 200 rounds."""
     each = [
         grid(
             noise=noise,
@@ -68,10 +70,10 @@ MOST_OF_QUEUE, MOST_IN_TURN = 200, 12  # rounds of one user, by what is proven: 
 
 
 def correlated_noise_digits(scale: str) -> Sweep:
-    """One model for all writers of digits, 50 of 836 in a round, at equal proven epsilon.
+    """One model for all writers of digits, 50 of 836 per round, at equal proven epsilon.
 
-    The queue guarantees no distance between the rounds of a user, who may be drawn in all of them. So it gets as much
-    more noise as its proven epsilon asks for.
+    The queue does not guarantee any distance between the rounds of a user, who may be drawn in all of them. It
+    therefore gets as much more noise as its proven epsilon requires.
     """
     shared = {
         "personalization": math.inf,

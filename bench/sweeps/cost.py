@@ -1,9 +1,8 @@
-"""What a round costs: a straight line in the work that is counted, fitted on runs that were measured.
+"""The cost of a round: a linear model in the counted work, fitted to measured runs.
 
-    seconds of a point and round = a operations + b + c / (points together) + d random words + e bytes
+    seconds per point and round = a operations + b + c / (points together) + d random words + e bytes
 
-with a to e not negative, and errors relative to what was measured. Where few programs were measured the first terms
-alone are fitted.
+with non-negative a to e, fitted by relative errors. Where few programs were measured, only the first terms are fitted.
 """
 
 from collections.abc import Sequence
@@ -13,15 +12,15 @@ import numpy as np
 
 from bench.sweeps.counts import Counts
 
-CELLS_A_TERM = 2  # programs that must have been measured for each term
-TOLERANCE = 0.25  # of what is measured
+CELLS_A_TERM = 2  # number of measured programs required per term
+TOLERANCE = 0.25  # relative to the measured time
 
 
 class Cell(NamedTuple):
-    """One program that was measured.
+    """A measured program.
 
-    work: of a point and round, of `chunk` points together.
-    seconds: of a point and round.
+    work: per point and round, for `chunk` points together.
+    seconds: per point and round.
     """
 
     work: Counts
@@ -30,7 +29,7 @@ class Cell(NamedTuple):
 
 
 def terms(work: Counts, chunk: float) -> np.ndarray:
-    """What the seconds are linear in, the most important first; work of a point and round."""
+    """The terms of the linear model, the most important first, for the work of a point and round."""
     return np.array([work.flops, 1.0, 1 / chunk, work.randoms, work.bytes])
 
 
@@ -72,11 +71,11 @@ def held_out(cells: Sequence[Cell]) -> np.ndarray:
 
 
 class Check(NamedTuple):
-    """How far the model is from programs that were not fitted.
+    """The error of the model on programs left out of the fit.
 
-    cells: how many.
-    median_error: over what was measured.
-    within: share of them with an error of TOLERANCE at most.
+    cells: number of programs.
+    median_error: median relative error.
+    within: fraction of programs with an error of at most TOLERANCE.
     """
 
     cells: int

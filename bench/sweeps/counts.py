@@ -1,8 +1,8 @@
-"""The work of a program, counted on its traced form: operations, random numbers, and bytes that it must touch.
+"""Counts the work of a traced program: operations, random numbers, and bytes that it must access.
 
-XLA's own analysis of a compiled program counts the body of a loop once on a CPU, however often it runs. Here a loop
-counts as often as it runs, where that is known before it runs: `jax.lax.scan`, and `fori_loop` between fixed bounds.
-Nothing is compiled or computed, so shapes are enough.
+On CPUs, XLA's analysis of a compiled program counts the body of a loop once, however often it runs. Here a loop counts
+as often as it runs, where that is known in advance: `jax.lax.scan`, and `fori_loop` with fixed bounds. Nothing is
+compiled or computed, so shapes are enough.
 """
 
 import math
@@ -37,7 +37,7 @@ class Counts(NamedTuple):
     randoms: 32-bit random words.
     bytes: of the arguments that are read, each once: of one that is only looked up in, the parts that are looked up.
         So no program with the same arguments can move fewer.
-    unknown_loops: loops whose length is known only when they run, which count as one turn.
+    unknown_loops: number of loops whose length is only known at run time; each counts as one iteration.
     """
 
     flops: float = 0.0

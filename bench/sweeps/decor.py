@@ -1,5 +1,5 @@
-"""Noise of each agent, noise that neighbours share (DECOR) and noise of a trusted party at equal privacy, on three
-graphs (Allouah et al. 2024, on a smaller task); and the scales.
+"""Local noise, noise shared by neighbours (DECOR) and central noise at equal privacy, on three graphs (Allouah et al.
+2024, on a smaller task).
 """
 
 from functools import cache, partial
@@ -54,7 +54,7 @@ def _remade_central(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def decor_noise(scale: str) -> Sweep:
-    """One model of 16 agents, who keep within epsilon against whom the column `against` says.
+    """One model of 16 agents with a given epsilon against the observers named in the column `against`.
 
     Central noise is that of a trusted party that has the points of all agents and takes the same steps along the mean
     of their clipped gradients: private learning alone of one silo, which uses all its points in every round. Its

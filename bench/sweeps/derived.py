@@ -1,4 +1,4 @@
-"""Which columns of a sweep's points follow from others, so that other values can be put in without a false row."""
+"""Dependencies between the columns of a sweep's points, so that values can be replaced consistently."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import pandas as pd
 
 
 class Derived(NamedTuple):
-    """How the points of an entry hang together.
+    """The dependencies between the columns of an entry's points.
 
     remake: points without the columns `made`, every combination of what is left -> the points that the sweep runs of
         them, with the columns `made`. Of the entry's own points it gives the same back.

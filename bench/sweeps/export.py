@@ -1,7 +1,7 @@
-"""Results handed to other programs after the run: CSV, TensorBoard, MLflow, Weights & Biases, all of them offline.
+"""Exports results after the run to CSV, TensorBoard, MLflow or Weights & Biases, all of them offline.
 
-A run of the results becomes a run there: its settings, and what was measured by communication round. The Parquet stays
-what it is; no tracker is part of a run.
+Every run becomes a run of the target program, with its settings and the metrics by communication round. The Parquet
+files are not changed, and no tracker takes part in a run.
 """
 
 import importlib
@@ -59,7 +59,7 @@ def export(folder: str | Path, to: str, out: str | Path) -> int:
     module = _installed(package, to)
     sources, out = _sweeps_in(Path(folder)), Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out} has something in it, which an export would be mixed with: give another --out")
+        raise InputError(f"{out} is not empty, and an export must not be mixed with other files: give another --out")
     tables = [part_files.read(source) for source in sources]
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def _sweeps_in(folder: Path) -> list[Path]:
     below = sorted(folder.iterdir()) if folder.is_dir() else []
     found = [sub for sub in below if sub.is_dir() and sub.name[0] not in "._" and part_files.parts_in(sub)]
     if not found:
-        raise InputError(f"no results in {folder}: give the folder of a sweep, such as results/smoke/SWEEP")
+        raise InputError(f"there are no results in {folder}: give the folder of a sweep, such as results/smoke/SWEEP")
     return found
 
 

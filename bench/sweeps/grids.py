@@ -1,4 +1,4 @@
-"""A sweep over values of one's own: columns of its points replaced, and what follows from them made anew."""
+"""Sweeps over a user's own values: replaces columns of the points and recomputes what depends on them."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -14,9 +14,9 @@ from bench.sweeps.ranges import RANGES
 from bench.sweeps.spec import Entry, Sweep, arguments, grid, parameters, pending
 from bench.values import MOST, values
 
-Grid = Mapping[str, list[Any]]  # column -> the values that it is to have
+Grid = Mapping[str, list[Any]]  # column -> its new values
 MOST_POINTS = 1_000_000
-# Labels that say for which budget the noise of a point was found, and columns that such noise may depend on.
+# Labels that name the budget for which a point's noise was calibrated, and columns that such noise may depend on.
 BUDGETS = {"target_epsilon", "budget"}
 # fmt: off
 CALIBRATED_FOR = {
@@ -29,19 +29,19 @@ COUNTS = ("num_epochs", "total_epochs", "phase_rounds", "max_updates")  # what r
 
 
 def listed(column: str, given: Any) -> list[Any]:
-    """One column's values as a list of plain Python values: a text as on the command line, one value, or several.
+    """The values of a column as a list of plain Python values, from command-line text, one value or several.
 
     Raises:
-        InputError: for an empty list, a value that is none, or the same value twice.
+        InputError: for an empty list, an unusable value, or a duplicate.
     """
     if isinstance(given, str):
         given = values(given)
     several = list(given) if isinstance(given, Iterable) else [given]
     if len(several) > MOST:
-        raise InputError(f"--grid {column} has {len(several):,} values: take at most {MOST:,}")
+        raise InputError(f"--grid {column} has {len(several):,} values: give at most {MOST:,}")
     several = [value.item() if isinstance(value, np.generic) else value for value in several]
     if not several:
-        raise InputError(f"--grid {column} has no value: give at least one")
+        raise InputError(f"--grid {column} has no values: give at least one")
     for value in several:
         if not isinstance(value, int | float | str) or value != value:
             raise InputError(f"--grid {column} has the value {value!r}: give numbers, words, True or False")
@@ -56,22 +56,22 @@ def listed(column: str, given: Any) -> list[Any]:
 def with_grid(sweep: Sweep, columns: Mapping[str, Any]) -> Sweep:
     """The sweep with the values of some columns replaced, in every entry that has the column.
 
-    An entry's points become every combination of the new values with what its other columns had. What follows from
-    others (the noise for a target epsilon, a label) is computed again, and what the sweep never runs twice (local
-    learning, which has no noise) is there once. Entries that widen the grid of another one are left out.
+    The points of an entry become all combinations of the new values with the values of its other columns. Columns that
+    depend on others (the noise for a target epsilon, a label) are recomputed, and points that the sweep runs only once
+    (local learning, which has no noise) still occur once. Entries that extend the grid of another entry are left out.
 
     Args:
         sweep: the one to change.
         columns: column -> its values.
 
     Raises:
-        InputError: for a column that no entry has, or that goes with another one which would then be false; for a
-            value of another type than the column's, out of its range, or given twice; for too many points.
+        InputError: for a column that no entry has, or that determines another column, which would become wrong; for a
+            value of the wrong type, out of range, or given twice; for too many points.
     """
     known = {str(column) for entry in sweep.entries.values() for column in entry.points}
     for column in columns:
         if column == "task":
-            raise InputError("--grid task: give another task by --task")
+            raise InputError("--grid task: choose another task by --task")
         if column not in known:
             raise unknown_name(f"column of sweep {sweep.name}", column, known)
     wanted = {column: listed(column, given) for column, given in columns.items()}
@@ -92,7 +92,9 @@ def _replaced(sweep: str, label: str, entry: Entry, columns: Grid) -> Entry:
     others = base.drop(columns=list(columns)).drop_duplicates()
     count = math.prod(map(len, columns.values())) * max(len(others), 1)
     if count > MOST_POINTS:
-        raise InputError(f"--grid makes {count:,} points of {label} in {sweep}: at most {MOST_POINTS:,}, give fewer")
+        raise InputError(
+            f"--grid makes {count:,} points of {label} in {sweep}: give fewer values, for at most {MOST_POINTS:,}"
+        )
     typed = {column: [_typed(entry, column, value) for value in several] for column, several in columns.items()}
     for column, several in typed.items():  # out of range before anything is computed from it
         for value in several:
@@ -118,9 +120,13 @@ def _check_free(sweep: str, label: str, entry: Entry, derived: Derived, base: pd
     if column in derived.given:
         return
     if column not in parameters(entry.method)[0] or is_reserved(column):
-        raise InputError(f"--grid {column}: it is a label of {label} in {sweep}, no argument of its method; {choose}")
+        raise InputError(
+            f"--grid {column}: it is a label of {label} in {sweep}, not an argument of its method; {choose}"
+        )
     if column in CALIBRATED_FOR and BUDGETS & set(entry.points):
-        raise InputError(f"--grid {column}: the noise of {label} in {sweep} was found for the values it has; {choose}")
+        raise InputError(
+            f"--grid {column}: the noise of {label} in {sweep} was calibrated for its existing values; {choose}"
+        )
     names = [str(name) for name in base if name not in (column, *derived.heeded)]
     for name in names:
         if tied(base, column, name):
@@ -134,7 +140,7 @@ def _check_free(sweep: str, label: str, entry: Entry, derived: Derived, base: pd
 
 
 def tied(points: pd.DataFrame, column: str, other: str) -> bool:
-    """Whether, all else being equal, one of the two columns follows from the other and changes with it."""
+    """Whether, all else being equal, one of the two columns is determined by the other and changes with it."""
     if (points[[column, other]].nunique(dropna=False) < 2).any():
         return False
     rest = [str(name) for name in points if name not in (column, other)]
@@ -177,18 +183,18 @@ def _check_range(column: str, value: Any) -> None:
 
 
 def with_rounds(sweep: Sweep, rounds: int) -> Sweep:
-    """The sweep with another number of communication rounds, evaluated as often as before; at the end where it was so.
+    """The sweep with another number of communication rounds, evaluated at the same interval, or still only at the end.
 
-    Entries that count their rounds themselves keep them.
+    Entries that set their own number of rounds keep it.
 
     Raises:
-        InputError: for no whole number, one that is no multiple of the rounds between evaluations, or a sweep whose
-            rounds follow from its data.
+        InputError: for a number that is not whole or not a multiple of the rounds between evaluations, or a sweep whose
+            number of rounds follows from its data.
     """
     if isinstance(rounds, bool) or not isinstance(rounds, int) or not 1 <= rounds <= 10**7:
         raise InputError(f"--rounds is {rounds}: it must be a whole number from 1 to {10**7:,}")
     if all(entry.num_rounds is not None for entry in sweep.entries.values()):
-        raise InputError(f"--rounds: all methods of {sweep.name} have rounds of their own; leave it out")
+        raise InputError(f"--rounds: all methods of {sweep.name} set their own number of rounds; leave it out")
     if callable(sweep.num_rounds):
         known = {name for entry in sweep.entries.values() for name in entry.points}
         instead = " or ".join(f"--grid {name}=..." for name in COUNTS if name in known)

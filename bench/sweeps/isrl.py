@@ -1,4 +1,4 @@
-"""What Gao et al. 2024 ran (section 4), what they claim without running it, and the smaller scales."""
+"""The experiments of Gao et al. 2024 (section 4), further ones on claims that they do not test, and smaller scales."""
 
 import math
 from functools import cache, partial
@@ -16,9 +16,9 @@ from bench.sweeps.derived import Derived
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory import isrl as theory
 
-TRIALS = 20  # draws of the data; what tells the methods apart at every epsilon takes more than the paper's 5
+TRIALS = 20  # draws of the data; separating the methods at every epsilon takes more than the paper's 5
 EPSILONS = [0.75, 1.5, 3.0, 6.0, 12.0, 18.0]
-ANSWERING = [25, 18]  # silos that answer in a round: reliable, and one of the values in the authors' programs
+ANSWERING = [25, 18]  # silos that answer in a round: all of them, and one of the values in the authors' programs
 DELTA = 1 / odd_even.NUM_RECORDS**2
 STEPS = [float(f"{step:.3g}") for step in np.geomspace(1, 1000, 16)]
 ROUNDS = [1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 35, 50]
@@ -125,7 +125,7 @@ def isrl_odd_even(scale: str) -> Sweep:
         delta=DELTA,
         seeds=3,
         trials=TRIALS,
-        notes="rounds, phases, regularisation, noise formula, clipping are not in its text; it has 5 trials",
+        notes="the paper does not state rounds, phases, regularisation, noise formula or clipping; it has 5 trials",
     )
     smoke = thin(
         paper,
@@ -142,7 +142,10 @@ def isrl_odd_even(scale: str) -> Sweep:
     return {"paper": paper, "laptop": paper, "smoke": smoke}[scale]
 
 
-SMOOTHED_ROUNDS, SUBGRADIENT_ROUNDS = [5, 10, 20, 50], [10, 20, 50, 100, 200, 400]  # subgradients are slow, and cheap
+SMOOTHED_ROUNDS, SUBGRADIENT_ROUNDS = (
+    [5, 10, 20, 50],
+    [10, 20, 50, 100, 200, 400],
+)  # subgradient steps converge slowly, but are cheap
 SMOOTHED_STEPS = [*STEPS[2::2], 1580.0]
 RADII = [0.03, 0.3, 3.0]  # around the theorems' values for w* some 40 from 0, see the tests
 SMOOTHNESSES = [5.0, 50.0, 500.0]  # the same

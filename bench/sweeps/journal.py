@@ -1,7 +1,8 @@
-"""Many files of a folder replaced by few at one moment: what happens is written down before, and finished after.
+"""Replaces many files of a folder by few, atomically, with a journal.
 
-The new files wait in `_pending`. The journal names them and the files that they replace; from the moment that it is
-there, the new ones count and the old ones do not, wherever they lie. Whoever opens the folder next finishes the moves.
+The new files are first written to `_pending`. The journal names them and the files that they replace. Once the journal
+exists, the new files are valid and the old ones are not, wherever they are; whoever opens the folder next completes the
+moves.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What is wrong with a method that cannot be compiled: each of its functions is traced alone, in turn."""
+"""Finds out why a method cannot be compiled, by tracing each of its functions separately."""
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +13,7 @@ from bench.errors import InputError, in_one_line
 
 
 def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, traced: Iterable[str]) -> str | None:
-    """A sentence that names the function and what is wrong with it; None where each of them gives what it must.
+    """A sentence that names the faulty function and the fault; None where all functions return what they must.
 
     Args:
         make: (task, traced arguments) -> Algorithm.
@@ -30,7 +30,7 @@ def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, t
         except InputError:
             raise
         except Exception as error:
-            raise _Wrong(f"`{function}` of {name} stops: {_in_one_line(error)}") from error
+            raise _Wrong(f"`{function}` of {name} fails: {_in_one_line(error)}") from error
 
     try:
         traced_alone("make", lambda hyper: checked_algorithm(make(task, hyper), name) and None, hypers)

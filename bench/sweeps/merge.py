@@ -1,4 +1,4 @@
-"""Results made elsewhere joined to those here: every run checked against the sweep, each there once, in few files."""
+"""Merges results made elsewhere: checks every run against its sweep, drops duplicates, and writes few files."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ MOST_ROWS = 1_000_000  # of a part
 
 
 class Merged(NamedTuple):
-    """What became of one sweep's folder.
+    """The outcome for one sweep's folder.
 
     folder: where its results are now. added: runs that it did not have. twice: runs that were there already, or several
     times among what was merged. runs, parts: how many it has now. before: how many parts it had.
@@ -49,7 +49,7 @@ class Source(NamedTuple):
 def merge(
     folders: Sequence[Path], out: Path, data_files: DataFiles | None = None
 ) -> tuple[list[Merged], list[str], list[str]]:
-    """Copy the runs of folders into a folder of results. The folders stay as they are.
+    """Copy the runs in folders into a results folder. The source folders are not changed.
 
     Args:
         folders: of results, of a scale, or of a sweep; what each is follows from its content.
@@ -88,7 +88,7 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
         InputError: where there is none.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder: give one of results, of a scale or of a sweep")
+        raise InputError(f"{folder} is not a folder: give a folder of results, of a scale or of a sweep")
     level = [folder]
     for _ in range(3):
         found = [one for one in level if parts_in(one)]
@@ -100,7 +100,7 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
     sources = []
     for one in found:
         kinds = set()
-        for path, table in readable_parts(one, left_out, "copy it again, or have its runs done again"):
+        for path, table in readable_parts(one, left_out, "copy it again, or repeat its runs"):
             if "scale" not in table.column_names:
                 left_out.append(f"{path} is not a part of these results (no column 'scale'): move it elsewhere")
             else:
@@ -128,13 +128,13 @@ def _sweep_of(source: Source, left_out: list[str]) -> Sweep | None:
 
 
 def sweep_named(name: str, scale: str, request: Request | None) -> Sweep:
-    """The sweep whose results a folder of that name holds: of the suite, on another task, or over values of one's own.
+    """The sweep whose results a folder of that name holds: of the suite, on another task, or over a user's own values.
 
     Raises:
         InputError: where there is none.
     """
     if scale not in SCALES:
-        raise InputError(f"{scale!r} is no scale, but {name} is said to be of it: only sweeps can be merged")
+        raise InputError(f"{name} has the unknown scale {scale!r}: only results of sweeps can be merged")
     if request is not None:
         return requested(request, checked_name(name, SWEEPS))
     if name in SWEEPS:
@@ -143,7 +143,7 @@ def sweep_named(name: str, scale: str, request: Request | None) -> Sweep:
         task = name.removeprefix(f"{sweep}_on_")
         if task != name and task in TASKS:
             return on_task(SWEEPS[sweep](scale), task, TASKS[task])
-    raise InputError(f"no sweep is called {name!r}: results over values of one's own need the file _request.json")
+    raise InputError(f"no sweep is called {name!r}: results over your own values need the file _request.json")
 
 
 def points_of(sweep: Sweep, data_files: DataFiles) -> dict[str, Point]:
@@ -212,7 +212,7 @@ def _once(table: pa.Table, runs: set[tuple]) -> pa.Table:
 
 
 def _joined(tables: list[pa.Table]) -> list[pa.Table]:
-    """Few tables in place of many, each of at most MOST_ROWS rows, or of one part that has more."""
+    """Join many tables into few, each with at most MOST_ROWS rows unless a single part has more."""
     groups: list[list[pa.Table]] = []
     for table in tables:
         if not groups or sum(map(len, groups[-1])) + len(table) > MOST_ROWS:

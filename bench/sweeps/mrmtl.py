@@ -1,4 +1,4 @@
-"""What Liu, Hu, Wu and Smith 2022 ran on School (their Figure 3c), over lambda and epsilon, and the smaller scales."""
+"""The experiment of Liu, Hu, Wu and Smith 2022 on School (Figure 3c) over lambda and epsilon, and smaller scales."""
 
 import math
 from functools import cache
@@ -40,7 +40,7 @@ CALIBRATED = Derived(_remade, made=("noise_multiplier",), given=("target_epsilon
 
 
 def mrmtl_school(scale: str) -> Sweep:
-    """MR-MTL by lambda and epsilon beside FedAvg and private local learning, whose batches are shuffled or Poisson
+    """MR-MTL by lambda and epsilon, compared with FedAvg and private local learning, with shuffled batches or Poisson
     samples.
 
     Steps, batches, clipping, rounds, delta and five random splits are as in the authors' program; FedAvg and local

@@ -1,4 +1,4 @@
-"""A request for a sweep over values of one's own, and the file that keeps it beside the results."""
+"""Requests for sweeps over a user's own values, and the file that stores a request next to the results."""
 
 import hashlib
 import json
@@ -20,11 +20,11 @@ NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 
 
 class Request(NamedTuple):
-    """What was asked for.
+    """The requested changes of a sweep.
 
-    sweep: the sweep that is changed. scale: of its points, before they are changed.
-    grid: column -> its values. rounds: communication rounds; None for the sweep's. task: by the name of `--task`;
-        None for the sweep's own.
+    sweep: the sweep to change. scale: the scale of its points before the change.
+    grid: column -> new values. rounds: communication rounds; None keeps the sweep's. task: name as in `--task`; None
+        keeps the sweep's own.
     """
 
     sweep: str
@@ -35,13 +35,13 @@ class Request(NamedTuple):
 
     @property
     def canonical(self) -> str:
-        """As text, the same for grids of the same values."""
+        """The request as text, equal for grids with the same values."""
         columns = {name: sorted(map(_word, values)) for name, values in self.grid.items()}
         return json.dumps(self._asdict() | {"grid": columns}, sort_keys=True)
 
     @property
     def default_name(self) -> str:
-        """What the folder is called when nobody says: the sweep, what was changed, and a digest of all of it."""
+        """The default name of the folder: the sweep, the changed columns, and a digest of the request."""
         changed = [*sorted(self.grid), *([f"rounds_{self.rounds}"] if self.rounds else [])]
         digest = hashlib.blake2b(self.canonical.encode(), digest_size=3).hexdigest()
         on = [f"on_{self.task}"] if self.task else []
@@ -49,7 +49,7 @@ class Request(NamedTuple):
 
     @property
     def words(self) -> str:
-        """In a line, as it is typed."""
+        """The request in one line, as typed."""
         columns = [f"{name} = {', '.join(map(str, values))}" for name, values in self.grid.items()]
         return "; ".join([*columns, *([f"{self.rounds} rounds"] if self.rounds else [])])
 
@@ -66,10 +66,10 @@ def checked_name(name: str, taken: Mapping[str, Any]) -> str:
         InputError: where it is not.
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise InputError(f"--name {name!r} is no name: take letters, digits and _ . + -, at most 100 of them")
+        raise InputError(f"--name {name!r} is not a valid name: use at most 100 letters, digits and _ . + -")
     small = name.lower()
     if small in {*map(str.lower, taken), "figures"} or any(small.startswith(f"{one}_on_".lower()) for one in taken):
-        raise InputError(f"--name {name} is where results of the suite's own go: choose another")
+        raise InputError(f"--name {name} is reserved for results of the suite's sweeps: choose another")
     return name
 
 
@@ -106,7 +106,7 @@ def write_request(folder: Path, request: Request) -> None:
 
 
 def prepare(folder: Path, request: Request, *, fresh: bool = False) -> None:
-    """Make the folder of a request, or see that it holds results of this one and no other.
+    """Create the folder of a request, or check that it holds results of the same request.
 
     Raises:
         InputError: where it does not, unless all of it is to be set aside (`fresh`); where it cannot be written.
@@ -132,6 +132,6 @@ def discard(folder: Path) -> None:
 
 
 def folders(name: str, results: str | os.PathLike) -> list[Path]:
-    """The folders, one a scale, of a sweep over values of one's own."""
+    """The folders, one per scale, of a sweep over a user's own values."""
     of_scales = [Path(results) / scale / name for scale in SCALES]
     return [folder for folder in of_scales if (folder / REQUEST).is_file()]

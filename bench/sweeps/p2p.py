@@ -1,4 +1,4 @@
-"""What Bellet et al. 2018 ran (section 5, appendix D), as literals, and the smoke scale derived from them.
+"""The experiments of Bellet et al. 2018 (section 5, appendix D), and the smoke scale derived from them.
 
 Budgets are those of the published legends: epsilon of the coordinate descent, split equally over an agent's updates
 by Theorem 1, and 0.05 more where a private warm start comes first. `bench.sweeps.p2p_noise` says how noise is found.
@@ -85,8 +85,8 @@ def p2p_private(scale: str) -> Sweep:
         eval_every=1,
         delta=DELTA,
         seeds=10,
-        notes="neither the constant nor the private warm start is in the paper: the constant was chosen to meet its "
-        "curves at 0, which the warm start does not",
+        notes="neither the constant nor the private warm start is in the paper: the constant was chosen so that the "
+        "curves match at round 0, which the warm start does not",
     )
     smaller = {"max_updates": [2], "allocation": ["equal"]}
     return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
@@ -224,7 +224,7 @@ def p2p_movielens(scale: str) -> Sweep:
         eval_every=4,
         delta=DELTA,
         seeds=10,
-        notes="the paper does not give the regularisation of its movie features, nor where private runs start",
+        notes="the paper gives neither the regularisation of its movie features nor the starting point of private runs",
     )
     smaller = {"num_updates": [1.0, 4.0], "mechanism": ["laplace"], "clip_norm": [10.0], "start_share": [0.0, 0.8]}
     return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper

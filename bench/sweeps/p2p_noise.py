@@ -1,4 +1,4 @@
-"""The noise of Bellet et al. 2018, found for a budget; three calibrations stand side by side:
+"""Noise calibration for the experiments of Bellet et al. 2018, in three variants:
 
 published: noise for gradients of L1 norm at most 1, no clipping. The inputs allow norms up to 10 p, so this is
     under-calibrated by that factor; `epsilon_true` says what it spends.

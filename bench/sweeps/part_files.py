@@ -5,7 +5,7 @@ whose names begin with "_" or "." are not part of it: parts being written, and p
 their columns, and readers of a folder take the columns of its first file: `columns.parquet`, which has no rows.
 
 A part is called part-<runs>-<content>.parquet, with a digest of the runs in it and one of the file's bytes, so that
-every reader can tell whether the file is what was written.
+every reader can check that the file is what was written.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ REQUIRED = {  # columns that every part has, and of which kind
 }
 DIGEST_IN_NAME = re.compile(r"part-[0-9a-f]{16}-([0-9a-f]{16})\.parquet")
 COLUMNS = "columns.parquet"
-REDO = "run the sweep again, which sets it aside and redoes it"
+REDO = "run the sweep again, which moves it aside and repeats its runs"
 
 
 def point_id(settings: Mapping[str, Any]) -> str:
@@ -57,7 +57,9 @@ def cannot_write(path: Path, error: OSError) -> InputError:
     text = reason.get(error.errno or 0)
     if text is None:
         text = "no permission" if isinstance(error, PermissionError) else (error.strerror or str(error))
-    return InputError(f"cannot write {path}: {text}; everything finished before is kept, choose --out or make room")
+    return InputError(
+        f"cannot write {path}: {text}; everything finished so far is kept; choose another --out or free some space"
+    )
 
 
 def _in_the_way(path: Path) -> Path:
@@ -97,7 +99,7 @@ def parquet(content: bytes) -> pa.Table | None:
 
 
 def read_part(path: Path) -> pa.Table:
-    """One part, checked as far as a part by itself can be: the digest in its name, and the columns that name a run.
+    """Read and check a single part: the digest in its name, and the columns that identify a run.
 
     Raises:
         UnusablePart: where it is damaged, or not a part of results.
@@ -115,7 +117,7 @@ def read_part(path: Path) -> pa.Table:
         raise UnusablePart(f"{path} is damaged", damaged=True)
     for name, fits in REQUIRED.items():
         if name not in table.column_names:
-            raise UnusablePart(f"{path} is not a part of these results (no column {name!r})", damaged=False)
+            raise UnusablePart(f"{path} is not a part of these results (it has no column {name!r})", damaged=False)
         kind = table.schema.field(name).type
         if not fits(kind.value_type if pa.types.is_dictionary(kind) else kind):
             raise UnusablePart(f"{path} is not a part of these results ({name!r} is {kind})", damaged=False)
@@ -171,7 +173,7 @@ def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFra
     doubled = rows.duplicated([*IDENTITY, "rounds"])
     if doubled.any():
         file = np.repeat(np.arange(len(tables)), [len(one) for one in tables.values()])[int(np.argmax(doubled))]
-        raise InputError(f"{list(tables)[file]} has runs that are there already: {REDO}")
+        raise InputError(f"{list(tables)[file]} has runs that another part already has: {REDO}")
     if rows["sweep"].nunique() > 1:
         names = ", ".join(sorted(rows["sweep"].unique()))
         raise InputError(f"{folder} holds results of several sweeps ({names}): move the foreign parts elsewhere")

@@ -1,4 +1,4 @@
-"""What Bhaskar et al. 2025 ran (section 4, Tables 2 to 5), accuracy against epsilon, and the smaller scales."""
+"""The experiments of Bhaskar et al. 2025 (section 4, Tables 2 to 5), accuracy against epsilon, and smaller scales."""
 
 import math
 from functools import cache, partial
@@ -26,10 +26,10 @@ PRIVATE = {"sampler": "poisson", "clip_norm": 1.0}
 SILENT = {"sampler": "in_order", "clip_norm": math.inf}
 SETTINGS = {"total_epochs": EPOCHS, "batch_size": 64, "step_size": 0.3, "momentum": 0.5}
 NOTES = (
-    "batch size, delta, the clients' draws and the batches of FedAvg are those of the authors' program, "
-    "of which the paper says nothing"
+    "batch size, delta, the clients' draws and the batches of FedAvg are not in the paper; they are those of the "
+    "authors' program"
 )
-# Repetitions by scale: on a CPU the networks are dear.
+# Repetitions by scale: the networks are expensive on a CPU.
 SEEDS = {
     "paper": dict.fromkeys(MODELS, 10),
     "laptop": {"SN+Lin": 3, "CNN+RL": 1, "CNN+TS": 1, "SN+CNN": 1},
@@ -199,7 +199,7 @@ def pfl_averaging(scale: str) -> Sweep:
     cells = grid(data="mnist", algorithm=list(MODELS), target_epsilon=math.inf, num_epochs=[1, EPOCHS], num_clients=10)
     return _sweep(
         "pfl_averaging",
-        "Bhaskar et al. 2025, the collapse of FedAvg at (20, 1) in Table 2, looked into (not in the paper)",
+        "Bhaskar et al. 2025, the failure of FedAvg at (20, 1) in Table 2, examined (not in the paper)",
         cells,
         scale,
         smoke="algorithm == 'SN+Lin'",
@@ -258,7 +258,7 @@ def pfl_small_epsilon(scale: str) -> Sweep:
     settings = [(1.2, 64), (1.5, 64), (2.0, 64), (1.2, 128)]
     return _sweep(
         "pfl_small_epsilon",
-        "Bhaskar et al. 2025, Tables 2 and 3 at epsilon 1.2, looked into (not in the paper)",
+        "Bhaskar et al. 2025, Tables 2 and 3 at epsilon 1.2, examined (not in the paper)",
         pd.concat([cells.assign(target_epsilon=epsilon, batch_size=size) for epsilon, size in settings]),
         scale,
         smoke="data == 'mnist' and num_epochs == 1 and target_epsilon == 1.2 and batch_size == 64",
@@ -272,7 +272,7 @@ def pfl_alone(scale: str) -> Sweep:
     cells = grid(data=list(EPSILONS), algorithm=list(MODELS), target_epsilon=math.inf, num_epochs=1, num_clients=1)
     return _sweep(
         "pfl_alone",
-        "Bhaskar et al. 2025, what a client has to gain (not in the paper)",
+        "Bhaskar et al. 2025, what clients gain from federation (not in the paper)",
         cells,
         scale,
         laptop="data != 'cifar10' or algorithm in ('SN+Lin', 'SN+CNN')",

@@ -48,12 +48,12 @@ class Point(NamedTuple):
 
 
 def shapes_of(points: Iterable[Point]) -> dict[str, Shape]:
-    """By id, what the rows of a run of each point look like."""
+    """Point id -> shape of the rows of a run."""
     return {point.id: point.shape for point in points}
 
 
 def _as_before(method: Method, name: str, value: Any) -> bool:
-    """Whether an argument came later and has the value at which the method does what it did without."""
+    """Whether an argument was added later and has the value with which the method is unchanged."""
     return name in method.added and method.added[name] == value
 
 
@@ -61,7 +61,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     """The sweep's points by task. Every value is in its range, and fits the others and the task.
 
     Raises:
-        InputError: for the first that is not or does not, for an unknown task, and for a point given twice.
+        InputError: for the first value that is out of range or does not fit, for an unknown task, or a duplicate point.
     """
     for field in ("eval_every", "seeds", "trials"):
         value = getattr(sweep, field)
@@ -74,7 +74,9 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
         keywords, traced = parameters(entry.method)
         for label in entry.points.columns.difference(list(keywords)):
             if is_reserved(label):
-                raise InputError(f"the points of {algorithm} have a column {label}, as the results have: rename it")
+                raise InputError(
+                    f"the points of {algorithm} have a column {label}, a name reserved in the results: rename it"
+                )
             if near := difflib.get_close_matches(label, keywords, 1, 0.88):
                 raise InputError(f"the points of {algorithm} have a column {label}: did you mean {near[0]}?")
         for number, record in enumerate(entry.points.to_dict("records")):
@@ -84,7 +86,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 raise unknown_name(f"task of sweep {sweep.name}", str(name), tasks)
             task, args = tasks[name], arguments(entry.method, row)
             entry.method.fits(task, **args)
-            if number == 0:  # a release that nobody can account for is refused before anything is run
+            if number == 0:  # a release that no accountant can handle is refused before anything is run
                 entry.method.readings(task, delta=sweep.delta, **args)
             labels = {k: v for k, v in row.items() if k not in args and v == v}  # NaN: this point has no such label
             num_rounds = sweep.num_rounds if entry.num_rounds is None else entry.num_rounds
@@ -95,7 +97,8 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 raise InputError(f"eval_every of {algorithm} in {sweep.name} is {eval_every}: it must be at least 1")
             if num_rounds < 1 or num_rounds % (eval_every or num_rounds):
                 raise InputError(
-                    f"{num_rounds} rounds of {sweep.name} are no positive multiple of eval_every = {eval_every}"
+                    f"the number of rounds of {sweep.name} is {num_rounds}: it must be a positive multiple of "
+                    f"eval_every = {eval_every}"
                 )
             settings = {
                 "algorithm": algorithm,
@@ -124,5 +127,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     ids = [point.id for points in out.values() for point in points]
     if len(set(ids)) < len(ids):
         again = next(point for points in out.values() for point in points if ids.count(point.id) > 1)
-        raise InputError(f"sweep {sweep.name} has the same point twice, {again.algorithm} with {again.args}: drop one")
+        raise InputError(
+            f"sweep {sweep.name} has the same point twice, {again.algorithm} with {again.args}: remove one"
+        )
     return out

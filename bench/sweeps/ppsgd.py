@@ -1,4 +1,4 @@
-"""What Bietti et al. 2022 swept (section 6, appendix A), as literals, and the smaller scales derived from them."""
+"""The sweeps of Bietti et al. 2022 (section 6, appendix A), and the smaller scales derived from them."""
 
 import math
 from functools import partial

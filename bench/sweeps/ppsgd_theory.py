@@ -1,4 +1,4 @@
-"""What the theory of Bietti et al. 2022 says, measured: the bound of Theorem 4.5, and users of unequal size."""
+"""Experiments on the theory of Bietti et al. 2022: the bound of Theorem 4.5, and users of unequal size."""
 
 import math
 from functools import cache, partial

@@ -1,7 +1,7 @@
-"""What runs cost that nobody has run: of a sweep, or of one with other numbers of users and points.
+"""Predicts the cost of a sweep's runs, also with other numbers of users and points.
 
-Seconds follow from the work of a round, counted on its traced program with the shapes of so many users, and from a
-model that is fitted on the runs that are there. Bytes are counted.
+Times follow from the work of a round, counted on the traced program with shapes for that many users, and from a model
+fitted to existing runs. Bytes are counted directly.
 """
 
 from collections.abc import Sequence
@@ -155,12 +155,12 @@ class _Known(NamedTuple):
 def check(names: Sequence[str], *, predict: bool, users: int | None, points: int | None) -> None:
     """Refuse what makes no sense together: InputError."""
     if not predict and (users, points) != (None, None):
-        raise InputError("--users and --points are of a prediction: add --predict")
+        raise InputError("--users and --points only apply to a prediction: add --predict")
     if predict and not names:
         raise InputError("--predict traces the programs of each sweep: name the sweeps")
     for option, number in (("--users", users), ("--points", points)):
         if number is not None and not 1 <= number <= 10**12:
-            raise InputError(f"{option} is {number}: it must be at least 1 and at most {10**12:,}")
+            raise InputError(f"{option} is {number}: it must be between 1 and {10**12:,}")
 
 
 def predict(
@@ -172,11 +172,11 @@ def predict(
     users: int | None = None,
     points: int | None = None,
 ) -> list[Prediction]:
-    """What all runs of sweeps cost, whether they are there or not. The model of a method is fitted on what was measured
-    of it in all of these sweeps.
+    """Predict the cost of all runs of sweeps, finished or not. A method's model is fitted to its measured runs in all
+    of these sweeps.
 
     Args:
-        names: of sweeps, or of folders with values of one's own, at least one.
+        names: of sweeps, or of folders with a user's own values; at least one.
         scale: smoke, laptop or paper.
         out: the folder of results.
         data_files: where data may come from; the sizes of a task are read off its data.
@@ -248,7 +248,7 @@ def _prediction(known: _Known, cells: dict, users: int | None, points: int | Non
     work = sum(weight * number_of for weight, number_of in zip(weights, rounds, strict=True))
     whole = {CPU: hours["core"], GPU: hours["gpu"]}
     unknown = max(line.one.round.unknown_loops for line in lines)
-    notes = ["loops whose length is known only when they run count as one turn"] if unknown else []
+    notes = ["loops whose length is only known at run time count as one iteration"] if unknown else []
     return Prediction(
         known.sweep.name,
         known.label,

@@ -1,4 +1,4 @@
-"""Predictions as a table for people."""
+"""Predictions as a printed table."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ COLUMNS = {"core": "a core", "gpu": "a GPU", "8 gpus": "8 GPUs", f"{NODES} nodes
 
 
 def written(predictions: Sequence[Prediction]) -> str:
-    """A table for people: a line an entry."""
+    """The printed table, one line per entry."""
     head = ("sweep, entry", "users", "runs x rounds", "core-s a point and round", "held out", "bytes a user", "GB")
     lines: list[tuple[str, ...]] = [(*head, *COLUMNS.values())]
     for one in predictions:
@@ -36,8 +36,8 @@ def written(predictions: Sequence[Prediction]) -> str:
     cores = psutil.cpu_count(logical=False) or 1
     said = (
         f"held out: programs whose time, predicted from the others', is within {100 * cost.TOLERANCE:.0f} % of what "
-        "was measured. GB: of all users with one point, beside a block of 16 MB at most. A node has "
-        f"{cores} cores, as this machine. Runs are shared out to workers; the rounds of one run follow each other."
+        f"was measured. GB: memory of all users with one point, plus a block of at most 16 MB. A node has {cores} "
+        "cores, like this machine. Runs are distributed over workers; the rounds of a run are sequential."
     )
     return "\n".join([table, "", *notes, said])
 

@@ -1,4 +1,4 @@
-"""How far a long run is: a bar on a terminal, plain lines elsewhere."""
+"""Progress of long runs: a bar on a terminal, plain lines elsewhere."""
 
 import sys
 import threading

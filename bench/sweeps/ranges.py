@@ -1,4 +1,4 @@
-"""What values of the names that points may have must satisfy."""
+"""The allowed ranges of arguments, by name."""
 
 import math
 from collections.abc import Callable

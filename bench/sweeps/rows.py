@@ -1,4 +1,4 @@
-"""What a finished chunk becomes: one row per run and evaluation, with what it cost in privacy and where it ran."""
+"""Turns a finished chunk into rows: one per run and evaluation, with its privacy cost and platform."""
 
 import contextlib
 import datetime
@@ -131,7 +131,7 @@ def rows_of(
     """
     for name in metrics:
         if any(name in point.labels for point in points):
-            raise InputError(f"{points[0].algorithm} has a label {name}, which task and method measure: rename it")
+            raise InputError(f"{points[0].algorithm} has a label {name}, which is also a measured quantity: rename it")
     shape = (len(points), len(runs), next(iter(metrics.values())).shape[-1])
     rounds = np.arange(shape[-1]) * points[0].eval_every
     counts = _released(metrics.get("released"), rounds, shape)

@@ -1,4 +1,4 @@
-"""Run what is missing of a sweep, and write it down."""
+"""Runs what is missing of a sweep, and writes the results."""
 
 import os
 from collections import Counter, OrderedDict
@@ -53,16 +53,16 @@ def run_sweep(
         sweep: what to run.
         scale: its name, a column and a folder.
         out: the results folder; parts go to out/scale/sweep.
-        whole: the sweep of which `sweep` is a selection; results of points that are not even in this are
-            stale and set aside. Default: `sweep` itself.
+        whole: the sweep of which `sweep` is a selection; results of points that are not in it either are outdated and
+            moved aside. Default: `sweep` itself.
         data_files: the user's own files, and whether data may be downloaded; default DataFiles().
         fresh: set everything aside first.
-        most: points in a chunk at most; default as many as fit. Changes results by rounding alone.
+        most: the largest number of points in a chunk; default as many as fit. Affects results only by rounding.
         pool: the workers; default Pool(), of this call alone.
 
     Raises:
-        InputError: for a value out of range, a store that cannot be used, or points of which two workers died; the
-            rest has been run then.
+        InputError: for a value out of range, a results folder that cannot be used, or points on which two workers died;
+            all other points have been run then.
     """
     if most is not None and most < 1:
         raise InputError(f"chunk is {most}: it must be at least 1")
@@ -164,7 +164,7 @@ def _work(
             except WorkerDied:
                 counted.undo()
                 again = queue.died(block)
-                meter.say(f"a worker died: {'once more' if again else 'given up'}: {describe(block)}")
+                meter.say(f"a worker died: {'retrying' if again else 'giving up'}: {describe(block)}")
                 given_up += [] if again else [block]
                 continue
             for sentence in outcome.said:
@@ -172,8 +172,8 @@ def _work(
             if outcome.rows is None:
                 counted.undo()
                 meter.say(
-                    f"out of memory with {outcome.num_points} points x {outcome.num_runs} seeds at a time: "
-                    "going on with fewer"
+                    f"out of memory with {outcome.num_points} points x {outcome.num_runs} seeds at a time: continuing "
+                    "with fewer"
                 )
             else:
                 store.write(outcome.rows)
@@ -182,5 +182,5 @@ def _work(
         runs = sum(len(block.points) * len(block.runs) for block in given_up)
         raise InputError(
             f"workers died twice of {runs} runs of {origin.sweep}, the first of them {describe(given_up[0])}; all "
-            "others are done: run the same command with --workers 1 to see why"
+            "other runs are finished: repeat the command with --workers 1 to see why"
         )

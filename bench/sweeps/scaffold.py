@@ -1,4 +1,4 @@
-"""What Noble, Bellet and Dieuleveut 2022 ran on generated data, by local steps, smaller than there; and the scales.
+"""The experiment of Noble, Bellet and Dieuleveut 2022 on generated data, by local steps, on a smaller scale.
 
 The paper has 100 clients of 5,000 records, 400 rounds and noise 60. The laptop has 50 clients of 200 and 50 rounds, and
 the noise that is as large on the mean of a sample: 2.4 at 32 records, for 60 at 800.

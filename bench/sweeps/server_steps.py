@@ -1,5 +1,5 @@
-"""Server optimisers (Reddi et al. 2021), steps that hold on to the shared model (Li et al. 2020) and clipping at a
-quantile (Andrew et al. 2021): one law of each, on small generated tasks; and the scales.
+"""Server optimisers (Reddi et al. 2021), proximal local steps (Li et al. 2020) and clipping at a quantile (Andrew et
+al. 2021): one qualitative result of each, on small generated tasks.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Whether the rows of a part are whole runs of a sweep's points, each of them once."""
+"""Checks that the rows of a part are complete runs of a sweep's points, without duplicates."""
 
 from collections.abc import Collection, Mapping, Set
 from typing import NamedTuple
@@ -9,7 +9,11 @@ import pyarrow as pa
 
 from bench.sweeps.part_files import IDENTITY
 
-STALE, BROKEN, COPIED = "of other settings, data or code versions", "with rows missing or twice", "that are there twice"
+STALE, BROKEN, COPIED = (
+    "of other settings, data or code versions",
+    "with missing or duplicate rows",
+    "that are duplicates",
+)
 
 
 class Shape(NamedTuple):
@@ -69,5 +73,5 @@ def sound_runs(
 
 
 def in_words(left_out: Mapping[str, int]) -> str:
-    """What is wrong with how many runs, "3 runs with rows missing or twice"."""
+    """What is wrong with how many runs, "3 runs with missing or duplicate rows"."""
     return " and ".join(f"{count:,} runs {words}" for words, count in left_out.items())

@@ -1,4 +1,4 @@
-"""Tables of runs: what a sweep is, how to write a grid, how to derive a smaller sweep from a larger one."""
+"""The types of a sweep, and functions to write grids and to derive smaller sweeps from larger ones."""
 
 import inspect
 import itertools
@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
     points: one row per point. Columns that the method's factory names are its arguments; "task" names one of
         the sweep's tasks; all others are labels that are carried into the results.
-    num_rounds, eval_every: where a round of this method is something else than of the others; default the sweep's.
+    num_rounds, eval_every: set where a round of this method differs from those of the others; default the sweep's.
         eval_every may be a function of the number of rounds.
     seeds: repetitions, where it is to have fewer than the sweep.
     later: column -> points to its values, where these take long to compute, as calibrated noise does. Until `completed`
@@ -59,8 +59,8 @@ class Sweep(NamedTuple):
     """A table of runs.
 
     name: of the sweep, and of its folder in the results.
-    reproduces: what of which paper, in a few words.
-    tasks: by the name in the points' column "task"; trial -> a fresh split or draw, always the same shapes. One that
+    reproduces: what the sweep reproduces, in a few words. tasks: by the name in the points' column "task"; trial -> a
+    fresh split or draw, always the same shapes. One that
         reads data files takes them as `data_files`, None by default.
     entries: by the name the legend will use.
     num_rounds: communication rounds; a number, or (task, arguments) -> number where the data decide.
@@ -68,8 +68,8 @@ class Sweep(NamedTuple):
     delta: at which epsilon is stated.
     seeds: repetitions of every point with other randomness.
     trials: data splits, each of them run with every seed; None ties them: seed s runs on split s.
-    notes: what a reader of the results must know, such as a setting that the paper leaves open.
-    task_labels: labels that are true on the sweep's own tasks alone, such as an epsilon for which the noise was found
+    notes: what readers of the results must know, such as a setting that the paper does not state. task_labels: labels
+    that are true on the sweep's own tasks alone, such as an epsilon for which the noise was found
         with their numbers of examples.
     pairs: the repetitions (trial, seed) one by one, in place of what seeds and trials say.
     """
@@ -146,7 +146,7 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
             points = points.assign(**changed).drop_duplicates(ignore_index=True)
             entries[name] = entry._replace(points=points)
     if not entries:
-        raise InputError(f"nothing of sweep {sweep.name} is left: keep more of its grid")
+        raise InputError(f"nothing is left of sweep {sweep.name}: keep more of its grid")
     return sweep._replace(entries=entries, **fields)
 
 
@@ -185,7 +185,7 @@ def select(sweep: Sweep, where: str) -> Sweep:
 
 
 def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
-    """The sweep on one other task, under a name of its own, so that its results stand beside those of the sweep.
+    """The sweep on another task, under a separate name, so that its results do not replace those of the sweep.
 
     Points that differed only in the task, or in labels of it, become one, and those labels go. So do entries, such as
     one for each of several models; that one is called as the method.
@@ -238,7 +238,7 @@ def _parameters(make: Callable) -> tuple[dict[str, inspect.Parameter], set[str]]
     keywords = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
     traced = {name for name, p in keywords.items() if p.annotation == Scalar}
     if not traced:
-        raise InputError(f"no argument of {make.__name__} is annotated Scalar: annotate those that a sweep varies")
+        raise InputError(f"no argument of {make.__name__} is annotated with Scalar: annotate those that a sweep varies")
     return keywords, traced
 
 

@@ -1,4 +1,4 @@
-"""What of the sweeps is there, what is missing, and how long the rest takes at the rates measured so far.
+"""The status of sweeps: finished and missing runs, and the time left at the rates measured so far.
 
 Runs are told by their settings, which stand in the rows: no data set is read. Only the check of ids (`verify`) reads
 data, since a point's id depends on their checksum.
@@ -178,7 +178,7 @@ def statuses(
     """What is there of sweeps at a scale.
 
     Args:
-        names: of sweeps, or of folders with values of one's own; none for all of both.
+        names: of sweeps, or of folders with a user's own values; none means all of both.
         scale: smoke, laptop or paper.
         out: the folder of results.
         data_files: where data may come from; read only where `verified`.

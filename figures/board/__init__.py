@@ -1,4 +1,5 @@
-"""The board as one page: all methods by task and epsilon at one stated protocol. `python -m figures board` writes it.
+"""The board as one HTML page: all methods by task and epsilon under a stated protocol. `python -m figures board` writes
+it.
 
-It reads what `python -m bench board` leaves, a folder for each task, and runs nothing.
+It reads the folders that `python -m bench board` writes, one per task, and runs nothing.
 """

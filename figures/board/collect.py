@@ -1,4 +1,4 @@
-"""What the page of the board shows, read from the folders of its tasks and checked."""
+"""Reads and checks the content of the board's page from the folders of its tasks."""
 
 import json
 import math
@@ -106,7 +106,7 @@ def collect(results: Path) -> Board:
     folder = results / BOARD
     first = f"run `{command('board', results)}` first, or choose --results"
     if not folder.is_dir():
-        raise InputError(f"no board in {results}: {first}")
+        raise InputError(f"there is no board in {results}: {first}")
     tasks, left_out = [], []
     for path in sorted(folder.iterdir()):
         if not path.is_dir() or path.name[0] in "._":
@@ -162,7 +162,7 @@ def _protocol(path: Path) -> dict[str, Any]:
         if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
             raise InputError(f"{path} does not say {name!r} as {kind.__name__}: {again}")
     if not all(isinstance(value, int | float) for value in protocol["epsilons"]):
-        raise InputError(f"{path} has 'epsilons' that are no numbers: {again}")
+        raise InputError(f"{path} has 'epsilons' that are not numbers: {again}")
     if protocol["task"] != path.parent.name:
         raise InputError(f"{path} is about task {protocol['task']!r}: rename the folder, or {again}")
     return protocol

@@ -65,10 +65,10 @@ def _header(board: Board) -> str:
     links += [("tasks", "Tasks"), ("how", "How to read it"), ("rows", "All rows")]
     words = element(
         "p",
-        "Every method was tuned and tested alike: under the same statement of privacy, with as many settings tried on "
-        "held-out data, on the same splits. A rank is among methods that protect the same unit under the same "
-        "neighbouring relation; different units are never ranked together. A score leads to the settings that were "
-        "chosen and to its command.",
+        "Every method was tuned and tested in the same way: under the same privacy statement, with the same number of "
+        "settings tried on held-out data, on the same splits. Ranks are among methods that protect the same unit under "
+        "the same neighbouring relation; different units are never ranked together. Each score links to the chosen "
+        "settings and the command that produced it.",
     )
     return words + html.facts(terms) + navigation(links)
 
@@ -118,9 +118,9 @@ def _panel(board: Board, panel: tuple[str, str], ranks: pd.DataFrame) -> str:
     return element(
         "section",
         f"<h2>{escape(words)}</h2>",
-        element("p", escape(f"Protected is {UNITS.get(panel[0], panel[0])}."), class_="soft"),
+        element("p", escape(f"Protected: {UNITS.get(panel[0], panel[0])}."), class_="soft"),
         *parts,
-        element("p", "At this ε nothing was run for this unit.", class_="soft nothing", hidden=True),
+        element("p", "Nothing was run for this unit at this ε.", class_="soft nothing", hidden=True),
         element(
             "p", "Mean rank against ε; bands and bars are 95 % intervals by the bootstrap over splits.", class_="soft"
         ),

@@ -1,4 +1,4 @@
-"""What the numbers of the board are and are not, in words."""
+"""Explanations of the board's numbers, and of their limits."""
 
 from pathlib import Path
 
@@ -19,48 +19,46 @@ def reading(board: Board, results: Path) -> dict[str, str]:
     rows = board.rows()
     units = ", ".join(UNITS.get(unit, unit) for unit in dict.fromkeys(unit for unit, _ in board.panels))
     whole = {
-        "What is protected": f"By unit of privacy: {units}. Neighbouring data sets differ in one such unit, "
-        "which is added or removed, or replaced by another, as the heading of a table says. The same ε for "
-        "another unit or another relation is another promise, so no ranking mixes them.",
-        "ε and δ": "Noise is found for each ε, at the δ of the task, by an accountant that is proven for the "
-        "sampler of the method. “No noise” is the same method without noise, and promises nothing. A method that "
-        "reveals nothing, such as learning alone, is in the tables of every ε with the same score.",
-        "Tuning": "Every method may try as many settings as the protocol says, at each ε and on each split. "
-        "Held-out data of the split choose one of them; it is run again with fresh randomness, and measured once "
-        "on the test data.",
-        "Not counted in ε": "What the choice of settings reveals of the held-out data, for no method. What "
-        "counts as public, such as the number of users and the ranges that settings are searched in, costs "
-        "nothing.",
-        "Score": "Mean over splits with its 95 % interval (Student's t). Splits are of the same data where a "
-        "task has a data set: how other users would have fared is not in the interval.",
-        "Rank": "Among methods at the same task, unit and ε, by mean score: 1 is the best, and equals share the "
-        "better rank.",
-        "Mean rank": "Over tasks at one ε. Over every private ε it is the mean over those of each task, then "
-        "over tasks. A method that diverged stands behind all that did not. The interval is the middle 95 % of "
-        f"{DRAWS:,} paired bootstrap draws: within each task all splits but one are drawn with replacement, which "
-        "gives means the right spread, and the same draw serves all methods and ε. It does not cover the choice "
-        "of tasks, and with few splits it is narrow: with five, for a mean, 0.7 times as wide as Student's. A "
-        "method that was not on all tasks says on how many, and stands below those that were: its mean is over "
-        "other tasks.",
-        "Gain": "How much better than the best baseline, which is the baseline of the best mean at that task "
-        "and ε: mean of the differences on the same splits, with its 95 % interval. Positive is better, whatever "
-        "the direction of the metric.",
-        "The asterisk": "The difference to the best baseline, for better or worse, is beyond chance, at 5 % "
+        "What is protected": f"By privacy unit: {units}. Neighbouring data sets differ in one such unit, which is "
+        "added or removed, or replaced by another, as the heading of a table says. The same ε for another unit or "
+        "another relation is a different guarantee, so no ranking mixes them.",
+        "ε and δ": "Noise is calibrated for each ε, at the δ of the task, by an accountant that is proven for the "
+        "sampler of the method. “No noise” is the same method without noise, which is not private. A method that "
+        "releases nothing, such as local learning, is in the tables of every ε with the same score.",
+        "Tuning": "Every method may try the number of settings given by the protocol, at each ε and on each split. The "
+        "best one on the split's held-out data is run again with fresh randomness, and measured once on the test data.",
+        "Not counted in ε": "What the choice of settings reveals about the held-out data is not counted, for any "
+        "method. What counts as public, such as the number of users and the ranges that settings are searched in, "
+        "costs nothing.",
+        "Score": "Mean over splits with its 95 % interval (Student's t). Where a task has a data set, all splits are "
+        "of the same data, so the interval does not cover how other users would fare.",
+        "Rank": "Among methods at the same task, unit and ε, by mean score: 1 is the best, and ties share the better "
+        "rank.",
+        "Mean rank": "Over tasks at one ε. Over every private ε it is the mean over those of each task, then over "
+        f"tasks. A method that diverged ranks behind all others. The interval is the middle 95 % of {DRAWS:,} paired "
+        "bootstrap draws: within each task all splits but one are drawn with replacement, which gives means the right "
+        "spread, and the same draw serves all methods and ε. It does not cover the choice of tasks, and with few "
+        "splits it is narrow: with five, for a mean, 0.7 times as wide as Student's. A method that was not run on all "
+        "tasks is listed with its number of tasks below those that were, since its mean is over other tasks.",
+        "Gain": "The improvement over the best baseline, the one with the best mean at that task and ε: mean of the "
+        "paired differences over splits, with its 95 % interval. Positive is better, whatever the direction of the "
+        "metric.",
+        "The asterisk": "The difference to the best baseline, for better or worse, is significant at the 5 % level "
         "after Holm's correction for all differences on the task. The number of tasks is not corrected for.",
-        "Better from": "How many settings must be tried until the method is expected to be better than the best "
-        "baseline with as many, by the held-out score; empty where it never is for good.",
+        "Better from": "The number of settings from which on the method is expected to beat the best baseline with the "
+        "same number, by the held-out score; empty where it does not.",
     }
     if any(name in rows for name in tables.COSTS):
         whole["Cost"] = f"Of a whole run: {', '.join(words for name, words in tables.COSTS.items() if name in rows)}."
     if TUNED in rows:
         whole["ε with tuning counted"] = (
-            "The ε of a private choice among settings drawn at random, as many on average as were tried, in place of "
-            "the search that was made (Papernot and Steinke 2022), if the scores are part of what a run releases; "
-            "every other ε here is of one run."
+            "The ε of a private choice among settings drawn at random, on average as many as were tried, instead of "
+            "the search used here (Papernot and Steinke 2022), provided that the scores are part of what a run "
+            "releases; every other ε here is for a single run."
         )
     line = command("compare NAME --task TASK --against board", results)
     whole["A method of yours"] = (
-        f"`{line}` runs only the method NAME, a built-in one or `mine.py`, tuned as the board is, and shows it beside "
-        "what is here."
+        f"`{line}` runs only the method NAME, a built-in one or `mine.py`, tuned in the same way, and shows it "
+        "together with these results."
     )
     return whole

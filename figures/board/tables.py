@@ -17,9 +17,9 @@ COSTS = {  # column of a comparison -> heading; of a whole run
     "examples": "examples touched",
 }
 OUTCOMES = {  # of a row, against the best baseline
-    "better": "beats it beyond chance",
-    "open": "within chance of it",
-    "worse": "worse beyond chance",
+    "better": "significantly better",
+    "open": "no significant difference",
+    "worse": "significantly worse",
     "reference": "is the best baseline",
     "diverged": "diverged",
 }

@@ -1,4 +1,4 @@
-"""What is claimed of noise that is correlated over rounds, and how runs decide."""
+"""Claims on noise that is correlated over rounds, and their checks."""
 
 from collections.abc import Callable
 

@@ -85,14 +85,14 @@ def draw(table: pd.DataFrame):
         label = NAMES[noise] + ("" if noise == INDEPENDENT else f": {ratio:.3f} ({expected:.3f})")
         handles.append(Line2D([], [], label=label, **LOOKS[noise]))
     ax.set_xlabel("rounds")
-    ax.set_ylabel("noise of the sum, one round's is 1")
+    ax.set_ylabel("noise of the sum, relative to one round's")
     ax.legend(handles=handles, fontsize=8)
     style.head(figure, "Noise of prefix sums at equal privacy (after Kalinin and Lampert 2024)")
     style.footer(
         figure,
         table,
-        "160 users without anything to learn, ten in each round, dealt into 16 groups that take turns. All lines cost "
-        "the same epsilon, proven without amplification for one user's data replaced.",
+        "160 users with nothing to learn, ten per round, in 16 groups that take turns. All lines have the same "
+        "epsilon, proven without amplification for one user's data replaced.",
     )
     return figure
 

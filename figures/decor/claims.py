@@ -1,5 +1,5 @@
-"""What Allouah et al. 2024 claim of noise that neighbours share, and how runs decide. All methods run on the same draws
-of the data, and are compared draw by draw, by the logarithm of the excess loss."""
+"""The claims of Allouah et al. 2024 on noise shared by neighbours, and their checks. All methods run on the same
+draws of the data and are compared draw by draw, by the logarithm of the excess loss."""
 
 from collections.abc import Callable, Collection
 

@@ -1,7 +1,7 @@
 """Allouah et al. 2024: local noise, noise that neighbours share, and central noise at equal privacy, by graph.
 
 Above agents' own models, below the mean of them, which no agent has. Step and ratio of shared to own noise are the
-best for every point. To expect: local noise errs the most and central noise the least on every graph, shared noise in
+best for every point. Expected: local noise errs the most and central noise the least on every graph, shared noise in
 between, and near central noise where all are neighbours.
 """
 
@@ -81,11 +81,12 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "Mean logistic loss over all points less the least there is, geometric means; 16 agents of 64 points, 200 "
-        "rounds, nothing clipped. For every point the step and the ratio of shared to own noise with the lowest mean.",
+        "Mean logistic loss over all points minus the least there is, geometric means; 16 agents of 64 points, 200 "
+        "rounds, nothing clipped. Every point has the step size and the ratio of shared to own noise with the lowest "
+        "mean.",
         f"Epsilon at delta = {table['delta'].iloc[0]:g}: one point of one agent replaced, in all messages. Local "
-        "noise: against all other agents together. DECOR: against those who share no noise, or one other agent. "
-        "Central: against who sees the models of a trusted party.",
+        "noise: against all other agents together. DECOR: against observers who share no noise, or against one other "
+        "agent. Central: against everybody who sees the models of a trusted party.",
     )
     return figure
 

@@ -1,5 +1,5 @@
-"""What Gao et al. 2024 claim of their experiment and of their algorithms, and what is asked beyond: the list, and how
-runs decide. Methods are compared trial by trial: a trial's methods share data, silos and noise."""
+"""The claims of Gao et al. 2024 on their experiment and algorithms, further claims, and their checks. Methods are
+compared trial by trial, since all methods share a trial's data, silos and noise."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ NOT_THERE = "not in the paper"
 ERROR = "points of test error"
 LOGS = "of the logarithm of the risks' ratio"
 ALIKE = 2.0  # points of test error below which two methods count as alike; a threshold of ours
-CHOSEN = "In each trial the setting with the lowest mean training loss over the trial's runs, and its mean test error"
+CHOSEN = "Mean test error of the setting with the lowest mean training loss over a trial's runs, in each trial"
 
 
 def below(first: str, second: str, calibration: str) -> Callable[[pd.DataFrame], Verdict]:
@@ -199,7 +199,7 @@ def lower_risk(runs: pd.DataFrame) -> Verdict:
     return verdict(every(margins), "; ".join(evidence))
 
 
-BELOW = f"{CHOSEN}; the second method less the first, trial by trial, at every epsilon"
+BELOW = f"{CHOSEN}; the second method minus the first, trial by trial, at every epsilon"
 CLAIMS = [
     Claim(
         "At every epsilon and in both settings localized MB-SGD errs less than one-pass MB-SGD, as published",
@@ -234,7 +234,7 @@ CLAIMS = [
         SECTION_4,
         "isrl_odd_even",
         falls(PUBLISHED),
-        f"{CHOSEN}; each epsilon less the next larger one, trial by trial, for both methods in both settings",
+        f"{CHOSEN}; each epsilon minus the next larger one, trial by trial, for both methods in both settings",
     ),
     Claim(
         "Phases help by themselves: localized MB-SGD errs less than multi-pass MB-SGD on all records",
@@ -249,7 +249,7 @@ CLAIMS = [
         "Theorems 3.1, 3.4 and D.5, equal optimal risk, but at the theorems' rounds",
         "isrl_nonsmooth",
         alike,
-        "In each trial the setting with the lowest training loss; two points of test error (a threshold of ours) less "
+        "In each trial the setting with the lowest training loss; two points of test error (a threshold of ours) minus "
         "the mean difference of any two methods, either way, at every epsilon",
     ),
     Claim(
@@ -257,7 +257,7 @@ CLAIMS = [
         "Theorem 2.1, communication",
         "isrl_rounds",
         fewer_rounds,
-        "Excess risk of each number of rounds at its best setting by geometric mean; one-pass's lowest less that of "
+        "Excess risk of each number of rounds at its best setting by geometric mean; one-pass's lowest minus that of "
         "the localized method at some smaller number of rounds, trial by trial, wherever one-pass's lowest lies before "
         "the most rounds tried",
     ),

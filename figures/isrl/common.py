@@ -1,4 +1,4 @@
-"""What the figures and claims of Gao et al. 2024 share: their curves, and how settings are chosen.
+"""Code shared by the figures and claims of Gao et al. 2024: their curves, and the choice of settings.
 
 As the paper says: in each trial (a draw of the data) three runs of every setting, the setting with the lowest mean
 training loss, and its mean test error; then mean and standard deviation over trials.

@@ -44,9 +44,9 @@ def draw(table: pd.DataFrame, title: str):
         "Bars are standard deviations over trials, as in the paper. In each trial the setting with the lowest mean "
         f"training loss of its {table['runs_each'].max():.0f} runs, of {common.tried(table, SOLID)} for each of the "
         f"solid curves{_dashed(table)}.",
-        f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and "
-        "the other silos. Under the left axis in brackets: what the noise costs exactly. Numbers of the paper's curves "
-        "are not published.",
+        f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
+        "other silos. In brackets below the left axis: the exact epsilon of the noise. The numbers of the paper's "
+        "curves are not published.",
     )
     return figure
 
@@ -55,7 +55,7 @@ def _dashed(table: pd.DataFrame) -> str:
     """What is special about the dashed curves that are present, and of how many settings they are."""
     notes = {
         WIDE: "in the wide search (left only: it was run with the published noise)",
-        FIXED_ROUNDS: "with 35 rounds, those of the authors' earlier program (may leave the panel upwards)",
+        FIXED_ROUNDS: "with 35 rounds, as in the authors' earlier program (may lie above the panel)",
     }
     present = style.present(table, "series", notes)
     return "".join(f", {common.tried(table, [name])} {notes[name]}" for name in present)
@@ -122,7 +122,7 @@ FIGURE_2 = figure_of(
 Gao et al. 2024, Figure 2: test error against epsilon on MNIST odd/even, all 25 silos answer in every round.
 
 Localized MB-SGD against one-pass MB-SGD, and multi-pass MB-SGD, which is not in the paper, to tell the gain of phases
-from the gain of several passes. To expect: localized below one-pass from epsilon 1.5 on, multi-pass below both.
+from the gain of several passes. Expected: localized below one-pass from epsilon 1.5 on, multi-pass below both.
 """,
     ALL,
     "MNIST odd/even in 25 silos, all silos answer (Gao et al. 2024, Fig. 2)",
@@ -132,7 +132,7 @@ FIGURE_3 = figure_of(
 Gao et al. 2024, Figure 3: test error against epsilon on MNIST odd/even, 18 random silos of 25 answer in a round.
 
 Localized MB-SGD against one-pass MB-SGD, and multi-pass MB-SGD, which is not in the paper, to tell the gain of phases
-from the gain of several passes. To expect: localized below one-pass from epsilon 1.5 on, multi-pass below both.
+from the gain of several passes. Expected: localized below one-pass from epsilon 1.5 on, multi-pass below both.
 """,
     SOME,
     "MNIST odd/even in 25 silos, 18 of 25 silos answer (Gao et al. 2024, Fig. 3)",

@@ -1,7 +1,7 @@
 """Gao et al. 2024, Theorems 3.1, 3.4 and D.5 measured (not in the paper): localized methods under the hinge loss.
 
 Subgradients (Algorithm 4) against convolution smoothing (Algorithm 6) and Moreau envelopes, both with the accelerated
-method inside; all silos answer, exact calibration. To expect: by the theorems, the same risk up to logarithms.
+method inside; all silos answer, exact calibration. Expected: by the theorems, the same risk up to logarithms.
 """
 
 import numpy as np
@@ -70,9 +70,9 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"In each trial the setting with the lowest training loss, of {common.tried(table)} for each method, with "
-        f"up to {_most(table)} rounds in each of the two phases. Trials share their data: where bands overlap, curves "
-        "can still differ in every one of them.",
+        f"In each trial the setting with the lowest training loss, of {common.tried(table)} for each method, with up "
+        f"to {_most(table)} rounds in each of the two phases. All curves share the trials' data: even where bands "
+        "overlap, curves can differ in every trial.",
         f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
         "other silos. The paper has no such experiment.",
     )

@@ -1,9 +1,8 @@
 """Gao et al. 2024, Theorem 2.1 measured (not in the paper): excess risk against communication rounds, by n and epsilon.
 
 A quadratic with known minimiser in 25 silos, every method at its best step size for every number of rounds. The
-dashed line is the lowest risk of one-pass MB-SGD at any number of rounds; the CSV says how many rounds each method
-needs to reach it, and from which to which number of rounds that is open by chance. To expect by the theorem: the
-localized accelerated method needs fewest.
+dashed line is the lowest risk of one-pass MB-SGD at any number of rounds; the CSV has the number of rounds that each
+method needs to reach it, with its interval. Expected by the theorem: the localized accelerated method needs fewest.
 """
 
 import numpy as np
@@ -115,7 +114,7 @@ def draw(table: pd.DataFrame):
         ax.minorticks_off()
     style.head(
         figure,
-        "Rounds to a risk: a quadratic in 25 silos that differ (Gao et al. 2024, Theorem 2.1, measured)",
+        "Rounds to a risk: a quadratic in 25 heterogeneous silos (Gao et al. 2024, Theorem 2.1, measured)",
         [Line2D([], [], label=name, **look) for name, look in LOOKS.items()],
     )
     style.footer(
@@ -123,7 +122,7 @@ def draw(table: pd.DataFrame):
         table,
         f"Every point at the best of {_counted(table['settings'])} by exact risk: step sizes; of the localized methods "
         f"also lambda, {_listed(table)} times the theorem's. Phases, growth of lambda and rounds of the phases as in "
-        "Theorem C.1. Dashed: the lowest risk of one-pass MB-SGD. Axes differ from panel to panel.",
+        "Theorem C.1. Dashed: the lowest risk of one-pass MB-SGD. Panels have different axes.",
         f"Exact epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server "
         "and the other silos. The paper has no such experiment.",
     )

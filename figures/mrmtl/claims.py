@@ -1,5 +1,5 @@
-"""What Liu et al. 2022 report of School, and what is asked beyond it: the list, and how runs decide. All methods run on
-the same splits, so they are compared split by split."""
+"""The results of Liu et al. 2022 on School and further claims, and their checks. All methods run on the same splits
+and are compared split by split."""
 
 import itertools
 import math
@@ -76,7 +76,7 @@ def best(splits: pd.DataFrame, name: str, epsilon: float) -> tuple[pd.Series, st
 def as_published(runs: pd.DataFrame) -> Verdict:
     """Each published mean over five splits differs from ours by less than such means differ by chance."""
     if not runs["source"].str.startswith("School").all():
-        raise NotTestable("the runs are of generated schools: give the file school.mat by --data-dir")
+        raise NotTestable("the runs are on generated schools: provide the file school.mat with --data-dir")
     splits = by_split(runs, "shuffled")
     margins: list[Margin] = []
     evidence = []
@@ -170,21 +170,21 @@ CLAIMS = [
         "readme of the authors' program, Figure 3c",
         SWEEP,
         as_published,
-        "How far two means over five splits differ by chance (95 %, the spread seen here), less the difference",
+        "How far two means over five splits differ by chance (95 %, the spread seen here), minus the difference",
     ),
     Claim(
         "At epsilon 6 MR-MTL with lambda = 1 errs less than FedAvg and than local learning",
         "readme of the authors' program, Figure 3c",
         SWEEP,
         better_than_both_ends,
-        "The other's squared error less that of MR-MTL, split by split",
+        "The other's squared error minus that of MR-MTL, split by split",
     ),
     Claim(
         "Here: at every epsilon some lambda errs less than FedAvg and than local learning",
         "ours",
         SWEEP,
         best_of_all_epsilons,
-        "The other's squared error less that of MR-MTL, split by split; lambda and step of each with the lowest mean",
+        "The other's squared error minus that of MR-MTL, split by split; lambda and step of each with the lowest mean",
         ours=True,
     ),
     Claim(
@@ -192,15 +192,15 @@ CLAIMS = [
         "abstract: stronger privacy is an incentive to federate more",
         SWEEP,
         more_together,
-        "Local learning's squared error less that of FedAvg, at each epsilon less the same at the next larger one; the "
-        "step of each with the lowest mean",
+        "Local learning's squared error minus that of FedAvg, at each epsilon minus the same at the next larger one; "
+        "the step of each with the lowest mean",
     ),
     Claim(
         "Here: Poisson samples, for which the epsilon is proven, err as shuffled batches do, from epsilon 1 on",
         "ours",
         SWEEP,
         samplers_alike,
-        f"{SAME:g} less the difference of the two, either way, for every method and lambda",
+        f"{SAME:g} minus the difference of the two, either way, for every method and lambda",
         ours=True,
     ),
     Claim(
@@ -208,7 +208,7 @@ CLAIMS = [
         "ours",
         SWEEP,
         what_shuffling_proves,
-        "The epsilon of the legend less that without amplification, one record replaced",
+        "The epsilon of the legend minus that without amplification, one record replaced",
         ours=True,
     ),
 ]

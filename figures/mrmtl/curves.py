@@ -1,7 +1,7 @@
-"""Liu et al. 2022, School by lambda: squared error of MR-MTL beside FedAvg and private local learning, by epsilon.
+"""Liu et al. 2022, School by lambda: squared error of MR-MTL, FedAvg and private local learning, by epsilon.
 
 Batches are shuffled, as in the paper, whose epsilon counts them as Poisson samples, or Poisson samples, for which that
-is proven. To expect: at epsilon 6 lowest at a lambda between the two ends, at a larger one where epsilon is small.
+is proven. Expected: at epsilon 6 lowest at a lambda between the two ends, at a larger one where epsilon is small.
 """
 
 import pandas as pd
@@ -45,7 +45,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """A panel for each epsilon, a colour for each sampler; FedAvg and local learning as levels."""
+    """A panel for each epsilon, a colour for each sampler; FedAvg and local learning as horizontal lines."""
     epsilons = sorted(table["target_epsilon"].unique())
     figure, axes = style.subplots(1, len(epsilons), figsize=(3.1 * len(epsilons), 3.6), squeeze=False)
     real = bool(table["source"].str.startswith("School").all())
@@ -70,11 +70,11 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"Step {STEP:g}. Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil "
-        "of one school added or removed, against the server and the other schools. Splits are shared by all curves: "
-        "where bands overlap, curves can still differ in every one of them.",
-        f"Without amplification the shuffled batches cost epsilon {_worst(table)}. Published are, beside MR-MTL at "
-        "lambda = 1, FedAvg and local learning at epsilon 6, at the right edge.",
+        f"Step {STEP:g}. Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil of "
+        "one school added or removed, against the server and the other schools. All curves share the splits: even "
+        "where bands overlap, curves can differ in every split.",
+        f"Without amplification the shuffled batches cost epsilon {_worst(table)}. Published numbers: MR-MTL at lambda "
+        "= 1, and, at the right edge, FedAvg and local learning, at epsilon 6.",
     )
     return figure
 

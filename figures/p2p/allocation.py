@@ -1,4 +1,5 @@
-"""How an agent spends its budget over its updates: beyond Bellet et al. 2018, whose Proposition 2 no figure shows.
+"""How to allocate an agent's budget to its updates: Proposition 2 of Bellet et al. 2018, which none of its figures
+shows.
 
 Final objective and accuracy by T/n for an equal split, for Proposition 2 as printed, which lets the noise grow with
 time, and for the same with the weights of Theorem 2 in the order of its recursion, which lets it shrink
@@ -58,7 +59,7 @@ def draw(table: pd.DataFrame):
         ax.set_xscale("log", base=2)
         ticks = sorted(table["x"].unique())
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.set_xlabel("updates an agent, $T/n$")
+        ax.set_xlabel("updates per agent, $T/n$")
         ax.set_ylabel(f"final {drawing.NAMES[y]}")
     style.percent(axes[1].yaxis)
     style.head(
@@ -71,9 +72,10 @@ def draw(table: pd.DataFrame):
         table,
         common.privacy_note(table),
         common.true_note(table),
-        "Both uneven splits know the order of all wake-ups beforehand, which an agent does not. " + apart(table),
-        "Where the equal split is better it is by Theorem 1: it may add up by the smallest of three sums, uneven ones "
-        "by the sum of the epsilons alone.",
+        "Both uneven splits require knowing the order of all wake-ups in advance, which an agent does not. "
+        + apart(table),
+        "Where the equal split is better, this is due to Theorem 1: it can be composed by the smallest of three sums, "
+        "uneven splits only by the sum of the epsilons.",
     )
     return figure
 

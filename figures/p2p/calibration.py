@@ -1,11 +1,11 @@
-"""What noise of the right size costs: beyond Bellet et al. 2018, whose noise ignores the size of the inputs.
+"""The cost of correctly calibrated noise: beyond Bellet et al. 2018, whose noise ignores the size of the inputs.
 
 Accuracy against the number of features for the published noise, and for gradients clipped in L1 with Laplace noise and
 in L2 with Gaussian noise, both scaled to the clipping norm: of coordinate descent from its warm start, and of one
-release of every agent that has the whole budget, smoothed over the graph. Below, the epsilon that each really spends.
+release of every agent that has the whole budget, smoothed over the graph. Below: the true epsilon of each.
 
 Updates an agent, clipping norm and mu are tuned for each point on other problem instances, but the published noise
-keeps the mu of the run without privacy, as in the paper. Laplace noise adds up by the paper's Theorem 1, and spends
+keeps the mu of the run without privacy, as in the paper. Laplace noise is composed by the paper's Theorem 1, and spends
 less than that; Gaussian noise is calibrated exactly, together with its warm start.
 """
 
@@ -62,18 +62,18 @@ def draw(table: pd.DataFrame):
         drawing.feature_axis(low, table)
         low.tick_params(axis="x", labelsize=7.5)
     axes[0, 0].set_ylabel(drawing.NAMES["test_accuracy"])
-    axes[1, 0].set_ylabel(r"$\varepsilon$ that is spent")
+    axes[1, 0].set_ylabel(r"true $\varepsilon$")
     style.percent(axes[0, 0].yaxis)
     style.plain_log_ticks(axes[1, 0].yaxis)
     with_once = (table["variant"] == ONCE).any()
-    budget = "Budgets count the warm start" + ("; one release has all of it." if with_once else ".")
+    budget = "Budgets count the warm start" + ("; a single release spends all of it." if with_once else ".")
     style.head(
         figure,
-        "Noise as published and noise of the right size (Bellet et al. 2018, the setting of Fig. 2c; not in the paper)",
+        "Noise as published and calibrated correctly (Bellet et al. 2018, setting of Fig. 2c; not in the paper)",
         drawing.handles({name: STYLES[name] for name in style.present(table, "calibration", STYLES)}, CALIBRATIONS),
         drawing.variant_handles({ONCE: VARIANTS[ONCE] | {"marker": "o"}} if with_once else {})
         + drawing.handles({other: drawing.LOOKS[other] for other in beside}, {LOCAL: f"local: {EXACT}"})
-        + drawing.handles({"": {"color": "#333333", "linestyle": ":"}}, {"": r"$\varepsilon$ aimed at"}),
+        + drawing.handles({"": {"color": "#333333", "linestyle": ":"}}, {"": r"nominal $\varepsilon$"}),
     )
     clipped = table[table["calibration"].isin([CLIPPED, GAUSSIAN])]
     norms = ", ".join(f"{norm:g}" for norm in sorted(clipped["clip_norm"].unique()))
@@ -84,8 +84,8 @@ def draw(table: pd.DataFrame):
         f"Updates an agent, clipping norm (chosen: {norms}) and mu are tuned for each point on other problem "
         "instances, but the published noise keeps the mu of the run without privacy, as in the paper; the settings "
         "are in the CSV.",
-        "Spent is epsilon_true: the privacy loss distribution of the noise at the bound that the gradients really "
-        "have. Laplace noise adds up by the paper's Theorem 1, and spends less than that; Gaussian noise is calibrated "
+        "Epsilon spent is epsilon_true: by privacy loss distributions, for the bound that the gradients really have. "
+        "Laplace noise is composed by the paper's Theorem 1, and spends less than that; Gaussian noise is calibrated "
         "exactly, together with its warm start.",
     )
     return figure

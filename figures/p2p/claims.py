@@ -1,6 +1,6 @@
-"""What Bellet et al. 2018 claim of their experiments: the list. How runs decide is in the four files that it names.
+"""The claims of Bellet et al. 2018 on their experiments; the checks are in the four modules imported here.
 
-Claims that say "here" are not the paper's: they test what it leaves open or takes for granted.
+Claims that begin with "Here" are not the paper's: they test what it does not state, or assumes.
 """
 
 from figures.p2p import claims_convergence as convergence
@@ -19,7 +19,7 @@ PENALTY = {
 }
 AHEAD = "Difference of each problem instance; {}; mean above 0"
 TUNED = "Problem instances one by one, at the settings that are best on other instances"
-ENDS = "After the last update, noise as published and the budget split equally"
+ENDS = "After the last update, with noise as published and the budget split equally"
 TUNED_MEAN = "Mean accuracy over problem instances at the settings that are best on other instances"
 RMSE = "Mean over users of test RMSE, settings chosen on validation ratings"
 CLAIMS = [
@@ -68,7 +68,7 @@ CLAIMS = [
         "Figure 1",
         "p2p_convergence",
         convergence.ends_as_published,
-        "Last mean of CD from the short descent less the last published point; each is within the tolerance either "
+        "Last mean of CD from the short descent minus the last published point; each is within the tolerance either "
         "way (tolerances of ours)",
     ),
     *(
@@ -192,15 +192,16 @@ CLAIMS = [
         "section 5.1 and appendix D.1, Figure 3",
         "p2p_dimensions",
         dimensions.small_gain_most,
-        f"{TUNED}; mean gain over exact local models of the agents with the least data, less "
-        "that of those with the most, above 0",
+        f"{TUNED}; mean gain over exact local models of the agents with the least data, minus that of those with the "
+        "most, above 0",
     ),
     Claim(
         "Local models from perturbed inputs are less accurate than from the inputs, at every p and epsilon",
         "appendix D.1, Figure 4",
         "p2p_dimensions",
         dimensions.perturbed_is_worse,
-        "Exact local models of each problem instance, of its inputs less of perturbed ones; mean above 0 at every p",
+        "Accuracy of exact local models of each problem instance, from its inputs minus from perturbed ones; mean "
+        "above 0 at every p",
     ),
     Claim(
         "RMSE without privacy is within .01 of the published",

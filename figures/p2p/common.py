@@ -1,4 +1,5 @@
-"""What the figures and claims of Bellet et al. 2018 share: which runs they read, how they were tuned, what was spent.
+"""Code shared by the figures and claims of Bellet et al. 2018: the runs that they read, their tuning, and their
+epsilons.
 
 Tables are long: "series" is the legend, "x_name" and "x" the axis, "y_name" and "y" the number, "low" and "high" its
 interval, and "origin" tells the runs here from the points that the paper published.
@@ -121,15 +122,15 @@ def true_note(table: pd.DataFrame) -> str:
     if ratio.empty:
         return ""
     return (
-        "The published noise takes gradients to have norm 1, and these inputs allow more: what it spends is up to "
-        f"{float(f'{ratio.max():.2g}'):,g} times its epsilon (epsilon_true in the CSV; see p2p_calibration)."
+        "The published noise assumes gradients of norm 1, but these inputs allow more: its true epsilon is up to "
+        f"{float(f'{ratio.max():.2g}'):,g} times the nominal one (epsilon_true in the CSV; see p2p_calibration)."
     )
 
 
 def published_note(table: pd.DataFrame) -> str:
     """Where the published curves are from; nothing where there are none."""
     any_published = (table["origin"] == PUBLISHED).any()
-    return "Grey: the published curves, read off the paper's vector graphics." if any_published else ""
+    return "Grey: the published curves, extracted from the paper's vector graphics." if any_published else ""
 
 
 # ---- What was tuned, on other problem instances ----

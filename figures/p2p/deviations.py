@@ -1,4 +1,4 @@
-"""How far the runs here are from the points that Bellet et al. 2018 published, curve by curve."""
+"""The deviations of our runs from the points that Bellet et al. 2018 published, by curve."""
 
 from collections.abc import Mapping
 

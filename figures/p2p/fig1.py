@@ -3,7 +3,7 @@
 Objective and test accuracy, against iterations and against vectors sent. The paper names neither the solver of the
 local models nor the penalty of ADMM: both start at the exact minimisers (solid) and at 100 short gradient steps, from
 where the published curves start (dashed), and ADMM has the penalty that ends with the lowest objective, chosen in its
-favour on the very runs that are shown. To expect: CD is ahead in all panels at every point after the start.
+favour on the very runs that are shown. Expected: CD is ahead in all panels at every point after the start.
 """
 
 import numpy as np
@@ -95,8 +95,8 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"ADMM has the penalty that ends with the lowest objective, chosen in its favour: {values}. It takes 10 "
-        "gradient steps an iteration and sends 8 vectors; an update of CD sends one to each neighbour.",
+        f"ADMM has the penalty with the lowest final objective, chosen in its favour: {values}. An iteration takes 10 "
+        "gradient steps and sends 8 vectors; an update of CD sends one vector to each neighbour.",
         "No privacy. " + common.published_note(table),
     )
     return figure

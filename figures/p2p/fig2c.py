@@ -2,7 +2,7 @@
 
 mu is tuned for the run without privacy and updates an agent for each budget, on other problem instances. The paper
 names no solver for the local models: the exact minimisers of the local objectives, and 100 steps of gradient descent,
-to which its numbers are closer. To expect: non-private > 1.05 > 0.55 > 0.15 > local at every number of features.
+to which its numbers are closer. Expected: non-private > 1.05 > 0.55 > 0.15 > local at every number of features.
 """
 
 import pandas as pd

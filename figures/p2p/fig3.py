@@ -1,7 +1,7 @@
 """Bellet et al. 2018, Figure 3: test accuracy by how much data an agent has, 100 features, by privacy budget.
 
-Settings are those of Figure 2c. To expect: whatever its size an agent gains by taking part, and the smallest data
-sets gain most. (In the paper's own data the largest with epsilon 0.15 do not.)
+Settings are those of Figure 2c. Expected: every agent gains by taking part, whatever the size of its data, and those
+with the least data gain most. (In the paper's own data the largest with epsilon 0.15 do not.)
 """
 
 import pandas as pd

@@ -1,7 +1,7 @@
 """Bellet et al. 2018, Figure 4: purely local models learned from perturbed inputs (local DP), by number of features.
 
 The paper names no solver: the exact minimisers, and 100 steps of gradient descent, to which its numbers are closer.
-To expect: all far below the local models of inputs as they are, little above chance where there are many features.
+Expected: all far below the local models of inputs as they are, little above chance where there are many features.
 The epsilon protects one coordinate of one input: a whole input costs p times that, and labels are not protected.
 """
 
@@ -55,8 +55,8 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         f"Privacy: one {unit['privacy_unit'].iloc[0]} of one input of one agent ({unit['neighbors'].iloc[0]}), against "
-        "everybody. A whole input of p coordinates costs p times that, and labels stay as they are: for a data point "
-        f"with its label epsilon is {unit['epsilon_true'].max():g}.",
+        "everybody. A whole input of p coordinates costs p times that, and labels are not perturbed: for a data point "
+        f"with its label, epsilon is {unit['epsilon_true'].max():g}.",
         common.published_note(table),
     )
     return figure

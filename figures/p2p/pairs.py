@@ -25,7 +25,7 @@ def _values(rows: pd.DataFrame, by: str, y: str) -> pd.Series:
     """
     values = rows.set_index([by, *select.REPETITION])[y].astype(float)
     if values.index.has_duplicates:
-        raise NotTestable("the results hold several runs of one repetition: which is meant is open")
+        raise NotTestable("the results have several runs of the same repetition, which is ambiguous")
     return (BETTER[y] * values).where(np.isfinite(values), -np.inf)
 
 
@@ -47,7 +47,7 @@ def leads(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str) -> pd.Data
     alone = sorted({*first[by], *second[by]} - {*both.index.get_level_values(by)})
     if alone or both.empty:
         where = f" at {by} = {', '.join(map(str, alone))}" if alone else ""
-        raise NotTestable(f"no repetition has both of what is compared{where}")
+        raise NotTestable(f"no repetition has both sides of the comparison{where}")
     diverged = np.isneginf(both["first"])
     lead = both["first"].where(~diverged, 0) - both["second"]
     return lead.where(~diverged, -np.inf).unstack(select.REPETITION)

@@ -104,7 +104,7 @@ FIGURE_2A = figure_of(
     """\
 Bellet et al. 2018, Figure 2a: private coordinate descent from a constant start, epsilon 0.5 in 1 to 8 updates.
 
-To expect: few updates add little noise and stay far from the minimum, many the reverse; at T/n = 8 the objective
+Expected: few updates add little noise and stay far from the minimum, many the reverse; at T/n = 8 the objective
 rises. The value of the constant is not in the paper.
 """,
     "p2p_fig2a",
@@ -115,7 +115,7 @@ FIGURE_2B = figure_of(
     """\
 Bellet et al. 2018, Figure 2b: as Figure 2a, from a private warm start that costs epsilon 0.05 more.
 
-To expect: every curve ends above its cold start in accuracy and below it in the objective. How the paper's warm start
+Expected: every curve ends above its cold start in accuracy and below it in the objective. How the paper's warm start
 was made private is not known. Its curves end where ours do with twice the budget (dashed), not with the 0.5 of
 Figure 2a.
 """,

@@ -2,7 +2,7 @@
 
 Beyond the paper: the error of each user's mean rating, which knows nothing of films, and private runs with other
 clipping norms, other noise and other starts, or that are one release with the whole budget, smoothed over the graph.
-Settings are tuned on a split of the training ratings. To expect: non-private near 0.9502, and private at epsilon 1
+Settings are tuned on a split of the training ratings. Expected: non-private near 0.9502, and private at epsilon 1
 close to it, worse as epsilon falls. Local models are the worst in the paper, with 1.2834, but not here: the exact
 minimisers of the local objectives have 0.983, which is below the users' means, 1.015, and below the private runs that
 start from them.
@@ -123,10 +123,10 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         common.privacy_note(table),
-        "Updates of an agent, clipping norm C where it is tuned, and the share and the step of a warm start are chosen "
-        "on a split of the training ratings; one release is a warm start that has the whole budget. The features of "
-        "films are computed from all training ratings and are outside the privacy analysis, as in the paper, which "
-        "does not say where private runs start.",
+        "Updates per agent, clipping norm C where it is tuned, and the share and the step of a warm start are chosen "
+        "on a split of the training ratings; one release is a warm start with the whole budget. The features of films "
+        "are computed from all training ratings and are not covered by the privacy analysis, as in the paper, which "
+        "does not state the starting point of private runs.",
         bands="brackets",
     )
     return figure

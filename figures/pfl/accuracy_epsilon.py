@@ -1,8 +1,8 @@
 """Accuracy against epsilon in the setting of Bhaskar et al. 2025 (not in the paper): ten clients, E = 1.
 
-The paper's accuracies at this split are points in grey. Level lines are what a client reaches by itself, without noise,
-since it hides from nobody: below them it gains nothing from the others. To expect: rising curves, SN+Lin above the
-others, by most where epsilon is small.
+Grey points are the paper's accuracies at this split. Horizontal lines are the accuracy of a client that trains alone,
+without noise, since it releases nothing: below them, clients gain nothing from federation. Expected: rising curves,
+SN+Lin above the others, by most where epsilon is small.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ SHOWN = {"num_epochs": 1, "num_clients": 10}
 ALONE: style.Look = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
 
 ALONE_NOTE = (
-    "Level lines: a client with a tenth of the data trains by itself, which tells nobody anything, and so without "
-    "noise, in the batches of FedAvg and with the same settings, untuned: a line at 10 % is a run that learned nothing."
+    "Horizontal lines: one client with a tenth of the data trains alone, which releases nothing and needs no noise, "
+    "with the batches and settings of FedAvg, untuned; a line at 10 % is a run that learned nothing."
 )
 
 
@@ -80,7 +80,7 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         "Accuracy by epsilon, 10 clients, 20 rounds of $E$ = 1",
-        "The paper has no such curves: grey are its accuracies at this split (Tables 2 to 4).",
+        "The paper has no such curves; its accuracies at this split (Tables 2 to 4) are grey.",
         ALONE_NOTE if len(own) else "",
         _not_run(table, names),
         further=alone,
@@ -88,7 +88,7 @@ def draw(table: pd.DataFrame):
 
 
 def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:
-    """The models that the curves of a data set lack."""
+    """The models without curves on a data set."""
     lacking = []
     for name in names:
         run = set(table.loc[(table["dataset"] == name) & (table["repetitions"] > 0), "algorithm"])

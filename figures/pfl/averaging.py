@@ -1,8 +1,8 @@
-"""Why FedAvg collapses at (E, R) = (20, 1) in Table 2 of Bhaskar et al. 2025: it is the averaging, not the training.
+"""Why FedAvg fails at (E, R) = (20, 1) in Table 2 of Bhaskar et al. 2025: because of averaging, not of training.
 
-To expect: with averaging after every epoch, clients and average go together. With averaging once, the clients of a
-network with ReLU learn their own data while their average, had it been taken, predicts next to nothing at any time:
-the clients have left in directions of their own.
+Expected: with averaging after every epoch, clients and average have similar accuracies. With a single averaging at the
+end, the clients of a network with ReLU fit their own data, while the average of their models predicts almost nothing at
+any time, since they have moved in different directions.
 """
 
 import pandas as pd
@@ -58,8 +58,8 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         common.privacy_note(table),
-        "Ten clients, settings as published. Between two averagings, the average is that of the clients' models as "
-        f"they are; nobody uses it.{part}",
+        "Ten clients, settings as published. Between two averagings, the average of the clients' current models is "
+        f"only evaluated.{part}",
     )
     return figure
 

@@ -23,9 +23,9 @@ FRAGILE = tuple(name for name in MODELS if name != ROBUST)
 BEHIND, LOST, KEPT = 0.8, 18.0, 2.3  # points: the extremes of Tables 2 to 4, which are 0.74, 18.66 and 2.28, rounded
 FINAL = "Test accuracy after the last round at the published settings, nothing tuned; means over runs"
 CHANCE = (
-    "cells with the same three or more seeds are compared run by run, all others by the spread over seeds of the cells "
-    "like them (model, privacy or none, one client or several, local epochs), pooled; published numbers, each the mean "
-    "of ten runs, are given the same spread"
+    "cells with at least three common seeds are compared run by run, all others by the pooled spread over seeds of "
+    "similar cells (same model, private or not, one client or several, local epochs); published numbers, each the mean "
+    "of ten runs, are assumed to have the same spread"
 )
 SPLITS_OF: dict[str, str] = dict(zip(DATASETS, TABLES[:3], strict=True))
 
@@ -90,7 +90,7 @@ def collapses(cells: Cells) -> list[Comparison]:
     """Without privacy the ReLU network has less than half of its accuracy left at (20, 1)."""
     first, last = ((np.inf, epochs, K, COLLAPSES) for epochs in (1, MOST_EPOCHS))
     margin = cells.difference({first: 0.5, last: -1})
-    return [Comparison("accuracy at (20, 1) less half of that at (1, 20)", COLLAPSES, margin, sign=-1)]
+    return [Comparison("accuracy at (20, 1) minus half of that at (1, 20)", COLLAPSES, margin, sign=-1)]
 
 
 # ---- Table 5 ----
@@ -210,15 +210,15 @@ def _of_splits(dataset: str) -> list[Claim]:
         collapses: f"FedAvg of {COLLAPSES} collapses: less than half of the accuracy of (1, 20) is left at (20, 1)",
     }
     hows = {
-        near_best: f"{BEHIND:g} points plus (1, 20) less each other split; {BEHIND:g} is not in the text of the paper "
+        near_best: f"{BEHIND:g} points plus (1, 20) minus each other split; {BEHIND:g} is not in the text of the paper "
         "but the largest such gap in its Tables 2 to 4, 0.74, rounded up",
-        fragile_lose: f"accuracy at (1, 20) less that at (20, 1) less {LOST:g} points; {LOST:g} is not in the text of "
-        "the paper but the smallest such loss in its Tables 2 to 4, 18.66, rounded down",
-        robust_keeps: f"{KEPT:g} points less what is lost from (1, 20) to (20, 1); {KEPT:g} is not in the text of the "
+        fragile_lose: f"accuracy at (1, 20) minus that at (20, 1) minus {LOST:g} points; {LOST:g} is not in the text "
+        "of the paper but the smallest such loss in its Tables 2 to 4, 18.66, rounded down",
+        robust_keeps: f"{KEPT:g} points minus what is lost from (1, 20) to (20, 1); {KEPT:g} is not in the text of the "
         "paper but the largest such loss in its Tables 2 to 4, 2.28, rounded up",
-        robust_is_best: "the linear model less each other model, row by row",
-        collapses: "half of the accuracy at (1, 20) less that at (20, 1), without privacy; the half is not in the text "
-        "of the paper",
+        robust_is_best: "the linear model minus each other model, row by row",
+        collapses: "half of the accuracy at (1, 20) minus that at (20, 1), without privacy; the half is not in the "
+        "text of the paper",
     }
     claims = [_compared(test, dataset, figure, text, hows[test], SPLIT) for test, text in texts.items()]
     return [*claims, _agreement(figure, dataset, SPLIT)]
@@ -231,8 +231,8 @@ def _of_clients(dataset: str) -> list[Claim]:
         below_one: "accuracy with 100 clients stays below that with one, for every model",
     }
     hows = {
-        grows: "each number of clients less the one before",
-        below_one: "one client less the most clients",
+        grows: "each number of clients minus the one before",
+        below_one: "one client minus the most clients",
     }
     claims = [_compared(test, dataset, figure, text, hows[test], CLIENTS) for test, text in texts.items()]
     return [*claims, _agreement(figure, dataset, CLIENTS)]
@@ -252,7 +252,7 @@ def _compared(test: Test, dataset: str, figure: str, text: str, how: str, sweep:
 def _agreement(figure: str, dataset: str, sweep: str) -> Claim:
     text = f"{dataset}: at least half of the cells are within 2 points of the published accuracy"
     how = (
-        f"{FINAL}; 2 points less the distance to the published accuracy, for at least half of all cells, run or not; "
+        f"{FINAL}; 2 points minus the distance to the published accuracy, for at least half of all cells, run or not; "
         "the spread over seeds is that of the cells like them (model, privacy or none, one client or several, local "
         "epochs), pooled, and published numbers, each the mean of ten runs and rounded, have it too"
     )

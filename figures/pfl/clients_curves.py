@@ -1,6 +1,6 @@
 """Table 5 of Bhaskar et al. 2025 as curves: accuracy against the number of clients k, at E = 1.
 
-To expect: accuracy grows with k from 10 on, and one client, which has all data, is above.
+Expected: accuracy grows with k from 10 on, and one client, which has all data, is above.
 """
 
 import pandas as pd

@@ -1,7 +1,7 @@
-"""What the figures and claims of Bhaskar et al. 2025 share: which runs they read, and what stands beside the numbers.
+"""Code shared by the figures and claims of Bhaskar et al. 2025: the runs that they read, and notes on the numbers.
 
-A cell is what the paper averages over runs: a data set, an epsilon (inf without privacy), local epochs E, clients k
-and a model, after the last round.
+A cell is a setting over whose runs the paper averages: a data set, an epsilon (inf without privacy), local epochs E,
+clients k and a model, after the last round.
 """
 
 import numpy as np
@@ -102,12 +102,12 @@ def privacy_note(table: pd.DataFrame) -> str:
     """What is protected, against whom, under which neighbouring relation, and how the noise was found."""
     row = table.iloc[0]
     if not np.isfinite(row["delta"]):
-        return "No private run is there."
+        return "There are no private runs."
     return (
-        f"Privacy: one {row['privacy_unit']} of one client, against the server ({row['neighbors']}; Poisson "
-        f"sampling); noise calibrated to epsilon at delta = {row['delta']:g} by privacy loss distributions over all "
-        "rounds. How many examples a client has is public. Clients draw their data independently of each other: an "
-        "example that several of them drew is protected less (pfl_overlap)."
+        f"Privacy: one {row['privacy_unit']} of one client, against the server ({row['neighbors']}; Poisson sampling); "
+        f"noise calibrated to epsilon at delta = {row['delta']:g} by privacy loss distributions over all rounds. How "
+        "many examples a client has is public. Clients draw their data independently of each other: an example that "
+        "several clients drew has a larger epsilon (pfl_overlap)."
     )
 
 
@@ -119,8 +119,8 @@ def training_note(table: pd.DataFrame) -> str:
     share = table["data_share"].dropna() if "data_share" in table else pd.Series(dtype=float)
     part = f" Only {100 * share.min():.3g} % of the data of each client are used." if (share < 1).any() else ""
     return (
-        "Accuracy of the average on the test set after the last round; nothing is tuned, settings are the published "
-        f"({', '.join(settings)}).{part}"
+        "Accuracy of the average on the test set after the last round; nothing is tuned; the settings are the "
+        f"published ones ({', '.join(settings)}).{part}"
     )
 
 

@@ -1,7 +1,7 @@
-"""How the claims of Bhaskar et al. 2025 are decided: the same comparisons on the runs here and on the published tables.
+"""Decides the claims of Bhaskar et al. 2025, by the same comparisons on the runs here and on the published tables.
 
-A claim is a list of comparisons of cells, all of which must be met. Where cells were not run it can only fail, by those
-that were.
+A claim is a list of comparisons of cells, all of which must be met. Where cells were not run, it can only fail, by
+those that were.
 """
 
 from collections import defaultdict

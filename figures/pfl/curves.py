@@ -58,7 +58,7 @@ def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
 
 def gaps(table: pd.DataFrame) -> str:
     """What a broken line means, where there is one."""
-    return "Lines break where a cell was not run, or diverged." if table["test_accuracy"].isna().any() else ""
+    return "Lines are interrupted where a cell was not run or diverged." if table["test_accuracy"].isna().any() else ""
 
 
 def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further: Sequence[Line2D] = ()) -> Figure:

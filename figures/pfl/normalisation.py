@@ -1,7 +1,7 @@
 """Networks on the pixels of MNIST brought to [-1, 1], against Table 2 of Bhaskar et al. 2025.
 
 The authors' program normalises MNIST by its own mean and deviation, and so does `pfl_splits_curves`; pixels in [-1, 1],
-as the program has them for Fashion-MNIST, come closer to the published accuracies, if these curves lie on the grey.
+as the program has them for Fashion-MNIST, explain the published accuracies if these curves match the grey ones.
 """
 
 import pandas as pd

@@ -1,7 +1,7 @@
 """Why one client misses its column of Table 5 of Bhaskar et al. 2025: accuracy against the batch size.
 
 The other cells of the table agree with batches of 64 (at the left end). One client has ten times the examples of the
-others, and so takes ten times the steps an epoch, each with the same noise relative to a single example. To expect: a
+others, and so takes ten times the steps an epoch, each with the same noise relative to a single example. Expected: a
 maximum at larger batches, and the published accuracy, in grey, between.
 """
 
@@ -35,7 +35,7 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         "One client with all data, by batch size (Bhaskar et al. 2025, Table 5, $k$ = 1)",
-        "The published cell, a level line, is said to have the settings of the others, with batches of 64.",
+        "Horizontal line: the published cell, said to use the same settings as the others, with batches of 64.",
     )
 
 

@@ -1,8 +1,8 @@
-"""What it costs that clients draw their data independently of each other (not in Bhaskar et al. 2025).
+"""The privacy cost of overlapping client data, drawn independently (not in Bhaskar et al. 2025).
 
-Each of k clients spends the nominal epsilon on every example that it has. Were clients disjoint, this would be what an
-example loses in all; an example that several clients drew loses more. To expect: at k = 1 nothing; at 10 or more
-clients several times the nominal epsilon for the example that most clients have.
+Each of k clients spends the nominal epsilon on every example that it has. If clients were disjoint, this would be the
+total for an example; for an example that several clients drew, the total is larger. Expected: at k = 1 nothing; at 10
+or more clients several times the nominal epsilon for the example that most clients have.
 """
 
 import numpy as np
@@ -68,8 +68,8 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         common.privacy_note(table),
-        "Repetitions are draws of the clients' data. The releases of all clients that "
-        "have an example are composed; examples that no client drew lose nothing and are not in the average.",
+        "Repetitions are draws of the clients' data. The releases of all clients that have an example are composed; "
+        "examples that no client drew have no loss and are left out of the average.",
     )
     return figure
 

@@ -1,7 +1,7 @@
-"""Why the columns at epsilon 1.2 of Bhaskar et al. 2025 lie above ours: accuracy by split, less noise, larger batches.
+"""Why the columns at epsilon 1.2 of Bhaskar et al. 2025 are above ours: accuracy by split, less noise, larger batches.
 
-SN+CNN at the noise of epsilon 1.2, 1.5 and 2, and at 1.2 with batches of 128. An explanation is a curve that lies on
-the published one, in grey, at every split.
+SN+CNN at the noise of epsilon 1.2, 1.5 and 2, and at 1.2 with batches of 128. A setting explains the difference if its
+curve matches the published one, in grey, at every split.
 """
 
 import pandas as pd

@@ -1,6 +1,6 @@
 """Tables 2 to 4 of Bhaskar et al. 2025 as curves: accuracy against E, the local epochs of a round, E R = 20.
 
-To expect: flat for SN+Lin; for the other models falling with E, with privacy by tens of points.
+Expected: flat for SN+Lin; for the other models falling with E, with privacy by tens of points.
 """
 
 import pandas as pd

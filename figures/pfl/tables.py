@@ -125,8 +125,8 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
     style.footer(
         figure,
         table,
-        "A cell: test accuracy here in percent, mean over seeds; the published value (mean of 10 runs) and the "
-        "difference to it in points; the seeds.",
+        "Each cell: our test accuracy in percent, mean over seeds; the published value (mean of 10 runs) and the "
+        "difference to it in points; number of seeds.",
         common.privacy_note(table),
         common.training_note(table),
         *notes,
@@ -147,7 +147,9 @@ def _contradiction(table: pd.DataFrame) -> str:
         + " and ".join(f"{100 * row[name]:.2f} in Table {name[-1]}" for name in names)
         for _, row in here.iterrows()
     ]
-    return f"The paper prints a cell in two ways: {'; '.join(contradictions)}." if contradictions else ""
+    return (
+        f"The paper prints different values for the same cell: {'; '.join(contradictions)}." if contradictions else ""
+    )
 
 
 def figure_of(about: str, name: str, sweep: str, title: str, *notes: str) -> Figure:
@@ -173,7 +175,7 @@ TABLE_2 = figure_of(
     """\
 Bhaskar et al. 2025, Table 2: accuracy on MNIST by how 20 epochs are split into rounds of E local ones.
 
-To expect: (1, 20) is the best split or close to it; with privacy all models but SN+Lin lose tens of points towards
+Expected: (1, 20) is the best split or close to it; with privacy all models but SN+Lin lose tens of points towards
 (20, 1); and without, CNN+RL collapses there.
 """,
     "pfl_table2",
@@ -184,30 +186,30 @@ TABLE_3 = figure_of(
     """\
 Bhaskar et al. 2025, Table 3: accuracy on Fashion-MNIST by how 20 epochs are split into rounds of E local ones.
 
-To expect: as on MNIST, some 10 points lower.
+Expected: as on MNIST, some 10 points lower.
 """,
     "pfl_table3",
     "pfl_splits",
     "Fashion-MNIST, 10 clients, E R = 20 epochs (Bhaskar et al. 2025, Table 3)",
-    "In the text of the paper SN+CNN falls from 84.26, which is 81.26 in its table, and SN+Lin from 86.01, which is at "
-    "epsilon 2.7, to 82.79, which is at 1.2.",
+    "The text of the paper says that SN+CNN falls from 84.26, where its table has 81.26, and that SN+Lin falls from "
+    "86.01, the value at epsilon 2.7, to 82.79, the value at 1.2.",
 )
 TABLE_4 = figure_of(
     """\
 Bhaskar et al. 2025, Table 4: accuracy on CIFAR-10 by how 20 epochs are split into rounds of E local ones.
 
-To expect: SN+Lin stays within 3 points whatever the split, the others fall towards 10 %, which is chance.
+Expected: SN+Lin stays within 3 points whatever the split, the others fall towards 10 %, which is chance.
 """,
     "pfl_table4",
     "pfl_splits",
     "CIFAR-10, 10 clients, E R = 20 epochs (Bhaskar et al. 2025, Table 4)",
-    "The text of the paper says epsilon 7.52 where its tables say 7.53.",
+    "The text of the paper has epsilon 7.52 where its tables have 7.53.",
 )
 TABLE_5 = figure_of(
     """\
 Bhaskar et al. 2025, Table 5: accuracy by number of clients k, E = 1, at the larger epsilon of each data set.
 
-Each client has max(N / k, N / 10) of the N examples. To expect: accuracy grows with k from 10 on and stays below that
+Each client has max(N / k, N / 10) of the N examples. Expected: accuracy grows with k from 10 on and stays below that
 of one client, which has all data.
 """,
     "pfl_table5",

@@ -1,4 +1,4 @@
-"""What Bietti et al. 2022 claim of their experiments: the list. How runs decide is in the files that it names."""
+"""The claims of Bietti et al. 2022 on their experiments; the checks are in the modules imported here."""
 
 from figures.ppsgd import claims_digits as digits
 from figures.ppsgd import claims_real as real
@@ -10,22 +10,22 @@ from figures.shared.verdicts import Claim
 FIGURE_1A = "section 6, Figure 1a"
 FIGURE_1B, FIGURE_1D, FIGURE_2 = "section 6, Figure 1b", "section 6, Figure 1d", "section 6, Figure 2"
 RISK = (
-    "Excess risk by repetition at the step size that is best by geometric mean, chosen at every round as in the figure"
+    "Excess risk by repetition, at the step size with the best geometric mean, chosen at every round as in the figure"
 )
 ACCURACY = (
-    "Final test accuracy at the step size that is best by mean over repetitions, beyond the published grid too where "
-    "that was run, once by test data and once by held-out data, which must agree"
+    "Final test accuracy at the step size with the best mean over repetitions, also beyond the published grid where "
+    "that was run, chosen once by test data and once by held-out data, which must agree"
 )
-BETWEEN = f"{ACCURACY}; some alpha Q in between less local and less global learning, in the same repetition"
+BETWEEN = f"{ACCURACY}; some alpha Q in between minus local and minus global learning, in the same repetition"
 SMALLEST = (
-    f"{ACCURACY}; at the noise whose epsilon is nearest to 1, the smallest alpha Q > 0 less every other, in the same "
+    f"{ACCURACY}; at the noise whose epsilon is nearest to 1, the smallest alpha Q > 0 minus every other, in the same "
     "repetition"
 )
-GAIN = f"{ACCURACY}; at some noise, an alpha Q in between less local and less global learning, in the same repetition"
+GAIN = f"{ACCURACY}; at some noise, an alpha Q in between minus local and minus global learning, in the same repetition"
 DEGRADES = (
     "Test accuracy against rounds, step size tuned at every round by test and by held-out data; at some noise, an "
-    "earlier accuracy of alpha Q = inf less its last, and for the smallest alpha Q > 0, at all noises, one point (a "
-    "threshold of ours) less any such loss"
+    "earlier accuracy of alpha Q = inf minus its last, and for the smallest alpha Q > 0, at all noises, one point (a "
+    "threshold of ours) minus any such loss"
 )
 CLAIMS = [
     Claim(
@@ -40,22 +40,23 @@ CLAIMS = [
         FIGURE_1A,
         "ppsgd_synthetic",
         synthetic.plateau,
-        f"{RISK}; after the last round, 10 % (a threshold of ours) less the distance of global from the floor of the "
-        "parameters drawn, and the floor less every other",
+        f"{RISK}; after the last round, 10 % (a threshold of ours) minus the distance of global from the floor of the "
+        "parameters drawn, and the floor minus every other",
     ),
     Claim(
         "The same within 1,000 rounds at the delta_std 0.01 that the paper prints: some alpha Q goes below global",
         FIGURE_1A,
         "ppsgd_synthetic",
         synthetic.plateau_as_published,
-        f"{RISK}; after the last round, log risk of global learning less that of some alpha Q < inf",
+        f"{RISK}; after the last round, log risk of global learning minus that of some alpha Q < inf",
     ),
     Claim(
         "With sigma = 10 local passes all others between rounds 150 and 320",
         f"{FIGURE_1A}, which says about 200",
         "ppsgd_synthetic",
         synthetic.crossing_time,
-        f"{RISK}; the first round from which local stays below all others, less 150, and 320 less it (a range of ours)",
+        f"{RISK}; the first round from which local stays below all others, minus 150, and 320 minus it "
+        "(a range of ours)",
         ours=True,
     ),
     Claim(
@@ -63,14 +64,14 @@ CLAIMS = [
         FIGURE_1A,
         "ppsgd_synthetic",
         synthetic.crossing_order,
-        f"{RISK}; the first round from which local stays below all others, less that of the next larger sigma",
+        f"{RISK}; the first round from which local stays below all others, minus that of the next larger sigma",
     ),
     Claim(
         "Digits without noise: local learning is poor, global is better",
         "section 6, Figures 1c and 2",
         "ppsgd_digits",
         digits.without_noise,
-        f"{ACCURACY}; global less local learning, in the same repetition",
+        f"{ACCURACY}; global minus local learning, in the same repetition",
     ),
     Claim(
         "Digits without noise: an intermediate alpha Q beats local and global",
@@ -130,7 +131,7 @@ CLAIMS = [
             "not in the paper",
             sweep,
             digits.over_learning_alone,
-            f"{ACCURACY}; some alpha Q > 0 less learning alone, in the same repetition",
+            f"{ACCURACY}; some alpha Q > 0 minus learning alone, in the same repetition",
             ours=True,
         )
         for data, sweep, steps in (("Digits", "ppsgd_digits", 1000), ("Tags", "ppsgd_tags", 300))
@@ -151,7 +152,7 @@ CLAIMS = [
             (
                 f"at an epsilon of 10 or less some alpha Q > 0 beats users who learn alone for {steps} steps",
                 digits.over_learning_alone,
-                f"{ACCURACY}; some alpha Q > 0 less learning alone, in the same repetition",
+                f"{ACCURACY}; some alpha Q > 0 minus learning alone, in the same repetition",
             ),
         )
     ),
@@ -162,7 +163,7 @@ CLAIMS = [
             sweep,
             users.small_gain_more,
             f"{ACCURACY}, of the users up to the lower tercile of training examples and of those from the upper on; "
-            "global less local learning of the former, less that of the latter, in the same repetition",
+            "global minus local learning of the former, minus that of the latter, in the same repetition",
             ours=True,
         )
         for data, sweep in (("Digits", "ppsgd_digits"), ("Tags", "ppsgd_tags"))
@@ -172,7 +173,7 @@ CLAIMS = [
         FIGURE_1D,
         "ppsgd_cnn",
         real.local_far_below,
-        f"{ACCURACY}; without noise, every alpha Q > 0 less local learning and less ten points, a threshold of ours",
+        f"{ACCURACY}; without noise, every alpha Q > 0 minus local learning and minus ten points, a threshold of ours",
     ),
     Claim(
         "CNN: large alpha Q is the best where privacy is weak",
@@ -187,8 +188,8 @@ CLAIMS = [
         FIGURE_1D,
         "ppsgd_cnn",
         real.small_at_strong_privacy,
-        f"{ACCURACY}; at the smallest epsilon, if below 1, the smallest alpha Q > 0 less every other, in the "
-        "same repetition",
+        f"{ACCURACY}; at the smallest epsilon, if below 1, the smallest alpha Q > 0 minus every other, in the same "
+        "repetition",
     ),
     Claim(
         "CNN at some finite epsilon: an intermediate alpha Q beats local and global",
@@ -202,7 +203,7 @@ CLAIMS = [
         "Theorem 4.5",
         "ppsgd_theory",
         theory.bound_holds,
-        "Excess risk of the average iterate at the theorem's step, where nothing was clipped; the bound less the mean "
+        "Excess risk of the average iterate at the theorem's step, where nothing was clipped; the bound minus the mean "
         "risk at every point",
     ),
     Claim(
@@ -210,7 +211,7 @@ CLAIMS = [
         "Lemma 4.6",
         "ppsgd_theory",
         theory.best_alpha_changes,
-        "Excess risk of the best alpha on the other side less that of the best on the side that the lemma names (0 "
+        "Excess risk of the best alpha on the other side minus that of the best on the side that the lemma names (0 "
         "from the threshold on, above 0 before it), at every budget and sample size",
     ),
 ]

@@ -61,7 +61,7 @@ def _risk(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) ->
     best, where = _tuned(runs, delta_std, sigma), f" at sigma = {sigma:g}, delta_std = {delta_std:g}"
     best = best.set_index([*select.REPETITION, "rounds", "personalization"])["excess_risk"].astype(float)
     if best.index.has_duplicates:
-        raise NotTestable(f"the results hold several runs of one repetition{where}: which is meant is open")
+        raise NotTestable(f"the results have several runs of the same repetition{where}, which is ambiguous")
     risk = best.where(np.isfinite(best), np.inf).unstack().dropna().sort_index()
     if risk.empty:
         raise NotTestable(f"no repetition has all curves{where}")

@@ -1,4 +1,4 @@
-"""What the figures and claims of Bietti et al. 2022 share: which runs they read, and on which data."""
+"""Code shared by the figures and claims of Bietti et al. 2022: the runs that they read, and notes on the data."""
 
 import math
 from collections.abc import Callable
@@ -20,12 +20,12 @@ CLIP_NORM = 10.0
 CLIP_NORMS = {"ppsgd_tags": 0.01, "ppsgd_tags_made_up": 0.01, "ppsgd_cnn": 0.1}  # shown, where it is another
 EPSILONS = ["epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"]
 STAND_INS = {
-    "mnist_by_writer": "836 real writers of MNIST stand in for the paper's 1,000 writers of federated EMNIST.",
-    "debian_tags": "Descriptions of Debian's packages by 312 maintainers, 43 training documents each, stand in for the "
-    "paper's 500 users of Stack Overflow with 300 to 500: about six times fewer a user before the split, and a pass of "
-    "137 rounds for 2,000. The last evaluation is that before fewer than ten users have documents left.",
-    "made_up_tags": "Generated documents stand in for the paper's Stack Overflow.",
-    "mnist_by_style": "1,000 pseudo-writers of MNIST, dealt by slant and stroke width, stand in for the paper's 1,000 "
+    "mnist_by_writer": "836 real writers of MNIST replace the paper's 1,000 writers of federated EMNIST.",
+    "debian_tags": "Descriptions of Debian's packages by 312 maintainers, with 43 training documents each, replace the "
+    "paper's 500 users of Stack Overflow with 300 to 500: about six times fewer per user before the split, and a pass "
+    "of 137 rounds instead of 2,000. The last evaluation is the one before fewer than ten users have documents left.",
+    "made_up_tags": "Generated documents replace the paper's Stack Overflow data.",
+    "mnist_by_style": "1,000 pseudo-writers of MNIST, grouped by slant and stroke width, replace the paper's 1,000 "
     "writers of federated EMNIST.",
 }
 
@@ -38,7 +38,7 @@ TUNED = ("step_size", "legend_step_size")
 
 
 def own_values(runs: pd.DataFrame) -> tuple[float, tuple[float, ...], tuple[float, ...]]:
-    """Clipping norm, noise levels and personalisations of runs over values of one's own.
+    """Clipping norm, noise levels and personalisations of runs over a user's own values.
 
     Raises:
         InputError: where PPSGD has no run, or several clipping norms.
@@ -68,8 +68,8 @@ def figure_of(
     Args:
         about: what it shows.
         sweep: whose runs it reads.
-        table: its numbers, from runs and, for values of one's own, panels, curves and the clipping norm.
-        draw: the picture, from those numbers and, for values of one's own, panels and curves.
+        table: its numbers, from runs and, for a user's own values, panels, curves and the clipping norm.
+        draw: draws those numbers; for a user's own values also takes panels and curves.
         tunings: the ways in which step sizes are tuned, and the column that each looks at.
     """
 
@@ -141,5 +141,5 @@ def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
 
 
 def stand_in(table: pd.DataFrame) -> str:
-    """A sentence on data that are not the paper's; nothing where they are."""
+    """A sentence on data that replace the paper's; empty where the paper's data are used."""
     return " ".join(sentence for task, sentence in STAND_INS.items() if task in table["task"].iloc[0].split(", "))

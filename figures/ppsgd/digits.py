@@ -1,21 +1,21 @@
-"""What the digit figures of Bietti et al. 2022 share: how the step size is chosen.
+"""The choice of step sizes in the digit figures of Bietti et al. 2022.
 
-The paper chooses the step size by the accuracy on the test set, which flatters every curve; beside it stands
-the same curve with the step size chosen on training examples that nobody trains on. Of those a user has 0 to 9
-whatever its size, so each user's accuracy on them is weighed by its number of training examples.
+The paper chooses the step size by test accuracy, which makes every curve optimistic. The same curve is also shown with
+the step size chosen on held-out training examples. A user has 0 to 9 of those whatever its size, so the users'
+accuracies on them are weighted by their numbers of training examples.
 """
 
 import pandas as pd
 
 POOLED, HELD_OUT = "validation_accuracy", "validation_accuracy_by_size"
 TUNINGS = {"test": "test_accuracy", "validation": HELD_OUT}
-BY_SIZE, ALIKE = "weighs users by their training examples", "weighs all held-out examples alike"
+BY_SIZE, ALIKE = "weights users by their training examples", "weights all held-out examples equally"
 TUNING_TITLES = {"test": "step size by test accuracy, as in the paper", "validation": "step size by held-out accuracy"}
 EPSILON_NOTE = (
-    "Epsilon at delta = 1e-4 as the paper accounts: RDP, users sampled by Poisson at rate Q/N, add-or-remove one user. "
-    "Protected is all data of a user against all others together, who see w (joint DP; theta_i stays with its user). "
-    "The published schedule deals out every user's data and is no such sample: proven for it is only the epsilon of "
-    "one user replaced, without amplification."
+    "Epsilon at delta = 1e-4 as accounted in the paper: RDP, Poisson sampling of users at rate Q/N, add-or-remove one "
+    "user. It protects all data of a user against all others together, who see w (joint DP; theta_i stays with its "
+    "user). The published schedule uses up every user's data and is not such a sample: for it, only the epsilon of one "
+    "user replaced, without amplification, is proven."
 )
 
 

@@ -1,9 +1,9 @@
 """Bietti et al. 2022, Figure 1a: excess risk on the synthetic stream against rounds, three noise levels.
 
-Every point of a curve has its own best step size, as in the paper. The paper gives neither the noise levels of
-the panels nor delta_std beyond doubt: the rows show both values of delta_std, the columns sigma 0, 1 and 10.
-To expect: without noise the order from 20 to 50 rounds is global < ... < local, and global stops at its floor;
-with sigma = 10, local is the best after some 200 rounds.
+Every point of a curve has its own best step size, as in the paper. The paper does not give the noise levels of the
+panels, and is ambiguous about delta_std: the rows show both values of delta_std, the columns sigma 0, 1 and 10.
+Expected: without noise the order from 20 to 50 rounds is global < ... < local, and global stops at its floor; with
+sigma = 10, local is the best after some 200 rounds.
 """
 
 import pandas as pd
@@ -67,10 +67,10 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     style.footer(
         figure,
         table,
-        "Every point of a curve has its own best step size. Repetitions differ most in the parameters drawn, which all "
-        "curves of a repetition share: where bands overlap, curves can still differ in every repetition.",
-        "Epsilon so far at delta = 1e-4, of all data of a user against all others together, who see w (joint DP); as "
-        "the paper accounts by RDP for one user added or removed. All users take part in every round. Numbers of the "
+        "Every point of a curve has its own best step size. Most of the spread comes from the parameters drawn, which "
+        "all curves of a repetition share: even where bands overlap, curves can differ in every repetition.",
+        "Epsilon so far at delta = 1e-4, for all data of a user against all others together, who see w (joint DP), by "
+        "RDP for one user added or removed, as in the paper. All users take part in every round. The numbers of the "
         "paper's curves are not published.",
     )
     return figure

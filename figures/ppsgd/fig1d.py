@@ -1,7 +1,7 @@
 """Bietti et al. 2022, Figure 1d: test accuracy on digits by client against rounds, convolutional network.
 
 The panels' noise levels are not in the paper, nor whether its legend is the program's a or the true ratio a / Q: both
-stand in the legend here. To expect: local learning, whose representation stays random, far below all; large alpha best
+stand in the legend here. Expected: local learning, whose representation stays random, far below all; large alpha best
 where privacy is weak, small alpha where it is strong.
 """
 
@@ -43,8 +43,8 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
         ylabel="test accuracy, examples of all users",
         notes=[
             f"Passes over the data: {table['num_epochs'].iloc[0]:g}; the paper's: 20.",
-            "alpha Q is the ratio of the steps. The authors' program multiplies the local step by Q = 10 and calls "
-            "a = 10 alpha Q the ratio, in brackets. The paper's legend may be either.",
+            "alpha Q is the ratio of the step sizes. The authors' program multiplies the local step by Q = 10 and "
+            "calls a = 10 alpha Q (in brackets) the ratio. The paper's legend may mean either.",
         ],
     )
 

@@ -1,7 +1,7 @@
 """Bietti et al. 2022, Figure 2: final test accuracy against epsilon on tags, on digits, and on digits with a network.
 
 One line per alpha over the noise levels, local learning as a horizontal line, and in black the best that
-personalisation reaches at an epsilon or less. To expect, in all three: small alpha > 0 is the best at small epsilon,
+personalisation reaches at an epsilon or less. Expected in all three: small alpha > 0 is the best at small epsilon,
 and somewhere in between personalisation beats both local and global learning.
 """
 
@@ -33,7 +33,7 @@ def draw(table: pd.DataFrame):
     """Columns are the data, rows the ways of tuning; the strip at a panel's left has the values without noise."""
     tunings = style.present(table, "tuned_on", digits.TUNINGS)
     if not tunings:
-        raise InputError("nothing to draw: run the whole sweep, no --where")
+        raise InputError("there is nothing to draw: run the whole sweep, without --where")
     figure, axes = style.subplots(
         len(tunings),
         9,
@@ -63,10 +63,10 @@ def draw(table: pd.DataFrame):
         f"Passes over the data in the columns with runs: {', '.join(passes)}; the paper's: 1, 20, 20.",
         one.alone_note(table),
         digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
-        "The black curve is the best test accuracy over alpha and sigma, so it flatters in all panels; it leaves out "
-        "runs without noise. For the network the legend is the program's a, ten times the true ratio. Lines between "
-        "markers only guide the eye, and what lies far below local learning is cut off. Numbers of the paper's curves "
-        "are not published. " + digits.held_out_note(table),
+        "The black curve is the best test accuracy over alpha and sigma of noisy runs, so it is optimistic in all "
+        "panels. For the network the legend is the program's a, ten times the true ratio. Lines between markers only "
+        "guide the eye; values far below local learning are cut off. Numbers of the paper's curves are not "
+        "published. " + digits.held_out_note(table),
         unequal=f"({', '.join(counts)} in the columns)",
     )
     return figure

@@ -1,9 +1,9 @@
 """Bietti et al. 2022, Figure 2 (EMNIST, linear): final test accuracy against epsilon on digits by client.
 
-One line per alpha over the noise levels, local learning as a horizontal line, and in black the best that
-personalisation reaches at an epsilon or less. Dashed, and not in the paper: users who learn alone for longer than the
-rounds that draw them. To expect: small alpha > 0 is the best at small epsilon, and
-somewhere in between personalisation beats both local and global learning.
+One line per alpha over the noise levels, local learning as a horizontal line, and in black the best accuracy of
+personalisation at each epsilon or a smaller one. Dashed, and not in the paper: users who learn alone for more steps
+than the rounds that draw them. Expected: small alpha > 0 is the best at small epsilon, and somewhere in between
+personalisation beats both local and global learning.
 """
 
 import numpy as np
@@ -78,15 +78,15 @@ def draw(table: pd.DataFrame, curves=CURVES):
         common.stand_in(table),
         alone_note(table),
         digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
-        "The black curve is the best test accuracy over alpha and sigma, so it flatters in both panels; it leaves out "
-        "runs without noise. Lines between markers only guide the eye. Numbers of the "
-        "paper's curves are not published. " + digits.held_out_note(table),
+        "The black curve is the best test accuracy over alpha and sigma of noisy runs, so it is optimistic in both "
+        "panels. Lines between markers only guide the eye. Numbers of the paper's curves are not "
+        "published. " + digits.held_out_note(table),
     )
     return figure
 
 
 def further_handles(table: pd.DataFrame) -> list[Line2D]:
-    """Legend entries of what is no curve of an alpha."""
+    """Legend entries other than those of the curves by alpha."""
     best = Line2D([], [], color="black", linewidth=2.5, label=r"best of all $\alpha$ at $\varepsilon$ or less")
     alone = Line2D([], [], label="learning alone for longer (not in the paper)", **ALONE)
     return [best, alone] if (table["curve"] == "alone").any() else [best]
@@ -100,8 +100,8 @@ def alone_note(table: pd.DataFrame) -> str:
     counts = rows["num_rounds"].drop_duplicates().map("{:,.0f}".format)
     order = ", in the order of the columns" if len(counts) > 1 else ""
     return (
-        f"Dashed: every user takes {' or '.join(counts)} steps on its own data{order}, where local learning has one in "
-        "a round that draws it."
+        f"Dashed: every user takes {' or '.join(counts)} steps on its own data{order}; local learning takes one in "
+        "each round that draws the user."
     )
 
 
@@ -117,7 +117,7 @@ def _axes(count: int):
 
 
 def _level(axes, rows: pd.DataFrame, **look) -> None:
-    """A level line for each row that did not diverge, with its interval as a band that does not stretch the axes."""
+    """A horizontal line for each row that did not diverge, with its interval as a band that keeps the axes' limits."""
     for row in rows.dropna(subset="test_accuracy").itertuples():
         for ax in axes:
             ax.axhline(row.test_accuracy, **look)

@@ -1,7 +1,7 @@
 """Bietti et al. 2022, section 5: users of unequal size, by Algorithms 1, 2 and 3, sampled two ways.
 
-The paper has no such experiment. To expect: Algorithm 2 is made for the risk weighted by sizes and Algorithm 3 for the
-average over users; at one epsilon Algorithm 2 pays more noise, since one user's sum can be long.
+The paper has no such experiment. Expected: Algorithm 2 is made for the risk weighted by sizes and Algorithm 3 for the
+average over users; at equal epsilon Algorithm 2 needs more noise, since a single user's sum can be large.
 """
 
 import numpy as np
@@ -96,11 +96,11 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "Every point has the personalisation, clipping norm and step size with its lowest risk, which is known "
+        "Every point has the personalisation, clipping norm and step size with the lowest risk, which is known "
         "exactly. All algorithms see the same number of examples in expectation; Algorithm 1 in a tenth of the rounds.",
-        "Epsilon of Bernoulli sampling and of everybody: RDP, one user added or removed. Of fixed-size samples: RDP, "
-        "one user's data replaced, which is the stronger promise. Local learning is that of the algorithm with the "
-        "lowest risk of it, and spends nothing.",
+        "Epsilon with Bernoulli sampling and with all users: RDP, one user added or removed. With fixed-size samples: "
+        "RDP, one user's data replaced, which is the stronger guarantee. Local learning is shown for the algorithm "
+        "where its risk is lowest; it has epsilon 0.",
     )
     return figure
 

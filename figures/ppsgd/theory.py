@@ -1,7 +1,7 @@
 """Bietti et al. 2022, Theorem 4.5 and Lemma 4.6: measured excess risk under its bound, and the best alpha.
 
 200 users that are alike, inputs of norm 1, a noisy budget for the whole run, the step of the theorem, the average
-iterate. To expect: the bound above every point, its second term smallest at alpha = 0 from the threshold (10) on and at
+iterate. Expected: the bound above every point, its second term smallest at alpha = 0 from the threshold (10) on and at
 large alpha before it.
 """
 
@@ -84,10 +84,10 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"Step size of the theorem; {_clipped(table)}. Epsilon at delta = 1e-4 is spent over the whole run, whatever "
-        "its length: all users take part in every round, one is added or removed (RDP), against all others together, "
-        "who see w (joint DP). The threshold lies between the numbers of samples at which the exact condition of Lemma "
-        "4.6, with the noise as calibrated, is met and not met.",
+        f"Step size of the theorem; {_clipped(table)}. Epsilon at delta = 1e-4 is for the whole run, whatever its "
+        "length: all users take part in every round; one user added or removed (RDP), against all others together, who "
+        "see w (joint DP). The threshold is between the numbers of samples at which the exact condition of Lemma 4.6, "
+        "with the calibrated noise, is and is not met.",
     )
     return figure
 

@@ -1,9 +1,9 @@
-"""Bietti et al. 2022, beyond its figures: accuracy by user on digits and tags, beside that of all examples together.
+"""Bietti et al. 2022, beyond its figures: accuracy by user and of all examples together, on digits and tags.
 
-The paper pools the test examples of all users, so that who has many counts for much. Panels are the mean
-over users, the mean of the tenth of users with the lowest accuracy, and the means of the users with the fewest and with
-the most training examples; lines are noise levels, and dashed are users who learn alone for longer than the rounds that
-draw them. To expect: users with few examples gain the most from others, and want a larger alpha than those with many.
+The paper pools the test examples of all users, so users with many examples dominate. Panels are the mean over users,
+the mean of the tenth of users with the lowest accuracy, and the means of the users with the fewest and with the most
+training examples; lines are noise levels, and dashed are users who learn alone for longer than the rounds that draw
+them. Expected: users with few examples gain the most from others, and want a larger alpha than those with many.
 """
 
 import pandas as pd
@@ -54,7 +54,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
                 parts.append(_tuned(alone, panel, ["num_rounds"]).assign(curve=ALONE))
             tables += [part.assign(sweep=sweep, panel=panel) for part in parts]
     if not tables:
-        raise InputError("no run has accuracies by user: run ppsgd_digits or ppsgd_tags again, into a new folder")
+        raise InputError("no run has accuracies by user: repeat ppsgd_digits or ppsgd_tags in a new folder")
     shown = pd.concat(tables, ignore_index=True)
     source = select.where_from(runs[runs["sweep"].isin(shown["sweep"])])
     return shown.assign(held_out=digits.BY_SIZE, **source)
@@ -94,9 +94,9 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         *dict.fromkeys(common.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")),
-        "Few and many: training examples up to the lower and from the upper tercile of users. The worst tenth is "
-        "chosen anew for every model, and includes users who have one or two test examples. Step size by held-out "
-        "accuracy, beyond the published grid where that ends before the best.",
+        "Few and many: users up to the lower and from the upper tercile of training examples. The worst tenth is "
+        "determined separately for every model, and includes users with one or two test examples. Step size by "
+        "held-out accuracy, beyond the published grid where the best value is outside it.",
         digits.held_out_note(table) + " " + digits.EPSILON_NOTE,
         unequal="(more on one data set than on the other)",
     )

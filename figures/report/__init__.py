@@ -1,4 +1,4 @@
-"""One page that shows everything: claims, figures, tables, comparisons. `python -m figures report` writes it.
+"""The report: one HTML page with all claims, figures, tables and comparisons, written by `python -m figures report`.
 
-It is one file and asks the network for nothing: pictures and numbers are in it, as is what little program it has.
+The page is a single file without network requests: it includes its images, numbers and scripts.
 """

@@ -1,4 +1,4 @@
-"""What the page shows: the claims, every figure of every paper in the paper's order, and comparisons."""
+"""Collects the content of the report: claims, the figures of every paper, and comparisons."""
 
 import io
 import sys
@@ -105,7 +105,7 @@ class Sweeps:
 
 
 def collect(results: Path, scale: str | None) -> Report:
-    """Everything there is to show of the results.
+    """Collect everything to show from a results folder.
 
     Raises:
         InputError: where there are no results at all.
@@ -127,7 +127,7 @@ def collect(results: Path, scale: str | None) -> Report:
 
 
 def exhibit(name: str, figure: Figure, sweeps: Sweeps) -> Exhibit:
-    """A figure as it lies beside the results; drawn anew where it is missing, or of other runs."""
+    """A figure from the results folder; redrawn where it is missing or was drawn from other runs."""
     results, scale = sweeps.results, sweeps.scale
     pair = sweeps.of(*figure.sweeps)
     folder = pair[1] if pair else folder_of(results, scale)

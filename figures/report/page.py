@@ -22,8 +22,8 @@ LOOKS = {
     ERROR: "verdict error",
 }
 NOTE = (
-    "A margin is by how much the comparison that decides is met (+) or missed (-), with half of its 95 % interval. A "
-    "claim holds where all of its comparisons are met beyond chance, fails where one is missed beyond chance (after "
+    "A margin says by how much the deciding comparison is met (+) or missed (-), with half of its 95 % interval. A "
+    "claim holds where all of its comparisons are met significantly, fails where one is missed significantly (after "
     "Holm's correction for their number), and is undecided otherwise. Repetitions are the runs of each point, which "
     "differ in seed or in the draw of the data."
 )
@@ -72,7 +72,7 @@ def _claims(report: Report) -> str:
     )
     listed = html.table(
         cells,
-        "What the papers claim, and whether the results here bear it out",
+        "What the papers claim, and whether our results confirm it",
         rows=[
             {"data-paper": paper, "data-verdict": outcome}
             for paper, outcome in zip(claims["paper"], claims["verdict"], strict=True)

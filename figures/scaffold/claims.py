@@ -1,5 +1,5 @@
-"""What Noble et al. 2022 claim of local steps: the list, and how runs decide. Both methods run on the same draws of the
-clients, with the same samples, so they are compared draw by draw."""
+"""The claims of Noble et al. 2022 on local steps, and their checks. Both methods run on the same draws of the
+clients with the same samples, and are compared draw by draw."""
 
 import itertools
 from collections.abc import Callable
@@ -14,7 +14,7 @@ UNIT = "of training loss"
 
 
 def gaps(runs: pd.DataFrame, noisy: bool) -> dict[tuple[str, float], dict[float, pd.Series]]:
-    """Loss of DP-FedAvg less that of DP-SCAFFOLD by draw: (task, noise) -> local steps -> [trial].
+    """Loss of DP-FedAvg minus that of DP-SCAFFOLD by draw: (task, noise) -> local steps -> [trial].
 
     Raises:
         NotTestable: where one of the two is missing.
@@ -77,7 +77,7 @@ def grows(noisy: bool) -> Callable[[pd.DataFrame], Verdict]:
     return check
 
 
-LOWER = "DP-FedAvg's training loss less that of DP-SCAFFOLD, draw by draw, the step of each with the lowest mean"
+LOWER = "DP-FedAvg's training loss minus that of DP-SCAFFOLD, draw by draw, the step of each with the lowest mean"
 CLAIMS = [
     Claim(
         f"With several local steps DP-SCAFFOLD has a lower loss than DP-FedAvg {words}",
@@ -93,7 +93,7 @@ CLAIMS = [
         "section 5, generated data, on smaller data",
         SWEEP,
         grows(noisy),
-        f"{LOWER}; at each number of local steps less the same at the next smaller one",
+        f"{LOWER}; at each number of local steps minus the same at the next smaller one",
     )
     for words, noisy in (("under noise", True), ("without noise", False))
 ]

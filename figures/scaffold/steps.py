@@ -1,6 +1,6 @@
 """Noble et al. 2022, generated data by local steps: loss of DP-SCAFFOLD and DP-FedAvg, with and without noise.
 
-Clients differ more in the right column. The noise is fixed, as in the paper: more steps cost more privacy. To expect:
+Clients differ more in the right column. The noise is fixed, as in the paper: more steps cost more privacy. Expected:
 alike at one local step, and DP-SCAFFOLD lower the more there are.
 """
 
@@ -80,8 +80,8 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "For every point the step with the lowest mean loss. Both methods share their draws of the clients: the bands "
-        "leave out what a draw adds to all losses of a panel (Morey 2008). Sizes and rounds are in "
+        "Every point has the step size with the lowest mean loss. Both methods share the draws of the clients; bands "
+        "exclude the effect of a draw on all losses of a panel (Morey 2008). Sizes and rounds are in "
         "docs/papers/scaffold.md.",
         f"The noise costs epsilon {_costs(table)} at delta = {table['delta'].iloc[0]:g}: one record of one client "
         "replaced, against the server.",

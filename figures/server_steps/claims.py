@@ -1,5 +1,5 @@
-"""What is claimed of server optimisers, proximal steps and adaptive clipping, and how runs decide. All settings of a
-sweep run on the same draws of the data, and are compared draw by draw, by training loss."""
+"""Claims on server optimisers, proximal steps and adaptive clipping, and their checks. All settings of a sweep run
+on the same draws of the data and are compared draw by draw, by training loss."""
 
 from collections.abc import Callable
 
@@ -43,7 +43,7 @@ def ahead(first: str, second: str, *, noisy: bool) -> Callable[[pd.DataFrame], V
 
 
 def _gains(runs: pd.DataFrame, way: str, mu: float) -> dict[tuple[str, float], pd.Series]:
-    """Loss of FedAvg less that with mu by repetition, (task, local steps) -> [repetition]."""
+    """Loss of FedAvg minus that with mu by repetition, (task, local steps) -> [repetition]."""
     rows = proximal.rows_of(runs)
     require(rows["proximal"], (0.0, mu), "mu")
     wide = rows[rows["step"] == way].pivot_table(
@@ -74,7 +74,7 @@ def holds_on(way: str, mu: float, most: bool) -> Callable[[pd.DataFrame], Verdic
         ]
         cells = rows[["task", "num_steps", "proximal", "edge"]].drop_duplicates().to_dict("records")
         edges = [f"{c['task']}, K = {c['num_steps']}, mu = {c['proximal']:g}: {c['edge']}" for c in cells]
-        return verdict(every(margins).on(*edges), f"FedAvg less mu = {mu:g}: " + "; ".join(words))
+        return verdict(every(margins).on(*edges), f"FedAvg minus mu = {mu:g}: " + "; ".join(words))
 
     return check
 
@@ -83,7 +83,7 @@ def holds_on(way: str, mu: float, most: bool) -> Callable[[pd.DataFrame], Verdic
 
 
 def tracks(runs: pd.DataFrame) -> Verdict:
-    """Whether the share of messages that are clipped comes to 1 less the quantile, from all starts."""
+    """Whether the share of messages that are clipped comes to 1 minus the quantile, from all starts."""
     rows = clipping.tuned(runs)
     rows = rows[rows["algorithm"] == clipping.ADAPTIVE]
     margins, words = [], []
@@ -183,7 +183,7 @@ CLAIMS = [
         ANDREW,
         clipping.SWEEP,
         tracks,
-        "Share of messages clipped in the last 20 rounds within .02 of 1 less the quantile, for .2, .5 and .8, from a "
+        "Share of messages clipped in the last 20 rounds within .02 of 1 minus the quantile, for .2, .5 and .8, from a "
         "tenth and from ten times the typical length",
     ),
     Claim(

@@ -1,9 +1,9 @@
 """Private FedAvg with fixed norms and with norms that follow a quantile (after Andrew et al. 2021), at one epsilon.
 
 Left: training loss by the norm at the start, in units of the typical length of a message, at the server's step that is
-best for each. Right: the share of messages that are clipped in the last 20 rounds. To expect: with the median as the
-norm the loss does not depend on where it started, and is that of the best fixed norm; the clipped share comes to 1 less
-the quantile.
+best for each. Right: the share of messages that are clipped in the last 20 rounds. Expected: with the median as the
+norm the loss does not depend on where it started, and is that of the best fixed norm; the clipped share converges to 1
+minus the quantile.
 """
 
 import pandas as pd
@@ -58,7 +58,7 @@ def draw(table: pd.DataFrame):
     for ax in axes:
         ax.set_xscale("log")
         style.plain_log_ticks(ax.xaxis, subs=(1, 3))
-        ax.set_xlabel("norm at the start, in typical messages")
+        ax.set_xlabel("initial norm, relative to a typical message")
     axes[0].set_ylabel("training loss")
     axes[1].set_ylabel("share of messages clipped, last 20 rounds")
     style.percent(axes[1].yaxis)
@@ -69,10 +69,10 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         "Logistic regression on 100 features, the k-th in 1 / (2 k) of the examples; 1,000 users, 100 of them in each "
-        "of 100 rounds, sampled by Poisson; the server's step with the lowest mean loss for every point. "
-        "Bands of losses leave out what a draw of the data adds to all of them (Morey 2008).",
+        "of 100 rounds, sampled by Poisson; the server's step with the lowest mean loss for every point. Bands of "
+        "losses exclude the effect of a draw of the data on all of them (Morey 2008).",
         f"Epsilon = {table['epsilon_tight'].max():.3g} at delta = {table['delta'].iloc[0]:g} for all: one user added "
-        "or removed, against who sees the shared model and the norms.",
+        "or removed, against everybody who sees the shared model and the norms.",
     )
     return figure
 

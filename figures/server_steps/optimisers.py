@@ -1,6 +1,6 @@
 """Server optimisers on features of very different frequency (after Reddi et al. 2021), without noise and with it.
 
-Training loss by the server's step; of FedAdam and FedYogi at the tau with the lowest mean. To expect: without noise the
+Training loss by the server's step; of FedAdam and FedYogi at the tau with the lowest mean. Expected: without noise the
 adaptive ones come lower than FedAvg, whose step is bounded by the frequent features.
 """
 
@@ -72,7 +72,8 @@ def draw(table: pd.DataFrame):
         table,
         "Logistic regression on 100 features, the k-th in 1 / (2 k) of the examples; 1,000 users, 100 of them in each "
         "of 100 rounds, sampled by Poisson. Losses above 1 are cut off.",
-        f"Epsilon at delta = {table['delta'].iloc[0]:g}: one user added or removed, against who sees the shared model.",
+        f"Epsilon at delta = {table['delta'].iloc[0]:g}: one user added or removed, against everybody who sees the "
+        "shared model.",
     )
     return figure
 

@@ -1,6 +1,6 @@
 """FedProx by local steps on clients that differ (after Li et al. 2020), without noise.
 
-Above at one step for all, below at the best step of each; mu = 0 is FedAvg. To expect: at a fixed step FedAvg gets
+Above at one step for all, below at the best step of each; mu = 0 is FedAvg. Expected: at a fixed step FedAvg gets
 worse the more local steps there are, and mu > 0 does not.
 """
 
@@ -60,13 +60,13 @@ def draw(table: pd.DataFrame):
     for ax in axes[-1]:
         ax.set_xlabel("local steps K")
     handles = [Line2D([], [], label=rf"$\mu$ = {mu:g}", **LOOKS[mu]) for mu in style.present(table, "proximal", LOOKS)]
-    style.head(figure, "Local steps that hold on to the shared model (after Li et al. 2020)", handles)
+    style.head(figure, "Proximal local steps (after Li et al. 2020)", handles)
     style.footer(
         figure,
         table,
-        "Softmax regression of 20 clients of 40 records, models and inputs differing; 5 clients in each of 60 rounds, "
-        "all records in every local step. No noise: nothing is private. Bands leave out what a draw of the clients "
-        "adds to all losses of a panel (Morey 2008).",
+        "Softmax regression on 20 clients with 40 records each, whose models and inputs differ; 5 clients in each of "
+        "60 rounds, all records in every local step. No noise: nothing is private. Bands exclude the effect of a draw "
+        "of the clients on all losses of a panel (Morey 2008).",
     )
     return figure
 

@@ -1,1 +1,1 @@
-"""What the figures and claims of all papers share."""
+"""Code shared by the figures and claims of all papers."""

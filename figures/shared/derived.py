@@ -1,4 +1,4 @@
-"""Tables derived from runs that many claims and figures ask for: made once for each table of runs."""
+"""Caches tables derived from runs that many claims and figures use."""
 
 import functools
 import weakref
@@ -14,10 +14,10 @@ Result = TypeVar("Result")
 def derived(
     function: Callable[Concatenate[pd.DataFrame, Arguments], Result],
 ) -> Callable[Concatenate[pd.DataFrame, Arguments], Result]:
-    """The function, whose results are kept for as long as the table that it is given first.
+    """Cache the results of a function for as long as its first argument, a table, exists.
 
-    That table, and what is returned, must not be changed in place. Further arguments are told apart by their repr. A
-    call that raises is made again.
+    Neither that table nor the results may be changed in place. Further arguments are distinguished by their repr. Calls
+    that raise are not cached.
     """
     kept: dict[int, dict[str, Any]] = {}  # by the id of the table, which is dropped with it
 

@@ -1,6 +1,6 @@
-"""Which runs each figure in a folder was drawn from: a digest of them, by the figure's name, in drawn.json beside it.
+"""Records which runs each figure in a folder was drawn from, as a digest per figure in drawn.json.
 
-The times of files tell nothing of that in a copy of the results, where they are those of copying.
+File times would not do, since in a copy of the results they are those of copying.
 """
 
 import hashlib
@@ -15,12 +15,12 @@ RECORD = "drawn.json"
 
 
 def digest(folder: Path, figure: Figure, tune: str = "both") -> str:
-    """Of the files of the runs that a figure shows, their names and contents; alike in every copy of them.
+    """The digest of the names and contents of a figure's result files, the same in every copy of them.
 
     Args:
-        folder: of the scale.
-        figure: whose runs.
-        tune: which of its ways of tuning are drawn, of a figure that has several.
+        folder: folder of the scale.
+        figure: the figure.
+        tune: which ways of tuning are drawn, for figures that show several.
     """
     whole = hashlib.blake2b(tune.encode() if figure.tunings else b"", digest_size=16)
     for sweep in figure.sweeps:
@@ -31,7 +31,7 @@ def digest(folder: Path, figure: Figure, tune: str = "both") -> str:
 
 
 def record(folder: Path, name: str, drawn_from: str) -> None:
-    """Note beside the figures that one was drawn from the runs of this digest."""
+    """Record that a figure was drawn from the runs with this digest."""
     known = recorded(folder) | {name: drawn_from}
     write_whole(folder / RECORD, json.dumps(known, indent=1, sort_keys=True) + "\n")
 

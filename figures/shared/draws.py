@@ -1,4 +1,4 @@
-"""Bands that leave out what all points of a panel have in common in a repetition."""
+"""Confidence bands without the effect that a repetition has on all points of a panel."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from bench.analysis.select import REPETITION
 
 
 def without_draws(rows: pd.DataFrame, *, value: str, panel: Sequence[str], point: Sequence[str]) -> pd.DataFrame:
-    """The rows without what their repetition adds to all values of a panel, whose means stay (Morey 2008).
+    """Remove the effect of each repetition on all values of a panel, keeping the means (Morey 2008).
 
     Deviations are stretched by sqrt(k / (k - 1)), with k points in a panel. Where a repetition lacks a point, or a
     panel has a single one, nothing is changed.

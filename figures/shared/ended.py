@@ -1,4 +1,4 @@
-"""Runs after their last round."""
+"""Selects the last round of runs."""
 
 import pandas as pd
 
@@ -15,5 +15,5 @@ def at_end(runs: pd.DataFrame) -> pd.DataFrame:
     """
     runs = runs[runs["rounds"] == runs["num_rounds"]]
     if runs.empty:
-        raise InputError("no run has come to its last round: run the whole sweep, no --where")
+        raise InputError("no run has reached its last round: run the whole sweep, without --where")
     return runs

@@ -12,20 +12,20 @@ from bench.analysis import style
 
 
 class Figure(NamedTuple):
-    """A figure or table: which runs it shows, the numbers made of them, and the picture of the numbers.
+    """A figure or table: the runs that it shows, the numbers computed from them, and how these are drawn.
 
-    about: what it shows and what to expect, as a docstring; the first line is its title. None where Python was told to
-        leave docstrings out (-OO).
-    sweeps: whose runs it shows; none for a table of formulas.
-    table: runs -> the numbers; of an empty table where it shows none. Raises InputError where the runs at hand cannot
-        make it.
-    draw: the numbers -> the picture, within the suite's style (`picture` sees to that).
-    printed: the numbers -> the cells of a table as a reader sees it; None for a figure.
+    about: what it shows and what is expected, as a docstring; the first line is its title. None where Python removes
+        docstrings (-OO).
+    sweeps: the sweeps whose runs it shows; none for a table of formulas.
+    table: runs -> the numbers; receives an empty table where there are no sweeps. Raises InputError where the runs do
+        not suffice.
+    draw: the numbers -> the figure; call it through `picture`, which sets the suite's style.
+    printed: the numbers -> the cells of a printed table; None for a figure.
     tunings: the two ways of tuning that it shows -> the metric of each, the paper's way first; None where there is one.
-    apart: columns of the runs that it tells apart -> the column of the numbers that says which, "" where none does.
-    tuned: columns of the runs of which it shows the best value alone.
-    own: runs over values of one's own -> the figure with their panels and curves; None where it takes those that are
-        there anyway, or has fixed ones.
+    apart: columns of the runs that it distinguishes -> the column of the numbers with that value, "" where there is
+    none. tuned: columns of the runs of which it only shows the best value. own: runs over a user's own values -> the
+    figure with their panels and curves; None where it adapts to the runs
+        anyway, or has fixed panels.
     """
 
     about: str | None
@@ -44,20 +44,20 @@ class Figure(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The first line of what it is about."""
+        """The first line of `about`."""
         return self._words.strip().partition("\n")[0]
 
     @property
     def caption(self) -> str:
-        """What is said below the title, as one line."""
+        """The rest of `about`, as one line."""
         return " ".join(self._words.strip().partition("\n")[2].split())
 
     @property
     def summary(self) -> str:
-        """The first paragraph of what it is about, as one line."""
+        """The first paragraph of `about`, as one line."""
         return " ".join(textwrap.dedent(self._words).strip().split("\n\n")[0].split())
 
     def picture(self, table: pd.DataFrame) -> matplotlib.figure.Figure:
-        """The numbers drawn in the suite's style; nothing of the caller's matplotlib changes it, or is changed."""
+        """Draw the numbers in the suite's style, independently of the caller's matplotlib settings, which are kept."""
         with style.applied():
             return self.draw(table)

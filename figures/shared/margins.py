@@ -1,8 +1,9 @@
-"""By how much a claim is met or missed, and whether chance over repetitions can explain it.
+"""Margins of claims: by how much a claim is met or missed, and whether chance over repetitions can explain it.
 
-A margin is one comparison, or several: `every` of them must be met, `some`, or `at_least` so many. It carries two
-p-values, one for "it is met" and one for "it is missed", so that a claim holds, fails, or is undecided where neither is
-small. Of every comparison the test is Student's, one-sided at 2.5 %: the 95 % interval lies on one side of 0.
+A margin is one comparison, or several of which `every` one, `some`, or `at_least` a number must be met. It has two
+p-values, one for "it is met" and one for "it is missed": a claim holds or fails where one of them is small, and is
+undecided where neither is. Each comparison uses Student's test, one-sided at 2.5 %: the 95 % interval is on one side of
+0.
 """
 
 import functools
@@ -22,23 +23,21 @@ PAIRED = "paired over repetitions"
 APART = "two means, as if independent"
 MEAN = "interval of the mean"
 ONE = "one repetition"
-COMPUTED = "computed, no chance in it"
+COMPUTED = "computed, without randomness"
 
 
 class Margin(NamedTuple):
-    """How far a comparison, or several of them, are from turning.
+    """The margin of a comparison, or of several.
 
     value: by how much it is met; negative where it is missed, -inf where what should win diverged.
     unit: of value and half.
-    basis: what the noise was taken from, or why there is none.
-    p_holds: probability of so large a value if the comparison were not met; 1 where nothing is known of chance.
-    p_fails: the same of so small a value if it were met.
-    half: half of the 95 % interval of value; NaN where there is none.
-    repetitions: that value is a mean of.
-    needed: repetitions at which a value of this size would decide, at the spread seen; NaN where none would.
-    among: how many comparisons this is the deciding one of.
-    corrected: by how much the level is divided for their number.
-    edges: settings on which it rests and which are the smallest or largest that were tried, with what has it,
+    basis: what the spread was estimated from, or why there is none. p_holds: probability of a value at least as large
+    if the comparison were not met; 1 where the spread is not known. p_fails: probability of a value at least as small
+    if it were met. half: half of the 95 % interval of value; NaN where there is none. repetitions: number of
+    repetitions that value is the mean of. needed: repetitions at which a value of this size would decide, at the
+    observed spread; NaN where none would. among: number of comparisons of which this is the deciding one. corrected:
+    factor by which the level is divided for their number. edges: settings behind the margin that are the smallest or
+    largest tried, with the curve that has them,
         "alpha Q = 1: step_size = 5, the smallest tried", or without.
     deviation: standard deviation of value from one repetition, from which `needed` follows; NaN where it is not known.
     fixed: standard error of value that no repetition reduces, such as that of a published number.
@@ -64,7 +63,7 @@ class Margin(NamedTuple):
         return min(self.p_holds, self.p_fails) < LEVEL
 
     def on(self, *edges: str) -> "Margin":
-        """The same, resting on these edges of grids; an empty name is none."""
+        """The same margin with these edges of grids; empty names are ignored."""
         return self._replace(edges=tuple(sorted({*self.edges, *filter(None, edges)})))
 
     def __str__(self) -> str:
@@ -79,7 +78,7 @@ class Margin(NamedTuple):
 
     @property
     def to_decide(self) -> str:
-        """What would decide it, in words; empty where it is decided."""
+        """What would decide it, as text; empty where it is decided."""
         if self.decided:
             return ""
         if not np.isfinite(self.half):
@@ -90,7 +89,7 @@ class Margin(NamedTuple):
 
     @property
     def rests_on(self) -> str:
-        """The edges in words, those that are alike together."""
+        """The edges as text, similar ones joined."""
         alike: dict[str, list[str]] = {}
         for edge in self.edges:
             *what, which = edge.split(": ", 1)
@@ -110,10 +109,10 @@ def _listed(names: list[str], most: int = 3) -> str:
 def estimated(
     value: float, error: float, freedom: float, repetitions: float, unit: str, basis: str, fixed: float = 0.0
 ) -> Margin:
-    """Of an estimate with its standard error, which is tested against 0 by Student's distribution.
+    """The margin of an estimate, tested against 0 with its standard error by Student's distribution.
 
     Args:
-        value: must be above 0; NaN is one that diverged, and misses.
+        value: must be above 0; NaN means diverged, and counts as missed.
         error: its standard error.
         freedom: degrees of freedom of that error.
         repetitions: that it comes from; of unequal groups as many as would have this error.
@@ -158,7 +157,7 @@ def _quantiles(level: float) -> np.ndarray:
 
 
 def paired(values: Iterable[float], unit: str) -> Margin:
-    """Of differences, one a repetition, that must be above 0 on average; -inf or NaN is one that diverged."""
+    """The margin of differences, one per repetition, that must be above 0 on average; -inf or NaN means diverged."""
     values = np.asarray(values, float)
     if not len(values):
         return Margin(math.nan, unit, PAIRED)
@@ -172,10 +171,10 @@ def paired(values: Iterable[float], unit: str) -> Margin:
 
 
 def apart(difference: float, first: tuple[float, int], second: tuple[float, int], unit: str) -> Margin:
-    """Of the difference of two means, by Welch's test; each with half of its 95 % interval and its repetitions.
+    """The margin of a difference of two means by Welch's test, from half of each 95 % interval and the repetitions.
 
-    They are taken as independent; repetitions that share their data, as most do, make the true interval smaller, and
-    `paired` is to be preferred where the repetitions are there.
+    The means are taken as independent. Where repetitions share their data, as most do, the true interval is smaller,
+    and `paired` is preferable if the single repetitions are available.
     """
     count = min(first[1], second[1])
     if count < 2:
@@ -188,14 +187,14 @@ def apart(difference: float, first: tuple[float, int], second: tuple[float, int]
 
 
 def of_mean(value: float, half: float, count: int, unit: str) -> Margin:
-    """Of a mean with half of its 95 % interval that must be above 0."""
+    """The margin of a mean that must be above 0, from half of its 95 % interval."""
     if count < 2:
         return Margin(_or_missed(value), unit, ONE, repetitions=int(count))
     return estimated(value, _error(half, count), count - 1, count, unit, MEAN)
 
 
 def within(difference: float, half: float, count: int, tolerance: float, unit: str) -> Margin:
-    """Of a mean difference that must be smaller than a tolerance either way: two one-sided tests.
+    """The margin of a mean difference that must be within a tolerance: two one-sided tests.
 
     Args:
         difference: mean over repetitions.
@@ -209,7 +208,7 @@ def within(difference: float, half: float, count: int, tolerance: float, unit: s
 
 
 def computed(value: float, unit: str, basis: str = COMPUTED) -> Margin:
-    """Of a comparison in which there is no chance; no number is one that diverged, and misses."""
+    """The margin of a comparison without randomness; a missing number means diverged, and counts as missed."""
     value = _or_missed(value)
     return Margin(value, unit, basis, p_holds=float(value <= 0), p_fails=float(value > 0))
 
@@ -226,7 +225,7 @@ def _error(half: float, count: int) -> float:
 
 
 def at_least(count: int, margins: Iterable[Margin]) -> Margin:
-    """So many must be met, whichever.
+    """The margin where at least `count` of several comparisons must be met.
 
     Its p-values are those of Benjamini and Heller 2008 for partial conjunctions, after Bonferroni, which hold however
     the comparisons depend on each other: of m in order of p_holds, m - count + 1 times the count-th; and since it is
@@ -259,25 +258,25 @@ def at_least(count: int, margins: Iterable[Margin]) -> Margin:
 
 
 def every(margins: Iterable[Margin]) -> Margin:
-    """All must be met: as sure as the least sure; missed where one is, after Holm's correction for their number."""
+    """The margin where all must be met: its p-value is the largest; missed where one is, after Holm's correction."""
     margins = _present(margins)
     return at_least(len(margins), margins)
 
 
 def some(margins: Iterable[Margin]) -> Margin:
-    """One must be met, whichever: met where one is after Holm's correction; missed where all of them are."""
+    """The margin where one must be met: met where one is after Holm's correction; missed where all are."""
     return at_least(1, margins)
 
 
 def _present(margins: Iterable[Margin]) -> list[Margin]:
-    """Those with a number; one without any repetition has none.
+    """The margins with a value; those without any repetition have none.
 
     Raises:
-        NotTestable: where none has.
+        NotTestable: where no margin has a value.
     """
     present = [margin for margin in margins if not np.isnan(margin.value)]
     if not present:
-        raise NotTestable("no repetition has all that is compared")
+        raise NotTestable("no repetition has everything that is compared")
     return present
 
 

@@ -1,5 +1,5 @@
-"""What a claim says where the runs that it needs are not there."""
+"""The exception for claims whose runs are missing."""
 
 
 class NotTestable(Exception):
-    """Runs that a claim needs are missing; says which."""
+    """Runs that a claim needs are missing; the message says which."""

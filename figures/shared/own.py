@@ -1,4 +1,4 @@
-"""Figures drawn from a folder of runs over values of one's own, and what of those values they show."""
+"""Draws figures from folders of runs over a user's own values."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from figures.shared.figure import Figure
 
 
 def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list[Request]]:
-    """The runs of folders, each under the name of the sweep that was changed, and what was asked for.
+    """The runs in folders, by the name of the changed sweep, and the requests.
 
     Args:
         folders: of runs, one for each sweep of the figure.
@@ -35,14 +35,14 @@ def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list
         try:
             runs = runs[condition(where, runs)].reset_index(drop=True)
         except InputError as error:
-            raise InputError(f"--where {where!r} does not work on these runs: {error}") from None
+            raise InputError(f"--where {where!r} cannot be evaluated on these runs: {error}") from None
         if runs.empty:
             raise InputError(f"--where {where!r} selects none of the runs: widen the condition")
     return runs, requests
 
 
 def adapted(name: str, figure: Figure, runs: pd.DataFrame, requests: Sequence[Request]) -> Figure:
-    """The figure with the panels and curves of these runs, where it can.
+    """Adapt the panels and curves of a figure to these runs, where it supports that.
 
     Raises:
         InputError: where the runs are of another sweep, or differ in a column that the figure would average over.
@@ -73,7 +73,7 @@ def words(several: Sequence) -> str:
 
 
 def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame, requests: Sequence[Request]):
-    """A line for each column of which the figure leaves values out."""
+    """A line for each column with values that the figure does not show."""
     lines = []
     for request in requests:
         mine = runs[runs["sweep"] == request.sweep]
@@ -88,7 +88,7 @@ def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame
 
 
 def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[Request]) -> None:
-    """Write above a picture that its values are not the sweep's own."""
+    """State above a figure that its values are not those of the sweep."""
     said = "; ".join(f"{request.sweep} with {request.words}" for request in requests)
     if said:
         drawing.text(0.01, 1.01, f"Own values, not the published grid: {said}.", fontsize=7.5, va="bottom")

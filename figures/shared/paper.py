@@ -1,4 +1,4 @@
-"""The type of a paper: everything that the suite says about one."""
+"""The type of a paper: everything that the suite knows about it."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -17,8 +17,8 @@ class Paper(NamedTuple):
     authors, title, venue: for the full citation; family names, separated by commas.
     protects, against: what is private, and from whom.
     state: how much of it is reproduced, in one line and without counts.
-    figures: name that people type -> figure, in the paper's order.
-    claims: what the paper claims, and what is tested beyond it.
+    figures: name on the command line -> figure, in the paper's order.
+    claims: the paper's claims, and those tested beyond it.
     deviations: sweep -> its runs, to the largest deviation of every curve from the published points, and a sentence
         for each figure that the runs cannot make; None where no curves are published in numbers.
     published: the numbers that it published, as the file published.csv beside it has them; None without any.

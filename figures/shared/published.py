@@ -1,7 +1,7 @@
-"""Numbers that a paper published, to stand behind ours: the file published.csv in its folder.
+"""Numbers published by a paper, read from published.csv in the paper's folder.
 
-The column "figure" says of which figure or table a row is, by the name that it has here; the others are the paper's own
-affair. How they were obtained is said in the module published.py beside it.
+The column "figure" is the name of the figure or table here; the other columns depend on the paper. The module
+published.py in the same folder says how the numbers were obtained.
 """
 
 import functools

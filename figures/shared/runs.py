@@ -1,4 +1,4 @@
-"""Where the runs of a sweep are, at which scale, and the command that makes them."""
+"""Finds the runs of sweeps and their scale, and names the command that makes them."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -16,9 +16,8 @@ def runs_of(
 ) -> tuple[pd.DataFrame, Path] | None:
     """The runs of sweeps at the scale, or at the largest scale that is there, and the folder of that scale.
 
-    Of several sweeps those that are there, in one table; None where none is. Without a sweep, as for a table of
-    formulas, there are no runs to be missing: an empty table and the folder of the scale. The columns `without` are
-    left out.
+    Sweeps without results are skipped; None where none has any. Without a sweep, as for a table of formulas, the table
+    is empty. The columns `without` are left out.
     """
     if not sweeps:
         return pd.DataFrame(), folder_of(results, scale)
@@ -40,7 +39,7 @@ def _folders(results: Path, scale: str | None) -> list[Path]:
 
 
 def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> InputError:
-    """The error where none of the sweeps has results: says how to make some."""
+    """The error where none of the sweeps has results; it says how to make some."""
     return InputError(f"no results of {' '.join(sweeps)} in {results}: first run `{command(results, scale, sweeps)}`")
 
 

@@ -11,12 +11,12 @@ from figures.shared.margins import LEVEL, Margin
 from figures.shared.missing import NotTestable as NotTestable
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
-NOT_RUN = "not run"  # the runs that a claim is about are not there, or too few of them
-ERROR = "error"  # the check itself stopped, which is a mistake in it and says nothing of the claim
+NOT_RUN = "not run"  # the claim's runs are missing, or too few
+ERROR = "error"  # the check raised an exception, which is a bug and says nothing about the claim
 
 
 class Verdict(NamedTuple):
-    """The outcome of a claim, the measured numbers that it rests on, and its margin; none where it was not run."""
+    """The outcome of a claim, the numbers behind it, and its margin; no margin where it was not run."""
 
     outcome: str
     evidence: str
@@ -24,7 +24,7 @@ class Verdict(NamedTuple):
 
 
 def everything(runs: pd.DataFrame) -> pd.DataFrame:
-    """All runs of a sweep: what a claim is about that does not say otherwise."""
+    """All runs of a sweep: the default for the runs that a claim is about."""
     return runs
 
 
@@ -35,9 +35,9 @@ class Claim(NamedTuple):
     where: its place in the paper.
     sweep: whose runs decide it.
     check: runs -> Verdict; raises NotTestable where the runs it needs are not there.
-    how: what the check compares, in one line of plain words; the claim holds where all of it is above 0.
-    about: runs -> those that the claim rests on, whose source and repetitions stand beside it; never raises.
-    ours: whether the paper does not say so, and it is tested here beyond the paper.
+    how: what the check compares, in one plain line; the claim holds where all of these are above 0.
+    about: runs -> those behind the claim, whose source and repetitions are reported with it; never raises.
+    ours: whether the claim is not the paper's but tested here in addition.
     """
 
     text: str

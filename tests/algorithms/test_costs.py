@@ -260,7 +260,7 @@ def test_a_method_that_says_nothing_and_what_is_refused():
         (lambda task, **_: 3.0, "give a Cost of numbers of 0 or more"),
         (lambda task, **_: Cost(-1.0, 0.0, 0.0), "give a Cost"),
         (lambda task, **_: Cost(math.nan, 0.0, 0.0), "give a Cost"),
-        (lambda task: Cost(0.0, 0.0, 0.0), "`cost` of local_models stops: TypeError"),
+        (lambda task: Cost(0.0, 0.0, 0.0), "`cost` of local_models fails: TypeError"),
     ]
     for wrong, words in claims:
         with pytest.raises(InputError, match=words):

@@ -101,7 +101,7 @@ def test_own_steps_cost_nothing():
 
 def test_what_does_not_fit_is_refused():
     args = SHARED | {"sampler": "poisson", "num_epochs": 1}
-    with pytest.raises(InputError, match="is a stream, on which a user cannot go on alone"):
+    with pytest.raises(InputError, match="is a stream, on which users cannot train alone"):
         ALGORITHMS["fine_tuning"].fits(
             TASK(0), server_step_size=0.1, local_step_size=0.2, num_steps=1, own_steps=5, **args
         )

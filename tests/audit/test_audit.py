@@ -39,7 +39,7 @@ def test_no_built_in_method_declares_less_than_is_measured_and_half_of_its_noise
     found = audit(name, **QUICK)
     if name in NOT_PRIVATE:
         assert found.findings == ()
-        assert text_of(found) == f"{name} declares no privacy: nothing to audit."
+        assert text_of(found) == f"{name} declares no privacy: there is nothing to audit."
         return
     assert not found.refuted, text_of(found)
     assert "passed" in text_of(found)
@@ -96,7 +96,7 @@ def test_a_bound_on_gradients_that_does_not_hold_is_refuted_and_the_reading_that
     assert of(found, "paper").epsilon < 0.3
     assert of(found, "paper").refuted
     assert not of(found, "true").refuted
-    assert "paper, which is not called proven, is refuted" in text_of(found)
+    assert "paper, which is not declared as proven, is refuted" in text_of(found)
 
 
 def test_the_published_epsilon_of_silos_is_refuted_where_it_is_large():
@@ -164,7 +164,7 @@ def test_bad_input_is_one_line_and_status_2(words, said, monkeypatch, capsys):
 
 
 def test_what_declares_no_privacy_ends_well(monkeypatch, capsys):
-    assert command(("admm",), monkeypatch, capsys) == (0, "admm declares no privacy: nothing to audit.\n", [])
+    assert command(("admm",), monkeypatch, capsys) == (0, "admm declares no privacy: there is nothing to audit.\n", [])
 
 
 def command(words, monkeypatch, capsys):

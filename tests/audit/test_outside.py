@@ -170,7 +170,7 @@ def test_the_wrong_ones_are_refuted(judged, name):
     status, lines = judged(changed(*WRONG[name]), *QUICK)
     assert status == 1
     assert lines[-1].startswith("FAILED: paper declares epsilon ")
-    assert "and it is at least " in lines[-1]
+    assert "but epsilon is at least " in lines[-1]
 
 
 def test_a_norm_that_is_not_the_one_that_the_noise_is_for_is_refuted_in_one_round(judged):
@@ -191,7 +191,7 @@ def test_one_run_refutes_what_has_hardly_any_noise(judged):
 
 def test_one_that_declares_nothing_has_nothing_to_audit(judged):
     text = USERS[: USERS.index("def releases")].replace("from bench.privacy.events import poisson_gaussian\n", "")
-    assert judged(text) == (0, ["mine declares no privacy: nothing to audit."])
+    assert judged(text) == (0, ["mine declares no privacy: there is nothing to audit."])
 
 
 def test_a_factory_and_its_method_are_the_same_from_python(tmp_path):

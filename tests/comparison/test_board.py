@@ -110,7 +110,7 @@ def test_an_entry_stands_on_the_board_of_whoever_compares_with_it(joined, out, t
 
 @pytest.mark.usefixtures("quick", "joined")
 def test_a_method_that_its_audit_refutes_is_no_entry(out, tmp_path):
-    with pytest.raises(InputError, match="overstating is refuted by its audit"):
+    with pytest.raises(InputError, match="the audit refutes the privacy statement of overstating"):
         add_to_board(overstating(), "tiny", board=out / "board", fixed=FIXED, out=tmp_path, workers=1)
     assert not (out / "board" / "tiny" / "entries").exists()
 
@@ -126,7 +126,7 @@ def test_what_every_method_got_is_written_down(out):
         ({"epsilons": [2.0]}, "epsilons is [2.0], but the board was run with [1.0, 4.0]: leave it out"),
         ({"seeds": 3}, "seeds is 3, but the board was run with 2: leave it out"),
         ({"baselines": ["PPSGD"]}, "baselines is ['PPSGD'], but the board was run with []"),
-        ({"against": "nowhere"}, "nowhere/tiny is no task of a board: it has no protocol.json"),
+        ({"against": "nowhere"}, "nowhere/tiny is not the folder of a board's task, as it has no protocol.json"),
     ],
 )
 def test_other_options_than_the_boards_are_refused(out, options, said):
@@ -143,7 +143,8 @@ def test_results_by_another_protocol_are_never_mixed_in(out):
 
 
 @pytest.mark.parametrize(
-    ("column", "said"), [("version", "has Global private SGD in version 99"), ("checksum", "was run on other data")]
+    ("column", "said"),
+    [("version", "has version 99 of Global private SGD"), ("checksum", "was run on data with another checksum")],
 )
 def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatch, column, said):
     read = boards.part_files.read

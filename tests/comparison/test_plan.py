@@ -136,8 +136,11 @@ def private_walk(releases):
     ("releases", "words"),
     [
         (lambda task, *, delta, noise_multiplier, **_: full_gaussian(noise_multiplier, delta=0.3), "at delta 0.3"),
-        (lambda task, *, delta, noise_multiplier, **_: full_gaussian(1.0, delta=delta), "must fall with"),
-        (lambda task, *, delta, noise_multiplier, **_: full_gaussian(1 / noise_multiplier, delta=delta), "must fall"),
+        (lambda task, *, delta, noise_multiplier, **_: full_gaussian(1.0, delta=delta), "must decrease as"),
+        (
+            lambda task, *, delta, noise_multiplier, **_: full_gaussian(1 / noise_multiplier, delta=delta),
+            "must decrease",
+        ),
         (lambda task, *, delta, noise_multiplier, **_: None, "give a Release"),
         (
             lambda task, *, delta, noise_multiplier, **_: full_gaussian(
@@ -170,7 +173,7 @@ def test_a_mistake_in_a_method_is_one_line(tmp_path):
     def broken(task, **args):
         return walk(task, **args)._replace(round=lambda key, state: (state.variables["w"], {}))
 
-    with pytest.raises(InputError, match=r"`round` of walk stops on .*: TypeError"):
+    with pytest.raises(InputError, match=r"`round` of walk fails on .*: TypeError"):
         compared([under_another_name(walk, wraps(walk)(broken))], baselines=[], out=tmp_path)
 
 
@@ -188,14 +191,14 @@ def test_a_built_in_method_by_name_is_counted_as_the_baseline():
         ({"seeds": 0}, "seeds is 0"),
         ({"seeds": 2.5}, "whole number"),
         ({"epsilons": ["a"]}, "give numbers"),
-        ({"tuned": {"step_size": []}}, "no value"),
+        ({"tuned": {"step_size": []}}, "step_size over is empty"),
         ({"tuned": {"nobody:step_size": [1.0]}}, "no method here"),
-        ({"fixed": {"noise_multiplier": 1.0}}, "found for each epsilon"),
+        ({"fixed": {"noise_multiplier": 1.0}}, "calibrated for each epsilon"),
         ({"num_settings": 0}, "num_settings is 0"),
         ({"rounds": 0}, "rounds is 0"),
-        ({"name": "../../x"}, "is no name of a folder"),
-        ({"name": ".."}, "is no name of a folder"),
-        ({"methods": None}, "None is no method"),
+        ({"name": "../../x"}, "is not the name of a folder"),
+        ({"name": ".."}, "is not the name of a folder"),
+        ({"methods": None}, "None is not a method"),
         ({"delta": 1.0}, "delta is 1"),
         ({"task": "digitz"}, "did you mean digits"),
         ({"task": "absent.npz"}, "is not a file"),

@@ -134,10 +134,10 @@ def unreadable(params, task):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (lambda trial: dataclasses.replace(lines(trial), metrics=one_metric), "it measures test_error: say it"),
-        (lambda trial: dataclasses.replace(lines(trial), metrics=unreadable), "nothing readable: say it"),
+        (lambda trial: dataclasses.replace(lines(trial), metrics=one_metric), "which measures test_error: name them"),
+        (lambda trial: dataclasses.replace(lines(trial), metrics=unreadable), "nothing readable: name them"),
         (lambda trial: dataclasses.replace(lines(trial), metrics=None), "has no metrics"),
-        (lambda trial: trial, "makes int of a trial"),
+        (lambda trial: trial, "returns int for a trial"),
     ],
 )
 def test_a_task_that_does_not_say_what_it_is_tuned_by_is_refused(given, words):
@@ -163,7 +163,7 @@ def test_a_problem_that_cannot_be_used_is_refused_when_it_is_made(changes, words
 
 
 def test_tuning_data_that_are_the_test_data_under_another_name_are_refused():
-    with pytest.raises(InputError, match="test and tuning of problem lines make the same data"):
+    with pytest.raises(InputError, match="test and tuning of problem lines use the same data"):
         planned(mine(tuned_by="", tuning=lambda trial: lines(trial)))
     assert planned(mine(tuned_by="", tuning=lambda trial: lines(trial + 1000))).unfit == {}
 
@@ -183,7 +183,7 @@ def test_metrics_that_cannot_read_a_baselines_parameters_are_refused_with_its_na
         return dataclasses.replace(lines(trial), metrics=additive_only)
 
     with pytest.raises(
-        InputError, match=r"leave DP-FedAvg out, or let `metrics` of lines read its parameters.*AttributeError"
+        InputError, match=r"leave DP-FedAvg out, or make `metrics` of lines accept its parameters.*AttributeError"
     ):
         planned(mine(test=make))
     assert "PPSGD" in planned(mine(test=make), baselines=["PPSGD"]).candidates

@@ -125,7 +125,7 @@ def test_a_method_that_releases_more_often_than_it_says_is_caught(out):
         lambda task, *, delta, **a: full_gaussian(a["noise_multiplier"], delta=delta),
         version=1,
     )
-    with pytest.raises(InputError, match="releases more often"):
+    with pytest.raises(InputError, match="releases more than once per round"):
         compared([method], epsilons=[1.0], seeds=1, num_settings=1, baselines=[], name="chatty", out=out)
 
 

@@ -132,7 +132,7 @@ def apart(*sizes):
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        (np.ones((2, 3)), "no square matrix"),
+        (np.ones((2, 3)), "not a square matrix"),
         (entry(1, 4, -0.5), r"W\[1, 4\] = -0.5 is negative"),
         (entry(2, 5, np.nan), r"W\[2, 5\] = nan is not finite"),
         (entry(2, 5, np.inf), r"W\[2, 5\] = inf is not finite"),
@@ -152,7 +152,7 @@ def test_a_matrix_that_is_no_graph_is_refused(weights, said, form):
 
 
 def test_a_vector_is_no_graph():
-    with pytest.raises(InputError, match="no square matrix"):
+    with pytest.raises(InputError, match="not a square matrix"):
         from_weights(np.ones(4))
 
 

@@ -62,5 +62,5 @@ def test_verdicts_on_other_claims_are_refused(folder):
 
 
 def test_a_part_about_no_paper_is_refused():
-    with pytest.raises(InputError, match="no paper is called so"):
+    with pytest.raises(InputError, match="no paper is called nosuch"):
         written_anew("<!-- claims nosuch -->\n<!-- end -->\n", FOLDER)

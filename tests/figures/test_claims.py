@@ -60,7 +60,7 @@ def stops(runs):
 
 def test_a_check_that_stops_is_an_error_and_no_verdict():
     judged = claims.judge(Claim("text", "where", "sweep", stops, "how"), DIGITS)
-    assert judged == (ERROR, "the check stopped: KeyError: 'a\\nb'", None)
+    assert judged == (ERROR, "the check failed: KeyError: 'a\\nb'", None)
 
     def cannot(runs):
         raise NotTestable("too little")
@@ -74,7 +74,7 @@ def test_a_check_that_stops_is_named_the_others_are_written_and_the_status_is_1(
     broken = Claim("a broken claim", "section 7", "ppsgd_digits", stops, "how")
     keep(monkeypatch, [], [PAPERS["ppsgd"]._replace(figures={}, claims=[broken, good])])
     status, out, err = command("claims", "--results", tmp_path)
-    named = "error: ppsgd, 'a broken claim' (section 7): the check stopped: KeyError: 'a\\nb'"
+    named = "error: ppsgd, 'a broken claim' (section 7): the check failed: KeyError: 'a\\nb'"
     assert (status, err) == (1, [named])
     assert "- **error**: a broken claim (section 7)" in out
     written = pd.read_csv(tmp_path / "laptop" / "figures" / "claims_ppsgd.csv")

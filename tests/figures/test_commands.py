@@ -168,9 +168,9 @@ def one_line(result, *said):
         (["ppsgd_fig1b"], "no figure is called 'ppsgd_fig1b': did you mean ppsgd_fig1"),
         (
             ["ppsgd_fig1a", "claim"],
-            "no figure is called 'claim': there are ppsgd_fig1a, ppsgd_fig1c, ppsgd_fig2_digits",
+            "no figure is called 'claim': choose from ppsgd_fig1a, ppsgd_fig1c, ppsgd_fig2_digits",
         ),
-        (["claims", "nonsense"], "no paper with claims is called 'nonsense': there are ppsgd"),
+        (["claims", "nonsense"], "no paper with claims is called 'nonsense': choose from ppsgd"),
         (["claims", "ppsgd", "pppsgd"], "did you mean ppsgd?"),
         (["--scale", "laptp"], "no scale is called 'laptp': did you mean laptop?"),
         (["claims", "--scale", "x"], "no scale is called 'x'"),
@@ -225,7 +225,7 @@ def test_the_command_as_a_person_runs_it(results, tmp_path):
     words = [sys.executable, "-m", "figures", "xxxx", "--results", str(results)]
     done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=120)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines() == [f"error: no figure is called 'xxxx': there are {', '.join(ALL)}."]
+    assert done.stderr.splitlines() == [f"error: no figure is called 'xxxx': choose from {', '.join(ALL)}."]
 
 
 def test_a_figure_of_several_sweeps_takes_those_that_are_there(monkeypatch, results):

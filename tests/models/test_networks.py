@@ -153,7 +153,7 @@ def test_networks_compare_by_what_they_are():
     [
         ("mnsit", "cnn_relu", "no data set with networks is called 'mnsit': did you mean mnist?"),
         ("cifar10", "cnn_tempred", "no model for cifar10 is called 'cnn_tempred': did you mean cnn_tempered?"),
-        ("mnist", "xyz", "no model for mnist is called 'xyz': there are cnn_relu, "),
+        ("mnist", "xyz", "no model for mnist is called 'xyz': choose from cnn_relu, "),
     ],
 )
 def test_unknown_names_are_refused(dataset, model, said):

@@ -41,7 +41,7 @@ def test_fixed_sampling_costs_more_and_says_why():
     number, meaning = run("epsilon", EPSILON | {"--sampling": "fixed"}).stdout.splitlines()
     assert float(number) > 8.942
     assert "replace one" in meaning
-    assert "moves the sum by 2 C" in meaning
+    assert "changes the sum by up to 2 C" in meaning
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_noise_that_is_printed_suffices(sampling, accountant):
     exact = accounting.noise_multiplier(2, release, 2000)
     assert exact <= float(number) < exact * (1 + 1e-5)  # rounded up, never down
     assert accounting.epsilon(release(float(number)), 2000) <= 2
-    assert meaning.startswith("least noise multiplier for epsilon 2 at delta 0.0001: 2000 steps")
+    assert meaning.startswith("smallest noise multiplier for epsilon 2 at delta 0.0001: 2000 steps")
 
 
 def test_json_says_the_same():
@@ -81,12 +81,12 @@ def test_where_pld_finds_no_bound_that_is_said_and_no_number_is_printed():
     options = {"--noise-multiplier": 0.1, "--sampling-rate": 0.5, "--accountant": "pld"}
     done = run("epsilon", EPSILON | options)
     assert done.stdout == ""
-    assert "accountant pld finds no bound for so little noise: take --accountant rdp" in str(done.exception)
+    assert "accountant pld finds no bound for so little noise: use --accountant rdp" in str(done.exception)
 
 
 def test_a_value_at_the_floor_of_the_conversion_is_marked():
-    assert "conversion is loose" in run("epsilon", EPSILON | {"--noise-multiplier": 100}).stdout
-    assert "conversion is loose" not in run("epsilon", EPSILON).stdout
+    assert "conversion cannot go" in run("epsilon", EPSILON | {"--noise-multiplier": 100}).stdout
+    assert "conversion cannot go" not in run("epsilon", EPSILON).stdout
 
 
 BAD = [
@@ -99,20 +99,20 @@ BAD = [
         (command, options, message)
         for command in ("epsilon", "noise")
         for options, message in [
-            ({"--sampling-rate": 0}, "--sampling-rate=0.0: give a share above 0 and at most 1."),
-            ({"--sampling-rate": 1.1}, "--sampling-rate=1.1: give a share above 0 and at most 1."),
-            ({"--sampling-rate": "nan"}, "--sampling-rate=nan: give a share above 0 and at most 1."),
-            ({"--sampling-rate": None}, "--sampling-rate is missing: give the share of the units in a round."),
-            ({"--sampling": "none"}, "--sampling-rate=0.01: with --sampling none leave it out."),
+            ({"--sampling-rate": 0}, "--sampling-rate=0.0: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": 1.1}, "--sampling-rate=1.1: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": "nan"}, "--sampling-rate=nan: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": None}, "--sampling-rate is missing: give the fraction of the units in a round."),
+            ({"--sampling": "none"}, "--sampling-rate=0.01: leave it out with --sampling none."),
             ({"--steps": 0}, "--steps=0: give 1 to 1,000,000,000,000 with --accountant rdp."),
             ({"--delta": 0}, "--delta=0.0: give a probability between 0 and 1."),
             ({"--delta": 1}, "--delta=1.0: give a probability between 0 and 1."),
             ({"--delta": "nan"}, "--delta=nan: give a probability between 0 and 1."),
             ({"--sampling": "fixd"}, "no --sampling is called 'fixd': did you mean fixed?"),
-            ({"--accountant": "prv"}, "no --accountant is called 'prv': there are pld, rdp."),
+            ({"--accountant": "prv"}, "no --accountant is called 'prv': choose from pld, rdp."),
             (
                 {"--sampling": "fixed", "--accountant": "pld"},
-                "--accountant pld does not know --sampling fixed: take --accountant rdp.",
+                "--accountant pld does not support --sampling fixed: use --accountant rdp.",
             ),
         ]
     ),

@@ -119,7 +119,7 @@ def test_the_ratio_of_a_network_follows_from_that_of_the_legend():
 
 REFUSED = [
     ("ppsgd_synthetic", {"noise_multipler": [1]}, "did you mean noise_multiplier"),
-    ("ppsgd_synthetic", {"delta_std": [0.5]}, "no argument of its method"),
+    ("ppsgd_synthetic", {"delta_std": [0.5]}, "not an argument of its method"),
     ("ppsgd_synthetic", {"task": ["digits"]}, "by --task"),
     ("ppsgd_synthetic", {"noise_multiplier": [-1]}, "at least 0 and finite"),
     ("ppsgd_synthetic", {"noise_multiplier": [math.inf]}, "at least 0 and finite"),
@@ -142,9 +142,9 @@ REFUSED = [
     ("isrl_odd_even", {"search": ["equal"]}, "label of One-pass"),
     ("isrl_rounds", {"num_phases": [3]}, "computes it from other columns"),
     ("p2p_dimensions", {"num_features": [3]}, "label of CD"),
-    ("p2p_dimensions", {"mechanism": ["gaussian"]}, "was found for the values it has"),
-    ("p2p_movielens", {"start": ["zero"]}, "was found for the values it has"),
-    ("pfl_alone", {"total_epochs": [3]}, "was found for the values it has"),
+    ("p2p_dimensions", {"mechanism": ["gaussian"]}, "was calibrated for its existing values"),
+    ("p2p_movielens", {"start": ["zero"]}, "was calibrated for its existing values"),
+    ("pfl_alone", {"total_epochs": [3]}, "was calibrated for its existing values"),
     ("pfl_alone", {"num_clients": [3]}, "label of SN+Lin"),
 ]
 
@@ -195,7 +195,7 @@ def test_rounds_replace_the_sweeps_and_must_fit_its_evaluations():
 def test_rounds_that_follow_from_the_data_are_not_replaced():
     with pytest.raises(InputError, match="give --grid num_epochs"):
         with_rounds(SWEEPS["ppsgd_digits"]("smoke"), 100)
-    with pytest.raises(InputError, match="rounds of their own"):
+    with pytest.raises(InputError, match="set their own number of rounds"):
         with_rounds(SWEEPS["ppsgd_theory"]("smoke"), 100)
     with pytest.raises(InputError, match="leave it out"):
         with_rounds(walks(num_rounds=lambda task, args: 5), 100)

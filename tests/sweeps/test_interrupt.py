@@ -98,7 +98,7 @@ def test_a_signal_ends_in_how_to_go_on_and_a_second_writer_is_refused(tmp_path, 
     process.send_signal(number)
     said = process.communicate()[1]
     assert process.returncode == 128 + number, said
-    assert said.splitlines()[-1] == "stopped; everything finished is kept, run the same command to go on"
+    assert said.splitlines()[-1] == "stopped; everything finished is kept, run the same command again to continue"
     assert "Traceback" not in said
     assert kept <= parts(out) < RUNS
     assert not list(Path(out).rglob(".part-*"))

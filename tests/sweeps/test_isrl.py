@@ -204,5 +204,5 @@ def test_an_evaluation_that_does_not_divide_the_rounds_is_still_refused():
     points = grid(num_sampled=3, phase_rounds=3, step_size=1.0, clip_norm=1.0, noise_multiplier=2.0)
     entries = {"SGD": Entry(ALGORITHMS["minibatch_sgd"], points)}
     sweep = Sweep("ends", "", {"tiny": lambda _: task}, entries, silos.total_rounds, 2, 1e-6)
-    with pytest.raises(ValueError, match="no positive multiple of eval_every = 2"):
+    with pytest.raises(ValueError, match="must be a positive multiple of eval_every = 2"):
         resolve(sweep, {"tiny": task})

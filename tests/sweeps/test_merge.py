@@ -63,7 +63,7 @@ def test_a_folder_merged_with_itself_is_compacted_and_loses_copies(halves, tmp_p
     rows = table(folder)
     one = part_files.parts_in(folder)[0]
     shutil.copy(one, folder / "part-copied.parquet")
-    with pytest.raises(InputError, match="has runs that are there already"):
+    with pytest.raises(InputError, match="has runs that another part already has"):
         part_files.read(folder)
     (done,), left_out, _ = merge([halves[0]], halves[0])
     assert (done.twice, done.parts, done.before, left_out) == (1, 1, 7, [])
@@ -85,7 +85,7 @@ def test_what_does_not_belong_is_left_out_and_named(halves, tmp_path, undisturbe
     said = "\n".join(left_out)
     assert f"{parts[0]} is damaged" in said
     assert f"{other}: 1 runs of other settings, data or code versions" in said
-    assert f"{cut}: 1 runs with rows missing or twice" in said
+    assert f"{cut}: 1 runs with missing or duplicate rows" in said
     assert "mine.parquet is not a part of these results" in said
     assert done.runs >= 5
     assert_same_rows(run(walks(), tmp_path / "out"), undisturbed)

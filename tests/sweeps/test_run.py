@@ -161,5 +161,5 @@ def test_a_copied_part_is_refused_when_read(tmp_path):
     folder = tmp_path / "smoke" / "tiny"
     part = next(folder.glob("part-*.parquet"))
     (folder / "copy.parquet").write_bytes(part.read_bytes())
-    with pytest.raises(InputError, match="has runs that are there already"):
+    with pytest.raises(InputError, match="has runs that another part already has"):
         part_files.read(folder)

@@ -46,7 +46,7 @@ def test_out_of_memory_means_a_smaller_chunk_and_the_same_rows(tmp_path, monkeyp
     assert sum(points * runs for points, runs in calls) == 5 * 2 * 2
     assert max(points * runs for points, runs in calls) <= fits
     said = capsys.readouterr().err
-    assert "out of memory with 5 points x 2 seeds at a time: going on with fewer" in said
+    assert "out of memory with 5 points x 2 seeds at a time: continuing with fewer" in said
     assert said.count("out of memory with 5 points x") == 2
     assert done[-1] == max(done) == 1.0
 

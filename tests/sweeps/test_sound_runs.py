@@ -19,11 +19,11 @@ def test_a_copied_part_is_named_and_set_aside(tmp_path):
     (path,) = fill(tmp_path, "a")
     copy = tmp_path / "zebra.parquet"
     copy.write_bytes(path.read_bytes())
-    with pytest.raises(InputError, match=f"{copy} has runs that are there already: run the sweep again"):
+    with pytest.raises(InputError, match=f"{copy} has runs that another part already has: run the sweep again"):
         part_files.read(tmp_path)
     runs, notes = opened_runs(tmp_path, "a")
     aside = tmp_path / "_corrupt" / copy.name
-    assert notes == [f"{copy} has 2 runs that are there twice: set aside as {aside}"]
+    assert notes == [f"{copy} has 2 runs that are duplicates: set aside as {aside}"]
     assert len(runs) == 2
     pd.testing.assert_frame_equal(ordered(pd.read_parquet(tmp_path)), rows("a"), check_dtype=False)
 
@@ -77,10 +77,10 @@ def test_flipped_bytes_of_the_data_are_found_without_a_digest_in_the_name(tmp_pa
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda r: r[r["rounds"] == 0], "2 runs with rows missing or twice"),
-        (lambda r: r[(r["rounds"] != 5) | (r["seed"] == 0)], "1 runs with rows missing or twice"),
-        (lambda r: pd.concat([r, r]), "2 runs with rows missing or twice"),
-        (lambda r: r.drop(columns="risk"), "2 runs with rows missing or twice"),
+        (lambda r: r[r["rounds"] == 0], "2 runs with missing or duplicate rows"),
+        (lambda r: r[(r["rounds"] != 5) | (r["seed"] == 0)], "1 runs with missing or duplicate rows"),
+        (lambda r: pd.concat([r, r]), "2 runs with missing or duplicate rows"),
+        (lambda r: r.drop(columns="risk"), "2 runs with missing or duplicate rows"),
     ],
 )
 def test_runs_that_are_not_whole_are_set_aside_and_done_again(tmp_path, spoil, said):

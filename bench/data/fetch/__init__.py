@@ -1,1 +1,1 @@
-"""Getting the files of a data set: where they come from, and the cache."""
+"""Fetching the files of a data set: their sources, and the cache."""

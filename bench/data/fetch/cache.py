@@ -1,4 +1,4 @@
-"""The cache: one folder a data set, filled once, whatever the source, and only with checked bytes."""
+"""The cache of data sets: one folder per data set, filled once and only with checked bytes."""
 
 import contextlib
 import fcntl
@@ -60,7 +60,7 @@ def load(name: str) -> LocalCopy | None:
 
 
 def wrong(name: str) -> list[Path]:
-    """The cached files of a data set that are not what they should be."""
+    """The cached files of a data set that have a wrong checksum."""
     here = folder(name)
     return [
         here / file
@@ -70,7 +70,7 @@ def wrong(name: str) -> list[Path]:
 
 
 def set_aside(path: Path) -> Path:
-    """Renames a file that is wrong, so that nobody reads it and it can still be looked at."""
+    """Rename a wrong file, so that it is not read but can still be inspected."""
     return path.rename(path.with_name(f"{path.name}.corrupt"))
 
 
@@ -92,7 +92,7 @@ def store(name: str, contents: Contents, source: str) -> LocalCopy:
     write_whole(folder(name) / RECORD, json.dumps({"source": source}).encode())
     copy = load(name)
     if copy is None:
-        raise InputError(f"{folder(name)}: what was just written there reads otherwise: check the disk.")
+        raise InputError(f"{folder(name)}: what was just written there reads back differently: check the disk.")
     return copy
 
 

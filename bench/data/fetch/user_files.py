@@ -1,4 +1,4 @@
-"""The files that a user already has: searched by name, told apart by checksum."""
+"""Finds data files that the user already has, by name and checksum."""
 
 import hashlib
 import os
@@ -93,7 +93,7 @@ def _pick_unchecked(name: str, candidates: dict[str, list[Path]], root: Path) ->
             for file in files:
                 if len(candidates[file]) > 1:
                     both = " and ".join(str(path) for path in candidates[file][:2])
-                    raise InputError(f"{name}: {both}: keep one, no checksum tells them apart.")
+                    raise InputError(f"{name}: {both}: keep only one, since no checksum can tell them apart.")
             return {file: candidates[file][0] for file in files}, []
     return {}, [" or ".join(" and ".join(files) for files in DATASETS[name].user_files)]
 

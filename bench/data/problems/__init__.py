@@ -1,1 +1,1 @@
-"""Problems that methods are run on: examples dealt to clients, a loss and a metric."""
+"""The tasks that methods are run on: examples distributed to clients, a loss and metrics."""

@@ -1,8 +1,8 @@
-"""Accuracy user by user, beside that of all examples together.
+"""Accuracy per user, in addition to the pooled accuracy of all examples.
 
-Pooled accuracy weighs a user by its number of examples, so those with few hardly count. Here each user has an accuracy
-of its own, and what is reported of them is their mean, the mean of the worst tenth, and the means of the users with
-the fewest and with the most training examples. A user without test examples is in none of them.
+Pooled accuracy weights a user by its number of examples, so users with few examples hardly count. Here the accuracy of
+each user is computed, and its mean is reported over all users, over the worst tenth, and over the users with the fewest
+and with the most training examples. Users without test examples are left out.
 """
 
 import jax
@@ -46,8 +46,8 @@ def test_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) -> dic
 def validation_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
     """Accuracy on held-out examples; arguments as for `test_accuracies`, of held-out examples.
 
-    What is held out is what the blocks leave over, 0 to m - 1 examples of a user whatever its size, so pooled it weighs
-    users with few examples more than the test does.
+    Held out are the examples left over by the blocks, 0 to m - 1 per user whatever its size, so the pooled value gives
+    users with few examples more weight than the test does.
 
     Returns:
         validation_accuracy: of all examples together.

@@ -38,18 +38,20 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
             raise
         if isinstance(error, PermissionError):
             raise InputError(f"{path} cannot be read (no permission): make it readable") from None
-        raise InputError(f"{path} is no npz of plain arrays: write it with numpy.savez, without objects") from error
+        raise InputError(
+            f"{path} is not an npz file of plain arrays: write it with numpy.savez, without objects"
+        ) from error
     for wrong, what in (
-        (inputs.ndim != 2, f"inputs are {inputs.shape}: one row of features an example"),
-        (targets.shape != inputs.shape[:1], f"targets are {targets.shape}: one class an example"),
-        (clients.shape != inputs.shape[:1], f"clients are {clients.shape}: one client an example"),
+        (inputs.ndim != 2, f"inputs are {inputs.shape}: one row of features per example"),
+        (targets.shape != inputs.shape[:1], f"targets are {targets.shape}: one class per example"),
+        (clients.shape != inputs.shape[:1], f"clients are {clients.shape}: one client per example"),
     ):
         if wrong:
             raise InputError(f"{path}: {what} is needed")
     if not inputs.size:
         raise InputError(f"{path}: inputs are {inputs.shape}: examples with at least one feature are needed")
     if np.issubdtype(clients.dtype, np.inexact) and not np.isfinite(clients).all():
-        raise InputError(f"{path}: clients has values that are no numbers: give each example the name of its client")
+        raise InputError(f"{path}: clients has values that are not numbers: give each example the name of its client")
     if not np.issubdtype(targets.dtype, np.integer) or targets.min() < 0:
         raise InputError(f"{path}: targets are {targets.dtype}: give classes, whole numbers from 0")
     real = np.issubdtype(inputs.dtype, np.integer) or np.issubdtype(inputs.dtype, np.floating)
@@ -67,7 +69,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
 def clients_file(trial: int, *, path: str | Path) -> Task:
     """Linear classification, one-versus-all as for digits, of a user's own examples by client.
 
-    Of each client's examples, shuffled by the trial, 20 % are for the test, 10 % to tune on, the others to train on.
+    The trial shuffles each client's examples; 20 % are for testing, 10 % for tuning and the rest for training.
 
     Args:
         trial: which split.
@@ -85,7 +87,7 @@ def clients_file(trial: int, *, path: str | Path) -> Task:
 def clients_table(
     trial: int, *, path: str | Path, client: str = CLIENT, label: str = LABEL, regression: bool = False
 ) -> Task:
-    """The same of a table, one example a row; or linear regression.
+    """Linear classification or regression on a user's table with one example per row.
 
     Args:
         trial: which split.

@@ -1,8 +1,8 @@
-"""Handwritten digits by client, three ways with one interface.
+"""Handwritten digits by client, from three data sets with one interface.
 
 - `emnist_digits`: federated EMNIST digits from the TensorFlow Federated file, as in Bietti et al. 2022;
 - `mnist_by_writer`: MNIST with the writer ids of QMNIST, 836 real writers;
-- `mnist_by_style`: MNIST dealt to 1,000 pseudo-writers by slant and stroke width, which needs no ids.
+- `mnist_by_style`: MNIST distributed to 1,000 pseudo-writers by slant and stroke width, without writer ids.
 
 Each gives a one-versus-all problem: 784 pixels in the convention of the federated file (background 1, ink towards 0,
 no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the convolutional network of
@@ -39,7 +39,7 @@ class Digits(NamedTuple):
 
 
 def joint_checksum(*parts: str) -> str:
-    """The checksum of a task that is made of several things, from theirs or from words that say what they are."""
+    """The checksum of a task made of several parts, from their checksums or descriptions."""
     return hashlib.blake2b("/".join(parts).encode(), digest_size=8).hexdigest()
 
 
@@ -228,7 +228,7 @@ def mnist_by_style(
     model: str = "linear",
     data_files: DataFiles | None = None,
 ) -> Task:
-    """MNIST dealt to 1,000 pseudo-writers, 40 slants by 25 stroke widths, about 70 images each.
+    """MNIST distributed to 1,000 pseudo-writers, 40 slants by 25 stroke widths, about 70 images each.
 
     Arguments as for `mnist_by_writer`.
     """
@@ -281,9 +281,9 @@ def emnist_digits(
 def best_available(
     trial: int, *, batch_size: int = 10, model: str = "linear", data_files: DataFiles | None = None
 ) -> Task:
-    """The truest digits that this machine has: federated EMNIST, else MNIST by writer, else by style.
+    """The most faithful digits available: federated EMNIST, else MNIST by writer, else MNIST by style.
 
-    Which one it is stands in every row and on every figure.
+    Every row of results and every figure names the data that were used.
     """
     if retrieval.find("federated_emnist", data_files):
         make = emnist_digits

@@ -1,5 +1,6 @@
-"""Logistic regression of one model by agents on a ring, a grid or a complete graph, or by one party that has all their
-points: what shared noise is measured on (after Allouah et al., ICML 2024, whose data set is a9a)."""
+"""Logistic regression of one model by agents on a graph, or by one party with all their points, to study shared noise.
+
+The graph is a ring, a grid or complete (after Allouah et al., ICML 2024, whose data set is a9a)."""
 
 import math
 
@@ -21,7 +22,7 @@ APART = 0.5  # deviation of the agents' centres, in units of that of their point
 
 
 def adjacency(graph: str, num_agents: int = NUM_AGENTS) -> np.ndarray:
-    """Who is whose neighbour, bool [agent, agent].
+    """The adjacency matrix of the graph, bool [agent, agent].
 
     Args:
         graph: "ring", "grid" (square, without wrapping round) or "complete".
@@ -53,10 +54,10 @@ def gossip(
     num_examples: int = NUM_EXAMPLES,
     num_features: int = NUM_FEATURES,
 ) -> Task:
-    """16 agents of 64 points each, whose inputs differ in their means, and who have the true model in common.
+    """16 agents with 64 points each; the means of their inputs differ, and the true model is the same for all.
 
-    Inputs are at most 1 long, and so are the gradients of a point's loss. Nothing is regularised. The points of a trial
-    are the same on all graphs.
+    Inputs have norm at most 1, and so have the gradients of a point's loss. There is no regularisation. The points of a
+    trial are the same on all graphs.
 
     Args:
         trial: which draw.

@@ -1,8 +1,9 @@
-"""Pictures of ten classes dealt to clients: MNIST, Fashion-MNIST and CIFAR-10, as pixels or scattering features.
+"""Images of ten classes by client: MNIST, Fashion-MNIST and CIFAR-10, as pixels or scattering features.
 
-The clients share one pool, the training pictures, and each has a list of those that are its own. In the published
-experiments every client draws its list from the whole pool independently of the others, so pictures sit in several
-clients; `disjoint` deals each to one client at most. Test pictures are the data sets' own and only measure.
+The clients share one pool, the training images, and each has a list of indices into it. In the published experiments
+every client draws its list independently from the whole pool, so several clients can have the same image; with
+`disjoint`, each image belongs to at most one client. Test images are those of the data sets and are only used for
+evaluation.
 
 Source: Bhaskar et al. 2025, as in its program.
 """
@@ -74,19 +75,19 @@ def images(
     part: str = "test",
     data_files: DataFiles | None = None,
 ) -> Task:
-    """Classification of pictures by a network that the clients train together.
+    """Image classification by a network that the clients train together.
 
     Args:
         trial: which draw of the clients' pictures, and which initial parameters.
         dataset: "mnist", "fashion_mnist" or "cifar10".
         model: a network for it, see `bench.models.networks`; it says whether the inputs are pixels or scattering
             features.
-        num_clients: k; each has max(N / k, N / 10) of the N pictures, so 1 has all of them, and more than 10 clients
-            have more pictures than there are.
-        disjoint: deal every picture to at most one client, N / k each; not in the paper.
-        share: of the pictures a client would have, those that it has, in (0, 1]; not in the paper.
-        concentration: of disjoint clients, how alike their classes are, see `partition.by_class_shares`; inf deals
-            without a look at classes. Not in the paper.
+        num_clients: k; each has max(N / k, N / 10) of the N images, so a single client has all of them, and the draws
+            of more than 10 clients necessarily overlap.
+        disjoint: give every image to at most one client, N / k each; not in the paper.
+        share: the fraction of its images that a client keeps, in (0, 1]; not in the paper.
+        concentration: how similar the class distributions of disjoint clients are, see `partition.by_class_shares`; inf
+            ignores the classes. Not in the paper.
         normalisation: of which data set mean and deviation the pixels are normalised with; default its own.
         part: "test"; or "validation", where clients draw from all but the last 10,000 of the training pictures and are
             tested on those, to tune on.
@@ -99,13 +100,15 @@ def images(
     """
     module, features = network(dataset, model)
     if not 0 < share <= 1:
-        raise InputError(f"share = {share}: above 0 and at most 1.")
+        raise InputError(f"share = {share}: give a number above 0 and at most 1.")
     constants = _constants(dataset, features, normalisation or dataset)
     copy, (inputs, labels, *test) = _examples(dataset, features, constants, data_files or DataFiles())
     if part not in PARTS:
         raise unknown_name("part", part, PARTS)
     if not (disjoint or math.isinf(concentration)):
-        raise InputError(f"concentration = {concentration:g} is of disjoint clients: say disjoint, or leave it out.")
+        raise InputError(
+            f"concentration = {concentration:g} only applies to disjoint clients: set disjoint, or leave it out."
+        )
     if part == "validation":
         test = [inputs[-NUM_VALIDATION:], labels[-NUM_VALIDATION:]]
         inputs, labels = inputs[:-NUM_VALIDATION], labels[:-NUM_VALIDATION]
@@ -228,7 +231,7 @@ def _load(dataset: str, features: str, copy: LocalCopy, constants) -> list[Array
     for split in ("train", "test"):
         right, kind = raw[f"{split}_labels"], raw[f"{split}_images"]
         if len(right) != len(kind) or not len(right) or right.max() >= 10:
-            raise InputError(f"{dataset}: its {split} pictures and labels do not go together: get it anew.")
+            raise InputError(f"{dataset}: its {split} images and labels do not match: fetch it again.")
     if features == "scattering":
         pictures = np.concatenate([raw["train_images"], raw["test_images"]])
         # On a CPU device_put takes the mapped file as it is: processes share it, and it needs no memory of its own.

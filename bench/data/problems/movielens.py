@@ -1,9 +1,9 @@
-"""MovieLens-100K by user: everyone learns their own linear model of films that are described by shared features.
+"""MovieLens-100K by user: each user learns a linear model on shared features of the films.
 
-A user's rating of a film, less the user's mean training rating, is predicted by <theta_i, phi_film>. Features come
-from alternating least squares on everybody's training ratings, and users are joined with those whose training ratings
-are alike. The features, the graph, the centring and the curvature of each user's objective are made of the private
-ratings and taken as given: they lie outside the privacy analysis, which covers what is sent once they are fixed.
+A user's rating of a film, less the user's mean training rating, is predicted by <theta_i, phi_film>. Features come from
+alternating least squares on all training ratings, and users with similar training ratings are neighbours in the graph.
+The features, the graph, the centring and the curvature of each user's objective are computed from the private ratings
+but treated as given: the privacy analysis does not cover them, only what is sent once they are fixed.
 
 Source: Bellet et al. 2018, section 5 and appendix D; the features after Zhou et al. 2008 (ALS-WR).
 """
@@ -29,7 +29,7 @@ from bench.models.linear import personal, squared, squared_loss
 
 PARTS = ("test", "validation")
 # Length of the neighbour lists, by what is compared: with ten nearest neighbours the longest of 80 splits were 72 and
-# 143. A graph that needs more gets more, at the price of its own compiled program.
+# 143. A graph that needs more gets more, but then needs a separately compiled program.
 SLOTS = {"centred": 88, "raw": 160}
 
 
@@ -178,7 +178,7 @@ def movielens(
     test_fraction: float = 0.2,
     data_files: DataFiles | None = None,
 ) -> Task:
-    """Rating prediction for the 943 users of MovieLens-100K, 20 to 737 ratings each.
+    """Rating prediction for the 943 users of MovieLens-100K, with 20 to 737 ratings each.
 
     All trials and both parts share all shapes (see SLOTS). lambda_i = 1/m_i, and the smoothness is the true one of
     each user's examples, 2 lambda_max(Phi_i^T Phi_i) / m_i + 2 lambda_i. Gradients are unbounded: private methods

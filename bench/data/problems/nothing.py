@@ -1,4 +1,4 @@
-"""Users without anything to learn, so that a model is the noise that was added: for laws about noise."""
+"""A task with nothing to learn, so that the model is exactly the noise that was added."""
 
 import jax.numpy as jnp
 
@@ -18,10 +18,10 @@ def mean_square(w, task: Task) -> dict:
 
 
 def nothing(trial: int) -> Task:
-    """160 users with an example each, on which no model errs.
+    """160 users with one example each, on which every model has loss 0.
 
     Args:
-        trial: read by nobody, for there are no data.
+        trial: not used, since there are no data.
     """
     return Task(
         init_params=jnp.zeros(NUM_FEATURES),

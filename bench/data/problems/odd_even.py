@@ -7,8 +7,8 @@ whitening, draws WITH replacement within a silo, then 80 % training. So a digit'
 nearly a training error, and what is protected is a record, not an image. That is the published setting; `split_first`
 leaves it.
 
-Here the features are divided by the longest of all 60,000 images, so that the losses are 1-Lipschitz; that only
-rescales w. PCA, mean and length count as public, as in the paper.
+Here the features are divided by the largest norm among all 60,000 images, so that the losses are 1-Lipschitz; this only
+rescales w. PCA, mean and largest norm count as public, as in the paper.
 """
 
 import math
@@ -82,7 +82,7 @@ def odd_even(
 def odd_even_hinge(
     trial: int, *, bound: str = "all images", split_first: bool = False, data_files: DataFiles | None = None
 ) -> Task:
-    """The same silos and question under the hinge loss, which is not smooth. Arguments as for `odd_even`."""
+    """The task of `odd_even` with the hinge loss, which is not smooth. Arguments as for `odd_even`."""
     features = _features(data_files or DataFiles())
     return _task(features, trial, bound, "odd_even_hinge", linear.hinge, linear.hinge_loss, split_first)
 
@@ -95,7 +95,7 @@ def odd_even_dirichlet(
     part: str = "test",
     data_files: DataFiles | None = None,
 ) -> Task:
-    """The same question in silos without a common image, whose digits differ as much as one says; not in the paper.
+    """Odd or even in silos with disjoint images and different digit distributions; not in the paper.
 
     Of each digit's images a fifth are for the test, and the others are dealt to the silos by
     `partition.by_class_shares`, equally many to each. The test images are the same for all silos.

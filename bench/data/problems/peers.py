@@ -1,4 +1,4 @@
-"""Linear models that peers learn together: what such a problem is scored by, and the classification of Bellet et al.
+"""Linear models that peers learn together: their metrics, and the classification task of Bellet et al.
 
 Agent i holds m_i examples and its own objective L_i(theta) = (1/m_i) sum loss + lambda_i |theta|^2. Together they
 minimise, with weights W over a graph, D_ii = sum_j W_ij and the confidence c_i = m_i / max_j m_j,
@@ -89,7 +89,7 @@ def linear_p2p(
     smoothness: str = "one",
     scaled: bool = False,
 ) -> Task:
-    """Linear classification by 100 agents, each with its own target in a plane, joined where targets are alike.
+    """Linear classification by 100 agents with individual target models; agents with similar targets are neighbours.
 
     Target models are N(0, 1/2) in the first two coordinates and 0 in the others, inputs uniform on [-r, r]^p, labels
     the sign of the target's score with a fixed share flipped. Weights: `graphs.by_angle` of the targets, so the

@@ -1,5 +1,6 @@
-"""Linear regression in silos that differ, with a known minimiser: for rates and rounds (Gao et al. 2024 prove, and
-do not run, what this measures).
+"""Linear regression in heterogeneous silos with a known minimiser, to measure rates and rounds.
+
+Gao et al. 2024 prove such rates but have no experiment on them.
 
 Silo l answers y = <w_l, x> + noise, with x_k = +- sqrt(lambda_k), signs at random, lambda_k falling as k^-2 and
 adding up to 1: so |x| = 1, the covariance is diag(lambda), and with the loss (<w, x> - y)^2 / 2 the mean risk over
@@ -28,7 +29,7 @@ def half_square(score, target):
 
 
 def quadratic(trial: int, *, num_records: int = 512) -> Task:
-    """Least squares in 25 silos with models of their own, 50 features, known minimiser.
+    """Least squares in 25 silos with individual true models, 50 features, and a known minimiser.
 
     Args:
         trial: which draw of models and records.

@@ -1,5 +1,5 @@
-"""Logistic regression of users on features of very different frequency, as words of a language have: what adaptive
-server optimisers are made for (Reddi et al. 2021, of Stack Overflow's words and tags)."""
+"""Logistic regression with features of very different frequencies, like words, for which adaptive server optimisers
+were designed (Reddi et al. 2021, on Stack Overflow's words and tags)."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,7 +21,7 @@ def rare_features(
     num_examples: int = NUM_EXAMPLES,
     num_features: int = NUM_FEATURES,
 ) -> Task:
-    """1,000 users of 10 examples each with one true model; a feature is there or not, the k-th in 1 / (2 k) of all.
+    """1,000 users with 10 examples each and one true model; features are binary, the k-th present in 1 / (2 k) of all.
 
     Args:
         trial: which draw.

@@ -1,4 +1,4 @@
-"""Exam scores by school, two ways with one interface: a linear model of the score in silos of unequal size.
+"""Exam scores by school, from two data sets with one interface: linear regression in silos of unequal size.
 
 - `school`: 139 schools of 22 to 251 pupils, from the file that MALSAR has;
 - `made_up_schools`: generated, with as many schools and about as many pupils.
@@ -78,14 +78,14 @@ def made_up_schools(trial: int, *, part: str = "test", num_schools: int = 139) -
 
 
 def best_available(trial: int, *, data_files: DataFiles | None = None) -> Task:
-    """The schools of the file, where this machine has or may get it, else generated ones.
+    """The schools of the file where it is available, else generated ones.
 
-    Which one it is stands in every row and on every figure.
+    Every row of results and every figure names the data that were used.
     """
     try:
         return school(trial, data_files=data_files)
     except InputError as why:
-        log.warning("%s Going on with generated schools.", why)
+        log.warning("%s Continuing with generated schools.", why)
         return made_up_schools(trial)
 
 

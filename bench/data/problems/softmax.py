@@ -26,7 +26,8 @@ def softmax(
     num_features: int = 40,
     num_classes: int = 10,
 ) -> Task:
-    """100 clients of 4,000 training records each, as in the paper; the last fifth of a client's records is its test.
+    """100 clients with 4,000 training records each, as in the paper; the last fifth of each client's records is for
+    testing.
 
     Args:
         trial: which draw.

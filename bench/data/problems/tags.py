@@ -1,4 +1,4 @@
-"""Tag prediction by user, three ways with one interface.
+"""Tag prediction by user, from three data sets with one interface.
 
 - `stackoverflow_tags`: federated Stack Overflow from the TensorFlow Federated file, as in Bietti et al. 2022;
 - `debian_tags`: descriptions of Debian's packages by the person who maintains them, with about six times fewer
@@ -216,15 +216,15 @@ def _counted(words: np.ndarray, tags: np.ndarray, num_words: int, num_tags: int)
 
 
 def best_available(trial: int, *, batch_size: int = 10, data_files: DataFiles | None = None) -> Task:
-    """The truest tags that this machine has or can get: federated Stack Overflow, else Debian's packages, else
-    generated documents in about the number of Debian's.
+    """The most faithful tags available: federated Stack Overflow, else Debian's packages, else about as many generated
+    documents.
 
-    Which one it is stands in every row and on every figure.
+    Every row of results and every figure names the data that were used.
     """
     if retrieval.find("federated_stackoverflow", data_files):
         return stackoverflow_tags(trial, batch_size=batch_size, data_files=data_files)
     try:
         return debian_tags(trial, batch_size=batch_size, data_files=data_files)
     except InputError as why:
-        log.warning("%s Going on with generated documents.", why)
+        log.warning("%s Continuing with generated documents.", why)
         return made_up_tags(trial, batch_size=batch_size, num_clients=300, num_documents=(20, 80))

@@ -1,1 +1,1 @@
-"""Reading the formats that data sets come in."""
+"""Readers for the file formats of the data sets."""

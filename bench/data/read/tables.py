@@ -1,4 +1,4 @@
-"""A user's own examples as tables: CSV or Parquet, one example a row, with a column that says whose it is."""
+"""A user's own examples as tables: CSV or Parquet, one example per row, with a column that names the client."""
 
 import hashlib
 from functools import cache
@@ -33,7 +33,7 @@ def client_table(
         InputError: in one line, naming the file, and the column where one is wrong.
     """
     if client == label:
-        raise InputError(f"column {client!r} is both client and label: name two columns")
+        raise InputError(f"column {client!r} is given as both client and label: name two columns")
     files = _files(path)
     tables = [_read(file, client) for file in files]
     columns = list(tables[0].columns)
@@ -42,13 +42,15 @@ def client_table(
             if column not in table.columns:
                 raise InputError(f"{file} has no column {column!r}: it has {', '.join(map(str, table.columns))}")
         if set(table.columns) != set(columns) or len(set(table.columns)) < len(table.columns):
-            raise InputError(f"{file} has other columns than {files[0]}, or one twice: give all files the same")
+            raise InputError(
+                f"{file} has other columns than {files[0]}, or a duplicate column: give all files the same columns"
+            )
         for column in table.columns:
             _check(file, table, column, features=column not in (client, label), number=column == label and regression)
     whole = pd.concat([table[columns] for table in tables], ignore_index=True)
     features = [column for column in columns if column not in (client, label)]
     if not features:
-        raise InputError(f"{path} has no column beside {client!r} and {label!r}: give features")
+        raise InputError(f"{path} has no columns other than {client!r} and {label!r}: add features")
     if whole.empty:
         raise InputError(f"{path} has no rows: give examples")
     with np.errstate(over="ignore"):
@@ -91,7 +93,7 @@ def _read(file: Path, client: str) -> pd.DataFrame:
     except (OSError, ValueError, pa.ArrowException) as error:
         kind = "Parquet" if file.suffix == ".parquet" else "CSV with a line of names first"
         reason = str(error).strip().splitlines()
-        raise InputError(f"{file} is no {kind} file: {reason[0] if reason else type(error).__name__}") from None
+        raise InputError(f"{file} is not a {kind} file: {reason[0] if reason else type(error).__name__}") from None
     return table.reset_index(drop=True)
 
 
@@ -117,12 +119,10 @@ def _check(file: Path, table: pd.DataFrame, column: str, *, features: bool, numb
 def _classes(path: Path, label: str, values: pd.Series) -> np.ndarray:
     """Numbers from 0 of the classes, in the order of their values, [example]."""
     if pd.api.types.is_float_dtype(values) and (values % 1 != 0).any():
-        raise InputError(f"{path}: {label!r} has numbers that are not whole: classes, or say that it is a regression")
+        raise InputError(f"{path}: {label!r} has numbers that are not whole: give classes, or choose regression")
     names, classes = np.unique(
         values.to_numpy() if values.dtype != object else values.to_numpy(str), return_inverse=True
     )
     if not 2 <= len(names) <= MOST_CLASSES:
-        raise InputError(
-            f"{path}: {label!r} has {len(names)} classes: give 2 to {MOST_CLASSES}, or say that it is a regression"
-        )
+        raise InputError(f"{path}: {label!r} has {len(names)} classes: give 2 to {MOST_CLASSES}, or choose regression")
     return classes.astype(np.int64)

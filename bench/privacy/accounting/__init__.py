@@ -5,7 +5,7 @@ form "gdp" of composed Gaussians, and "composition" of pure DP. `published`: clo
 `atoms`: a composition as a count of its parts. The entry points are here; each accountant's own module says what its
 epsilon is and which releases it knows.
 
-Releases on disjoint units cost what the dearest of them costs, by any accountant.
+Releases on disjoint units cost as much as the most expensive of them, by any accountant.
 """
 
 import math

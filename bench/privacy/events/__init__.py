@@ -1,7 +1,7 @@
-"""What a run released: inert descriptions that the accountants of `accounting` turn into an epsilon.
+"""Descriptions of what a run releases, from which the accountants in `accounting` compute an epsilon.
 
-One run can be described in several ways (another sampler, another neighbouring relation, another accountant), its
-readings. Each says what is protected, against whom and under which relation, so that a number never stands without
+A run can be accounted for in several ways, called its readings, which differ in sampler, neighbouring relation or
+accountant. Each states what is protected, against whom and under which relation, so that an epsilon always comes with
 its meaning.
 
 `release`: what a release is, and its known words. `gaussian_sums`, `laplace_sums`: noisy sums. `schedules`: those of

@@ -35,7 +35,7 @@ def preceded_by(release: Release, first: Release) -> Release:
 
 @dataclass(frozen=True)
 class ParallelDpEvent(dp.DpEvent):
-    """Releases on disjoint sets of units: each unit is in one part, so the whole costs what the dearest part does."""
+    """Releases on disjoint sets of units: each unit is in one part, so they cost as much as the most expensive part."""
 
     events: tuple[dp.DpEvent, ...]
 

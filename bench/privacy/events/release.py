@@ -1,4 +1,4 @@
-"""What a release is: the words that describe one, which of them are known, and how its rounds become events.
+"""The type of a release: its descriptive words, their known values, and how its rounds become events.
 
 Throughout, a round releases  sum_i clip(v_i, C) + N(0, (sigma C)^2 I),  sigma = `noise_multiplier`. A method
 that releases the mean of Q terms adds noise of standard deviation sigma C / Q to the mean: the same sigma.
@@ -36,7 +36,7 @@ EVERYBODY = "everybody who sees the released sums"
 
 
 class Release(NamedTuple):
-    """What was released, to whom, and how it is accounted. Inert: `accounting.epsilon` reads it.
+    """What was released, to whom, and how it is accounted for; pure data, read by `accounting.epsilon`.
 
     Attributes:
         event: rounds -> everything released in that many rounds; multipliers as in the module's docstring.
@@ -49,8 +49,8 @@ class Release(NamedTuple):
             pure DP, Kairouz, Oh and Viswanath 2015), or one of the closed forms "as published" in `accounting`.
         delta: the delta at which epsilon is wanted.
         mechanism: what a round does, in words.
-        sound: whether this is proven for what the method does. False where it is kept because a paper or a program
-            counts so, such as independent samples for a schedule that deals out blocks.
+        sound: whether this is proven for what the method does. False where it is only included because a paper or
+            program accounts this way, such as independent samples for a schedule that uses up blocks.
     """
 
     event: Callable[[int], dp.DpEvent]
@@ -102,7 +102,7 @@ def check_numbers(noise_multiplier: float, delta: float, sampling_rate: float = 
     """Raises InputError for a number outside the range that the module's docstring gives."""
     sigma = noise_multiplier
     require("noise_multiplier", sigma, 0 <= sigma < math.inf, "give a finite number, 0 or more")
-    require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a share above 0 and at most 1")
+    require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
     require("delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
 
 

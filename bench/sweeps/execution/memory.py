@@ -1,4 +1,4 @@
-"""Memory: what this process may still take, what a compiled program may need, and what running out of it looks like."""
+"""Memory limits: what this process may still use, what a compiled program may need, and how to detect running out."""
 
 import re
 import resource

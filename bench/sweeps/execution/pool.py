@@ -1,4 +1,4 @@
-"""Which executor a run gets, from what a person asks for and from how much there is to do."""
+"""Chooses the executor of a run from the user's options and the amount of work."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class Pool:
 
     def __init__(self, executor: str = "local", workers: int | str = "auto", *, budget: float | None = None):
         if executor not in ("local", "ray", "slurm") and not executor.startswith("ray://"):
-            raise InputError(f"no executor is called {executor!r}: there are {EXECUTORS}")
+            raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
         self.kind, self.budget = executor, budget
         self.asked = resources.number_of_workers(workers)
         self.gpus = resources.gpus() if executor == "local" else []  # before the driver turns its back on them

@@ -1,4 +1,4 @@
-"""What is left to do, longest first, cut into units for several workers."""
+"""The remaining work, longest first, divided into units for several workers."""
 
 import math
 from collections.abc import Sequence
@@ -143,7 +143,10 @@ class Queue:
     def _halve(self, block: Block, outcome: Outcome) -> None:
         runs, points = outcome.num_runs, min(outcome.chunk, len(block.points))
         if runs == 1 and points <= 1:
-            raise InputError(f"{block.task[0]} needs more memory than there is, even for one point")
+            raise InputError(
+                f"{block.task[0]} needs more memory than is available, even for one point: free some, or use a larger "
+                "machine"
+            )
         if len(block.runs) > 1:
             self.limits[block.program, len(block.runs)] = 0
         if runs == 1:

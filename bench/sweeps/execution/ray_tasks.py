@@ -63,7 +63,9 @@ class RayTasks:
                 ray.init(address=None if address == "ray" else address, runtime_env=source, log_to_driver=False)
             except (ConnectionError, RuntimeError, ValueError) as error:
                 text = str(error).splitlines()[0]
-                raise InputError(f"no Ray cluster answers at {address} ({text}): start one, or name another") from None
+                raise InputError(
+                    f"no Ray cluster answers at {address} ({text}): start one, or give another address"
+                ) from None
         self._asked, self._budget = workers, budget
         self._objects: dict[str, Any] = {}
         self._pending: set[Any] = set()

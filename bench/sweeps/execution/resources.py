@@ -1,4 +1,4 @@
-"""Cores and devices of this machine, and how many workers they are good for."""
+"""The cores and devices of this machine, and the number of workers to run on them."""
 
 import fcntl
 import os

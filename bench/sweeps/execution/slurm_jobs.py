@@ -85,7 +85,9 @@ class SlurmJobs(Processes):
             with contextlib.suppress(queue.Empty):
                 return arrival.get(timeout=POLL_S)
             if job.done():
-                raise InputError(f"Slurm job {job.job_id} ended before it could work: its log is {job.paths.stderr}")
+                raise InputError(
+                    f"Slurm job {job.job_id} ended before it could start working: its log is {job.paths.stderr}"
+                )
         job.cancel()
         raise WorkerDied
 

@@ -251,5 +251,5 @@ def test_federated_emnist_is_read_in_place_with_its_own_checksum(tmp_path):
     write(tmp_path / "data", {names[0]: b"One"})
     assert retrieval.get("federated_emnist", DataFiles(tmp_path / "data")).checksum != found.checksum
     write(tmp_path / "data" / "copy", {names[0]: b"one"})
-    with pytest.raises(InputError, match="keep one, no checksum tells them apart"):
+    with pytest.raises(InputError, match="keep only one, since no checksum can tell them apart"):
         retrieval.get("federated_emnist", DataFiles(tmp_path / "data"))

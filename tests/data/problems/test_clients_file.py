@@ -55,8 +55,8 @@ def test_other_data_have_another_checksum(tmp_path):
     ("arrays", "words"),
     [
         ({"inputs": INPUTS[:, 0]}, "one row of features"),
-        ({"targets": TARGETS[:5]}, "one class an example"),
-        ({"clients": CLIENTS[:5]}, "one client an example"),
+        ({"targets": TARGETS[:5]}, "one class per example"),
+        ({"clients": CLIENTS[:5]}, "one client per example"),
         ({"targets": TARGETS / 2}, "whole numbers"),
         ({"targets": TARGETS - 1}, "whole numbers"),
         ({"inputs": INPUTS * np.nan}, "finite"),
@@ -64,7 +64,7 @@ def test_other_data_have_another_checksum(tmp_path):
         ({"inputs": INPUTS + 1j}, "finite real numbers"),
         ({"inputs": INPUTS[:, :0]}, "at least one feature"),
         ({"inputs": INPUTS[:0], "targets": TARGETS[:0], "clients": CLIENTS[:0]}, "at least one feature"),
-        ({"clients": np.where(np.arange(45) == 3, np.nan, 1.0)}, "clients has values that are no numbers"),
+        ({"clients": np.where(np.arange(45) == 3, np.nan, 1.0)}, "clients has values that are not numbers"),
         ({"clients": np.repeat(["a", "b"], [4, 41])}, "client a has 4"),
     ],
 )

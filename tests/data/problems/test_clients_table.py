@@ -87,8 +87,8 @@ def test_regression_measures_squared_errors_of_all_and_by_user(tmp_path):
 WRONG = [  # the table, options, what is said
     (TABLE.drop(columns="client"), {}, "has no column 'client': it has x, y, label"),
     (TABLE, {"label": "class"}, "has no column 'class'"),
-    (TABLE, {"client": "label"}, "'label' is both client and label"),
-    (TABLE[["client", "label"]], {}, "no column beside 'client' and 'label': give features"),
+    (TABLE, {"client": "label"}, "'label' is given as both client and label"),
+    (TABLE[["client", "label"]], {}, "no columns other than 'client' and 'label': add features"),
     (TABLE[:0], {}, "has no rows"),
     (TABLE.assign(y=["3", *["four"] * 44]), {}, "'y' has 'four' in row 2: give numbers"),
     (TABLE.assign(y=TABLE["y"].where(TABLE["y"].index != 3)), {}, "'y' is empty in row 4"),
@@ -99,7 +99,7 @@ WRONG = [  # the table, options, what is said
     (TABLE.assign(client="me"), {}, "all examples are of client me: give at least two clients"),
     (TABLE[1:], {}, "client NA has 4 examples: five at least"),
     (TABLE.assign(label=1), {}, "'label' has 1 classes"),
-    (NUMBERS, {}, "'label' has numbers that are not whole: classes, or say that it is a regression"),
+    (NUMBERS, {}, "'label' has numbers that are not whole: give classes, or choose regression"),
     (TABLE.assign(label="high"), {"regression": True}, "'label' has 'high' in row 1: give numbers"),
     (NUMBERS.assign(label=np.nan), {"regression": True}, "'label' is empty in row 1"),
 ]

@@ -275,5 +275,5 @@ def test_disjoint_clients_may_differ_in_their_classes():
     assert plain.name == alike.name
     assert skewed.name == "mnist_cnn_relu_4_disjoint_dirichlet_0.1"
     assert sorted(np.asarray(skewed.train).ravel()) == list(range(20))
-    with pytest.raises(InputError, match=r"concentration = 0.1 is of disjoint clients"):
+    with pytest.raises(InputError, match=r"concentration = 0.1 only applies to disjoint clients"):
         images.images(0, **args, concentration=0.1)

@@ -104,7 +104,7 @@ def test_without_the_file_generated_schools_go_on_with_a_warning(tmp_path, monke
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
     with caplog.at_level(logging.WARNING):
         assert best_available(0, data_files=DataFiles(tmp_path)).source == "generated"
-    assert "Going on with generated schools" in caplog.text
+    assert "Continuing with generated schools" in caplog.text
     with pytest.raises(InputError, match=r"put school\.mat in a folder and pass --data-dir, or use --download"):
         school(0, data_files=DataFiles(tmp_path))
 

@@ -210,7 +210,7 @@ def test_every_claim_can_fail():
 
 CONVERGENCE, PRIVATE, DIMENSIONS, MOVIELENS = ([claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE)
 OPEN = {
-    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "decides nothing"),
+    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
     "no results": (CLAIMS, lambda r: None, "no results of p2p_"),
     "no ADMM": (CONVERGENCE[:-1], lambda r: r[r["algorithm"] == "CD"], "no run of ADMM from"),
     "no last ADMM": (CONVERGENCE[5:-1], lambda r: r[(r["rounds"] < 30) | (r["algorithm"] == "CD")], "no run of ADMM"),
@@ -260,7 +260,7 @@ OPEN = {
         lambda r: r[(r["algorithm"] != "CD") | (r["instances"] != "test") | (r["seed"] == 0)].assign(
             seed=lambda r: r["seed"] + 9 * (r["algorithm"] == "CD")
         ),
-        "no repetition has both of what is compared",
+        "no repetition has both sides of the comparison",
     ),
     "one budget": (MOVIELENS, lambda r: r[r["budget"].isin([1.0]) | r["budget"].isna()], "budget = 0.5, 0.1"),
     "no C = 10": (MOVIELENS, lambda r: r[r["clip_norm"] != 10], "clip_norm = 10"),

@@ -58,7 +58,7 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
     assert ("Privacy: one" in text) == (name != "p2p_fig1")
     assert ("delta = 0.006738" in text) == (name not in ("p2p_fig1", "p2p_fig4"))
     shows_published = name not in ("p2p_allocation", "p2p_calibration", "p2p_table1")
-    assert ("read off the paper's vector graphics" in text) == shows_published
+    assert ("extracted from the paper's vector graphics" in text) == shows_published
     greys = [line for ax in picture.axes for line in ax.lines if line.get_color() == "#b4b4b4"]
     assert bool(greys) == shows_published
     if shows_published:
@@ -71,9 +71,9 @@ def test_the_published_setting_is_labelled_as_what_it_spends(no_layout):
     runs = changed(RUNS["p2p_dimensions"], at(calibration="published"), epsilon_true=300.0)
     for name in ("p2p_fig2c", "p2p_fig3"):
         text = text_of(FIGURES[name].picture(FIGURES[name].table(runs)))
-        assert "what it spends is up to 270 times its epsilon" in text
+        assert "its true epsilon is up to 270 times the nominal one" in text
     text = text_of(FIGURES["p2p_fig2a"].picture(FIGURES["p2p_fig2a"].table(RUNS["p2p_private"])))
-    assert "up to 1,000 times its epsilon" in text
+    assert "up to 1,000 times the nominal one" in text
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -49,7 +49,7 @@ def test_a_picture_says_what_it_is(name):
     for said in ("Data: made up (task ", "Scale: laptop", "3 repetitions"):
         assert said in text
     if name == "pfl_averaging":
-        assert "No private run is there" in text
+        assert "There are no private runs" in text
         return
     for said in (
         "one example of one client, against the server (add-or-remove one; Poisson sampling)",
@@ -72,7 +72,7 @@ def test_curves_show_ours_and_the_published_and_break_where_nothing_was_run():
     table = splits_curves.table(THIN)
     picture = splits_curves.FIGURE.picture(table)
     text = text_of(picture)
-    assert "Lines break where a cell was not run, or diverged" in text
+    assert "Lines are interrupted where a cell was not run or diverged" in text
     assert text.count("no runs") == 2  # MNIST without privacy and at the smaller epsilon
     panel = picture.axes[1]
     grey, ours = (
@@ -82,7 +82,7 @@ def test_curves_show_ours_and_the_published_and_break_where_nothing_was_run():
     np.testing.assert_allclose(grey[2].get_ydata()[[0, -1]], [0.9752, 0.9685])
     np.testing.assert_allclose(ours[1].get_ydata()[[0, -1]], [0.9742, 0.9675])
     assert np.isnan(ours[2].get_ydata()[-1])
-    assert "Lines break" not in text_of(splits_curves.FIGURE.picture(splits_curves.table(SPLITS)))
+    assert "Lines are interrupted" not in text_of(splits_curves.FIGURE.picture(splits_curves.table(SPLITS)))
 
 
 def test_another_normalisation_is_held_against_table_2():

@@ -217,7 +217,7 @@ def test_a_part_of_the_data_is_said():
 
 def test_without_private_runs_no_privacy_is_claimed():
     text = text_of(TABLE_2.picture(TABLE_2.table(SPLITS[np.isinf(SPLITS["target_epsilon"])])))
-    assert "No private run is there" in text
+    assert "There are no private runs" in text
     assert "Poisson" not in text
 
 

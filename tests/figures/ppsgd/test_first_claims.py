@@ -161,7 +161,7 @@ def test_one_repetition_decides_nothing(claim):
 
 SHORT = SYNTHETIC[SYNTHETIC["rounds"] <= 200]
 OPEN = {
-    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "decides nothing"),
+    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
     "no global": (CLAIMS, lambda r: r[r["personalization"] < INF], "no runs with alpha Q = inf"),
     "no local": (CLAIMS, lambda r: r[r["personalization"] > 0], "no runs with alpha Q = 0"),
     "another clipping norm": (CLAIMS, lambda r: r.assign(clip_norm=1.0), "clip_norm = 10"),
@@ -206,7 +206,7 @@ OPEN = {
     "several runs of a repetition": (
         [CROSSING],
         lambda r: pd.concat([r, r.assign(point="again", excess_risk=r["excess_risk"] * 2)]),
-        "several runs of one repetition",
+        "several runs of the same repetition",
     ),
 }
 
@@ -238,4 +238,4 @@ def test_only_tables_that_are_no_runs_stop_a_check():
         for broken in (whole.drop(columns="personalization"), whole.drop(columns=metric)):
             found = claims.judge(claim, broken)
             assert found.outcome == ERROR
-            assert "the check stopped: " in found.evidence
+            assert "the check failed: " in found.evidence

@@ -68,7 +68,7 @@ def test_every_claim_is_a_row_with_its_verdict(page, text):
 
 def test_what_stands_beside_a_result(text):
     article = re.search(r'<article id="ppsgd_fig1c">.*?</article>', text, re.DOTALL)[0]
-    for words in ("2026-01-02", "commit 0123456789ab; jax 0.0.1", "1 x cpu", "laptop", "<dd>3</dd>", "To expect"):
+    for words in ("2026-01-02", "commit 0123456789ab; jax 0.0.1", "1 x cpu", "laptop", "<dd>3</dd>", "Expected"):
         assert words in article
     single = 2 * 3 * (1 + 5 * 4)  # steps x repetitions x (local + curves x noises)
     assert f"{single} in {duration(single * 0.5)}, and 2.0 s of compilation" in article

@@ -147,7 +147,7 @@ def test_several_nest():
 
 
 def test_nothing_to_compare_is_said():
-    with pytest.raises(NotTestable, match="no repetition has all that is compared"):
+    with pytest.raises(NotTestable, match="no repetition has everything that is compared"):
         every([paired([], "points")])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest import mock
 
-STOPPED = "stopped; everything finished is kept, run the same command to go on"
+STOPPED = "stopped; everything finished is kept, run the same command again to continue"
 LONGEST = 1500  # characters of a line that names culprit and remedy, without the words that were given
 
 

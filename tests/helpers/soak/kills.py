@@ -82,7 +82,7 @@ def moment(running: Running, out: Path, before: set[str], chance: random.Random,
     running.wait(chance.uniform(0, 0.03))
 
 
-STOPPED = "stopped; everything finished is kept, run the same command to go on"
+STOPPED = "stopped; everything finished is kept, run the same command again to continue"
 COLD = ("run", "ppsgd_synthetic", "--scale", "smoke", "--seeds", "1", "--chunk", "2", "--workers", "1")
 
 

@@ -59,7 +59,7 @@ def test_every_factory_takes_the_known_units_of_privacy_and_refuses_others(facto
     [
         ({"neighbors": "replace"}, "no neighbouring relation is called 'replace': did you mean replace one?"),
         ({"accountant": "compositon"}, "no accountant is called 'compositon': did you mean composition?"),
-        ({"privacy_unit": "qqqq"}, "there are coordinate, example, point, record, user."),
+        ({"privacy_unit": "qqqq"}, "choose from coordinate, example, point, record, user."),
         ({"privacy_unit": None}, "no privacy unit is called 'None'"),
     ],
 )
@@ -82,9 +82,9 @@ def test_replace_one_counts_the_noise_half():
         ({"noise_multiplier": -1.0}, "noise_multiplier=-1.0: give a finite number, 0 or more."),
         ({"noise_multiplier": float("nan")}, "noise_multiplier=nan: give a finite number, 0 or more."),
         ({"noise_multiplier": float("inf")}, "noise_multiplier=inf: give a finite number, 0 or more."),
-        ({"sampling_rate": 0.0}, "sampling_rate=0.0: give a share above 0 and at most 1."),
-        ({"sampling_rate": 1.5}, "sampling_rate=1.5: give a share above 0 and at most 1."),
-        ({"sampling_rate": float("nan")}, "sampling_rate=nan: give a share above 0 and at most 1."),
+        ({"sampling_rate": 0.0}, "sampling_rate=0.0: give a fraction above 0 and at most 1."),
+        ({"sampling_rate": 1.5}, "sampling_rate=1.5: give a fraction above 0 and at most 1."),
+        ({"sampling_rate": float("nan")}, "sampling_rate=nan: give a fraction above 0 and at most 1."),
         ({"delta": 0.0}, "delta=0.0: give a probability between 0 and 1."),
         ({"delta": 1.0}, "delta=1.0: give a probability between 0 and 1."),
         ({"sampling": "poison"}, "no sampling is called 'poison': did you mean poisson?"),

@@ -189,7 +189,7 @@ def test_close_ends_the_workers(tmp_path, undisturbed):
     [
         ({"workers": 0}, "--workers is 0: give a number from 1 to 10,000, or auto"),
         ({"workers": "many"}, "--workers is many: give"),
-        ({"executor": "dask"}, "no executor is called 'dask': there are local, ray"),
+        ({"executor": "dask"}, "no executor is called 'dask': choose from local, ray"),
     ],
 )
 def test_words_that_nobody_knows_are_refused(options, message):
