@@ -36,7 +36,7 @@ napoleon_use_rtype = False
 
 html_theme = "sphinx_book_theme"
 html_title = project
-html_theme_options = {"show_toc_level": 2}
+html_theme_options = {"show_toc_level": 2, "navbar_persistent": []}  # one search box
 html_show_sourcelink = False
 
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if "\n```{code-cell}" in page.read_text()]
-CELL = re.compile(r"^```\{code-cell\} ipython3\n(?::.*\n)*(.*?)^```$", re.MULTILINE | re.DOTALL)
+CELL = re.compile(r"^```\{code-cell\} ipython3\n(?::[^\n]*\n)*(.*?)^```$", re.MULTILINE | re.DOTALL)
 BUILDERS = ("sphinx", "sphinx_book_theme", "myst_nb")
 
 
@@ -36,7 +36,9 @@ def test_the_cells_of_a_notebook_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     names: dict = {"__name__": "notebook"}
-    for text in CELL.findall(page.read_text()):
+    cells = CELL.findall(page.read_text())
+    assert len(cells) == page.read_text().count("\n```{code-cell}")
+    for text in cells:
         magic = re.match(r"\n*%%writefile (\S+)\n", text)
         if magic:
             Path(magic[1]).write_text(text[magic.end() :])
