@@ -26,7 +26,7 @@ nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_timeout = 900
 nb_execution_raise_on_error = True
-nb_merge_streams = True
+nb_output_stderr = "remove"  # progress
 default_role = "code"  # of docstrings
 
 autodoc_member_order = "bysource"
