@@ -1,7 +1,13 @@
-"""Generates the parts of README.md and docs/papers that follow from the claims.
+"""Generates the parts of README.md and docs that follow from the papers' objects and their claims.
 
-A generated part is between a comment `<!-- claims NAME -->` or `<!-- papers -->` and the comment `<!-- end -->`. It is
-made from the papers' objects and the verdicts that `python -m figures claims` wrote next to the figures.
+A generated part is between a comment that names it and `<!-- end -->`:
+
+    <!-- papers -->           one line per paper: the link to its page, and the outcomes of its claims and ours
+    <!-- papers in full -->   the same with the citation, what is private, against whom, and what is implemented
+    <!-- claims NAME -->      every claim of a paper with its verdict
+    <!-- gallery -->          every figure with its title and caption
+
+Verdicts are those that `python -m figures claims` wrote next to the figures.
 """
 
 import re
@@ -10,13 +16,14 @@ from typing import Any
 
 import pandas as pd
 
-from bench.analysis.tables import markdown
+from bench.analysis.tables import markdown, no_markup
 from bench.errors import InputError
 from figures import PAPERS
 from figures.shared.paper import Paper
 from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED
 
-PART = re.compile(r"(<!-- (papers|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
+PART = re.compile(r"(<!-- (papers|papers in full|gallery|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
+PICTURES = "../results/laptop/figures"  # as a page in docs links to them
 COUNTED = {
     HOLDS: ("holds", "hold"),
     FAILS: ("fails", "fail"),
@@ -78,22 +85,50 @@ def count(table: pd.DataFrame) -> str:
 
 
 def papers_part(folder: Path) -> str:
-    """The table of all papers: citation, what is private, state, and the outcomes of their claims and ours."""
-    rows = []
-    for paper in PAPERS.values():
-        table = verdicts(paper, folder)
-        ours = table[table["ours"]]
-        rows.append(
-            {
-                "paper": f"{paper.authors}, *{paper.title}*, {paper.venue}",
-                "short name": f"`{paper.name}`",
-                "what is private, against whom": f"{paper.protects}, against {paper.against}",
-                "state": paper.state,
-                "its claims": count(table[~table["ours"]]),
-                "ours beyond it": count(ours),
-            }
-        )
+    """One line per paper: the link to its page from the README, and the outcomes of its claims and ours."""
+    rows = [
+        {
+            "name": f"[`{paper.name}`](docs/papers/{paper.name}.md)",
+            "paper": paper.cited,
+            **_tallies(paper, folder),
+        }
+        for paper in PAPERS.values()
+    ]
     return markdown(pd.DataFrame(rows), words=True)
+
+
+def papers_in_full(folder: Path) -> str:
+    """The table of all papers: citation, what is private, state, and how their claims and ours come out."""
+    rows = [
+        {
+            "name": f"[`{paper.name}`]({paper.name}.md)",
+            "paper": f"{paper.authors}, *{paper.title}*, {paper.venue}",
+            "what is private, against whom": f"{paper.protects}, against {paper.against}",
+            "state": paper.state,
+            **_tallies(paper, folder),
+        }
+        for paper in PAPERS.values()
+    ]
+    return markdown(pd.DataFrame(rows), words=True)
+
+
+def _tallies(paper: Paper, folder: Path) -> dict[str, str]:
+    table = verdicts(paper, folder)
+    ours = table[table["ours"]]
+    return {"its claims": count(table[~table["ours"]]), "our further claims": count(ours)}
+
+
+def gallery_part() -> str:
+    """Every figure and table of every paper: title, picture, caption, and the command that draws it."""
+    parts = []
+    for paper in PAPERS.values():
+        parts.append(f"## {paper.cited}\n\n[Claims and findings](papers/{paper.name}.md)\n")
+        for name, figure in paper.figures.items():
+            title = no_markup(figure.title.rstrip(".").removeprefix(f"{paper.cited}, "))
+            title = title[:1].upper() + title[1:]
+            parts.append(f"### {title}\n\n![{title}]({PICTURES}/{name}.png)\n")
+            parts.append(f"{no_markup(figure.caption)}\n\n    python -m figures {name}\n")
+    return "\n".join(parts)
 
 
 def written_anew(text: str, folder: Path) -> str:
@@ -107,14 +142,17 @@ def written_anew(text: str, folder: Path) -> str:
         name = match[3]
         if name and name not in PAPERS:
             raise InputError(f"a page has a part `claims {name}`, but no paper is called {name}")
-        return match[1] + (claims_part(PAPERS[name], folder) if name else papers_part(folder)) + match[4]
+        if name:
+            return match[1] + claims_part(PAPERS[name], folder) + match[4]
+        make = {"papers": papers_part, "papers in full": papers_in_full, "gallery": lambda _: gallery_part()}
+        return match[1] + make[match[2]](folder) + match[4]
 
     return PART.sub(part, text)
 
 
 def pages(root: Path) -> list[Path]:
-    """README.md and the pages of papers."""
-    return [root / "README.md", *sorted((root / "docs" / "papers").glob("*.md"))]
+    """README.md, the gallery and the pages of papers."""
+    return [root / "README.md", root / "docs" / "gallery.md", *sorted((root / "docs" / "papers").glob("*.md"))]
 
 
 def outdated(root: Path, folder: Path) -> dict[Path, str]:

@@ -1,5 +1,6 @@
 """README and docs say of the claims what the claims give, and the committed results give the committed verdicts."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bench.errors import InputError
-from figures import PAPERS
+from figures import FIGURES, PAPERS
 from figures.claims import judged
 from figures.docs import outdated, verdicts, written_anew
 from figures.shared.runs import runs_of
@@ -24,6 +25,13 @@ def test_every_paper_has_its_part_of_a_page():
     for name in PAPERS:
         assert f"<!-- claims {name} -->" in (ROOT / "docs" / "papers" / f"{name}.md").read_text()
     assert "<!-- papers -->" in (ROOT / "README.md").read_text()
+    assert "<!-- papers in full -->" in (ROOT / "docs" / "papers" / "index.md").read_text()
+
+
+def test_the_gallery_has_every_figure_with_its_command():
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    assert set(re.findall(r"/(\w+)\.png\)", page)) == set(FIGURES)
+    assert set(re.findall(r"^    python -m figures (\w+)$", page, re.MULTILINE)) == set(FIGURES)
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -48,7 +56,7 @@ def test_a_verdict_that_changes_makes_the_pages_outdated(folder):
     table = pd.read_csv(path, keep_default_na=False)
     table.loc[0, "verdict"] = "holds" if table.loc[0, "verdict"] == "fails" else "fails"
     table.to_csv(path, index=False)
-    assert {page.name for page in outdated(ROOT, folder)} == {"README.md", "isrl.md"}
+    assert {page.name for page in outdated(ROOT, folder)} == {"README.md", "index.md", "isrl.md"}
 
 
 def test_verdicts_on_other_claims_are_refused(folder):

@@ -4,53 +4,118 @@ import re
 from pathlib import Path
 
 import pytest
+from layers import MAY_IMPORT
 
 from bench.command_line import app
 from bench.sweeps import SWEEPS
-from figures import FIGURES
+from figures import FIGURES, PAPERS
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
-LINK = re.compile(r"\]\(([^)#]+)\)")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+LINK = re.compile(r"\]\(([^)]+)\)")
+TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+PICTURES = "results/laptop/figures/"
+
+
+def python_of(page: Path, tmp_path, monkeypatch) -> dict:
+    """The names that the blocks of Python on a page leave behind."""
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+        exec(compile(code, page.name, "exec"), names)
+    return names
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """Where a page leads: files, itself for a link within it, with the anchor or ""."""
+    found = [link.partition("#")[::2] for link in LINK.findall(page.read_text()) if "://" not in link]
+    return [((page.parent / path).resolve() if path else page, anchor) for path, anchor in found]
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings of a page, as Sphinx and repositories make them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.slow
-def test_the_python_of_the_readme_runs_and_gives_tables(tmp_path, monkeypatch):
-    code = README.split("```python\n")[1].split("```")[0]
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    exec(compile(code, "README.md", "exec"), names)
-    assert set(names["rows"]["seed"]) == {0}
-    assert set(names["rows"]["step_size"]) == {0.4}
+def test_the_python_of_the_readme_runs_and_gives_a_table(tmp_path, monkeypatch):
+    names = python_of(README, tmp_path, monkeypatch)
     assert set(names["table"]["target_epsilon"]) >= {1.0, 4.0}
+    assert "sign_fedavg" in set(names["table"]["algorithm"])
+    assert len(list(tmp_path.glob("results/compare/*/comparison.png"))) == 1
+
+
+@pytest.mark.slow
+def test_the_python_of_reproducing_and_comparing_runs_and_gives_tables(tmp_path, monkeypatch):
+    rows = python_of(DOCS / "reproducing.md", tmp_path, monkeypatch)["rows"]
+    assert set(rows["seed"]) == {0}
+    assert set(rows["step_size"]) == {0.4}
+    table = python_of(DOCS / "comparing.md", tmp_path, monkeypatch)["table"]
+    assert set(table["target_epsilon"]) >= {1.0, 4.0}
     assert (tmp_path / "results" / "compare" / "mine" / "comparison.png").is_file()
 
 
+def test_the_readme_is_short():
+    words = re.sub(r"<!-- papers -->.*?<!-- end -->", "", README.read_text(), flags=re.DOTALL).split()
+    assert len(words) < 700
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_file_and_picture_that_a_page_names_is_there(page):
-    links = LINK.findall(page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def test_every_file_picture_and_heading_that_a_page_links_to_is_there(page):
+    assert [str(path) for path, _ in links(page) if not path.exists()] == []
+    assert [(path.name, anchor) for path, anchor in links(page) if anchor and anchor not in anchors(path)] == []
 
 
-def test_the_readme_leads_to_every_page_and_shows_every_paper():
-    links = set(LINK.findall(README))
-    assert {str(page.relative_to(ROOT)) for page in PAGES[1:]} <= links
-    pictures = {Path(link).name.split("_")[0] for link in links if link.startswith("results/laptop/figures/")}
-    assert pictures >= {"ppsgd", "isrl", "pfl", "p2p"}
+def test_the_readme_leads_to_every_page():
+    """By links and by the tables of contents of the site."""
+    reached, left = set(), [README]
+    while left:
+        page = left.pop()
+        reached.add(page)
+        listed = [(page.parent / f"{name}.md").resolve() for part in TOCTREE.findall(page.read_text()) for name in
+                  part.split() if not name.startswith(":")]  # fmt: skip
+        left += [
+            path for path in {*listed, *(path for path, _ in links(page))} if path in PAGES and path not in reached
+        ]
+    assert set(PAGES) <= reached
 
 
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.stem)
+def test_every_page_is_in_a_table_of_contents():
+    listed = {
+        (page.parent / f"{name}.md").resolve()
+        for page in PAGES[1:]
+        for part in TOCTREE.findall(page.read_text())
+        for name in part.split()
+    }
+    assert set(PAGES[1:]) - listed == {DOCS / "index.md"}
+
+
+def test_the_readme_shows_a_picture_and_the_page_of_papers_one_of_every_paper():
+    assert len([link for link in LINK.findall(README.read_text()) if link.startswith(PICTURES)]) == 1
+    shown = {Path(link).stem for link in LINK.findall((DOCS / "papers" / "index.md").read_text()) if PICTURES in link}
+    assert all(shown & set(paper.figures) for paper in PAPERS.values())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_picture_that_a_page_shows_is_a_figure_of_the_suite(page):
-    shown = {Path(link).stem for link in re.findall(r"!\[[^]]*\]\(([^)#]+)\)", page.read_text())}
-    assert shown <= set(FIGURES)
+    pictures = re.findall(r"!\[[^]]*\]\(([^)#]+)\)", page.read_text())
+    assert all(PICTURES in link or "results/compare/" in link for link in pictures)
+    assert {Path(link).stem for link in pictures if PICTURES in link} <= set(FIGURES)
+
+
+def test_every_picture_of_a_page_has_an_alternative_text():
+    assert [page for page in PAGES if "![](" in page.read_text()] == []
 
 
 def test_every_command_of_the_pages_exists():
     known = {command.name or command.callback.__name__ for command in app.registered_commands} | {"data"}
     for page in PAGES:
         assert set(re.findall(r"python -m bench (\w+)", page.read_text())) <= known, page
-    assert len(set(re.findall(r"python -m bench (\w+)", README))) >= 8
+    assert len(set(re.findall(r"python -m bench (\w+)", (DOCS / "reproducing.md").read_text()))) >= 8
 
 
 def test_every_sweep_and_figure_that_a_page_says_to_make_is_there():
@@ -59,3 +124,12 @@ def test_every_sweep_and_figure_that_a_page_says_to_make_is_there():
     names = {word for line in said for word in line.split() if re.fullmatch(r"(ppsgd|isrl|pfl|p2p)_\w+", word)}
     assert len(names) > 30
     assert names <= {*SWEEPS, *FIGURES}
+
+
+def test_the_design_page_says_who_may_import_whom():
+    rows = re.findall(r"^\| `([\w.]+)` \| (.*) \|$", (DOCS / "design.md").read_text().split("helpers apart")[1], re.M)
+    helpers = {"bench.errors", "bench.values", "bench.paths", "bench.locking", "bench.cache_folder", "bench.papers"}
+    helpers |= {"bench.defaults"}
+    assert {name for name, _ in rows} > {"bench.sweeps", "bench.comparison", "figures"}
+    for name, said in rows:
+        assert set(re.findall(r"`([\w.]+)`", said)) == set(MAY_IMPORT[name]) - helpers - {name}, name
