@@ -8,11 +8,19 @@ from bench.algorithms import ALGORITHMS
 from bench.comparison import Problem
 from bench.comparison.problems import PROBLEMS
 from bench.data.problems.tasks import TASKS
+from bench.errors import InputError
 from bench.sweeps import SCALES, SWEEPS
+from private_federated_bench import collision
 
 
 def gathered() -> dict[str, list[dict[str, Any]]]:
-    """Kind -> entries, as of `bench.catalog.catalog`, for every kind but "data"."""
+    """Kind -> entries, as of `bench.catalog.catalog`, for every kind but "data".
+
+    Raises:
+        InputError: where Python finds another package called `figures`.
+    """
+    if wrong := collision("figures"):
+        raise InputError(wrong)
     from figures import FIGURES  # here, since bench is there without them
 
     sweeps = []

@@ -18,7 +18,7 @@ from figures.options import Folder, Names, Nothing, Page, Papers, Results, Scale
 from figures.shared import own
 from figures.shared.drawn import digest, record
 from figures.shared.figure import Figure
-from figures.shared.runs import SCALES, command, no_results, runs_of
+from figures.shared.runs import SCALES, command, no_results, nothing_in, runs_of
 
 TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"
@@ -180,9 +180,7 @@ def draw(
         else:
             drawn += 1
     if not drawn:
-        raise InputError(
-            f"nothing to draw in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
-        )
+        raise nothing_in(results, scale, "nothing to draw")
 
 
 @app.command()

@@ -16,7 +16,7 @@ from figures.report.facts import Facts, facts_of
 from figures.report.pictures import is_whole
 from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
-from figures.shared.runs import command, folder_of, runs_of
+from figures.shared.runs import command, folder_of, nothing_in, runs_of
 
 SIDE_BY_SIDE = [  # what of a table with published numbers is shown line by line
     *("dataset", "target_epsilon", "num_epochs", "num_clients", "algorithm", "series", "variant"),
@@ -113,9 +113,7 @@ def collect(results: Path, scale: str | None) -> Report:
     sweeps = Sweeps(results, scale)
     named = {claim.sweep for paper in PAPERS.values() for claim in paper.claims}
     if not any(sweeps.of(sweep) for sweep in sorted(named)):
-        raise InputError(
-            f"no results in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
-        )
+        raise nothing_in(results, scale, "no results")
     tables, sections = [], []
     for name, paper in PAPERS.items():
         pairs = {claim.sweep: sweeps.of(claim.sweep) for claim in paper.claims}
