@@ -26,7 +26,12 @@ def test_the_cells_run(tmp_path, monkeypatch):
     """As Python, in one namespace; a stand-in for the notebook's display reads the picture."""
     shown = []
     display = ModuleType("IPython.display")
-    display.Image = lambda path: shown.append(Image.open(path).size)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def show(path):
+        with Image.open(path) as picture:
+            shown.append(picture.size)
+
+    display.Image = show  # pyright: ignore[reportAttributeAccessIssue]
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     monkeypatch.chdir(tmp_path)
     names: dict = {}
