@@ -21,6 +21,10 @@ COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6
 MARKERS = "osD^v<>PX*"
 FLAT: style.Look = {"linestyle": "--", "marker": ""}  # of what reveals nothing
 A_ROW = 4  # names of the legend
+ALTS = {
+    COMPARISON: "The score of methods against epsilon, a line for each, a panel for each statement of privacy.",
+    BUDGET: "The held-out score that a budget of settings buys, a line for each method.",
+}
 COST = (
     "What a run costs, all clients together: numbers sent up, gradients of one example, and examples (one counts in "
     "every round that uses it). Last, the ε of a private choice among settings drawn at random, in place of this "
@@ -171,8 +175,8 @@ def write(comparison: Comparison) -> pd.DataFrame:
     whole["better_from"] = budget.all_better_from(lines, whole, **tried)
     try:
         with style.applied():
-            style.save(draw(whole, problem.held_out), whole, folder, COMPARISON)
-            style.save(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET)
+            style.save(draw(whole, problem.held_out), whole, folder, COMPARISON, ALTS[COMPARISON])
+            style.save(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET])
         shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
         parts = (heading(whole), tables.markdown(shown), COST, tables.markdown(costs(whole)))

@@ -104,10 +104,8 @@ def privacy_note(table: pd.DataFrame) -> str:
     if not np.isfinite(row["delta"]):
         return "No private run is there."
     return (
-        f"Privacy: one {row['privacy_unit']} of one client, against the server ({row['neighbors']}; Poisson "
-        f"sampling); noise calibrated to epsilon at delta = {row['delta']:g} by privacy loss distributions over all "
-        "rounds. How many examples a client has is public. Clients draw their data independently of each other: an "
-        "example that several of them drew is protected less (pfl_overlap)."
+        f"Privacy: one {row['privacy_unit']} of one client, against the server ({row['neighbors']}), at delta = "
+        f"{row['delta']:g}; an example that several clients have is protected less (pfl_overlap)."
     )
 
 
@@ -119,7 +117,7 @@ def training_note(table: pd.DataFrame) -> str:
     share = table["data_share"].dropna() if "data_share" in table else pd.Series(dtype=float)
     part = f" Only {100 * share.min():.3g} % of the data of each client are used." if (share < 1).any() else ""
     return (
-        "Accuracy of the average on the test set after the last round; nothing is tuned, settings are the published "
+        "Accuracy of the average on the test set after the last round, with the published settings "
         f"({', '.join(settings)}).{part}"
     )
 

@@ -12,10 +12,9 @@ TUNINGS = {"test": "test_accuracy", "validation": HELD_OUT}
 BY_SIZE, ALIKE = "weighs users by their training examples", "weighs all held-out examples alike"
 TUNING_TITLES = {"test": "step size by test accuracy, as in the paper", "validation": "step size by held-out accuracy"}
 EPSILON_NOTE = (
-    "Epsilon at delta = 1e-4 as the paper accounts: RDP, users sampled by Poisson at rate Q/N, add-or-remove one user. "
-    "Protected is all data of a user against all others together, who see w (joint DP; theta_i stays with its user). "
-    "The published schedule deals out every user's data and is no such sample: proven for it is only the epsilon of "
-    "one user replaced, without amplification."
+    "Epsilon at delta = 1e-4 as the paper accounts (RDP, Poisson samples of users, add-or-remove one), of all data of "
+    "one user against all others together. The published schedule does not sample so: the epsilon that is proven for "
+    "it is in the CSV (docs/privacy.md)."
 )
 
 

@@ -77,10 +77,9 @@ def draw(table: pd.DataFrame, curves=CURVES):
         table,
         common.stand_in(table),
         alone_note(table),
-        digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
-        "The black curve is the best test accuracy over alpha and sigma, so it flatters in both panels; it leaves out "
-        "runs without noise. Lines between markers only guide the eye. Numbers of the "
-        "paper's curves are not published. " + digits.held_out_note(table),
+        digits.EPSILON_NOTE,
+        "The black curve is the best test accuracy over alpha and sigma, which is optimistic; it leaves out runs "
+        "without noise. " + digits.held_out_note(table),
     )
     return figure
 

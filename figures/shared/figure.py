@@ -57,7 +57,16 @@ class Figure(NamedTuple):
         """The first paragraph of what it is about, as one line."""
         return " ".join(textwrap.dedent(self._words).strip().split("\n\n")[0].split())
 
-    def picture(self, table: pd.DataFrame) -> matplotlib.figure.Figure:
-        """The numbers drawn in the suite's style; nothing of the caller's matplotlib changes it, or is changed."""
-        with style.applied():
+    @property
+    def alt(self) -> str:
+        """What a picture of it shows, for those who do not see it, without what to expect."""
+        shown = " ".join(part for part in (self.title, self.caption.partition("To expect")[0].strip()) if part)
+        return shown.replace("`", "")
+
+    def picture(self, table: pd.DataFrame, width: float | None = None) -> matplotlib.figure.Figure:
+        """The numbers drawn in the suite's style; nothing of the caller's matplotlib changes it, or is changed.
+
+        width: inches, for print, without title and footer; None: its own.
+        """
+        with style.applied(width):
             return self.draw(table)
