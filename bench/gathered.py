@@ -8,11 +8,19 @@ from bench.algorithms import ALGORITHMS
 from bench.comparison import Problem
 from bench.comparison.problems import PROBLEMS
 from bench.data.problems.tasks import TASKS
+from bench.errors import InputError
 from bench.sweeps import SCALES, SWEEPS
+from private_federated_bench import collision
 
 
 def gathered() -> dict[str, list[dict[str, Any]]]:
-    """Kind -> entries, as in `bench.catalog.catalog`, for every kind except "data"."""
+    """Kind -> entries, as in `bench.catalog.catalog`, for every kind except "data".
+
+    Raises:
+        InputError: where Python finds another package called `figures`.
+    """
+    if wrong := collision("figures"):
+        raise InputError(wrong)
     from figures import FIGURES  # imported here, since bench works without figures
 
     sweeps = []

@@ -7,46 +7,19 @@ from typing import Annotated
 import matplotlib.figure
 import pandas as pd
 import typer
-from typer.core import TyperGroup
 
 from bench.analysis import style, tables
 from bench.analysis.files import write_whole
 from bench.cli import path as given_path
 from bench.cli import print_version
 from bench.errors import InputError, in_one_line, unknown_name
-from figures.options import Folder, Names, Nothing, Page, Papers, Results, Scale, Tune
+from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
 from figures.shared import own
 from figures.shared.drawn import digest, record
 from figures.shared.figure import Figure
-from figures.shared.runs import SCALES, command, no_results, runs_of
+from figures.shared.runs import SCALES, command, no_results, nothing_in, runs_of
 
 TUNINGS = ("paper", "validation", "both")
-DRAW = "draw"
-
-
-class DrawByDefault(TyperGroup):
-    """The group of commands; `draw` is the default command, and options may precede the command."""
-
-    def parse_args(self, ctx, args: list[str]) -> list[str]:
-        if args[:1] in (["--help"], ["--version"]):
-            return super().parse_args(ctx, args)
-        place = first_argument(args)
-        if place is not None and args[place] in self.commands:
-            args = [args[place], *args[:place], *args[place + 1 :]]
-        else:
-            args = [DRAW, *args]
-        return super().parse_args(ctx, args)
-
-
-def first_argument(args: list[str]) -> int | None:
-    """The index of the first argument that is neither an option nor its value; all options except --help take one."""
-    place = 0
-    while place < len(args):
-        if not args[place].startswith("-"):
-            return place
-        place += 1 if "=" in args[place] or args[place] == "--help" else 2
-    return None
-
 
 app = typer.Typer(
     cls=DrawByDefault,
@@ -73,6 +46,19 @@ def check_scale(scale: str | None) -> None:
         raise unknown_name("scale", scale, SCALES)
 
 
+def check_width(width: float, names: list[str] | None, runs: list[Path] | None) -> None:
+    """Raise InputError where --width cannot be used: too small, without a figure, for a table or own values."""
+    from figures import FIGURES
+
+    if not 1 <= width <= 50:
+        raise InputError(f"--width {width:g} is in inches: give one from 1 to 50, such as 3.25 for a column")
+    if not names or runs:
+        raise InputError(f"--width {width:g} is for figures that are named, of a sweep's own values: name one")
+    for name in names:
+        if FIGURES[name].printed:
+            raise InputError(f"--width is for figures, {name} is a table: take its .tex")
+
+
 def one_tuning(table: pd.DataFrame, figure: Figure, tune: str) -> pd.DataFrame:
     """The rows of one way of tuning, for figures that show two; otherwise all rows."""
     if tune == "both" or not figure.tunings:
@@ -81,15 +67,17 @@ def one_tuning(table: pd.DataFrame, figure: Figure, tune: str) -> pd.DataFrame:
     return table[table["tuned_on"] == label].reset_index(drop=True)
 
 
-def picture(figure: Figure, runs: pd.DataFrame, tune: str) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
-    """A figure and the numbers that it shows.
+def picture(
+    figure: Figure, runs: pd.DataFrame, tune: str, width: float | None = None
+) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
+    """A figure, for print where it has a width, and the numbers that it shows.
 
     Raises:
         InputError: where the figure cannot be made from these runs.
     """
     try:
         table = one_tuning(figure.table(runs), figure, tune)
-        return figure.picture(table), table
+        return figure.picture(table, width), table
     except InputError:
         raise
     except (TypeError, ValueError, LookupError, ArithmeticError) as error:
@@ -102,8 +90,16 @@ class Incomplete(InputError):
     """A figure cannot be made from the available runs; other figures are still drawn."""
 
 
-def write_figure(name: str, figure: Figure, results: Path, scale: str | None, tune: str, out: Path | None) -> Path:
-    """Draw one figure and write its files; returns the path of the image.
+def write_figure(
+    name: str,
+    figure: Figure,
+    results: Path,
+    scale: str | None,
+    tune: str,
+    out: Path | None,
+    width: float | None = None,
+) -> Path:
+    """Draw one figure and write its files, or with a width only the PDF for print; returns the path of the image.
 
     Raises:
         Incomplete: where the figure cannot be made from the available runs.
@@ -115,12 +111,14 @@ def write_figure(name: str, figure: Figure, results: Path, scale: str | None, tu
     runs, scale_folder = pair
     drawn_from = digest(scale_folder, figure, tune)
     try:
-        drawing, table = picture(figure, runs, tune)
+        drawing, table = picture(figure, runs, tune, width)
     except InputError as error:
         raise Incomplete(f"{error} (`{command(results, scale_folder.name, figure.sweeps)}`)") from None
     folder = out or scale_folder / "figures"
     try:
-        path = style.save(drawing, table, folder, name)[0]
+        if width is not None:
+            return style.save_printed(drawing, folder, name, figure.alt)
+        path = style.save(drawing, table, folder, name, figure.alt)[0]
         if figure.printed:
             tables.save(figure.printed(table), folder, name)
         record(folder, name, drawn_from)
@@ -143,6 +141,7 @@ def draw(
         ),
     ] = None,
     where: Annotated[str | None, typer.Option(help="With --runs: draw only rows that satisfy this condition.")] = None,
+    width: Width = None,
 ) -> None:
     """Draw figures from results as PNG, PDF and CSV; tables also as Markdown and LaTeX.
 
@@ -158,6 +157,8 @@ def draw(
     for name in names or []:
         if name not in FIGURES:
             raise unknown_name("figure", name, FIGURES)
+    if width is not None:
+        check_width(width, names, runs)
     if where is not None and not runs:
         raise InputError(f"--where {where!r} only applies to --runs: give the folder of runs")
     if runs:
@@ -172,7 +173,7 @@ def draw(
     drawn = 0
     for name in names or FIGURES:
         try:
-            print(write_figure(name, FIGURES[name], results, scale, tune, out))
+            print(write_figure(name, FIGURES[name], results, scale, tune, out, width))
         except Incomplete as error:
             if names:
                 raise
@@ -180,9 +181,7 @@ def draw(
         else:
             drawn += 1
     if not drawn:
-        raise InputError(
-            f"nothing to draw in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
-        )
+        raise nothing_in(results, scale, "nothing to draw")
 
 
 @app.command()

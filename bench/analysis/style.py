@@ -1,8 +1,10 @@
 """One look for all figures. A picture shows numbers and makes none: they come from a figure's `table`."""
 
+import math
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, overload
 
@@ -13,9 +15,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from bench.analysis.files import written_whole
+from bench.errors import InputError
 
 Look = dict[str, Any]  # what distinguishes a line or a patch: its properties, by name
 STYLE: dict[Any, Any] = {  # beyond matplotlib's defaults
@@ -34,15 +38,34 @@ STYLE: dict[Any, Any] = {  # beyond matplotlib's defaults
     "legend.fontsize": 8.5,
     "pdf.fonttype": 42,
 }
+PRINTED: dict[Any, Any] = {  # beyond STYLE, in a journal's column: all text is as large as that of a caption
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3.2,
+    "axes.linewidth": 0.6,
+}
+LEAST = 0.4  # of a picture's own width: panels are too narrow for such text below it
+_printed_width: ContextVar[float | None] = ContextVar("printed width", default=None)
 
 
 @contextmanager
-def applied() -> Iterator[None]:
-    """What is drawn and saved within has the suite's style, whatever the caller's; afterwards the caller's is back."""
+def applied(width: float | None = None) -> Iterator[None]:
+    """What is drawn and saved within has the suite's style, whatever the caller's; afterwards the caller's is back.
+
+    Args:
+        width: inches, of a picture for print: `subplots` makes it so wide, text has 8 points, and title and footer
+            are left out, since a caption says them there; None for the picture's own width.
+    """
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # leaves the backend alone
-        matplotlib.rcParams.update(STYLE)
-        yield
+        matplotlib.rcParams.update(STYLE if width is None else STYLE | PRINTED)
+        before = _printed_width.set(width)
+        try:
+            yield
+        finally:
+            _printed_width.reset(before)
 
 
 @overload
@@ -59,7 +82,16 @@ def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], *
     Args:
         figsize: width and height in inches.
         layout: further arguments of `Figure.subplots`.
+
+    Raises:
+        InputError: where the width for print is too small for the picture.
     """
+    width = _printed_width.get()
+    if width is not None:
+        least = math.ceil(round(100 * LEAST * figsize[0], 6)) / 100
+        if width < least:
+            raise InputError(f"a width of {width:g} inches is too narrow for it: give {least:g} or more")
+        figsize = (width, 1.15 * figsize[1] * width / figsize[0])  # text does not shrink, so panels need the room
     figure = Figure(figsize=figsize)
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, **layout)
@@ -71,13 +103,84 @@ def literal(text: str) -> str:
 
 
 def head(figure: Figure, title: str, *legends: Sequence[Line2D]) -> None:
-    """Title and rows of legend above the panels, at the same distance whatever the figure's height."""
-    inch = 1 / figure.get_figheight()
-    figure.tight_layout(w_pad=1.5, rect=(0, 0, 1, 1 - (0.33 + 0.2 * len(legends)) * inch))
-    figure.suptitle(title, y=1 - 0.05 * inch, va="top", fontsize=11)
-    for place, handles in enumerate(legends):
-        above = (0.5, 1 - (0.26 + 0.19 * place) * inch)
-        figure.legend(handles=handles, loc="upper center", ncol=len(handles), bbox_to_anchor=above)
+    """Title and rows of legend above the panels, at the same distance whatever the figure's height; no title in print.
+
+    A row that is wider than the figure becomes several. Intervals of shares are held within 0 and 1.
+    """
+    _hold_shares(figure)
+    printed = _printed_width.get() is not None
+    if printed and len(figure.axes) == 1:
+        legends = (*legends, *_taken_out(figure.axes[0]))
+    rows = [row for handles in legends for row in _rows(figure, handles)]
+    if printed:
+        figure.set_figheight(figure.get_figheight() + 0.17 * len(rows))
+    above, inch = 0.0 if printed else 0.26, 1 / figure.get_figheight()
+    room = above + (0.02 if printed else 0.07) + 0.2 * len(rows)
+    figure.tight_layout(w_pad=0.6 if printed else 1.5, rect=(0, 0, 1, 1 - room * inch))
+    if printed:
+        _fold_labels(figure)
+        figure.tight_layout(w_pad=0.6, rect=(0, 0, 1, 1 - room * inch))
+    else:
+        figure.suptitle(title, y=1 - 0.05 * inch, va="top", fontsize=11)
+    for place, handles in enumerate(rows):
+        _legend(figure, handles, 1 - (above + 0.19 * place) * inch)
+
+
+def _legend(figure: Figure, handles: Sequence[Line2D], top: float):
+    """A row of legend; in print it is set closer."""
+    close = {} if _printed_width.get() is None else {"columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.4}
+    where = {"loc": "upper center", "bbox_to_anchor": (0.5, top), "borderaxespad": 0.2 if close else None}
+    return figure.legend(handles=handles, ncol=len(handles), **where, **close)
+
+
+def _rows(figure: Figure, handles: Sequence[Line2D]) -> list[Sequence[Line2D]]:
+    """A row of legend, in as many rows of about the same length as the figure's width asks for."""
+    for number in range(1, len(handles) + 1):
+        size = -(-len(handles) // number)
+        rows = [handles[at : at + size] for at in range(0, len(handles), size)]
+        legends = [_legend(figure, row, 1.0) for row in rows]
+        widths = [legend.get_window_extent().width for legend in legends]
+        for legend in legends:
+            legend.remove()
+        if max(widths) <= figure.bbox.width:
+            return rows
+    return [[handle] for handle in handles]
+
+
+def _taken_out(ax: Axes) -> list[list[Any]]:
+    """The legend that lies within the axes, to stand above them, where a narrow panel has no room for it."""
+    legend = ax.get_legend()
+    if legend is None:
+        return []
+    for handle, text in zip(legend.legend_handles, legend.texts, strict=True):
+        if handle is not None:
+            handle.set_label(text.get_text())
+    legend.remove()
+    return [[handle for handle in legend.legend_handles if handle is not None]]
+
+
+def _fold_labels(figure: Figure) -> None:
+    """Labels of vertical axes that are longer than their axis, in more lines."""
+    for ax in figure.axes:
+        label, height = ax.yaxis.label, ax.get_window_extent().height
+        longest = label.get_window_extent().height
+        if label.get_text() and longest > height:
+            lines = label.get_text().split("\n")
+            letters = max(8, int(max(map(len, lines)) * height / longest))
+            label.set_text("\n".join(part for line in lines for part in textwrap.wrap(line, letters)))
+
+
+def _hold_shares(figure: Figure) -> None:
+    """On axes of shares (`percent`) neither the axes nor what is shown of an interval goes on below 0 or above 1."""
+    for ax in figure.axes:
+        formatter = ax.yaxis.get_major_formatter()
+        if not (isinstance(formatter, FuncFormatter) and formatter.func is _as_percent):
+            continue
+        low, high = ax.get_ylim()
+        ax.set_ylim(max(low, -SLACK), min(high, 1 + SLACK))
+        low, high = max(low, 0), min(high, 1)
+        for artist in [*ax.collections, *ax.patches]:
+            artist.set_clip_path(Rectangle((0, low), 1, high - low, transform=ax.get_yaxis_transform()))
 
 
 def present(table: pd.DataFrame, column: str, order: Iterable) -> list:
@@ -117,10 +220,17 @@ def nothing(ax: Axes, table: pd.DataFrame) -> None:
     )
 
 
+SLACK = 0.005  # of an axis of shares beyond 0 and 1, for markers there
+
+
 def percent(axis) -> None:
     """Ticks of a share, as percent, with as many decimals as they need."""
-    axis.set_major_locator(MaxNLocator(10, steps=[1, 2, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(100 * value, 6):g}%"))
+    axis.set_major_locator(MaxNLocator(10 if _printed_width.get() is None else 6, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(_as_percent))
+
+
+def _as_percent(value: float, _) -> str:
+    return f"{round(100 * value, 6):g}%"
 
 
 def plain_log_ticks(axis, subs: Sequence[float] = (1,)) -> None:
@@ -142,6 +252,8 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
         bands: what shows the intervals.
         unequal: why some numbers rest on fewer repetitions than others.
     """
+    if _printed_width.get() is not None:
+        return  # a caption says it there
     facts, counts = table.iloc[0], table["repetitions"].dropna().astype(int)
     few, many = counts.min(), counts.max()
     repetitions = f"{few} to {many} repetitions {unequal}" if few < many else f"{many} repetitions"
@@ -155,11 +267,27 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)
 
 
-def save(figure: Figure, table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """PNG, PDF and the numbers behind them as CSV; nothing in them depends on the hour."""
+def save(figure: Figure, table: pd.DataFrame, folder: Path, name: str, alt: str = "") -> list[Path]:
+    """PNG, PDF and the numbers behind them as CSV; nothing in them depends on the hour.
+
+    alt: what the picture shows, in words for those who do not see it; it is in the metadata of both pictures.
+    """
     paths = [folder / f"{name}.{kind}" for kind in ("png", "pdf", "csv")]
     with applied(), written_whole(paths) as (png, pdf, csv):
-        figure.savefig(png, bbox_inches="tight", metadata={"Software": None})
-        figure.savefig(pdf, bbox_inches="tight", metadata=dict.fromkeys(("CreationDate", "Producer", "Creator")))
+        figure.savefig(png, bbox_inches="tight", metadata={"Software": None} | ({"Description": alt} if alt else {}))
+        figure.savefig(pdf, bbox_inches="tight", metadata=_pdf_metadata(name, alt))
         table.to_csv(csv, index=False, float_format="%.6g")
     return paths
+
+
+def save_printed(figure: Figure, folder: Path, name: str, alt: str) -> Path:
+    """A picture that was drawn for print (`applied` with a width), as a PDF of exactly this width; no other file."""
+    path = folder / f"{name}_{figure.get_figwidth():g}in.pdf"
+    with applied(), written_whole([path]) as (pdf,):
+        figure.savefig(pdf, metadata=_pdf_metadata(name, alt))
+    return path
+
+
+def _pdf_metadata(name: str, alt: str) -> dict[str, str | None]:
+    words = {"Title": name, "Subject": alt} if alt else {}
+    return dict.fromkeys(("CreationDate", "Producer", "Creator")) | words

@@ -18,6 +18,11 @@ from bench.comparison.table import PANEL, costs, heading, printed, table
 from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.errors import InputError
 
+ALTS = {
+    COMPARISON: "The score of each method against epsilon, with one panel per privacy statement.",
+    BUDGET: "The expected held-out score of each method against the number of settings tried, one panel per epsilon.",
+    CONVERGENCE: "The test score of each method against its cost so far in the run, one row of panels per epsilon.",
+}
 COST = (
     "The cost of one run, summed over all clients: numbers sent to the server, per-example gradients, and examples (an "
     "example counts once for every round that uses it). The last columns give the ε of a private choice among settings "
@@ -115,9 +120,9 @@ def write(comparison: Comparison) -> pd.DataFrame:
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():
-            style.save(draw(whole, problem.held_out), whole, folder, COMPARISON)
-            style.save(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET)
-            style.save(draw_convergence(courses, whole), courses, folder, CONVERGENCE)
+            style.save(draw(whole, problem.held_out), whole, folder, COMPARISON, ALTS[COMPARISON])
+            style.save(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET])
+            style.save(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE])
         shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
         parts = (heading(whole), tables.markdown(shown), COST, tables.markdown(costs(whole)))

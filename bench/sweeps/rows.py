@@ -37,7 +37,10 @@ _known: dict[tuple, np.ndarray] = {}  # epsilons of everything that has been acc
 
 @cache
 def commit(suite: Path = Path(__file__).parents[1]) -> str:
-    """The commit of the code, with "-dirty" where files of the suite differ from it; "unknown" outside a checkout."""
+    """The commit of the code, with "-dirty" where files of the suite differ from it; "unknown" outside a checkout.
+
+    A suite that is installed within somebody's repository, as in an environment there, is no part of its commits.
+    """
 
     def git(*words):
         with contextlib.suppress(OSError, subprocess.SubprocessError):
@@ -45,7 +48,7 @@ def commit(suite: Path = Path(__file__).parents[1]) -> str:
             return done.stdout.strip()
         return ""
 
-    head = git("rev-parse", "--short=12", "HEAD")
+    head = git("rev-parse", "--short=12", "HEAD") if git("ls-files", "--", ".") else ""
     dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no", "--", ".") else ""
     return head + dirty if head else "unknown"
 

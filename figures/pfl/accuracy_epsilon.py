@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from bench.analysis import style
@@ -20,9 +21,12 @@ SWEEPS = ("pfl_epsilon", "pfl_alone")
 SHOWN = {"num_epochs": 1, "num_clients": 10}
 ALONE: style.Look = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
 
+GAP = 0.4  # of a panel's range: lower accuracies that are so far from the others are off its axis
+MARK = "▼"
+
 ALONE_NOTE = (
     "Horizontal lines: one client with a tenth of the data trains alone, which releases nothing and needs no noise, "
-    "with the batches and settings of FedAvg, untuned; a line at 10 % is a run that learned nothing."
+    "with the same settings, untuned; a line at 10 % is a run that learned nothing."
 )
 
 
@@ -58,6 +62,7 @@ def draw(table: pd.DataFrame):
     figure, axes = style.subplots(1, len(names), figsize=(3.6 * len(names) + 0.7, 4.2), squeeze=False)
     budgets = sorted(table.loc[table["repetitions"] > 0, "target_epsilon"].unique())
     finite = [epsilon for epsilon in budgets if np.isfinite(epsilon)]
+    off = 0
     end = 2 * table["target_epsilon"].replace(np.inf, np.nan).max()
     for ax, name in zip(axes[0], names, strict=True):
         rows = table[table["dataset"] == name]
@@ -68,8 +73,10 @@ def draw(table: pd.DataFrame):
             part = run[np.isinf(run["target_epsilon"]) == silent]
             if len(part):
                 curves.ours(ax, part, "x")
-        for row in own[(own["dataset"] == name) & np.isfinite(own["test_accuracy"])].itertuples():
+        alone = own[(own["dataset"] == name) & np.isfinite(own["test_accuracy"])]
+        for row in alone.itertuples():
             ax.axhline(row.test_accuracy, color=curves.LOOKS[row.algorithm]["color"], **ALONE)
+        off += _leave_out(ax, run, alone)
         curves.ticks(ax, finite, r"$\varepsilon$")
         ax.set_xticks([*finite, end], [*(f"{epsilon:g}" for epsilon in finite), "FedAvg"])
         ax.set_title(name)
@@ -82,9 +89,28 @@ def draw(table: pd.DataFrame):
         "Accuracy by epsilon, 10 clients, 20 rounds of $E$ = 1",
         "The paper has no such curves; its accuracies at this split (Tables 2 to 4) are grey.",
         ALONE_NOTE if len(own) else "",
+        f"{MARK} Off the axis, whose foot is above these accuracies." if off else "",
         _not_run(table, names),
         further=alone,
     )
+
+
+def _leave_out(ax: Axes, run: pd.DataFrame, alone: pd.DataFrame) -> int:
+    """Start the axis above accuracies that lie far below all others, and write them at its foot; how many there are."""
+    both = pd.concat([run, alone])
+    values = np.sort(np.r_[both["test_accuracy"].dropna(), run["published"].dropna()].astype(float))
+    gaps = np.diff(values)
+    if not len(gaps) or gaps.max() <= GAP * (values[-1] - values[0]):
+        return 0
+    lowest = values[gaps.argmax() + 1]
+    ax.set_ylim(bottom=lowest - 0.12 * (values[-1] - lowest))
+    off = both[both["test_accuracy"] < lowest].sort_values("alone")
+    for place, row in enumerate(off.itertuples()):
+        which = "alone" if row.alone else rf"at $\varepsilon$ = {row.target_epsilon:g}"
+        words = f"{MARK} {row.algorithm} {which}: {100 * row.test_accuracy:.0f} %"
+        look = {"color": curves.LOOKS[row.algorithm]["color"], "fontsize": 8, "ha": "right"}
+        ax.text(0.98, 0.03 + 0.06 * place, words, transform=ax.transAxes, **look)
+    return len(off)
 
 
 def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:

@@ -104,10 +104,9 @@ def privacy_note(table: pd.DataFrame) -> str:
     if not np.isfinite(row["delta"]):
         return "There are no private runs."
     return (
-        f"Privacy: one {row['privacy_unit']} of one client, against the server ({row['neighbors']}; Poisson sampling); "
-        f"noise calibrated to epsilon at delta = {row['delta']:g} by privacy loss distributions over all rounds. How "
-        "many examples a client has is public. Clients draw their data independently of each other: an example that "
-        "several clients drew has a larger epsilon (pfl_overlap)."
+        f"Privacy: one {row['privacy_unit']} of one client, against the server ({row['neighbors']}; Poisson sampling), "
+        f"at delta = {row['delta']:g} by privacy loss distributions; an example that several clients drew has a larger "
+        "epsilon (pfl_overlap)."
     )
 
 
@@ -119,8 +118,8 @@ def training_note(table: pd.DataFrame) -> str:
     share = table["data_share"].dropna() if "data_share" in table else pd.Series(dtype=float)
     part = f" Only {100 * share.min():.3g} % of the data of each client are used." if (share < 1).any() else ""
     return (
-        "Accuracy of the average on the test set after the last round; nothing is tuned; the settings are the "
-        f"published ones ({', '.join(settings)}).{part}"
+        "Accuracy of the average on the test set after the last round, with the published settings, untuned "
+        f"({', '.join(settings)}).{part}"
     )
 
 

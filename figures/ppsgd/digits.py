@@ -12,10 +12,9 @@ TUNINGS = {"test": "test_accuracy", "validation": HELD_OUT}
 BY_SIZE, ALIKE = "weights users by their training examples", "weights all held-out examples equally"
 TUNING_TITLES = {"test": "step size by test accuracy, as in the paper", "validation": "step size by held-out accuracy"}
 EPSILON_NOTE = (
-    "Epsilon at delta = 1e-4 as accounted in the paper: RDP, Poisson sampling of users at rate Q/N, add-or-remove one "
-    "user. It protects all data of a user against all others together, who see w (joint DP; theta_i stays with its "
-    "user). The published schedule uses up every user's data and is not such a sample: for it, only the epsilon of one "
-    "user replaced, without amplification, is proven."
+    "Epsilon at delta = 1e-4 as accounted in the paper (RDP, Poisson sampling of users, add-or-remove one user), of "
+    "all data of one user, against all others together. The published schedule is no such sample: the epsilon that is "
+    "proven for it is in the CSV (docs/privacy.md)."
 )
 
 

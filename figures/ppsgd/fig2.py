@@ -15,7 +15,7 @@ from figures.ppsgd import fig2_digits as one
 from figures.shared.figure import Figure
 
 SWEEPS = ("ppsgd_tags", "ppsgd_digits", "ppsgd_cnn")
-TITLES = ("tag prediction, linear", "digits by client, linear", r"digits by client, CNN (legend: $a = 10\,\alpha Q$)")
+TITLES = ("tag prediction, linear", "digits by client, linear", "digits by client, CNN\n(legend: $a = 10\\,\\alpha Q$)")
 ROWS = {"test": "step size by test accuracy", "validation": "step size by held-out accuracy"}
 
 
@@ -36,10 +36,10 @@ def draw(table: pd.DataFrame):
         raise InputError("there is nothing to draw: run the whole sweep, without --where")
     figure, axes = style.subplots(
         len(tunings),
-        9,
-        figsize=(16.5, 3.9 * len(tunings) + 1.2),
+        8,
+        figsize=(10.8, 2.9 * len(tunings) + 1.4),
         squeeze=False,
-        width_ratios=[1, 12, 0.2] * 3,
+        width_ratios=[1, 12, 2.4, 1, 12, 2.4, 1, 12],  # a gap before the next strip, for its ticks
     )
     for row, tuning in zip(axes, tunings, strict=True):
         for ax in row[2::3]:
@@ -48,11 +48,14 @@ def draw(table: pd.DataFrame):
             rows = table[(table["sweep"] == sweep) & (table["tuned_on"] == tuning)]
             one.panel(silent, ax, rows)
             ax.set_title(title)
+            ax.set_xlabel(r"$\varepsilon$ (more private to the right)")
+            silent.set_xlabel("")
             if len(rows):
                 _same_heights(silent, ax, rows)
         row[0].set_ylabel(f"final test accuracy\n{ROWS[tuning]}")
     handles = drawing.personalization_handles(style.present(table, "personalization", one.CURVES))
     style.head(figure, "Accuracy against privacy (Bietti et al. 2022, Fig. 2)", handles, one.further_handles(table))
+    figure.subplots_adjust(wspace=0.2)
     tasks = [common.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")]
     counts = table.groupby("sweep", sort=False)["repetitions"].max().map("{:g}".format)
     passes = table.groupby("sweep", sort=False)["num_epochs"].max().map("{:g}".format)
@@ -60,13 +63,12 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         *dict.fromkeys(tasks),
+        "The strips at ∞ are without noise.",
         f"Passes over the data in the columns with runs: {', '.join(passes)}; the paper's: 1, 20, 20.",
         one.alone_note(table),
-        digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
+        digits.EPSILON_NOTE,
         "The black curve is the best test accuracy over alpha and sigma of noisy runs, so it is optimistic in all "
-        "panels. For the network the legend is the program's a, ten times the true ratio. Lines between markers only "
-        "guide the eye; values far below local learning are cut off. Numbers of the paper's curves are not "
-        "published. " + digits.held_out_note(table),
+        "panels. Values far below local learning are cut off. " + digits.held_out_note(table),
         unequal=f"({', '.join(counts)} in the columns)",
     )
     return figure

@@ -77,10 +77,9 @@ def draw(table: pd.DataFrame, curves=CURVES):
         table,
         common.stand_in(table),
         alone_note(table),
-        digits.EPSILON_NOTE + " The values for a fixed-size sample and without amplification are in the CSV.",
+        digits.EPSILON_NOTE,
         "The black curve is the best test accuracy over alpha and sigma of noisy runs, so it is optimistic in both "
-        "panels. Lines between markers only guide the eye. Numbers of the paper's curves are not "
-        "published. " + digits.held_out_note(table),
+        "panels. " + digits.held_out_note(table),
     )
     return figure
 

@@ -16,7 +16,7 @@ from figures.report.facts import Facts, facts_of
 from figures.report.pictures import is_whole
 from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
-from figures.shared.runs import command, folder_of, runs_of
+from figures.shared.runs import command, folder_of, nothing_in, runs_of
 
 SIDE_BY_SIDE = [  # what of a table with published numbers is shown line by line
     *("dataset", "target_epsilon", "num_epochs", "num_clients", "algorithm", "series", "variant"),
@@ -34,6 +34,7 @@ class Exhibit:
     picture: a PNG file's content; None where it could not be made, and `missing` says why.
     numbers: what it shows, as CSV.
     printed: the table as a reader sees it; None for a figure. beside: here and published, line by line.
+    alt: what the picture shows, for those who do not see it.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Exhibit:
     printed: pd.DataFrame | None = None
     beside: pd.DataFrame | None = None
     missing: str = ""
+    alt: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,7 @@ def collect(results: Path, scale: str | None) -> Report:
     sweeps = Sweeps(results, scale)
     named = {claim.sweep for paper in PAPERS.values() for claim in paper.claims}
     if not any(sweeps.of(sweep) for sweep in sorted(named)):
-        raise InputError(
-            f"no results in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
-        )
+        raise nothing_in(results, scale, "no results")
     tables, sections = [], []
     for name, paper in PAPERS.items():
         pairs = {claim.sweep: sweeps.of(claim.sweep) for claim in paper.claims}
@@ -132,7 +132,7 @@ def exhibit(name: str, figure: Figure, sweeps: Sweeps) -> Exhibit:
     pair = sweeps.of(*figure.sweeps)
     folder = pair[1] if pair else folder_of(results, scale)
     run = command(results, folder.name, figure.sweeps) if figure.sweeps else ""
-    undrawn = Exhibit(name, figure.title, figure.caption, run, _draws(name, results, folder.name))
+    undrawn = Exhibit(name, figure.title, figure.caption, run, _draws(name, results, folder.name), alt=figure.alt)
     if pair is None:
         return replace(undrawn, missing=f"no results of {' '.join(figure.sweeps)}: run `{run}`")
     runs = pair[0]
@@ -171,7 +171,7 @@ def _current(drawn: Path, folder: Path, figure: Figure) -> bool:
 def _drawn(name: str, figure: Figure, table: pd.DataFrame) -> tuple[bytes, str]:
     """The picture and its numbers, drawn where nothing of them stays."""
     with tempfile.TemporaryDirectory() as folder:
-        style.save(figure.picture(table), table, Path(folder), name)
+        style.save(figure.picture(table), table, Path(folder), name, figure.alt)
         return (Path(folder) / f"{name}.png").read_bytes(), (Path(folder) / f"{name}.csv").read_text()
 
 

@@ -133,7 +133,7 @@ def _not_run(exhibit: Exhibit) -> str:
 
 
 def _figure(exhibit: Exhibit, png: bytes) -> str:
-    alt = f"{exhibit.title} The numbers are in {exhibit.name}.csv, linked below."
+    alt = f"{exhibit.alt or exhibit.title} The numbers are in {exhibit.name}.csv, linked below."
     zoom = html.zoom(png, alt, f"Enlarge {exhibit.name}")
     tables = []
     if exhibit.printed is not None:

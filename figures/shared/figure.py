@@ -57,7 +57,18 @@ class Figure(NamedTuple):
         """The first paragraph of `about`, as one line."""
         return " ".join(textwrap.dedent(self._words).strip().split("\n\n")[0].split())
 
-    def picture(self, table: pd.DataFrame) -> matplotlib.figure.Figure:
-        """Draw the numbers in the suite's style, independently of the caller's matplotlib settings, which are kept."""
-        with style.applied():
+    @property
+    def alt(self) -> str:
+        """The alternative text: what the image shows, without what to expect of it."""
+        shown = " ".join(part for part in (self.title, self.caption.partition("To expect")[0].strip()) if part)
+        return shown.replace("`", "")
+
+    def picture(self, table: pd.DataFrame, width: float | None = None) -> matplotlib.figure.Figure:
+        """Draw the numbers in the suite's style, independently of the caller's matplotlib settings, which are kept.
+
+        Args:
+            table: the figure's numbers.
+            width: in inches, for print, without title and footer; None for the figure's own width.
+        """
+        with style.applied(width):
             return self.draw(table)

@@ -112,7 +112,7 @@ def write(name: str, figure: Figure, folders: Sequence[Path], where: str | None,
     first = folders[0].absolute()
     folder = out or first.parent / "figures" / first.name
     try:
-        path = style.save(drawing, table, folder, name)[0]
+        path = style.save(drawing, table, folder, name, figure.alt)[0]
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
     return path, not_shown(name, figure, runs, table, requests)

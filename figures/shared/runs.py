@@ -9,6 +9,8 @@ from bench.errors import InputError
 from bench.sweeps import part_files
 
 SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest that is there
+COMMITTED = "laptop"
+IN_REPOSITORY = f"those of scale {COMMITTED} are in the project's repository, folder results"
 
 
 def runs_of(
@@ -39,8 +41,21 @@ def _folders(results: Path, scale: str | None) -> list[Path]:
 
 
 def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> InputError:
-    """The error where none of the sweeps has results; it says how to make some."""
-    return InputError(f"no results of {' '.join(sweeps)} in {results}: first run `{command(results, scale, sweeps)}`")
+    """The error where none of the sweeps has results: says how to make some, or where there are some."""
+    committed = scale == COMMITTED and not (results / COMMITTED).is_dir()  # as where the suite is installed
+    return InputError(
+        f"no results of {' '.join(sweeps)} in {results}: first run `{command(results, scale, sweeps)}`"
+        + (f", or give --results; {IN_REPOSITORY}" if committed else "")
+    )
+
+
+def nothing_in(results: Path, scale: str | None, said: str) -> InputError:
+    """The error where there are no results at all. `said`: of what there are none."""
+    committed = scale in (None, COMMITTED) and not (results / COMMITTED).is_dir()
+    return InputError(
+        f"{said} in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
+        + (f"; {IN_REPOSITORY}" if committed else "")
+    )
 
 
 def command(results: Path, scale: str | None, sweeps: Sequence[str]) -> str:

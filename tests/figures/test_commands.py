@@ -54,11 +54,12 @@ def drawn(monkeypatch):
     """What would be written, without the pictures: name -> (folder, table)."""
     there = {}
 
-    def save(figure, table, folder, name):
+    def save(figure, table, folder, name, alt):
+        assert alt
         there[name] = folder, table
         return [folder / f"{name}.png"]
 
-    monkeypatch.setattr(Figure, "picture", lambda figure, table: None)
+    monkeypatch.setattr(Figure, "picture", lambda figure, table, width: None)
     monkeypatch.setattr(style, "save", save)
     return there
 
@@ -177,7 +178,10 @@ def one_line(result, *said):
         (["--tune", "validaton"], "no way of tuning is called 'validaton': did you mean validation?"),
         (["ppsgd_fig1a", "--scale", "laptop"], "first run `python -m bench run ppsgd_synthetic --scale laptop --out "),
         (["claims", "--scale", "paper"], "first run `python -m bench run ppsgd_synthetic --scale paper --out "),
+        (["ppsgd_fig1a", "--scale", "laptop"], "are in the project's repository, folder results"),
         (["--outt", "x"], "No such option: --outt"),
+        (["ppsgd_fig1a", "--width", "0.5"], "--width 0.5 is in inches: give one from 1 to 50"),
+        (["--width", "5"], "--width 5 is for figures that are named"),
         (["--scale"], "--scale"),
     ],
 )
@@ -251,6 +255,14 @@ def test_a_figure_of_several_sweeps_takes_those_that_are_there(monkeypatch, resu
 def test_draw_need_not_be_named_and_options_stand_anywhere(figures, drawn, words):
     assert figures(*words)[0] == 0
     assert list(drawn) == ["ppsgd_fig1c"]
+
+
+def test_a_width_gives_a_pdf_of_that_width_alone(figures, tmp_path):
+    status, out, err = figures("ppsgd_fig1c", "--width", "6.75", "--out", tmp_path / "print")
+    assert (status, err) == (0, [])
+    assert out == [str(tmp_path / "print" / "ppsgd_fig1c_6.75in.pdf")]
+    assert [path.name for path in (tmp_path / "print").iterdir()] == ["ppsgd_fig1c_6.75in.pdf"]
+    one_line(figures("ppsgd_fig1c", "--width", "2"), "a width of 2 inches is too narrow for it: give ")
 
 
 def test_help_and_version(command):

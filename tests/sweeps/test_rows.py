@@ -4,6 +4,7 @@ import datetime
 import importlib.metadata
 import math
 import platform
+import shutil
 import subprocess
 
 import jax
@@ -196,3 +197,6 @@ def test_a_change_of_the_suite_is_dirty_and_one_elsewhere_is_not(tmp_path):
     (suite / "code.py").write_text("2")
     assert commit(suite) == f"{head}-dirty"
     assert commit(tmp_path) == "unknown"
+    (suite.parent / ".gitignore").write_text("environment")
+    shutil.copytree(suite, suite.parent / "environment" / "bench")
+    assert commit(suite.parent / "environment" / "bench") == "unknown"

@@ -49,7 +49,7 @@ class Worker:
 
     def __init__(self, number: int, workers: int, budget: float | None, gpus: Sequence[str]):
         mine, its = socket.socketpair()
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH"), os.getcwd()]))
         environment = os.environ | {"PYTHONPATH": path}
         if gpus:
             environment["CUDA_VISIBLE_DEVICES"] = gpus[number % len(gpus)]
@@ -58,7 +58,8 @@ class Worker:
                 environment["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.75 / here:.3f}"
         else:
             here = workers
-        command = [sys.executable, "-m", "bench.sweeps.execution.worker", "--fd", str(its.fileno())]
+        # -P, for PYTHONPATH has the current folder last: a package there may be called bench, too.
+        command = [sys.executable, "-P", "-m", "bench.sweeps.execution.worker", "--fd", str(its.fileno())]
         with its:
             self.process = subprocess.Popen(
                 command,

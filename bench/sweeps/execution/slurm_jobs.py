@@ -70,8 +70,8 @@ class SlurmJobs(Processes):
 
         host = socket.gethostname() if CLUSTER == "slurm" else "localhost"
         name, port = secrets.token_hex(8), str(self._listener.address[1])
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        words = ["env", f"PYTHONPATH={path}", sys.executable, "-m", "bench.sweeps.execution.worker"]
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH"), os.getcwd()]))
+        words = ["env", f"PYTHONPATH={path}", sys.executable, "-P", "-m", "bench.sweeps.execution.worker"]
         words += ["--address", host, port, "--name", name, "--key", str(self._key_file.resolve())]
         self._arrivals[name] = queue.SimpleQueue()
         job = self._cluster.submit(CommandFunction(words))

@@ -52,13 +52,12 @@ def test_a_picture_says_what_it_is(name):
         assert "There are no private runs" in text
         return
     for said in (
-        "one example of one client, against the server (add-or-remove one; Poisson sampling)",
-        "delta = 1e-05 by privacy loss distributions",
-        "How many examples a client has is public",
+        "one example of one client, against the server (add-or-remove one), at delta = 1e-05",
+        "an example that several clients have is protected less",
     ):
         assert said in text
     if name != "pfl_overlap":
-        assert "on the test set after the last round; nothing is tuned" in text
+        assert "on the test set after the last round, with the published settings" in text
         assert "step size 0.3, momentum 0.5, clipping norm 1, batches of 64" in text
         assert "Only" not in text
     assert "no runs" not in text
@@ -182,3 +181,17 @@ def test_overlap_shows_what_a_draw_costs_once_a_trial():
     assert {2.93, 7.53} <= set(np.round(np.concatenate([heights(ax) for ax in figure.picture(table).axes]), 6))
     with pytest.raises(InputError, match="no private run of pfl_clients"):
         figure.table(CLIENTS.assign(target_epsilon=INF, sampler="in_order"))
+
+
+def test_an_accuracy_far_below_all_others_is_written_at_the_foot_and_does_not_squeeze_the_panel():
+    figure = FIGURES["pfl_accuracy_epsilon"]
+    table = figure.table(pd.concat([EPSILON, ALONE]))
+    whole = figure.picture(table)
+    assert "Off the axis" not in text_of(whole)
+    fallen = table["alone"] & (table["dataset"] == "MNIST") & (table["algorithm"] == "CNN+RL")
+    picture = figure.picture(table.assign(test_accuracy=table["test_accuracy"].mask(fallen, 0.1)))
+    assert "CNN+RL alone: 10 %" in text_of(picture)
+    assert "Off the axis" in text_of(picture)
+    lowest = min(value for value in heights(whole.axes[0]) if value > 0.1)
+    assert 0.1 < picture.axes[0].get_ylim()[0] < lowest
+    assert picture.axes[1].get_ylim() == whole.axes[1].get_ylim()

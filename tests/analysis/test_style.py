@@ -1,0 +1,115 @@
+"""One look: intervals of shares stay within 0 and 1, print has its width, metadata say what is shown."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.lines import Line2D
+from PIL import Image
+
+from bench.analysis import style
+from bench.errors import InputError
+
+TABLE = pd.DataFrame(
+    {"x": [1.0, 2.0, 3.0], "share": [0.5, 0.97, 0.99], "low": [-0.4, 0.9, 0.9], "high": [1.4, 1.04, 1.08]}
+)
+
+
+def drawn(share: bool, names: int = 2, width: float | None = None):
+    """A panel with a band, an interval and a box that go beyond 0 and 1."""
+    with style.applied(width):
+        figure, ax = style.subplots(figsize=(6.0, 4.0))
+        style.curve(ax, TABLE, "x", "share", color="red")
+        ax.vlines([2.0], [-0.4], [1.4], color="red")
+        ax.axhspan(-0.4, 1.4, color="red")
+        ax.set_ylim(-0.6, 1.6)
+        ax.set_ylabel("a label of the vertical axis that is quite a bit longer than the axis itself is high here")
+        if share:
+            style.percent(ax.yaxis)
+        style.head(figure, "A title", [Line2D([], [], label=f"a method with a name, {n}") for n in range(names)])
+        style.footer(figure, TABLE.assign(source="made up", task="t", scale="smoke", repetitions=3), "A note.")
+    return figure, ax
+
+
+def reds(figure) -> np.ndarray:
+    """Rows of the picture in which something is red, from the top."""
+    with style.applied():
+        figure.canvas.draw()
+    pixels = np.asarray(figure.canvas.buffer_rgba()).astype(int)
+    red = (pixels[..., 0] > pixels[..., 1] + 20) & (pixels[..., 0] > pixels[..., 2] + 20)
+    return np.flatnonzero(red.any(axis=1))
+
+
+def test_what_is_shown_of_an_interval_of_shares_is_within_0_and_1():
+    figure, ax = drawn(share=True)
+    assert ax.get_ylim() == (-style.SLACK, 1 + style.SLACK)
+    rows = reds(figure)
+    height = figure.canvas.get_width_height()[1]
+    bottom, top = (height - ax.transData.transform((1, value))[1] for value in (0, 1))
+    assert rows.min() >= top - 3
+    assert rows.max() <= bottom + 3
+    figure, ax = drawn(share=False)
+    assert ax.get_ylim() == (-0.6, 1.6)
+    assert len(reds(figure)) > 0.7 * ax.get_window_extent().height
+
+
+def test_intervals_stay_within_axes_that_end_before_1():
+    with style.applied():
+        figure, ax = style.subplots(figsize=(6.0, 4.0))
+        style.curve(ax, TABLE, "x", "share", color="red")
+        ax.set_ylim(0.4, 0.6)
+        style.percent(ax.yaxis)
+        style.head(figure, "A title")
+    box, height = ax.get_window_extent(), figure.canvas.get_width_height()[1]
+    rows = reds(figure)
+    assert rows.min() >= height - box.y1 - 3
+    assert rows.max() <= height - box.y0 + 3
+
+
+@pytest.mark.parametrize("width", [None, 4.0])
+def test_a_legend_is_as_wide_as_the_figure_at_most(width):
+    figure, _ = drawn(share=True, names=9, width=width)
+    assert len(figure.legends) > 1
+    shown = [text.get_text() for legend in figure.legends for text in legend.texts]
+    assert shown == [f"a method with a name, {n}" for n in range(9)]
+    with style.applied(width):
+        assert all(legend.get_window_extent().width <= figure.bbox.width for legend in figure.legends)
+
+
+def test_a_picture_for_print_has_its_width_and_the_text_of_a_journal(tmp_path):
+    figure, ax = drawn(share=True, width=3.25)
+    path = style.save_printed(figure, tmp_path, "name", "What is shown.")
+    assert [one.name for one in tmp_path.iterdir()] == ["name_3.25in.pdf"]
+    (box,) = re.findall(rb"/MediaBox \[([^]]*)\]", path.read_bytes())
+    assert float(box.split()[2]) == pytest.approx(3.25 * 72)
+    assert figure.texts == []  # neither title nor footer
+    sizes = {label.get_fontsize() for label in [ax.yaxis.label, *ax.get_yticklabels(), *figure.legends[0].texts]}
+    assert sizes == {8.0}
+    assert "\n" in ax.get_ylabel()
+    with style.applied(3.25):
+        assert ax.yaxis.label.get_window_extent().height <= figure.bbox.height
+
+
+def test_a_legend_within_a_single_panel_stands_above_it_in_print():
+    with style.applied(3.25):
+        figure, ax = style.subplots(figsize=(6.0, 4.0))
+        ax.plot([0, 1], [0, 1], label="a line")
+        ax.legend()
+        style.head(figure, "A title")
+    assert ax.get_legend() is None
+    assert [text.get_text() for legend in figure.legends for text in legend.texts] == ["a line"]
+
+
+def test_a_width_that_leaves_panels_no_room_is_refused():
+    with pytest.raises(InputError, match=r"2\.39 inches is too narrow for it: give 2\.4 or more"):
+        drawn(share=True, width=2.39)
+    drawn(share=True, width=2.4)
+
+
+def test_pictures_carry_what_they_show(tmp_path):
+    figure, _ = drawn(share=True)
+    png, pdf, _ = style.save(figure, TABLE, tmp_path, "name", "Shares by x, ε = 1.")
+    with Image.open(png) as picture:
+        assert picture.info["Description"] == "Shares by x, ε = 1."
+    assert b"/Subject" in pdf.read_bytes()

@@ -1,0 +1,118 @@
+"""The command of an installed suite: both programs, and a line where another package has the name of one of them."""
+
+import csv
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+import pytest
+
+import private_federated_bench as entry
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def call(*words, cwd, path=ROOT):
+    """The command in a process of its own; status, standard output, lines of error."""
+    program = f"from {entry.__name__} import main; main()"
+    environment = os.environ | {"PYTHONPATH": str(path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, cwd=cwd, env=environment, timeout=120
+    )
+    return done.returncode, done.stdout, done.stderr.splitlines()
+
+
+def test_both_programs_are_behind_one_command(tmp_path):
+    """Their own help and version, under the command's name; errors as of `python -m`. From any folder."""
+
+    def ended(*words):
+        return call(*words, cwd=tmp_path)
+
+    status, out, _ = ended("--help")
+    assert status == 0
+    assert f"Usage: {entry.NAME} " in out
+    assert "compare" in out
+    status, out, _ = ended("figures", "--help")
+    assert status == 0
+    assert f"Usage: {entry.NAME} figures " in out
+    assert "claims" in out
+    assert ended("--version")[1] == f"{entry.NAME} {PROJECT['version']}\n"
+    assert ended("run", "nosuch")[2][0].startswith("error: no sweep is called 'nosuch'")
+    status, _, lines = ended("figures", "nosuch")
+    assert (status, len(lines)) == (2, 1)
+    assert lines[0].startswith("error: no figure is called 'nosuch'")
+
+
+@pytest.mark.parametrize("package", entry.PACKAGES)
+def test_another_package_of_that_name_is_one_line(tmp_path, package):
+    """Whose code is not run, whichever command is asked for; a mere folder of that name is no package."""
+    (tmp_path / package).mkdir()
+    assert call("--version", cwd=tmp_path)[0] == 0
+    (tmp_path / package / "__init__.py").write_text("raise RuntimeError")
+    for words in (["--version"], ["figures", "--version"]):
+        status, out, (line,) = call(*words, cwd=tmp_path)
+        assert (status, out) == (2, "")
+        assert line.startswith(f"error: the package `{package}` of {entry.NAME} is at {ROOT / package}")
+        assert str(tmp_path / package / "__init__.py") in line
+        assert "run this in another folder" in line
+
+
+@pytest.mark.slow
+def test_other_figures_are_one_line_to_the_modules_too(tmp_path):
+    """What `list` shows of figures is the suite's or nothing."""
+    (tmp_path / "figures.py").write_text("FIGURES = {}")
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "BENCH_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "list"], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: the package `figures`")
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """A folder with the entry, packages that hold nothing, and the record of their installation."""
+    files = {f"{entry.__name__}.py": (ROOT / f"{entry.__name__}.py").read_text()}
+    files |= {f"{package}/__init__.py": f"'''{package}'''\n" for package in entry.PACKAGES}
+    rows = []
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+        digest = urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+        rows.append((name, f"sha256={digest}", len(text)))
+    info = tmp_path / f"{entry.__name__}-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {entry.NAME}\nVersion: 1\n")
+    with (info / "RECORD").open("w", newline="") as record:
+        csv.writer(record).writerows(rows)
+    return tmp_path
+
+
+@pytest.mark.parametrize("package", entry.PACKAGES)
+def test_a_package_that_was_written_over_is_one_line(installed, package):
+    asked = f"from {entry.__name__} import collision; print(collision({package!r}))"
+
+    def said():
+        environment = os.environ | {"PYTHONPATH": str(installed)}
+        done = subprocess.run(
+            [sys.executable, "-c", asked], capture_output=True, text=True, cwd=installed, env=environment, check=True
+        )
+        return done.stdout.strip()
+
+    assert said() == "None"
+    (installed / package / "__init__.py").write_text("'''somebody else's'''\n")
+    assert said().startswith(f"another package has written over `{package}` of {entry.NAME}")
+
+
+def test_the_version_is_one():
+    """pyproject.toml has it; what cites the suite, and the changelog, follow."""
+    cited = re.findall(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    released = re.findall(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert cited == released[:1] == [PROJECT["version"]]
