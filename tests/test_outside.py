@@ -119,7 +119,7 @@ def test_what_is_no_release_is_refused(said):
 
 def test_releases_that_stop_are_refused_with_the_reason():
     method = Method(undeclared, lambda task, *, delta: 1 / 0, version=1)
-    with pytest.raises(InputError, match="stops: ZeroDivisionError"):
+    with pytest.raises(InputError, match="fails: ZeroDivisionError"):
         method.readings(None, delta=1e-4)
 
 

@@ -71,7 +71,7 @@ def _refuse_pieces(matrix) -> None:
         return
     apart = np.argmax(labels != labels[0])
     one = f"client {alone[0]} has no neighbour" if len(alone) else f"no path joins clients 0 and {apart}"
-    raise InputError(f"graph: it has {count} connected components ({one}): add edges, or keep the largest component.")
+    raise InputError(f"graph: it has {count} components ({one}): add edges, or keep the largest component.")
 
 
 def _pack(matrix, slots: int) -> Graph:

@@ -117,7 +117,7 @@ def read_part(path: Path) -> pa.Table:
         raise UnusablePart(f"{path} is damaged", damaged=True)
     for name, fits in REQUIRED.items():
         if name not in table.column_names:
-            raise UnusablePart(f"{path} is not a part of these results (it has no column {name!r})", damaged=False)
+            raise UnusablePart(f"{path} is not a part of these results (no column {name!r})", damaged=False)
         kind = table.schema.field(name).type
         if not fits(kind.value_type if pa.types.is_dictionary(kind) else kind):
             raise UnusablePart(f"{path} is not a part of these results ({name!r} is {kind})", damaged=False)

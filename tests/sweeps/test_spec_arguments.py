@@ -62,5 +62,5 @@ def nothing_traced(task, *, step_size: float):
 def test_which_arguments_are_traced_follows_from_the_annotations():
     assert parameters(Method(as_text, None, 1))[1] == {"step_size"}
     assert parameters(WALK)[1] == {"step_size", "noise_multiplier"}
-    with pytest.raises(InputError, match="no argument of nothing_traced is annotated Scalar"):
+    with pytest.raises(InputError, match="no argument of nothing_traced is annotated with Scalar"):
         parameters(Method(nothing_traced, None, 1))

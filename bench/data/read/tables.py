@@ -91,9 +91,9 @@ def _read(file: Path, client: str) -> pd.DataFrame:
     except PermissionError:
         raise InputError(f"{file} cannot be read (no permission): make it readable") from None
     except (OSError, ValueError, pa.ArrowException) as error:
-        kind = "Parquet" if file.suffix == ".parquet" else "CSV with a line of names first"
+        kind = "Parquet" if file.suffix == ".parquet" else "CSV with a header line"
         reason = str(error).strip().splitlines()
-        raise InputError(f"{file} is not a {kind} file: {reason[0] if reason else type(error).__name__}") from None
+        raise InputError(f"{file} cannot be read as {kind}: {reason[0] if reason else type(error).__name__}") from None
     return table.reset_index(drop=True)
 
 

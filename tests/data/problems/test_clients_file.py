@@ -79,5 +79,5 @@ def test_a_file_that_is_none_is_refused(tmp_path):
         clients_file(0, path=tmp_path / "mine.npz")
     for content in ("hello", ""):
         (tmp_path / "text.npz").write_text(content)
-        with pytest.raises(InputError, match="no npz"):
+        with pytest.raises(InputError, match="not an npz"):
             clients_file(0, path=tmp_path / "text.npz")

@@ -75,7 +75,7 @@ def test_a_killed_worker_costs_its_unit_alone(tmp_path, undisturbed, two, monkey
 
     monkeypatch.setattr(processes.Worker, "converse", killed)
     assert_same_rows(run(walks(), tmp_path, pool=two, most=2), undisturbed)
-    assert "a worker died: once more: Walk on synthetic" in capsys.readouterr().err
+    assert "a worker died: retrying: Walk on synthetic" in capsys.readouterr().err
 
 
 def test_what_kills_two_workers_is_named_and_the_rest_is_done(tmp_path, undisturbed, two, monkeypatch):
