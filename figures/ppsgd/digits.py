@@ -13,8 +13,8 @@ BY_SIZE, ALIKE = "weighs users by their training examples", "weighs all held-out
 TUNING_TITLES = {"test": "step size by test accuracy, as in the paper", "validation": "step size by held-out accuracy"}
 EPSILON_NOTE = (
     "Epsilon at delta = 1e-4 as the paper accounts (RDP, Poisson samples of users, add-or-remove one), of all data of "
-    "one user against all others together. The published schedule does not sample so: the epsilon that is proven for "
-    "it is in the CSV (docs/privacy.md)."
+    "one user against all others together. The published schedule does not sample so, and what is proven for it is a "
+    "larger epsilon (docs/privacy.md)."
 )
 
 
