@@ -128,9 +128,9 @@ def head(figure: Figure, title: str, *legends: Sequence[Line2D]) -> None:
 
 def _legend(figure: Figure, handles: Sequence[Line2D], top: float):
     """A row of legend; in print it is set closer."""
-    close = {} if _printed_width.get() is None else {"columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.4}
-    where = {"loc": "upper center", "bbox_to_anchor": (0.5, top), "borderaxespad": 0.2 if close else None}
-    return figure.legend(handles=handles, ncol=len(handles), **where, **close)
+    close: Look = {"columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.4, "borderaxespad": 0.2}
+    look = {} if _printed_width.get() is None else close
+    return figure.legend(handles=handles, loc="upper center", ncol=len(handles), bbox_to_anchor=(0.5, top), **look)
 
 
 def _rows(figure: Figure, handles: Sequence[Line2D]) -> list[Sequence[Line2D]]:

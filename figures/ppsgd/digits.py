@@ -13,8 +13,8 @@ BY_SIZE, ALIKE = "weights users by their training examples", "weights all held-o
 TUNING_TITLES = {"test": "step size by test accuracy, as in the paper", "validation": "step size by held-out accuracy"}
 EPSILON_NOTE = (
     "Epsilon at delta = 1e-4 as accounted in the paper (RDP, Poisson sampling of users, add-or-remove one user), of "
-    "all data of one user, against all others together. The published schedule is no such sample: the epsilon that is "
-    "proven for it is in the CSV (docs/privacy.md)."
+    "all data of one user, against all others together. The published schedule is no such sample, and what is proven "
+    "for it is a larger epsilon (docs/privacy.md)."
 )
 
 
