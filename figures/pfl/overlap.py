@@ -27,12 +27,12 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Epsilons by data set, target and number of clients: mean over draws with its interval, and the largest.
 
     Raises:
-        InputError: where no private run has come to its last round.
+        InputError: where no private run has reached its last round.
     """
     rows = common.final(runs)
     rows = rows[np.isfinite(rows["target_epsilon"])]
     if rows.empty:
-        raise InputError(f"no private run of {SWEEP} has come to its last round: run the whole sweep, no --where")
+        raise InputError(f"no private run of {SWEEP} has reached its last round: run the whole sweep, no --where")
     draws = rows.drop_duplicates([*KEYS, "trial"])  # the same for all models
     frames = []
     for name in LOOKS:

@@ -9,7 +9,7 @@ import pandas as pd
 
 POOLED, HELD_OUT = "validation_accuracy", "validation_accuracy_by_size"
 TUNINGS = {"test": "test_accuracy", "validation": HELD_OUT}
-BY_SIZE, ALIKE = "weights users by their training examples", "weights all held-out examples equally"
+BY_SIZE, ALIKE = "weighs users by their training examples", "weighs all held-out examples alike"
 TUNING_TITLES = {"test": "step size by test accuracy, as in the paper", "validation": "step size by held-out accuracy"}
 EPSILON_NOTE = (
     "Epsilon at delta = 1e-4 as accounted in the paper (RDP, Poisson sampling of users, add-or-remove one user), of "

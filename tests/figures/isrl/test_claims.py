@@ -107,7 +107,7 @@ OPEN = {
     "one epsilon": ([FALLS], lambda runs: runs[runs["target_epsilon"] == 3.0], "at two epsilons are needed"),
     "no 35 rounds": ([LOWER_35], lambda runs: runs[runs["phase_rounds"] != 35], "no runs of"),
     "one method": ([ALIKE], lambda runs: runs[runs["algorithm"] == "Convolution"], "no runs of"),
-    "not at the end": (CLAIMS, lambda runs: runs.assign(num_rounds=999), "come to its last round"),
+    "not at the end": (CLAIMS, lambda runs: runs.assign(num_rounds=999), "reached its last round"),
 }
 
 

@@ -46,7 +46,7 @@ def test_only_repetitions_that_both_have_count():
 
 
 def test_a_cell_that_only_one_has_is_said():
-    with pytest.raises(NotTestable, match=r"both of what is compared at p = 1\.0"):
+    with pytest.raises(NotTestable, match=r"both sides of the comparison at p = 1\.0"):
         pairs.ahead(rows([1.0], [1.0]), rows([2.0]), "p", "test_accuracy")
     with pytest.raises(NotTestable, match="several runs of the same repetition"):
         pairs.ahead(pd.concat([rows([1.0])] * 2), rows([2.0]), "p", "test_accuracy")

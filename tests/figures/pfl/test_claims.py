@@ -158,7 +158,7 @@ OPEN = {
     "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
     "no results": (CLAIMS, lambda r: None, "no results of pfl_"),
     "another data set alone": (CIFAR, lambda r: r[r["dataset"] != "CIFAR-10"], "no runs on CIFAR-10"),
-    "not at the end": (CLAIMS, lambda r: r[r["rounds"] == 0], "has come to its last round"),
+    "not at the end": (CLAIMS, lambda r: r[r["rounds"] == 0], "has reached its last round"),
     "a model missing": (
         [BEST, FRAGILE, MODEL],
         lambda r: r[r["algorithm"] != "CNN+TS"],

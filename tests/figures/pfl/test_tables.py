@@ -114,7 +114,7 @@ def test_what_differs_from_the_paper_is_not_read():
     ]
     pd.testing.assert_frame_equal(TABLE_2.table(pd.concat([runs, *others])), TABLE_2.table(runs))
     for other in others:
-        with pytest.raises(InputError, match=r"no run of pfl_splits as in the paper has come to its last round"):
+        with pytest.raises(InputError, match=r"no run of pfl_splits as in the paper has reached its last round"):
             TABLE_2.table(other)
 
 
