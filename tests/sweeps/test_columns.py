@@ -38,5 +38,5 @@ def test_a_round_can_report_anything_else(tmp_path):
 
 def test_a_label_is_not_overwritten_by_a_metric(tmp_path):
     points = grid(step_size=[0.1]).assign(excess_risk="mine")
-    with pytest.raises(InputError, match="Walk has a label excess_risk, which task and method measure: rename it"):
+    with pytest.raises(InputError, match="Walk has a label excess_risk, which is also a measured quantity: rename it"):
         run(walks(points=points), tmp_path)

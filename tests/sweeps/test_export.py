@@ -175,8 +175,8 @@ def test_what_cannot_be_exported_is_refused(folder, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     for source, to, out, words in (
         (folder, "tensorbord", tmp_path / "out", "tensorboard"),
-        (folder, "csv", tmp_path, "has something in it"),
-        (folder, "csv", tmp_path / "notes.txt", "has something in it"),
+        (folder, "csv", tmp_path, "is not empty"),
+        (folder, "csv", tmp_path / "notes.txt", "is not empty"),
         (tmp_path, "csv", tmp_path / "out", "no results in"),
         (tmp_path / "nosuch", "csv", tmp_path / "out", "no results in"),
     ):

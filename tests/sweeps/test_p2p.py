@@ -269,7 +269,7 @@ def test_a_task_without_a_graph_is_one_line_and_status_2(name, monkeypatch, caps
     assert command.main() == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(
-        "error: task synthetic_0.1 has no graph of peers with objectives of their own: take one that"
+        "error: task synthetic_0.1 has no graph of peers with objectives of their own: use a task that"
     )
     assert not (tmp_path / "results").exists()
 

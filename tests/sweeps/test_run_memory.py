@@ -59,7 +59,7 @@ def test_memory_that_runs_out_later_leaves_what_was_finished_as_it_is(tmp_path, 
 
 def test_not_even_one_point_fits(tmp_path, monkeypatch):
     out_of_memory(monkeypatch, MemoryError(), fits=0)
-    with pytest.raises(InputError, match=r"synthetic needs more memory than there is, even for one point"):
+    with pytest.raises(InputError, match=r"synthetic needs more memory than is available, even for one point"):
         run(walks(), tmp_path)
 
 

@@ -47,7 +47,7 @@ def test_thin_keeps_entries_without_the_column_and_drops_those_without_the_value
         ({"step_size": [0.05, 0.3]}, {}, "has no step_size = 0.3"),
         ({"step_sise": [0.05]}, {}, "did you mean step_size"),
         ({}, {"num_round": 5}, "no column of sweep tiny is called 'num_round'"),
-        ({"step_size": []}, {}, "nothing of sweep tiny is left"),
+        ({"step_size": []}, {}, "nothing is left of sweep tiny"),
     ],
 )
 def test_thin_refuses_what_the_sweep_does_not_have(keep, changes, said):

@@ -222,7 +222,7 @@ def test_every_model_of_every_data_set_has_a_task_of_ten_clients():
         ({"normalisation": "svhn"}, "normalisation is called 'svhn'"),
         ({"normalisation": "cifar10"}, "normalisation = cifar10 does not fit pixels of mnist"),
         ({"model": "scatter_cnn", "normalisation": "fashion_mnist"}, "does not fit scattering of mnist"),
-        ({"share": 0.0}, "share = 0.0: above 0 and at most 1"),
+        ({"share": 0.0}, "share = 0.0: give a number above 0 and at most 1"),
         ({"share": 1.5, "disjoint": True}, "share = 1.5"),
         ({"share": float("nan")}, "share = nan"),
         ({"num_clients": 21, "disjoint": True}, "21 clients share 20 examples: use 1 to 20 clients"),
@@ -250,7 +250,7 @@ def test_labels_that_do_not_belong_to_the_pictures_are_refused(tmp_path, wrong):
     write(tmp_path, files)
     found = LocalCopy("mnist", {name: tmp_path / name for name in files}, "", "")
     assert formats.mnist(found)["train_labels"].shape == labels.shape
-    with pytest.raises(InputError, match="mnist: its train pictures and labels do not go together"):
+    with pytest.raises(InputError, match="mnist: its train images and labels do not match"):
         images._load("mnist", "pixels", found, images.PICTURES["mnist"].normalisation)
 
 

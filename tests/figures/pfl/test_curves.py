@@ -52,7 +52,7 @@ def test_a_picture_says_what_it_is(name):
         assert "There are no private runs" in text
         return
     for said in (
-        "one example of one client, against the server (add-or-remove one), at delta = 1e-05",
+        "one example of one client, against the server (add-or-remove one; Poisson sampling), at delta = 1e-05",
         "an example that several clients have is protected less",
     ):
         assert said in text

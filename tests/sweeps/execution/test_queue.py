@@ -108,7 +108,7 @@ def test_a_worker_may_die_once_of_a_unit():
 
 def test_one_point_that_does_not_fit_is_named():
     queue = Queue([block(1)])
-    with pytest.raises(InputError, match="synthetic needs more memory than there is, even for one point"):
+    with pytest.raises(InputError, match="synthetic needs more memory than is available, even for one point"):
         queue.finished(queue.pop(), Outcome(None, 1, 1, 1, 0.0, 0.0))
 
 
