@@ -53,7 +53,7 @@ def test_a_picture_says_what_it_is(name):
         return
     for said in (
         "one example of one client, against the server (add-or-remove one; Poisson sampling), at delta = 1e-05",
-        "an example that several clients have is protected less",
+        "an example that several clients drew has a larger epsilon",
     ):
         assert said in text
     if name != "pfl_overlap":
