@@ -90,6 +90,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(report, "audit", partial(report.audit, runs=4000, canaries=0))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_an_entry_stands_on_the_board_of_whoever_compares_with_it(joined, out, tmp_path):
     folder = shutil.copytree(out / "board", tmp_path / "board")
@@ -108,6 +109,7 @@ def test_an_entry_stands_on_the_board_of_whoever_compares_with_it(joined, out, t
         compare("ppsgd", task="tiny", against=folder, fixed={"personalization": 1.0}, out=tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick", "joined")
 def test_a_method_that_its_audit_refutes_is_no_entry(out, tmp_path):
     with pytest.raises(InputError, match="the audit refutes the privacy statement of overstating"):

@@ -85,6 +85,7 @@ def test_what_is_measured_beside_the_metric_is_measured_in_the_test_alone(tmp_pa
         task.metrics(jnp.zeros(2), task)
 
 
+@pytest.mark.slow
 def test_schools_of_unequal_size_are_compared_with_learning_alone(tmp_path):
     """Full batches: epsilon is that of the Gaussian mechanism, whatever the size of a school."""
     schools = partial(made_up_schools, num_schools=6)

@@ -34,6 +34,7 @@ def test_the_gallery_has_every_figure_with_its_command():
     assert set(re.findall(r"^    python -m figures (\w+)$", page, re.MULTILINE)) == set(FIGURES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_committed_results_give_the_committed_verdicts(name, tmp_path):
     sweeps = dict.fromkeys(claim.sweep for claim in PAPERS[name].claims)

@@ -80,6 +80,7 @@ def test_the_clipped_sum_of_sparse_inputs_is_that_of_dense_ones():
         assert (clip_norm == math.inf) or np.max(norms) > clip_norm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sampler", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("queue", "poisson")), "fixed", "all"]
 )

@@ -24,6 +24,7 @@ def figures(command, tmp_path):
     return lambda *words: command("--results", tmp_path / "results", *words)
 
 
+@pytest.mark.slow
 def test_a_figure_that_partial_results_cannot_make_is_left_out_and_says_the_command(figures, tmp_path, monkeypatch):
     monkeypatch.setattr("figures.FIGURES", {name: FIGURES[name] for name in ("p2p_fig4", "p2p_table1")})
     dimensions, movielens = RUNS["p2p_dimensions"], RUNS["p2p_movielens"]

@@ -130,6 +130,7 @@ def test_a_partial_sweep_keeps_no_verdict_back(tmp_path, capsys):
 # What is printed and written.
 
 
+@pytest.mark.slow
 def test_the_text_fits_a_terminal_and_has_claims_and_deviations(tmp_path, capsys):
     table = claims.check("p2p", RUNS, tmp_path / "new")
     text = capsys.readouterr().out
