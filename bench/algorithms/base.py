@@ -31,9 +31,10 @@ class Algorithm(NamedTuple):
 
     init: key -> State.
     round: (key, state) -> (state, info): one communication round; info is a dict of scalars to report. If it has an
-    entry "released", that is the number of private releases of this round (0 or 1 where a round is one release);
-    without it every round counts as one. params: state -> parameters that the clients would predict with now. public:
-    state -> everything visible to the parties that the method protects against; None: what `params` returns.
+        entry "released", that is the number of private releases of this round (0 or 1 where a round is one release);
+        without it every round counts as one.
+    params: state -> parameters that the clients would predict with now.
+    public: state -> everything visible to the parties that the method protects against; None: what `params` returns.
     """
 
     init: Callable
@@ -68,11 +69,10 @@ class Cost(NamedTuple):
 class Method(NamedTuple):
     """A method as used by sweeps, comparisons and audits.
 
-    make: (task, *, ...) -> Algorithm. The keyword-only signature is its configuration: a parameter annotated
-        `Scalar` is traced and may differ between the points of one compiled program, any other is static.
-    releases: (task, **the same arguments) -> dict of bench.privacy.Release, one for each way of accounting.
-        "paper" becomes the column epsilon of the results, every other NAME epsilon_NAME. A single Release counts as
-        "paper".
+    make: (task, *, ...) -> Algorithm. The keyword-only signature is its configuration: a parameter annotated `Scalar`
+        is traced and may differ between the points of one compiled program, any other is static.
+    releases: (task, **the same arguments) -> dict of bench.privacy.Release, one for each way of accounting. "paper"
+        becomes the column epsilon of the results, every other NAME epsilon_NAME. A single Release counts as "paper".
     version: increase it whenever the same arguments may give other numbers than before; results of different versions
         are never mixed.
     check: (task, **the same arguments) -> None; raises InputError for incompatible values.
@@ -80,8 +80,8 @@ class Method(NamedTuple):
     space: argument -> values, or an Interval, that a comparison tunes it over by default.
     needs: groups of fields that the task must have, of `bench.data.task`: Network, Linear, Peers.
     added: argument -> default, for arguments added without a new version, since their defaults do not change the
-    computation. At their defaults they do not enter the ids of points, so earlier results stay valid. cost: (task,
-    **the same arguments) -> Cost; None where it is not declared.
+        computation. At their defaults they do not enter the ids of points, so earlier results stay valid.
+    cost: (task, **the same arguments) -> Cost; None where it is not declared.
     """
 
     make: Callable[..., Algorithm]

@@ -6,14 +6,12 @@ epsilon, for any method.
 
 A comparison has these steps, each a function that returns one object:
 
-    request.make_request   the checked request of the caller      Request, with its Problem plan.make_plan         every
-    method with its arguments, settings,
-                          statement and epsilons                            Plan, with a Candidate for each method
-    stages.tune            settings run on held-out data, later ones
-                          near the best                                          Tuning
-    stages.choose          the best setting for each split                   rows
-    stages.test            that setting rerun on the test data              rows, and so a Comparison figure.write
-    table, figure and notes                          files
+- `request.make_request` checks what the caller asks for and returns a Request, with its Problem.
+- `plan.make_plan` returns a Plan, with a Candidate for every method: its arguments, settings, statement and epsilons.
+- `stages.tune` runs settings on held-out data, the later ones near the best, and returns a Tuning.
+- `stages.choose` returns the best setting for each split, as rows.
+- `stages.test` reruns that setting and scores it on the test data; a Comparison holds its rows.
+- `figure.write` writes the table, the figures and the notes.
 """
 
 from bench.comparison.baselines import Variant

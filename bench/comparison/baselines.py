@@ -24,10 +24,12 @@ class Variant(NamedTuple):
     args: fixed arguments that define the variant; nothing else may change them.
     space: argument -> values that it is tuned over, or an interval of them.
     num_rounds: (task, arguments) -> communication rounds, where the arguments determine them; None means those of the
-    comparison. num_releases: (task, arguments) -> number of releases of a run, as counted by the method's event; None
-    means one per round. on_request: whether it runs only where the caller names it among the baselines.
+        comparison.
+    num_releases: (task, arguments) -> number of releases of a run, as counted by the method's event; None means one per
+        round.
+    on_request: whether it runs only where the caller names it among the baselines.
     against_outsiders: whether it protects only against outsiders, while the others of its unit also protect against the
-    other clients. The board then does not rank it together with them.
+        other clients. The board then does not rank it together with them.
     """
 
     method: Method
@@ -43,10 +45,11 @@ class Level(NamedTuple):
     """Defaults for the tasks of one privacy unit, which a problem can override.
 
     neighbors: neighbouring relation.
-    samplers: neighbouring relation -> value of the argument `sampler` for which privacy is proven under it. rounds:
-    communication rounds of methods that do not set their own. space: argument -> what it is tuned over, for every
-    method that has it. defaults: task -> values of arguments by name, for every method that has them. baselines: task
-    -> the suite's methods for it, by their names in the legend.
+    samplers: neighbouring relation -> value of the argument `sampler` for which privacy is proven under it.
+    rounds: communication rounds of methods that do not set their own.
+    space: argument -> what it is tuned over, for every method that has it.
+    defaults: task -> values of arguments by name, for every method that has them.
+    baselines: task -> the suite's methods for it, by their names in the legend.
     """
 
     neighbors: str

@@ -46,9 +46,12 @@ BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neig
 class Protocol(NamedTuple):
     """The conditions that are the same for every method on a task.
 
-    task: its name. epsilons: the finite ones; the noise-free case is always added. seeds: number of data splits.
-    settings: the most settings tried for a method. rounds: of methods that do not set their own. delta, neighbors,
-    unit: of the privacy statement.
+    task: its name.
+    epsilons: the finite ones; the noise-free case is always added.
+    seeds: number of data splits.
+    settings: the most settings tried for a method.
+    rounds: of methods that do not set their own.
+    delta, neighbors, unit: of the privacy statement.
     """
 
     task: str
@@ -185,7 +188,8 @@ def read_protocol(folder: Path) -> Protocol:
 class Earlier(NamedTuple):
     """The stored results of a board on a task.
 
-    tuning: rows as in `Tuning.runs`. evaluations: rows as in `Comparison.evaluations`.
+    tuning: rows as in `Tuning.runs`.
+    evaluations: rows as in `Comparison.evaluations`.
     left_out: methods with missing runs.
     """
 

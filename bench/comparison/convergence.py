@@ -12,10 +12,10 @@ from bench.comparison.table import SIGN
 
 EVALUATIONS = 20  # of a tested run after the one at its start, at most
 FEWEST = 4  # evaluations that make a curve
-QUARTERS = np.arange(1, EVALUATIONS + 1) / EVALUATIONS  # shares of a run at which curves are drawn
+SHARES = np.arange(1, EVALUATIONS + 1) / EVALUATIONS  # shares of a run at which curves are drawn
 SMALL = 0.01  # of the final score: smaller improvements in the last quarter of a run are not named
 RUN = ["algorithm", "target_epsilon", "trial", "setting"]
-GROWTH = ["last_quarter", "last_quarter_low", "last_quarter_high"]
+GAIN = "last_quarter"  # column: the improvement of the score in the last quarter of a run
 
 
 def rounds_between(num_rounds: int) -> int:
@@ -39,7 +39,7 @@ def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
     pieces = []
     for run, rows in _runs(evaluations):
         shares, scores = _of_run(rows, metric)
-        at = QUARTERS if len(rows) > FEWEST else QUARTERS[-1:]
+        at = SHARES if len(rows) > FEWEST else SHARES[-1:]
         end = rows.iloc[-1]
         whole = {"rounds": end["num_rounds"], **{column: end.get(column, np.nan) for column in COSTS}}
         spent = {column: at * float(value) for column, value in whole.items()}
@@ -71,14 +71,27 @@ def growth(evaluations: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame
         shares, scores = _of_run(of_run, metric)
         enough = len(of_run) > FEWEST
         gained = SIGN[best] * (scores[-1] - np.interp(0.75, shares, scores)) if enough else np.nan
-        rows.append(dict(zip(RUN, run, strict=True)) | {GROWTH[0]: gained, "score": scores[-1], "seed": 0})
+        rows.append(dict(zip(RUN, run, strict=True)) | {GAIN: gained, "score": scores[-1], "seed": 0})
     by_split = pd.DataFrame(rows)
-    found = select.interval(by_split, by=RUN[:2], value=GROWTH[0])
-    found = found.rename(columns={"low": GROWTH[1], "high": GROWTH[2]})[[*RUN[:2], *GROWTH]]
+    found = select.interval(by_split, by=RUN[:2], value=GAIN)
+    found = found.rename(columns={"low": f"{GAIN}_low", "high": f"{GAIN}_high"})
+    found = found[[*RUN[:2], GAIN, f"{GAIN}_low", f"{GAIN}_high"]]
     worth = SMALL * by_split.groupby(RUN[:2])["score"].mean().abs().rename("worth")
     found = found.join(worth, on=RUN[:2])
-    improving = (found[GROWTH[1]] > 0) & (found[GROWTH[0]] > found.pop("worth"))
+    improving = (found[f"{GAIN}_low"] > 0) & (found[GAIN] > found.pop("worth"))
     return found.assign(still_improving=improving)
+
+
+def joined(table: pd.DataFrame, growth: pd.DataFrame) -> pd.DataFrame:
+    """The table of a comparison with the columns of `growth` added.
+
+    Args:
+        table: of `bench.comparison.table.table`, in which methods that release nothing have a row at every epsilon.
+        growth: of `growth`, which has these methods at epsilon 0.
+    """
+    at = table["target_epsilon"].where(~table["reveals_nothing"], 0.0)
+    keys = pd.MultiIndex.from_arrays([table["algorithm"], at], names=RUN[:2])
+    return table.join(growth.set_index(RUN[:2]).reindex(keys).set_axis(table.index))
 
 
 def _runs(evaluations: pd.DataFrame):

@@ -9,7 +9,7 @@ from bench.comparison.price import COSTS
 from bench.comparison.result import at_epsilon
 
 AXES = {"floats_up": "numbers sent to the server", "gradients": "per-example gradients", "examples": "examples used"}
-SHOWN = 3  # epsilons of the picture of convergence; the table has all
+SHOWN = 3  # epsilons in the figure of convergence; the table has all
 
 
 def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
@@ -20,8 +20,7 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
         whole: the `table` of the same methods.
         metric: the column by which settings are chosen.
     """
-    look_of = looks(whole)
-    epsilons = [epsilon for epsilon in sorted(curves["target_epsilon"].unique()) if epsilon > 0] or [0.0]
+    look_of, epsilons = looks(whole["algorithm"]), _epsilons(curves)
     across = min(len(epsilons), 3)
     down = -(-len(epsilons) // across)
     size = (max(3.4 * across, 7.0), 3.0 * down + 1.0)
@@ -29,28 +28,25 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
     for ax in axes.flat[len(epsilons) :]:
         ax.set_visible(False)
     for ax, epsilon in zip(axes.flat, epsilons, strict=False):
-        for name, line in curves[curves["target_epsilon"].isin([0.0, epsilon])].groupby("algorithm"):
+        for name, line in _at(curves, epsilon).groupby("algorithm"):
             line, look = line.sort_values("num_settings"), look_of[str(name)]
             if len(line) == 1:
-                ax.axhline(line[metric].iloc[0], color=look["color"], linewidth=1.0, linestyle="--", zorder=1)
-                continue
-            bare: style.Look = look | {"marker": ""}
-            style.curve(ax, line, "num_settings", metric, **bare)
-            closer = line[line["looks"] > 0]
-            ax.plot(closer["num_settings"], closer[metric], linestyle="", **look)
+                _level(ax, line[metric].iloc[0], look)
+            else:
+                _line(ax, line, "num_settings", metric, look, marked=line["looks"] > 0)
         ax.set_xscale("log")
         ax.set_title(at_epsilon(epsilon))
         style.plain_log_ticks(ax.xaxis)
         ax.set_xlabel("settings tried")
-    for ax in axes[:, 0]:
-        ax.set_ylabel(f"held-out {metric.replace('validation_', '').replace('_', ' ')}")
-    if metric.endswith(("accuracy", "error")):
-        style.percent(axes[0, 0].yaxis)
-    style.head(figure, f"Score against tuning budget on {style.literal(whole['task'].iloc[0])}", *legend(whole))
-    style.footer(
+    _dress(
         figure,
-        curves.assign(**whole[["task", "source", "scale"]].iloc[0]),
-        "Lines: expected score of the best of that many settings from the whole space. Marks: score after further "
+        axes,
+        curves,
+        whole,
+        metric=metric,
+        label=f"held-out {metric.replace('validation_', '').replace('_', ' ')}",
+        title="Score against tuning budget",
+        note="Lines: expected score of the best of that many settings from the whole space. Marks: score after further "
         "settings near the best one. Dashed: a method without anything to tune.",
     )
     return figure
@@ -63,31 +59,40 @@ def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
         curves: from `bench.comparison.convergence.curves`.
         whole: the `table` of the same methods.
     """
-    metric, look_of = whole["metric"].iloc[0], looks(whole)
-    epsilons = _spread([epsilon for epsilon in sorted(curves["target_epsilon"].unique()) if epsilon > 0] or [0.0])
+    metric, look_of = whole["metric"].iloc[0], looks(whole["algorithm"])
+    epsilons = _spread(_epsilons(curves))
     size = (3.6 * len(COSTS), 2.9 * len(epsilons) + 1.0)
     figure, axes = style.subplots(len(epsilons), len(COSTS), figsize=size, squeeze=False, sharex="col", sharey=True)
     for row, epsilon in zip(axes, epsilons, strict=True):
-        here = curves[curves["target_epsilon"].isin([0.0, epsilon])]
         for ax, cost in zip(row, COSTS, strict=True):
-            for name, line in here.groupby("algorithm"):
-                _grown(ax, line.sort_values("share"), cost, metric, look_of[str(name)])
+            for name, line in _at(curves, epsilon).groupby("algorithm"):
+                line, look = line.sort_values("share"), look_of[str(name)]
+                if line[cost].iloc[-1] == 0:
+                    _level(ax, line[metric].iloc[-1], look)
+                else:
+                    _line(ax, line, cost, metric, look, marked=line["share"] == line["share"].max())
             ax.set_xscale("log")
             ax.set_title(at_epsilon(epsilon))
-        row[0].set_ylabel(style.literal(metric.replace("_", " ")))
     for ax, cost in zip(axes[-1], COSTS, strict=True):
         ax.set_xlabel(AXES[cost])
-    if metric.endswith(("accuracy", "error")):
-        style.percent(axes[0, 0].yaxis)
-    style.head(figure, f"Score against cost on {style.literal(whole['task'].iloc[0])}", *legend(whole))
-    style.footer(
+    _dress(
         figure,
-        curves.assign(**whole[["task", "source", "scale"]].iloc[0]),
-        "Test runs of the chosen settings; nothing was chosen by these scores. Costs are summed over all clients, up "
-        "to that point of the run. Marks: end of the run. Dashed: a method that costs nothing on that axis. Runs with "
-        "fewer than four evaluations are shown by their end alone.",
+        axes,
+        curves,
+        whole,
+        metric=metric,
+        label=metric.replace("_", " "),
+        title="Score against cost",
+        note="Test runs of the chosen settings; nothing was chosen by these scores. Costs are summed over all clients, "
+        "up to that point of the run. Marks: end of the run. Dashed: a method that costs nothing on that axis. Runs "
+        "with fewer than four evaluations are shown by their end alone.",
     )
     return figure
+
+
+def _epsilons(curves: pd.DataFrame) -> list[float]:
+    """The epsilons that have panels; [0] where no method releases anything."""
+    return [float(epsilon) for epsilon in sorted(curves["target_epsilon"].unique()) if epsilon > 0] or [0.0]
 
 
 def _spread(epsilons: list[float]) -> list[float]:
@@ -96,12 +101,27 @@ def _spread(epsilons: list[float]) -> list[float]:
     return [epsilons[place] for place in places]
 
 
-def _grown(ax, line: pd.DataFrame, cost: str, metric: str, look: style.Look) -> None:
-    """Draw the score of one method against its cost so far, with a mark at the end of the run."""
-    end = line.iloc[-1]
-    if end[cost] == 0:
-        ax.axhline(end[metric], color=look["color"], linewidth=1.0, linestyle="--", zorder=1)
-        return
+def _at(curves: pd.DataFrame, epsilon: float) -> pd.DataFrame:
+    """The curves of a panel; methods that release nothing are in every panel."""
+    return curves[curves["target_epsilon"].isin([0.0, epsilon])]
+
+
+def _level(ax, score: float, look: style.Look) -> None:
+    ax.axhline(score, color=look["color"], linewidth=1.0, linestyle="--", zorder=1)
+
+
+def _line(ax, line: pd.DataFrame, x: str, y: str, look: style.Look, *, marked: pd.Series) -> None:
+    """Draw the curve of one method, with marks at some of its points only."""
     bare: style.Look = look | {"marker": ""}
-    style.curve(ax, line, cost, metric, **bare)
-    ax.plot([end[cost]], [end[metric]], linestyle="", **look)
+    style.curve(ax, line, x, y, **bare)
+    ax.plot(line.loc[marked, x], line.loc[marked, y], linestyle="", **look)
+
+
+def _dress(figure, axes, curves, whole, *, metric: str, label: str, title: str, note: str) -> None:
+    """Label the score axes, and add the title with the legend and the footer."""
+    for ax in axes[:, 0]:
+        ax.set_ylabel(style.literal(label))
+    if metric.endswith(("accuracy", "error")):
+        style.percent(axes[0, 0].yaxis)
+    style.head(figure, f"{title} on {style.literal(whole['task'].iloc[0])}", *legend(whole))
+    style.footer(figure, curves.assign(**whole[["task", "source", "scale"]].iloc[0]), note)

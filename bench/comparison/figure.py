@@ -39,7 +39,7 @@ def draw(table: pd.DataFrame, held_out: str):
     figure, axes = style.subplots(
         1, len(panels), figsize=(max(6.4 * len(panels), 7.0), 4.6), squeeze=False, sharey=True
     )
-    look_of = looks(table)
+    look_of = looks(table["algorithm"])
     for ax, ((unit, relation), rows) in zip(axes[0], panels, strict=True):
         _panel(ax, rows, metric, look_of)
         ax.set_title(f"one {unit}, {relation}")
@@ -113,10 +113,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
     tried = {"metric": problem.tuned_by, "best": problem.best}
     lines = budget.curves(comparison.tuning.runs, **tried)
     whole["better_from"] = budget.all_better_from(lines, whole, **tried)
-    grown = convergence.growth(comparison.evaluations, metric=problem.metric, best=problem.best)
-    own = whole["target_epsilon"].where(~whole["reveals_nothing"], 0.0)
-    places = pd.MultiIndex.from_arrays([whole["algorithm"], own], names=["algorithm", "target_epsilon"])
-    whole = whole.join(grown.set_index(places.names).reindex(places).set_axis(whole.index))
+    whole = convergence.joined(whole, comparison.growth)
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():

@@ -1,5 +1,7 @@
 """Colour, marker and legend of the methods of a comparison."""
 
+from collections.abc import Iterable, Sequence
+
 import pandas as pd
 from matplotlib.lines import Line2D
 
@@ -12,12 +14,17 @@ FLAT: style.Look = {"linestyle": "--", "marker": ""}  # for methods that release
 A_ROW = 4  # names of the legend
 
 
-def looks(table: pd.DataFrame) -> dict[str, style.Look]:
-    """The colour and marker of each method, in the order of the legend."""
-    names = list(dict.fromkeys(table["algorithm"]))
+def looks(names: Iterable[str]) -> dict[str, style.Look]:
+    """The colour and marker of each method, in the order of the legend.
+
+    Methods beyond the number of colours get other pairs of colour and marker.
+    """
     return {
-        name: {"color": COLORS[place % len(COLORS)], "marker": MARKERS[place % len(MARKERS)]}
-        for place, name in enumerate(sorted(names))
+        name: {
+            "color": COLORS[place % len(COLORS)],
+            "marker": MARKERS[(place + place // len(COLORS)) % len(MARKERS)],
+        }
+        for place, name in enumerate(sorted(set(names)))
     }
 
 
@@ -32,6 +39,11 @@ def legend(table: pd.DataFrame, *, level_lines: bool = False) -> list[list[Line2
     level = set(table.loc[table["reveals_nothing"], "algorithm"]) if level_lines else set()
     handles = [
         Line2D([], [], label=style.literal(title_of[name]), **(look | FLAT if name in level else look))
-        for name, look in looks(table).items()
+        for name, look in looks(table["algorithm"]).items()
     ]
-    return [handles[at : at + A_ROW] for at in range(0, len(handles), A_ROW)]
+    return in_rows(handles)
+
+
+def in_rows(handles: Sequence[Line2D]) -> list[list[Line2D]]:
+    """The handles of a legend, at most A_ROW to a row."""
+    return [list(handles[at : at + A_ROW]) for at in range(0, len(handles), A_ROW)]

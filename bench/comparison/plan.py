@@ -28,9 +28,10 @@ class Candidate(NamedTuple):
     args: its arguments that are the same in all runs.
     space: argument -> values that it is tuned over.
     settings: the combinations of these values that are tried first; later ones are close to the best of them.
-    num_rounds: (task, arguments) -> communication rounds. num_releases: (task, arguments) -> number of releases of a
-    run, as counted by the method's event. statement: its privacy statement. epsilons: those at which it is run: only 0
-    for a method that releases nothing, only inf for one that is not private,
+    num_rounds: (task, arguments) -> communication rounds.
+    num_releases: (task, arguments) -> number of releases of a run, as counted by the method's event.
+    statement: its privacy statement.
+    epsilons: those at which it is run: only 0 for a method that releases nothing, only inf for one that is not private,
         and the requested ones with inf for all others.
     is_baseline: whether it is a baseline of the problem rather than one of the requested methods.
     """

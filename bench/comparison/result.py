@@ -54,6 +54,12 @@ class Comparison(NamedTuple):
         return at_end(self.evaluations)
 
     @property
+    def growth(self) -> pd.DataFrame:
+        """The improvement of each method in the last quarter of its runs: `bench.comparison.convergence.growth`."""
+        problem = self.plan.request.problem
+        return convergence.growth(self.evaluations, metric=problem.metric, best=problem.best)
+
+    @property
     def baselines(self) -> list[str]:
         """The names of the methods that count as baselines."""
         planned = [label for label, candidate in self.plan.candidates.items() if candidate.is_baseline]
@@ -79,8 +85,7 @@ class Comparison(NamedTuple):
     @property
     def still_improving(self) -> list[str]:
         """Methods whose score improves to the end of their rounds, in words."""
-        problem, lines = self.plan.request.problem, []
-        grown = convergence.growth(self.evaluations, metric=problem.metric, best=problem.best)
+        lines, grown = [], self.growth
         for label, rows in grown[grown["still_improving"]].groupby("algorithm"):
             by_epsilon = rows[["target_epsilon", "last_quarter"]].itertuples(index=False, name=None)
             places = ", ".join(f"{gained:.2g} at {at_epsilon(epsilon)}" for epsilon, gained in by_epsilon)

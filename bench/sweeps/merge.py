@@ -25,8 +25,11 @@ MOST_ROWS = 1_000_000  # of a part
 class Merged(NamedTuple):
     """The outcome for one sweep's folder.
 
-    folder: where its results are now. added: runs that it did not have. twice: runs that were there already, or several
-    times among what was merged. runs, parts: how many it has now. before: how many parts it had.
+    folder: where its results are now.
+    added: runs that it did not have.
+    twice: runs that were there already, or several times among what was merged.
+    runs, parts: how many it has now.
+    before: how many parts it had.
     """
 
     folder: Path

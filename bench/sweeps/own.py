@@ -22,9 +22,11 @@ NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 class Request(NamedTuple):
     """The requested changes of a sweep.
 
-    sweep: the sweep to change. scale: the scale of its points before the change.
-    grid: column -> new values. rounds: communication rounds; None keeps the sweep's. task: name as in `--task`; None
-        keeps the sweep's own.
+    sweep: the sweep to change.
+    scale: the scale of its points before the change.
+    grid: column -> new values.
+    rounds: communication rounds; None keeps the sweep's.
+    task: name as in `--task`; None keeps the sweep's own.
     """
 
     sweep: str

@@ -59,8 +59,8 @@ class Sweep(NamedTuple):
     """A table of runs.
 
     name: of the sweep, and of its folder in the results.
-    reproduces: what the sweep reproduces, in a few words. tasks: by the name in the points' column "task"; trial -> a
-    fresh split or draw, always the same shapes. One that
+    reproduces: what the sweep reproduces, in a few words.
+    tasks: by the name in the points' column "task"; trial -> a fresh split or draw, always the same shapes. One that
         reads data files takes them as `data_files`, None by default.
     entries: by the name the legend will use.
     num_rounds: communication rounds; a number, or (task, arguments) -> number where the data decide.
@@ -68,8 +68,8 @@ class Sweep(NamedTuple):
     delta: at which epsilon is stated.
     seeds: repetitions of every point with other randomness.
     trials: data splits, each of them run with every seed; None ties them: seed s runs on split s.
-    notes: what readers of the results must know, such as a setting that the paper does not state. task_labels: labels
-    that are true on the sweep's own tasks alone, such as an epsilon for which the noise was found
+    notes: what readers of the results must know, such as a setting that the paper does not state.
+    task_labels: labels that are true on the sweep's own tasks alone, such as an epsilon for which the noise was found
         with their numbers of examples.
     pairs: the repetitions (trial, seed) one by one, in place of what seeds and trials say.
     """

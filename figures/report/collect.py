@@ -28,12 +28,14 @@ SIDE_BY_SIDE = [  # what of a table with published numbers is shown line by line
 class Exhibit:
     """A figure or table on the page.
 
-    name: in FIGURES. title, caption: of the figure.
+    name: in FIGURES.
+    title, caption: of the figure.
     run, draw: the commands that make its runs (empty where it needs none) and draw it.
     facts: of its runs; None where it needs none.
     picture: a PNG file's content; None where it could not be made, and `missing` says why.
     numbers: what it shows, as CSV.
-    printed: the table as a reader sees it; None for a figure. beside: here and published, line by line.
+    printed: the table as a reader sees it; None for a figure.
+    beside: here and published, line by line.
     alt: what the picture shows, for those who do not see it.
     """
 

@@ -14,7 +14,8 @@ class Facts:
     """Of the runs behind a figure; every tuple has its values once, in order.
 
     repetitions: of the points, from the fewest to the most.
-    wall_s: seconds of all runs together, without compilation. compile_s: of compiling their programs.
+    wall_s: seconds of all runs together, without compilation.
+    compile_s: of compiling their programs.
     newest: the date of the newest run, "2026-11-20".
     """
 

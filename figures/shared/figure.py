@@ -23,8 +23,9 @@ class Figure(NamedTuple):
     printed: the numbers -> the cells of a printed table; None for a figure.
     tunings: the two ways of tuning that it shows -> the metric of each, the paper's way first; None where there is one.
     apart: columns of the runs that it distinguishes -> the column of the numbers with that value, "" where there is
-    none. tuned: columns of the runs of which it only shows the best value. own: runs over a user's own values -> the
-    figure with their panels and curves; None where it adapts to the runs
+        none.
+    tuned: columns of the runs of which it only shows the best value.
+    own: runs over a user's own values -> the figure with their panels and curves; None where it adapts to the runs
         anyway, or has fixed panels.
     """
 

@@ -31,14 +31,16 @@ class Margin(NamedTuple):
 
     value: by how much it is met; negative where it is missed, -inf where what should win diverged.
     unit: of value and half.
-    basis: what the spread was estimated from, or why there is none. p_holds: probability of a value at least as large
-    if the comparison were not met; 1 where the spread is not known. p_fails: probability of a value at least as small
-    if it were met. half: half of the 95 % interval of value; NaN where there is none. repetitions: number of
-    repetitions that value is the mean of. needed: repetitions at which a value of this size would decide, at the
-    observed spread; NaN where none would. among: number of comparisons of which this is the deciding one. corrected:
-    factor by which the level is divided for their number. edges: settings behind the margin that are the smallest or
-    largest tried, with the curve that has them,
-        "alpha Q = 1: step_size = 5, the smallest tried", or without.
+    basis: what the spread was estimated from, or why there is none.
+    p_holds: probability of a value at least as large if the comparison were not met; 1 where the spread is not known.
+    p_fails: probability of a value at least as small if it were met.
+    half: half of the 95 % interval of value; NaN where there is none.
+    repetitions: number of repetitions that value is the mean of.
+    needed: repetitions at which a value of this size would decide, at the observed spread; NaN where none would.
+    among: number of comparisons of which this is the deciding one.
+    corrected: factor by which the level is divided for their number.
+    edges: settings behind the margin that are the smallest or largest tried, with the curve that has them, "alpha Q =
+        1: step_size = 5, the smallest tried", or without.
     deviation: standard deviation of value from one repetition, from which `needed` follows; NaN where it is not known.
     fixed: standard error of value that no repetition reduces, such as that of a published number.
     """

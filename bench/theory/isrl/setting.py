@@ -9,7 +9,13 @@ from bench.errors import InputError
 class Setting(NamedTuple):
     """The sizes that every formula reads.
 
-    silos: N. answering: M. records: n. features: d. lipschitz: L. diameter: D. smoothness: beta.
+    silos: N.
+    answering: M.
+    records: n.
+    features: d.
+    lipschitz: L.
+    diameter: D.
+    smoothness: beta.
     """
 
     silos: int
