@@ -61,7 +61,8 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
         raise unknown_name(f"method in {file}", name, {*methods, *functions})
     else:
         method = _method(getattr(module, name), methods, target)
-    return method.make.__name__, _usable(method)._replace(version=_digest([path.read_bytes(), *_beside(path)]))
+    method = _usable(method)
+    return method.make.__name__, method._replace(version=_digest([path.read_bytes(), *_beside(path)]))
 
 
 def _usable(method: Method) -> Method:

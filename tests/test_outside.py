@@ -86,6 +86,8 @@ def test_what_is_no_method_is_refused_with_the_culprit(file, text, words):
         ("\n1 / 0\n", "line 2 .*ZeroDivision"),
         ("import sys\nsys.exit(0)\n", r"calls sys.exit\(0\) when it is imported: remove that call"),
         (FILE + "\nMETHOD = METHOD._replace(space={'nosuch': [1]})\n", "named in its `space`, is called 'nosuch'"),
+        (FILE + "\nMETHOD = METHOD._replace(make=None)\n", "`make` of a Method is None"),
+        (FILE + "\nMETHOD = METHOD._replace(releases=None)\n", "`releases` of still is None"),
     ],
 )
 def test_a_file_that_does_not_import_is_refused_with_the_line(tmp_path, code, words):
