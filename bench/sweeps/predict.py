@@ -21,7 +21,7 @@ from bench.sweeps.merge import sweep_named
 from bench.sweeps.own import read_request
 from bench.sweeps.scaled import static_of, user_bytes, with_users
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
-from bench.sweeps.status import as_text, runs_there
+from bench.sweeps.status import as_text, rows_as_text, runs_there
 
 CPU, GPU = "cpu", "gpu"
 QUARTILE = 0.25  # of the times of a program's chunks: others used the machine during many of them
@@ -132,7 +132,7 @@ def _measured(entry: Entry, label: str, group: _Group, line: _Line, runs: pd.Dat
     here &= runs["version"].eq(entry.method.version)
     if names:
         wanted = "|".join(as_text(value) for _, value in group.static)
-        here &= runs.reindex(columns=names).map(as_text).agg("|".join, axis=1).eq(wanted)
+        here &= rows_as_text(runs, names).eq(wanted)
     cells = {}
     for device, found in runs[here].groupby(np.where(runs.loc[here, "device"].str.contains("cpu"), CPU, GPU)):
         chunk = float(found["points_per_chunk"].median())

@@ -109,6 +109,24 @@ def as_text(value: Any) -> str:
     return repr(float(value)) if isinstance(value, int | float | np.number | np.bool_) else str(value)
 
 
+def rows_as_text(table: pd.DataFrame, names: Sequence[str]) -> pd.Series:
+    """The values of some columns as one text per row, by `as_text`; columns that are missing count as empty.
+
+    Each distinct value is turned into text once, since tables have many rows and few values.
+    """
+    columns = []
+    for name in names:
+        if name not in table:
+            columns.append([""] * len(table))
+            continue
+        codes, values = pd.factorize(table[name].astype(object))  # of a missing value the code is -1
+        texts = [*map(as_text, values), ""]
+        columns.append([texts[code] for code in codes])
+    return pd.Series(
+        ["|".join(row) for row in zip(*columns, strict=True)] if columns else "", table.index, dtype=object
+    )
+
+
 def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame) -> tuple[Rest, int]:
     """What is missing of an entry, and how many of its runs belong to it."""
     made = entry.derived.made if entry.derived else ()
@@ -120,12 +138,12 @@ def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame
     points = pd.DataFrame(rows)
     names = [name for name in points if name not in made]
     repetitions = pd.DataFrame(sweep.repetitions(entry), columns=["trial", "seed"])
-    keys = points[names].map(as_text).agg("|".join, axis=1)
+    keys = rows_as_text(points, names)
     wanted = len(points) * len(repetitions)
     there = pd.DataFrame(columns=["key", "trial", "seed"])
     runs = runs[runs["version"] == entry.method.version] if len(runs) else runs
     if len(runs):
-        settings = runs.reindex(columns=names).map(as_text).agg("|".join, axis=1)
+        settings = rows_as_text(runs, names)
         there = runs[["point", "trial", "seed"]].assign(key=settings)
         there = there[there["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
     # Points that differ in the task alone share a key: as many runs of it count as there are such points.
@@ -152,10 +170,10 @@ def _time(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.D
     compiled = 0.0
     alike = {}
     if len(runs):
-        by = runs.reindex(columns=apart).map(as_text).agg("|".join, axis=1) if apart else pd.Series("", runs.index)
+        by = rows_as_text(runs, apart)
         alike = runs.groupby(by)["wall_s"].mean().to_dict()
         compiled = float(runs["compile_s"].mean())
-    groups = todo.reindex(columns=apart).map(as_text).agg("|".join, axis=1) if apart else pd.Series("", todo.index)
+    groups = rows_as_text(todo, apart)
     for key, group in todo.groupby(groups):
         count = group["missing"].sum()
         if key in alike:
