@@ -38,10 +38,11 @@ def audit(
 
     The exit status is 1 where a lower bound exceeds the declared epsilon. Each way of accounting has these columns:
     `game`, the bound from error rates at the declared delta; `Gaussian`, from the same game where all noise is Gaussian
-    and nothing is sampled; `one run`, from many canaries at once; `another delta`, from error rates at the delta where
-    they are most informative, compared with the epsilon declared there. A pass proves nothing. It is reported with the
-    factor by which the noise would have to be too small for the game to detect it, found by repeating the game with
-    less noise (--no-power saves that time).
+    and nothing is sampled; `one run`, from many canaries at once, and `Gaussian, one run`, the same for Gaussian noise
+    without sampling; `another delta`, from error rates at the delta where they are most informative. A bound at another
+    delta is compared with the epsilon declared there. A pass proves nothing. It is reported with the factor by which
+    the noise would have to be too small for the game to detect it, found by repeating the game with less noise
+    (--no-power saves that time).
 
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """
