@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.comparison.baselines import LEVELS, Level, Variant
+from bench.comparison.resampled import resampled
 from bench.comparison.search import Space
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
@@ -35,6 +36,8 @@ class Problem:
         name: of the problem.
         test: trial -> the task for testing: a fresh split or draw for each trial, always of the same shapes.
         metric: the test metric; one of those that the task's `metrics` returns.
+        by_user: (params, task) -> (totals, weights), each [user], whose sums' ratio is `metric`; differences between
+            methods then get intervals over users as well as splits. None: over splits alone.
         also: further metrics that are only measured in the test and stored with its runs; nothing is chosen by them.
         tuning: trial -> the task for tuning: the same with held-out training data, or other data of the same kind.
             None: the tasks of `test`, which must then have a metric on held-out data.
@@ -69,6 +72,7 @@ class Problem:
     space: Space = dataclasses.field(default_factory=dict)
     baselines: Mapping[str, Variant] | None = None
     held_out: str = "held out by the task"
+    by_user: Callable | None = None
     also: tuple[str, ...] = ()
 
     def __post_init__(self):
@@ -102,8 +106,9 @@ class Problem:
         return LEVELS[self.privacy_unit]
 
     def test_tasks(self) -> Callable[[int], Task]:
-        """trial -> the task for testing; it only measures `metric` and `also`."""
-        return _measured_by((self.metric, *self.also), self.test, self.name)
+        """trial -> the task for testing; it only measures `metric`, also on drawn users, and `also`."""
+        drawn = (self.metric, self.by_user) if self.by_user else None
+        return _measured_by((self.metric, *self.also), self.test, self.name, drawn)
 
     def check_held_out(self, test: Task, tuning: Task) -> None:
         """Refuse a problem whose tasks for testing and tuning have the same metric and the same data.
@@ -129,21 +134,32 @@ class Problem:
 
 @dataclasses.dataclass(frozen=True)
 class SomeMetrics:
-    """A selection of a task's metrics; equal selections compare equal, so that tasks share a compiled program."""
+    """A selection of a task's metrics; equal selections compare equal, so that tasks share a compiled program.
+
+    drawn: a metric that is also measured on drawn users, with the function that gives its parts by user.
+    """
 
     metrics: Callable
     names: tuple[str, ...]
+    drawn: tuple[str, Callable] | None = None
 
     def __call__(self, params, task: Task) -> dict:
         measured = self.metrics(params, task)
         for name in self.names:
             if name not in measured:
                 raise InputError(f"task {task.name} measures {', '.join(measured)}, not {name}")
-        return {name: measured[name] for name in self.names}
+        chosen = {name: measured[name] for name in self.names}
+        if self.drawn is None:
+            return chosen
+        metric, by_user = self.drawn
+        return chosen | resampled(metric, *by_user(params, task))
 
 
-def _measured_by(metrics: tuple[str, ...], make: Callable[[int], Task], name: str) -> Callable[[int], Task]:
-    """The tasks, restricted to these metrics, with a name and a checksum that is the same for all trials."""
+def _measured_by(
+    metrics: tuple[str, ...], make: Callable[[int], Task], name: str, drawn: tuple[str, Callable] | None = None
+) -> Callable[[int], Task]:
+    """The tasks, restricted to these metrics and those on drawn users, with a name and a checksum that is the same for
+    all trials."""
 
     @functools.cache
     def default_checksum() -> str:
@@ -154,7 +170,7 @@ def _measured_by(metrics: tuple[str, ...], make: Callable[[int], Task], name: st
         assert task.metrics is not None
         return dataclasses.replace(
             task,
-            metrics=SomeMetrics(task.metrics, metrics),
+            metrics=SomeMetrics(task.metrics, metrics, drawn),
             name=task.name or name,
             checksum=task.checksum or default_checksum(),
         )

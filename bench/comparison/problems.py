@@ -11,14 +11,14 @@ from bench.comparison.baselines import LOCAL_STEPS, of_networks, of_peers, of_sc
 from bench.comparison.problem import Problem, from_tasks
 from bench.comparison.search import Choices
 from bench.data.files import DataFiles, with_files
-from bench.data.problems import digits, odd_even, tags
+from bench.data.problems import bag_of_words, digits, odd_even, tags
 from bench.data.problems.by_user import BY_USER
-from bench.data.problems.clients_file import ERRORS_BY_USER, clients_file, clients_table
+from bench.data.problems.clients_file import ERRORS_BY_USER, clients_file, clients_table, sums_of_squares
 from bench.data.problems.images import images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.school import school
-from bench.data.problems.synthetic import synthetic
+from bench.data.problems.synthetic import risks, synthetic
 from bench.data.read.tables import CLIENT, LABEL, is_table
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
@@ -38,6 +38,7 @@ def _users(
     clip_norm: float = 10.0,
     personal: Choices = PERSONAL,
     local_steps: int | None = LOCAL_STEPS,
+    by_user: Callable = digits.test_hits,
     also: tuple[str, ...] = BY_USER,
 ) -> Problem:
     """A problem of users with personal models. `steps` is the interval of both step sizes."""
@@ -55,6 +56,7 @@ def _users(
             "clip_norm": Interval(clip_norm / 30, clip_norm * 3),
         },
         baselines=of_users(personal, local_steps),
+        by_user=by_user,
         also=also,
         held_out=held_out + (f"; local learning takes {local_steps:,} steps" if local_steps else ""),
     )
@@ -129,6 +131,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         tuned_by="validation_loss",
         personal=Interval(0.1, 10.0),
         local_steps=None,
+        by_user=risks,
         also=("excess_risk_worst_tenth",),
     ),
     "digits": lambda: _users("digits", digits.best_available, "log:1e-4:1e-1", REMAINDER, clip_norm=3.0),
@@ -138,6 +141,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "log:1:300",
         REMAINDER,
         local_steps=300,  # a step costs sixty times as much as on digits
+        by_user=bag_of_words.test_hits,
         clip_norm=0.01,
     ),
     "images": lambda: _images("images", "mnist"),
@@ -246,6 +250,7 @@ def own_clients(
         make = partial(clients_table, path=path, **columns, regression=regression)
     measured: dict = {}
     if regression:
-        measured = {"metric": "test_squared_error", "tuned_by": "validation_squared_error", "also": ERRORS_BY_USER}
+        measured = {"metric": "test_squared_error", "tuned_by": "validation_squared_error"}
+        measured |= {"by_user": sums_of_squares, "also": ERRORS_BY_USER}
     held_out = "tuned on a tenth of each client's examples, held out"
     return _users(path.name, make, "log:1e-4:1", held_out, **measured)

@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 
 from bench.analysis import select, tables
+from bench.comparison import resampled
 from bench.comparison.price import COSTS, TUNED
 
 SIGN = {"max": 1.0, "min": -1.0}
 PANEL = ["privacy_unit_compared", "neighbors_compared"]
+GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
 LEVEL = 0.05  # of the family of differences, by Holm's method
 ROUNDING = 1e-5  # relative to the score: smaller differences are rounding errors of float32 and count as 0
 
@@ -30,11 +32,13 @@ def table(
     Returns:
         algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
         methods at this epsilon, 1 being the best, NaN where a run diverged; best_baseline, and gain: the mean over
-        splits of the paired improvement over it, with gain_low and gain_high (95 %, Student's t); gain_p, two-sided,
-        and decided: whether the difference is significant after Holm's correction for all differences in the table;
-        floats_up, gradients and examples of a run, summed over clients, mean over splits; tuned_epsilon, see
-        `bench.comparison.price`; settings_tried; reveals_nothing; not_private, for methods that are not private and
-        were only run without noise. Methods that release nothing appear at every epsilon.
+        splits of the paired improvement over it, with gain_low and gain_high (95 %, Student's t); gain_error_users: the
+        standard error of the gain due to the choice of users, which the interval then includes, NaN where the task has
+        no users or does not report their scores; gain_p, two-sided, and decided: whether the difference is significant
+        after Holm's correction for all differences in the table; floats_up, gradients and examples of a run, summed
+        over clients, mean over splits; tuned_epsilon, see `bench.comparison.price`; settings_tried; reveals_nothing;
+        not_private, for methods that are not private and were only run without noise. Methods that release nothing
+        appear at every epsilon.
     """
     rows = _at_every_epsilon(runs)
     by = [*PANEL, "target_epsilon", "algorithm"]
@@ -74,24 +78,27 @@ def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str,
     at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
     candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
     if candidates.empty:
-        return group.assign(best_baseline="", gain=np.nan, gain_low=np.nan, gain_high=np.nan, gain_p=np.nan)
+        return group.assign(best_baseline="", **dict.fromkeys(GAINS, np.nan))
     reference = candidates.sort_values("rank").iloc[0]["algorithm"]
     scores = at_epsilon.pivot(index="trial", columns="algorithm", values=metric).astype(float)
     gains = SIGN[best] * scores.sub(scores[reference], axis=0)
     gains = gains.replace([np.inf, -np.inf], np.nan)
     gains = gains.where(gains.abs().gt(ROUNDING * scores[reference].abs(), axis=0) | gains.isna(), 0.0)
     mean = gains.mean().where(gains.notna().all())
-    deviation, names = gains.std(ddof=1), group["algorithm"]
-    half = select.half_width(deviation, len(gains))
+    names, of_users = group["algorithm"], resampled.error_of_gains(at_epsilon, metric, reference)
+    # Where all gains are rounding errors, so is what they would be on other users.
+    of_users = of_users.mask(gains.eq(0).all() & of_users.notna(), 0.0)
+    error, freedom = resampled.joint(gains.std(ddof=1) / np.sqrt(len(gains)), len(gains), of_users)
+    half = stdtrit(freedom, 0.975) * error
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = mean / (deviation / np.sqrt(len(gains)))
-    p = pd.Series(2 * stdtr(len(gains) - 1, -np.abs(t)) if len(gains) > 1 else np.nan, gains.columns)
+        p = 2 * stdtr(freedom, -np.abs(mean / error)) if len(gains) > 1 else mean * np.nan
     return group.assign(
         best_baseline=reference,
         gain=names.map(mean),
         gain_low=names.map(mean - half),
         gain_high=names.map(mean + half),
         gain_p=names.map(p.drop(reference)),
+        gain_error_users=names.map(of_users.drop(reference)),
     )
 
 
@@ -158,9 +165,12 @@ def heading(table: pd.DataFrame) -> str:
     splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
     units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
     protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units)
+    paired = "by split"
+    if table["gain_error_users"].notna().any():
+        paired = "by split and user, with an interval over splits and users"
     return (
         f"{first['metric']} on the test data of {tables.no_markup(first['task'])}, the {better} the better: mean and "
-        f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired by split; * "
-        "marks a significant difference (5 % level after Holm's correction over the whole table). ε at delta = "
+        f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired {paired}; "
+        "* marks a significant difference (5 % level after Holm's correction over the whole table). ε at delta = "
         f"{first['delta']:.2g}: {protected}."
     )

@@ -5,36 +5,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_comparison import SMALL
+from tiny_comparison import SMALL, runs_of
 
 from bench import comparing, load
 from bench.analysis import style, tables
 from bench.comparison import figure
 from bench.comparison.table import heading, holm, printed
 from bench.comparison.table import table as make_table
-from bench.privacy.events import ADD_OR_REMOVE
-
-
-def runs_of(scores, target=1.0, unit="user"):
-    return pd.concat(
-        pd.DataFrame(
-            {
-                "algorithm": name,
-                "target_epsilon": target if name != "local" else 0.0,
-                "trial": range(len(values)),
-                "score": values,
-                "privacy_unit_compared": unit,
-                "neighbors_compared": ADD_OR_REMOVE,
-                "delta": 1e-4,
-                "source": "made up",
-                "task": "none",
-                "scale": "compare",
-                "commit": "0",
-            }
-        )
-        for name, values in scores.items()
-    )
-
 
 SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.3], "local": [0.25, 0.25, 0.25]}
 

@@ -5,9 +5,12 @@ import inspect
 import math
 from functools import partial
 
+import pandas as pd
+
 from bench.comparison import Comparison, Problem, compare, make_request
 from bench.comparison.problems import PROBLEMS
 from bench.data.problems.synthetic import synthetic
+from bench.privacy.events import ADD_OR_REMOVE
 
 TASK = partial(synthetic, num_clients=12, num_features=6, by_user=True)
 SMALL: dict = {"task": "tiny", "epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 3, "rounds": 5}
@@ -32,3 +35,25 @@ def under_another_name(make, wrapper):
     """A factory that takes what another one takes."""
     wrapper.__signature__ = inspect.signature(make, eval_str=True)
     return wrapper
+
+
+def runs_of(scores, target=1.0, unit="user"):
+    """Made-up runs: one row per method and split, with these scores; "local" releases nothing."""
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "algorithm": name,
+                "target_epsilon": target if name != "local" else 0.0,
+                "trial": range(len(values)),
+                "score": values,
+                "privacy_unit_compared": unit,
+                "neighbors_compared": ADD_OR_REMOVE,
+                "delta": 1e-4,
+                "source": "made up",
+                "task": "none",
+                "scale": "compare",
+                "commit": "0",
+            }
+        )
+        for name, values in scores.items()
+    )

@@ -182,15 +182,27 @@ def _fill(array: np.ndarray, room: int) -> np.ndarray:
 def tag_accuracy(params, task: Task) -> dict:
     """Top-1 accuracy, of all documents together and by user (`bench.data.problems.by_user`), on test and held-out
     documents: a document counts as right where its best tag is one of its own."""
-    model = params if isinstance(params, Additive) else Additive(params)
     out = {}
-    for split, documents in task.evaluation.items():
-        scores = _scores(model, documents)
-        hits = jnp.take_along_axis(documents.tags, jnp.argmax(scores, axis=-1)[:, None], axis=-1)[:, 0]
-        real, client = jnp.arange(len(hits)) < documents.count, documents.place // documents.cross.shape[1]
-        right, counts = by_client(hits, real, client, task.num_clients)
-        out |= accuracies(split, right, counts, task.num_examples, jnp.all(jnp.isfinite(scores)))
+    for split in task.evaluation:
+        right, counts, finite = _hits(params, task, split)
+        out |= accuracies(split, right, counts, task.num_examples, finite)
     return out
+
+
+def test_hits(params, task: Task) -> tuple[jax.Array, jax.Array]:
+    """Right answers on test documents, NaN where the model is not finite, and the number of test documents, [user]."""
+    right, counts, finite = _hits(params, task, "test")
+    return jnp.where(finite, right.astype(jnp.float32), jnp.nan), counts
+
+
+def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Right answers and documents of each user, [user], and whether all scores are finite."""
+    model = params if isinstance(params, Additive) else Additive(params)
+    documents = task.evaluation[split]
+    scores = _scores(model, documents)
+    hits = jnp.take_along_axis(documents.tags, jnp.argmax(scores, axis=-1)[:, None], axis=-1)[:, 0]
+    real, client = jnp.arange(len(hits)) < documents.count, documents.place // documents.cross.shape[1]
+    return *by_client(hits, real, client, task.num_clients), jnp.all(jnp.isfinite(scores))
 
 
 def _scores(model: Additive, documents: Documents) -> jax.Array:

@@ -161,13 +161,18 @@ def squared_errors(params, task: Task) -> dict:
     and over the tenth of users with the largest, rounded up to whole users."""
     out = {}
     for split in ("test", "validation"):
-        inputs, labels, sizes = task.evaluation[split]
-        real = jnp.arange(labels.shape[1])[None] < sizes[:, None]
-        errors = jnp.square(scores(params, inputs, task.train[0])[..., 0] - labels)
-        of_user = jnp.sum(jnp.where(real, errors, 0.0), axis=1)
+        of_user, sizes = sums_of_squares(params, task, split)
         out[f"{split}_squared_error"] = jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)
         if split == "test":  # of which every user has an example
             own = of_user / sizes.astype(jnp.float32)
             worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
             out |= dict(zip(ERRORS_BY_USER, (jnp.mean(own), jnp.mean(worst)), strict=True))
     return out
+
+
+def sums_of_squares(params, task: Task, split: str = "test") -> tuple[jax.Array, jax.Array]:
+    """The sum of (prediction - label)^2 over the examples of each user, and their number, [user]."""
+    inputs, labels, sizes = task.evaluation[split]
+    real = jnp.arange(labels.shape[1])[None] < sizes[:, None]
+    errors = jnp.square(scores(params, inputs, task.train[0])[..., 0] - labels)
+    return jnp.sum(jnp.where(real, errors, 0.0), axis=1), sizes

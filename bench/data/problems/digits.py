@@ -157,12 +157,24 @@ def accuracy(params, task: Task) -> dict:
     """Accuracy of all examples together and by user (`bench.data.problems.by_user`), on test and held-out examples."""
     out = {}
     for split in ("test", "validation"):
-        pixels, labels, sizes = task.evaluation[split]
-        predictions = scores(params, pixels, task.train[0])
-        real = jnp.arange(labels.shape[1])[None] < sizes[:, None]
-        hits = jnp.sum(real & (jnp.argmax(predictions, axis=-1) == labels), axis=1)
-        out |= accuracies(split, hits, sizes, task.num_examples, jnp.all(jnp.isfinite(predictions)))
+        hits, sizes, finite = _hits(params, task, split)
+        out |= accuracies(split, hits, sizes, task.num_examples, finite)
     return out
+
+
+def test_hits(params, task: Task) -> tuple[jax.Array, jax.Array]:
+    """Right answers on test examples, NaN where the model is not finite, and the number of test examples, [user]."""
+    hits, sizes, finite = _hits(params, task, "test")
+    return jnp.where(finite, hits.astype(jnp.float32), jnp.nan), sizes
+
+
+def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Right answers and examples of each user, [user], and whether all predictions are finite."""
+    pixels, labels, sizes = task.evaluation[split]
+    predictions = scores(params, pixels, task.train[0])
+    real = jnp.arange(labels.shape[1])[None] < sizes[:, None]
+    hits = jnp.sum(real & (jnp.argmax(predictions, axis=-1) == labels), axis=1)
+    return hits, sizes, jnp.all(jnp.isfinite(predictions))
 
 
 def cnn_accuracy(params, task: Task) -> dict:
@@ -252,9 +264,7 @@ def emnist_digits(
     model: str = "linear",
     data_files: DataFiles | None = None,
 ) -> Task:
-    """The first 1,000 writers of federated EMNIST digits, in the file's order and with its own split.
-
-    The split is fixed, so trials differ only in their randomness.
+    """The first 1,000 writers of federated EMNIST digits, in the file's order, with its own split in every trial.
 
     Args:
         trial: not used.
@@ -281,10 +291,7 @@ def emnist_digits(
 def best_available(
     trial: int, *, batch_size: int = 10, model: str = "linear", data_files: DataFiles | None = None
 ) -> Task:
-    """The most faithful digits available: federated EMNIST, else MNIST by writer, else MNIST by style.
-
-    Every row of results and every figure names the data that were used.
-    """
+    """The most faithful digits available: federated EMNIST, else MNIST by writer, else MNIST by style."""
     if retrieval.find("federated_emnist", data_files):
         make = emnist_digits
     else:

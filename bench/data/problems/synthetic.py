@@ -106,10 +106,16 @@ def risk(params, task: Task) -> dict:
 def risk_and_by_user(params, task: Task) -> dict:
     """`risk`, and excess_risk_worst_tenth: its mean over the tenth of users with the largest, rounded up to whole
     users. The mean over users is excess_risk itself, since all of them count alike."""
-    squares = jnp.square(_models(params, task) - task.evaluation["truth"])
-    own = squares @ task.evaluation["variance"] / squares.shape[1]
+    own, _ = risks(params, task)
     worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
     return risk(params, task) | {"excess_risk_worst_tenth": jnp.mean(worst)}
+
+
+def risks(params, task: Task) -> tuple[jax.Array, jax.Array]:
+    """The excess risk of each user, and weights of 1, since all of them count alike, [user]."""
+    squares = jnp.square(_models(params, task) - task.evaluation["truth"])
+    own = squares @ task.evaluation["variance"] / squares.shape[1]
+    return own, jnp.ones_like(own)
 
 
 def _models(params, task: Task) -> jax.Array:
