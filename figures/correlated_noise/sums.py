@@ -53,10 +53,10 @@ def ratios(runs: pd.DataFrame) -> pd.DataFrame:
     size = rows.groupby(by)["mean_square"].mean().pow(0.5).rename("size").reset_index()
     alone = size[size["noise"] == INDEPENDENT]
     if alone.empty:
-        raise InputError("no run with independent noise to compare with: run the whole sweep, no --where")
+        raise InputError("no run with independent noise to compare with: run the whole sweep, without --where")
     spent = rows.loc[rows["rounds"] == rows["num_rounds"], "epsilon_worst_case"]
     if not np.allclose(spent, spent.iloc[0], rtol=1e-3):
-        raise InputError("the runs do not cost the same epsilon: run the sweep as it is, no --grid")
+        raise InputError("the runs do not cost the same epsilon: run the sweep as it is, without --grid")
     out = size.merge(alone[[*REPETITION, "size"]], on=REPETITION, suffixes=("", "_alone"))
     laws = [law(noise, bands) for noise, bands in zip(out["noise"], out["num_bands"], strict=True)]
     return out.assign(ratio=out["size"] / out["size_alone"], law=laws)

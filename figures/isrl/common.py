@@ -92,7 +92,7 @@ def errors(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
     parts = [runs[chosen(runs)].assign(series=name) for name, chosen in SERIES.items()]
     together = pd.concat(parts, ignore_index=True)
     if together.empty:
-        raise InputError(f"no run with num_sampled = {num_sampled}: run the whole sweep, no --where")
+        raise InputError(f"no run with num_sampled = {num_sampled}: run the whole sweep, without --where")
     return by_trial(together, ["series", "calibration", "target_epsilon"], "test_error", "train_loss")
 
 

@@ -42,7 +42,7 @@ def final(runs: pd.DataFrame) -> pd.DataFrame:
     rows = finished(runs)
     sweep = " ".join(runs["sweep"].unique())
     if rows.empty:
-        raise InputError(f"no run of {sweep} as in the paper has reached its last round: run it, no --where")
+        raise InputError(f"no run of {sweep} as in the paper has reached its last round: run it without --where")
     twice = rows[rows.duplicated([*CELL, *select.REPETITION])]
     if len(twice):
         cell = ", ".join(f"{name} = {twice[name].iloc[0]}" for name in CELL)

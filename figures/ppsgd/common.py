@@ -107,7 +107,7 @@ def ppsgd_runs(
     names = [PUBLISHED, FURTHER] if further else [PUBLISHED]
     ours = runs[runs["algorithm"].isin(names) & (runs["clip_norm"] == clip_norm)]
     if ours.empty:
-        raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, no --where")
+        raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, without --where")
     if legend and "legend_personalization" in ours and ours["legend_personalization"].notna().all():
         ours = ours.assign(personalization=ours["legend_personalization"], step_size=ours["legend_step_size"])
     local = ours[ours["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
@@ -136,7 +136,7 @@ def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
     shared = runs[(runs["personalization"] > LOCAL) & runs["noise_multiplier"].isin(sigmas)]
     out = pd.concat([shared, *(local.assign(noise_multiplier=sigma) for sigma in sigmas)], ignore_index=True)
     if out.empty:
-        raise InputError("no run of the curves and noise levels shown: run the whole sweep, no --where")
+        raise InputError("no run of the curves and noise levels shown: run the whole sweep, without --where")
     return out
 
 
