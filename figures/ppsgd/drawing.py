@@ -111,8 +111,13 @@ def epsilon(ax: Axes, panel: pd.DataFrame) -> None:
 def noise_title(ax: Axes, panel: pd.DataFrame, sigma: float) -> None:
     """The noise of a panel and the epsilon that it ends with."""
     spent = panel[panel["personalization"] > 0].sort_values("rounds")["epsilon"]
-    final = "" if spent.empty else f", final $\\varepsilon$ = {float(f'{spent.iloc[-1]:.2g}'):g}"
-    ax.set_title(rf"$\sigma$ = {sigma:g}{final}".replace("inf", r"$\infty$"))
+    final = "" if spent.empty else f", final {epsilon_label(spent.iloc[-1])}"
+    ax.set_title(rf"$\sigma$ = {sigma:g}{final}")
+
+
+def epsilon_label(epsilon: float) -> str:
+    """An epsilon as legends and titles have it, with two digits."""
+    return rf"$\varepsilon$ = {float(f'{epsilon:.2g}'):g}".replace("inf", r"$\infty$")
 
 
 def epsilon_handles() -> list[Line2D]:
