@@ -62,7 +62,7 @@ def link(row: dict) -> str:
 
 def score(row: dict) -> str:
     """A score with its interval."""
-    return tables.with_interval(row["score"], row["low"], row["high"])
+    return tables.with_interval(row["score"], row["low"], row["high"], metric=row["metric"])
 
 
 def rank(row: dict) -> str:

@@ -106,7 +106,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
                 " ".join(filter(None, (series, f"({variant})" * bool(variant))))
                 for series, variant in zip(table["series"], table["variant"], strict=True)
             ],
-            "RMSE, mean over users": [tables.with_interval(*row) for row in measured.to_numpy()],
+            "RMSE, mean over users": [tables.with_interval(*row, metric="test_rmse") for row in measured.to_numpy()],
             "published": [tables.number(value) for value in table["published"]],
             "difference": [tables.number(value, "+.4f") for value in table["difference"]],
             "updates": [tables.number(value, "g") for value in table["num_updates"]],

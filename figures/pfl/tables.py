@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from bench.analysis import style, tables
+from bench.analysis import possible, style, tables
 from bench.errors import InputError
 from figures.pfl import common
 from figures.pfl.common import CELL
@@ -85,7 +85,10 @@ def arranged(table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
 
 
 def cell(row) -> str:
-    """Here with the half width of its interval, published and difference, and on how many seeds it rests."""
+    """Accuracy here with its interval, the published one and the difference, and the number of seeds.
+
+    The interval is its half width, or its two ends where it would go beyond 0 or 100 %.
+    """
     published = f"{100 * row.published:.2f}"
     if row.agreement == NOT_RUN:
         return f"{NOT_RUN}\n{published}"
@@ -94,8 +97,16 @@ def cell(row) -> str:
         return f"diverged\n{published}\n{row.diverged:.0f} of {seeds}"
     half = (row.high - row.low) / 2
     interval = f" ± {100 * half:.2f}" if np.isfinite(half) else ""
+    if _is_cut(row):
+        low, high = possible.cut(row.test_accuracy, row.low, row.high, "test_accuracy")
+        interval = f" [{100 * low:.2f}, {100 * high:.2f}]"
     difference = round(100 * row.difference, 2) + 0.0  # no -0.00
     return f"{100 * row.test_accuracy:.2f}{interval}\n{published}, {difference:+.2f}\n{seeds}"
+
+
+def _is_cut(row) -> bool:
+    """Whether the interval of a cell, or of any cell of a table, goes beyond 0 or 1."""
+    return bool(np.any(np.less(row.low, 0)) or np.any(np.greater(row.high, 1)))
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +142,7 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
         common.training_note(table),
         *notes,
         _contradiction(table),
-        bands="±",
+        bands="± or brackets" if _is_cut(table) else "±",
     )
     return figure
 
