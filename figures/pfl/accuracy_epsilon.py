@@ -21,7 +21,7 @@ SWEEPS = ("pfl_epsilon", "pfl_alone")
 SHOWN = {"num_epochs": 1, "num_clients": 10}
 ALONE: style.Look = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
 
-GAP = 0.4  # of a panel's range: lower accuracies that are so far from the others are off its axis
+GAP = 0.4  # share of a panel's range; lower accuracies that are this far from the others are off its axis
 MARK = "▼"
 
 ALONE_NOTE = (

@@ -51,7 +51,7 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
     Args:
         runs: of one sweep.
         figures: the published tables, "pfl_table2".
-        own: take the cells that were run, published or not, and no others.
+        own: use the cells that were run, published or not, and no others.
 
     Raises:
         InputError: where no cell of them was run.
@@ -70,7 +70,7 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
 
 
 def _keys(table: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Columns that tell the rows of the printed table, and those that tell its columns."""
+    """The columns that identify the rows of the printed table, and those that identify its columns."""
     if table["num_clients"].nunique() > 1:
         return ["num_clients"], ["dataset", "target_epsilon", "algorithm"]
     return ["num_epochs", "communication_rounds"], ["target_epsilon", "algorithm"]
@@ -148,7 +148,7 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
 
 
 def _contradiction(table: pd.DataFrame) -> str:
-    """The cells that two published tables print differently, where this is one of them."""
+    """The cells of this table that another published table prints differently, in words."""
     apart = common.contradictions()
     here = apart.merge(table[[*CELL, "published"]], on=CELL)
     names = [name for name in here.columns if name.startswith("pfl_table")]
@@ -168,10 +168,10 @@ def figure_of(about: str, name: str, sweep: str, title: str, *notes: str) -> Fig
 
     Args:
         about: what it shows.
-        name: as it is called here and in the published numbers.
-        sweep: whose runs it shows.
+        name: its name here and in the published numbers.
+        sweep: the sweep whose runs it shows.
         title: of the picture.
-        notes: under it, before what the paper contradicts itself in.
+        notes: in the footer, before the contradictions within the paper.
     """
     return Figure(
         about=about,

@@ -30,7 +30,7 @@ STAND_INS = {
 }
 
 
-# What the figures of these sweeps tell apart: column of the runs -> column of the numbers.
+# The settings that the figures of these sweeps distinguish: column of the runs -> column of the numbers.
 APART = {name: name for name in ("delta_std", "noise_multiplier", "personalization")} | {
     "legend_personalization": "personalization"
 }
@@ -90,7 +90,7 @@ def figure_of(
 def ppsgd_runs(
     runs: pd.DataFrame, clip_norm: float | None = None, *, legend: bool = False, further: bool = False
 ) -> pd.DataFrame:
-    """PPSGD's runs at the clipping norm shown. Local learning has no noise: it stands once, at sigma 0.
+    """PPSGD's runs at the clipping norm shown. Local learning has no noise, so it occurs once, at sigma 0.
 
     Args:
         runs: of one sweep.
@@ -117,7 +117,7 @@ def ppsgd_runs(
 
 
 def alone(runs: pd.DataFrame, tunings: dict[str, str]) -> pd.DataFrame:
-    """Final accuracy of users who learn alone, not only in the rounds that draw them; no row where none were run."""
+    """Final accuracy of users who learn alone, for longer than the rounds that draw them; empty without such runs."""
     rows = runs[(runs["algorithm"] == ALONE) & (runs["rounds"] == runs["num_rounds"])]
     if rows.empty:
         return pd.DataFrame(columns=["tuned_on", "test_accuracy", "low", "high", "num_rounds"])

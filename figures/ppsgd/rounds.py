@@ -1,4 +1,4 @@
-"""Figures 1b and 1c of Bietti et al. 2022, and what 1d has of them: accuracy against rounds at three noise levels."""
+"""Figures 1b and 1c of Bietti et al. 2022, with code for 1d: accuracy against rounds at three noise levels."""
 
 from collections.abc import Sequence
 
@@ -43,8 +43,8 @@ def draw(
         panels: the noise levels.
         curves: the personalisation of each.
         title, ylabel: of the figure.
-        handles: legend entries of the curves, where they are not the usual ones.
-        notes: under it, after what the data stand in for, and before what all of these figures say.
+        handles: legend entries of the curves; the usual ones where empty.
+        notes: in the footer, between the note on the data and the notes that all of these figures have.
     """
     handles = handles or drawing.personalization_handles(curves)
     tunings = style.present(table, "tuned_on", digits.TUNINGS)
