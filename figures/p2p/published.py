@@ -21,7 +21,7 @@ def published(figure: str) -> pd.DataFrame:
     """The published points of a figure or table.
 
     Args:
-        figure: as it is called here, "p2p_fig1".
+        figure: its name here, "p2p_fig1".
 
     Returns:
         Columns "series" (the legend), "x_name", "x" (NaN in a table), "y_name", "y", and "origin", PUBLISHED.

@@ -24,7 +24,7 @@ def published_cells(figure: str) -> pd.DataFrame:
     """The published cells of a table of accuracies, under the names that the columns of results have.
 
     Args:
-        figure: as it is called here, "pfl_table2".
+        figure: its name here, "pfl_table2".
 
     Returns:
         Columns "dataset", "target_epsilon" (inf without privacy), "num_epochs", "num_clients", "total_epochs",

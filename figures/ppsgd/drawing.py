@@ -12,8 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from bench.analysis import style
 
-# Local learning is grey, global learning dark blue, and values in between go from light to dark. Each has its own marker,
-# for print in grey and for readers who cannot distinguish red from green.
+# Local learning is grey, global learning dark blue, and values in between go from light to dark. Each has its own
+# marker, for print in grey and for readers who cannot distinguish red from green.
 PERSONALIZATION: dict[float, style.Look] = {
     0.0: {"color": "#8c8c8c", "marker": "x"},
     0.1: {"color": "#e6a532", "marker": "o"},

@@ -95,7 +95,7 @@ FIGURE_1B = figure_of(
 Bietti et al. 2022, Figure 1b: top-1 accuracy of tag prediction against rounds, three noise levels.
 
 The panels' noise levels are not in the paper: sigma 0, 0.5 and 2 are shown. Expected: without noise an intermediate
-alpha is the best; with noise large alpha degrades, and small alpha is the best of those that share.
+alpha is the best; with noise large alpha degrades, and a small alpha is the best of all alpha > 0.
 """,
     sweep="ppsgd_tags",
     panels=(0.0, 0.5, 2.0),
@@ -120,8 +120,8 @@ FIGURE_1C = figure_of(
 Bietti et al. 2022, Figure 1c: test accuracy on digits by client against rounds, linear models, three noise levels.
 
 The panels' noise levels are not in the paper: sigma 0, 1 and 5 are shown (epsilon infinite, about 9 and about 1).
-Expected: local learning is poor; without noise global is better; with much noise small alpha > 0 is the best
-of those that share.
+Expected: local learning is poor; without noise global learning is better; with much noise a small alpha is the best of
+all alpha > 0.
 """,
     sweep="ppsgd_digits",
     panels=(0.0, 1.0, 5.0),

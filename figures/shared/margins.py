@@ -230,8 +230,8 @@ def at_least(count: int, margins: Iterable[Margin]) -> Margin:
     """The margin where at least `count` of several comparisons must be met.
 
     Its p-values are those of Benjamini and Heller 2008 for partial conjunctions, after Bonferroni, which are valid
-    under any dependence of the m comparisons. p_holds is m - count + 1 times the count-th smallest p_holds. The whole is
-    missed where m - count + 1 comparisons are, so p_fails is count times the (m - count + 1)-th smallest p_fails.
+    under any dependence of the m comparisons. p_holds is m - count + 1 times the count-th smallest p_holds. The whole
+    is missed where m - count + 1 comparisons are, so p_fails is count times the (m - count + 1)-th smallest p_fails.
 
     Raises:
         ValueError: where fewer than count margins have a value.
