@@ -96,8 +96,8 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         f"ADMM has the penalty with the lowest final objective, chosen in its favour: {values}.",
-        "An iteration of ADMM takes 10 gradient steps and sends 8 vectors. An update of CD sends one vector to each "
-        "neighbour.",
+        "In an iteration of ADMM two agents take 10 gradient steps each and send 8 vectors in all. An update of CD "
+        "sends one vector to each neighbour.",
         "No privacy. " + common.published_note(table),
     )
     return figure
