@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import possible, style
-from bench.comparison.looks import legend, looks
+from bench.analysis.looks import looks
+from bench.comparison.looks import legend
 from bench.comparison.price import COSTS
 from bench.comparison.result import at_epsilon
 

@@ -10,9 +10,10 @@ import pandas as pd
 
 from bench.analysis import possible, style, tables
 from bench.analysis.files import write_whole
+from bench.analysis.looks import looks
 from bench.comparison import budget, convergence
 from bench.comparison.curve_figures import draw_budget, draw_convergence
-from bench.comparison.looks import legend, looks
+from bench.comparison.looks import legend
 from bench.comparison.result import Comparison
 from bench.comparison.table import PANEL, costs, heading, printed, table
 from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
