@@ -271,7 +271,7 @@ def docs(
         bool, typer.Option("--check", help="Write nothing; the exit status is 1 where a page is outdated.")
     ] = False,
 ) -> None:
-    """Update the generated parts of README.md and docs/papers from the claims. Run it in the repository's folder.
+    """Update the generated parts of README.md and docs from the claims. Run it in the repository's folder.
 
     Example: python -m figures claims; python -m figures docs
     """

@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from bench.analysis import possible
 from bench.analysis.files import written_whole
 from bench.errors import InputError
 
@@ -203,6 +204,7 @@ def curve(ax: Axes, table: pd.DataFrame, x: str, y: str, *, band: bool = True, *
         return
     ax.plot(table[x], table[y], **look)
     if band and np.isfinite(table["low"]).any():
+        table = possible.within(table, y)
         with same_limits(ax):
             ax.fill_between(table[x], table["low"], table["high"], color=look["color"], alpha=0.15, linewidth=0)
 

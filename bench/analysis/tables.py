@@ -14,7 +14,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from bench.analysis import style
+from bench.analysis import possible, style
 from bench.analysis.files import written_whole
 
 LATEX = str.maketrans(
@@ -27,9 +27,10 @@ def number(value: float, form: str = ".4f", missing: str = "") -> str:
     return format(value, form) if np.isfinite(value) else missing
 
 
-def with_interval(value: float, low: float, high: float, form: str = ".4f") -> str:
-    """A mean with its interval, or by itself where there is none."""
+def with_interval(value: float, low: float, high: float, form: str = ".4f", metric: str = "") -> str:
+    """A mean with its interval, cut to the values that the metric can have; the mean alone without an interval."""
     mean = number(value, form, "diverged")
+    low, high = (float(end) for end in possible.cut(value, low, high, metric))
     return f"{mean} [{low:{form}}, {high:{form}}]" if np.isfinite([value, low, high]).all() else mean
 
 

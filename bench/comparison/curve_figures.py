@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from bench.analysis import style
-from bench.comparison.looks import legend, looks
+from bench.analysis import possible, style
+from bench.analysis.looks import looks
+from bench.comparison.looks import legend
 from bench.comparison.price import COSTS
 from bench.comparison.result import at_epsilon
 
@@ -121,7 +122,7 @@ def _dress(figure, axes, curves, whole, *, metric: str, label: str, title: str, 
     """Label the score axes, and add the title with the legend and the footer."""
     for ax in axes[:, 0]:
         ax.set_ylabel(style.literal(label))
-    if metric.endswith(("accuracy", "error")):
+    if possible.are_shares(curves[metric]):
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"{title} on {style.literal(whole['task'].iloc[0])}", *legend(whole))
     style.footer(figure, curves.assign(**whole[["task", "source", "scale"]].iloc[0]), note)

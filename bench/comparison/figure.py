@@ -8,11 +8,12 @@ of different privacy units must not share an axis.
 import numpy as np
 import pandas as pd
 
-from bench.analysis import style, tables
+from bench.analysis import possible, style, tables
 from bench.analysis.files import write_whole
+from bench.analysis.looks import looks
 from bench.comparison import budget, convergence
 from bench.comparison.curve_figures import draw_budget, draw_convergence
-from bench.comparison.looks import legend, looks
+from bench.comparison.looks import legend
 from bench.comparison.result import Comparison
 from bench.comparison.table import PANEL, costs, heading, printed, table
 from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
@@ -35,6 +36,7 @@ COST = (
 def draw(table: pd.DataFrame, held_out: str):
     """Draw one panel per privacy statement. `held_out` describes the tuning data, for the footer."""
     metric = table["metric"].iloc[0]
+    table = possible.within(table, metric)
     panels = list(table.groupby(PANEL, sort=True))
     figure, axes = style.subplots(
         1, len(panels), figsize=(max(6.4 * len(panels), 7.0), 4.6), squeeze=False, sharey=True
@@ -44,7 +46,7 @@ def draw(table: pd.DataFrame, held_out: str):
         _panel(ax, rows, metric, look_of)
         ax.set_title(f"one {unit}, {relation}")
     axes[0, 0].set_ylabel(style.literal(metric.replace("_", " ")))
-    if metric.endswith(("accuracy", "error")):
+    if possible.are_shares(table[metric]):
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"Methods on {style.literal(table['task'].iloc[0])}", *legend(table, level_lines=True))
     counts = sorted(set(table["settings_tried"]))

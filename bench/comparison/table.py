@@ -120,7 +120,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     cells = {}
     for row in table.to_dict("records"):
         epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"ε = {row['target_epsilon']:g}"
-        score = tables.with_interval(row[row["metric"]], row["low"], row["high"])
+        score = tables.with_interval(row[row["metric"]], row["low"], row["high"], metric=row["metric"])
         rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
         reference = row["algorithm"] == row["best_baseline"]
         if reference:

@@ -17,12 +17,12 @@ from bench.sweeps.p2p_noise import DELTA, PUBLISHED, START_EPSILON, calibrated, 
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 EPSILONS = [1.0, 0.5, 0.1]
-UPDATES = [1, 2, 4, 8, 16]  # of an agent, the published grid
+UPDATES = [1, 2, 4, 8, 16]  # per agent, the published grid
 FEATURES = [2, 5, 10, 25, 50, 75, 100]
 MU = 0.04
 MUS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64]
 CLIP_NORMS = [1.0, 10.0, 100.0]
-TICKS = 100  # in a round of the sweeps of which only the end matters
+TICKS = 100  # per round, in sweeps where only the end matters
 
 
 def _all_updates(task, args) -> int:
@@ -33,8 +33,9 @@ def _all_updates(task, args) -> int:
 def p2p_convergence(scale: str) -> Sweep:
     """Figure 1: coordinate descent against ADMM without privacy, 100 features, from local models.
 
-    From the exact minimisers of the local objectives, and from 100 short gradient steps towards them, which is where
-    the published curves begin (objective 6.5; the minimisers have 23). The paper gives no penalty for ADMM: a grid.
+    Runs start from the exact minimisers of the local objectives, and from 100 short gradient steps towards them, where
+    the published curves begin (objective 6.5; the minimisers have 23). The paper gives no penalty for ADMM, so a grid
+    is run.
     """
     start = grid(start=["local", "descent"], start_step_size=0.005, num_ticks=50, mu=MU)
     paper = Sweep(
@@ -57,10 +58,10 @@ def p2p_convergence(scale: str) -> Sweep:
 
 
 def p2p_private(scale: str) -> Sweep:
-    """Figures 2a and 2b: epsilon 0.5 in T/n = 1, 2, 4, 8 updates an agent, from a constant and from the warm start.
+    """Figures 2a and 2b: epsilon 0.5 in T/n = 1, 2, 4, 8 updates per agent, from a constant and from the warm start.
 
-    Beyond the paper: twice the budget from the warm start, which is what its Figure 2b looks like, and an agent's
-    budget split by its Proposition 2, as printed and with time the right way round.
+    Beyond the paper: twice the budget from the warm start, which ends where the published Figure 2b does, and an
+    agent's budget split by Proposition 2, as printed and with the weights in the order of the recursion.
     """
     updates = grid(max_updates=[1, 2, 4, 8]).assign(num_updates=lambda points: points["max_updates"])
     laplace = pd.concat(
@@ -106,8 +107,8 @@ def _name(num_features: int, instances: str) -> str:
 def p2p_dimensions(scale: str) -> Sweep:
     """Figures 2c, 3 and 4: accuracy by number of features, privacy and size of the local data set.
 
-    mu is tuned for the run without privacy, updates an agent (and clipping) for each budget, all of them on other
-    problem instances of the same kind.
+    mu is tuned for the run without privacy, and updates per agent (and clipping) for each budget, on other problem
+    instances of the same kind.
     """
     features = [2, 25] if scale == "smoke" else FEATURES
     private = grid(target_epsilon=EPSILONS, num_updates=UPDATES, mu=MUS).merge(calibrations(CLIP_NORMS), how="cross")
@@ -168,7 +169,7 @@ def p2p_movielens(scale: str) -> Sweep:
     """Table 1: MovieLens-100K by user, gradients clipped at C = 10 as in the paper, and at less.
 
     Private runs start from 0, which predicts every user's mean, or from the private warm start, paid out of the same
-    budget. Updates an agent, clipping and the warm start are tuned on a split of the training ratings.
+    budget. Updates per agent, clipping and the warm start are tuned on a split of the training ratings.
     """
     norms = [2.5, 5.0, 10.0]
     clipped = pd.concat(

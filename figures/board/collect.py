@@ -16,12 +16,12 @@ BOARD = "board"  # the folder of the board in the results
 PLACE = ["algorithm", "target_epsilon"]  # names a row of a task
 PANEL = ["privacy_unit_compared", "neighbors_compared"]
 TUNED = "tuned_epsilon"
-PRICES = ("floats_up", "gradients", "examples", TUNED)  # what a run costs, which is no argument
+PRICES = ("floats_up", "gradients", "examples", TUNED)  # costs of a run, which are no arguments
 SIGN = {"max": 1.0, "min": -1.0}
 NUMBERS = ("target_epsilon", "low", "high", "repetitions", "rank", "gain", "gain_low", "gain_high", "delta")
 TRUE_OR_FALSE = ("decided", "reveals_nothing", "not_private")
 REQUIRED = ["algorithm", *PANEL, *NUMBERS, *TRUE_OR_FALSE, "best_baseline", "metric", "best", "source", "commit"]
-PROTOCOL = {  # what protocol.json says, and of which type
+PROTOCOL = {  # keys of protocol.json and their types
     "task": str,
     "epsilons": list,
     "seeds": int,
@@ -31,7 +31,7 @@ PROTOCOL = {  # what protocol.json says, and of which type
     "neighbors": str,
     "unit": str,
 }
-CLOSE = 1e-5  # relative, of a score in a table of six digits and that of the runs
+CLOSE = 1e-5  # relative difference allowed between a score in a table of six digits and that of the runs
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Task:
 
     @property
     def panels(self) -> list[tuple[str, str]]:
-        """(unit of privacy, neighbouring relation), of which each is ranked by itself."""
+        """The pairs (unit of privacy, neighbouring relation); each is ranked separately."""
         return sorted(set(self.rows[PANEL].itertuples(index=False, name=None)))
 
 
@@ -213,7 +213,7 @@ def _rows(path: Path, protocol: dict[str, Any]) -> pd.DataFrame:
 
 
 def _runs(folder: Path, protocol: dict[str, Any]) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """The tested runs at their end, and the arguments of each method: they stand between two columns of a part."""
+    """The tested runs at their end, and the arguments of each method, found by their place among a part's columns."""
     again = f"run `python -m bench board {folder.parent.name}` again"
     arguments: dict[str, list[str]] = {}
     frames, problems = [], []
@@ -236,7 +236,7 @@ def _runs(folder: Path, protocol: dict[str, Any]) -> tuple[pd.DataFrame, dict[st
 
 
 def _scores(runs: pd.DataFrame, rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """The score of every row's method on every split; what reveals nothing has the same at every epsilon."""
+    """The score of every row's method on every split; a method that reveals nothing has one score for all epsilons."""
     runs = runs.rename(columns={metric: "score"})[[*PLACE, "trial", "score"]]
     silent = runs[runs["target_epsilon"] == 0].drop(columns="target_epsilon")
     places = rows[PLACE].drop_duplicates()
@@ -245,7 +245,11 @@ def _scores(runs: pd.DataFrame, rows: pd.DataFrame, metric: str) -> pd.DataFrame
 
 
 def _check_means(folder: Path, scores: pd.DataFrame, rows: pd.DataFrame) -> None:
-    """Whether the table is of these runs."""
+    """Check that the table was computed from these runs.
+
+    Raises:
+        InputError: where it was not.
+    """
     finite = scores.assign(score=scores["score"].astype(float).replace([np.inf, -np.inf], np.nan))
     found = finite.groupby(PLACE)["score"].agg(lambda of_splits: of_splits.mean(skipna=False))
     beside = rows.set_index(PLACE)["score"].astype(float)
@@ -260,7 +264,7 @@ def _check_means(folder: Path, scores: pd.DataFrame, rows: pd.DataFrame) -> None
 
 
 def _chosen(runs: pd.DataFrame, tried: pd.DataFrame, arguments: list[str]) -> Chosen:
-    """What was chosen, and what all runs share. `tried`: runs whose arguments differ where they were tuned."""
+    """The chosen settings, and the arguments that all runs share. `tried`: the tuning runs, whose arguments differ."""
     present = [name for name in arguments if not runs[name].isna().all()]
     varied = [name for name in present if name in tried and tried[name].nunique(dropna=False) > 1]
     varied += [name for name in present if name not in varied and runs[name].nunique(dropna=False) > 1]

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import style
-from bench.comparison.looks import in_rows, looks
+from bench.analysis.looks import in_rows, looks
 from figures.board.ranks import EVERY
 
 

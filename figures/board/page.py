@@ -23,14 +23,14 @@ LOOKS = {
 }
 ALTS = {
     "comparison": "the score against epsilon, a line for each method",
-    "convergence": "the score by what the run has cost so far, a line for each method",
-    "budget": "the held-out score that a budget of settings buys, a line for each method",
+    "convergence": "the score against the cost of the run so far, a line for each method",
+    "budget": "the held-out score against the number of settings tried, a line for each method",
 }
 Ranks = dict[tuple[str, str], pd.DataFrame]  # of figures.board.ranks.mean_ranks, by unit and relation
 
 
 def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
-    """The whole page: one HTML document that asks the network for nothing.
+    """The whole page: one HTML document that makes no network requests.
 
     Args:
         board: what is shown.
@@ -217,7 +217,7 @@ def _tasks(board: Board, results: Path) -> str:
     return element(
         "section",
         "<h2>Tasks</h2>",
-        html.table(protocols, "By what protocol each task was run", id="protocols"),
+        html.table(protocols, "The protocol of each task", id="protocols"),
         *(_task(task, results) for task in board.tasks),
         id="tasks",
     )

@@ -1,12 +1,12 @@
 """Mean ranks over tasks, with intervals by a paired bootstrap over splits.
 
-Within each task, all but one of its n splits are drawn with replacement, and the same draw serves all methods and all
-epsilons of the task: they were run on the same splits, and stay paired. Every draw gives means, these give ranks, and
-these their mean over tasks. An interval holds the middle 95 % of the draws. With n - 1 of n drawn, a mean over splits
-varies as much as its standard error says (Rao and Wu 1988); with n it would vary too little, by a tenth for five.
-Tasks are drawn independently of each other.
+Within each task, n - 1 of its n splits are drawn with replacement. The same draw is used for all methods and all
+epsilons of the task, which were run on the same splits and stay paired. Every draw gives mean scores, the mean scores
+give ranks, and the ranks are averaged over tasks. An interval is the middle 95 % of the draws. With n - 1 of n splits
+drawn, a mean over splits varies by its standard error (Rao and Wu 1988); with n it would vary too little, by a tenth
+for five splits. Draws of different tasks are independent.
 
-An interval says how much a mean rank owes to the splits. The tasks are those of the board, and are not drawn again.
+An interval covers the choice of the splits. The tasks are those of the board and are not resampled.
 """
 
 import math
@@ -17,20 +17,21 @@ import pandas as pd
 from figures.board.collect import PANEL, Board, Task
 
 DRAWS = 2000
-EVERY = -1.0  # the place of "every epsilon" among epsilons: the mean over those that are private
+EVERY = -1.0  # stands for "every epsilon": the mean over the private epsilons
 OF_A_TASK = ["target_epsilon", "algorithm"]
 
 
 def mean_ranks(board: Board, panel: tuple[str, str]) -> pd.DataFrame:
     """Mean ranks of the methods of one unit of privacy, at each epsilon and over all.
 
-    At one epsilon a method's mean is over the tasks that it took part in there; over all epsilons (`EVERY`) it is first
-    the mean over the private epsilons of each task, then over tasks. A method that diverged stands behind all that did
-    not; equal scores share the better rank.
+    At one epsilon a method's mean is over the tasks in which it was run there; over all epsilons (`EVERY`) it is first
+    the mean over the private epsilons of each task, then over tasks. A method that diverged ranks behind all others;
+    equal scores share the better rank.
 
     Returns:
-        algorithm, target_epsilon, mean_rank, low, high (NaN where a task has one split), tasks (in how many it took
-        part) and of (in how many anybody did); those of most tasks first, and of these the best first.
+        Columns algorithm, target_epsilon, mean_rank, low and high (NaN where a task has one split), tasks (the number
+        of tasks with this method) and of (the number of tasks with any method); methods with the most tasks first, and
+        among them the best first.
     """
     drawn: dict[tuple[float, str], list[np.ndarray]] = {}
     tasks_at: dict[float, set[str]] = {}
@@ -64,9 +65,9 @@ def mean_ranks(board: Board, panel: tuple[str, str]) -> pd.DataFrame:
 
 
 def ranks_of(task: Task, panel: tuple[str, str]) -> tuple[dict[tuple[float, str], np.ndarray], bool]:
-    """Ranks on one task by (epsilon, method): of the splits as they are, then of `DRAWS` draws of them.
+    """Ranks on one task by (epsilon, method): for the splits as they are, then for `DRAWS` draws of them.
 
-    Returns also whether there is a single split, of which nothing can be drawn.
+    Also returns whether there is a single split, which cannot be resampled.
     """
     here = task.rows.loc[(task.rows[PANEL] == list(panel)).all(axis=1), OF_A_TASK]
     scores = here.merge(task.scores, on=OF_A_TASK).pivot(index=OF_A_TASK, columns="trial", values="score")

@@ -15,7 +15,7 @@ UNITS = {  # what neighbouring data sets differ in
 
 
 def reading(board: Board, results: Path) -> dict[str, str]:
-    """What a reader must know, by term; names of the program stand between backticks."""
+    """Explanations for the reader by term, with names of the program between backticks."""
     rows = board.rows()
     units = ", ".join(UNITS.get(unit, unit) for unit in dict.fromkeys(unit for unit, _ in board.panels))
     whole = {

@@ -1,4 +1,4 @@
-"""The tables of the board as cells: what stands in them, for the page, Markdown, LaTeX and CSV."""
+"""The cells of the board's tables, for the page, Markdown, LaTeX and CSV."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from bench.analysis import tables
 from figures.board.collect import PANEL, Board, Task
 from figures.board.ranks import EVERY
 
-COSTS = {  # column of a comparison -> heading; of a whole run
+COSTS = {  # column of a comparison -> heading; costs are those of a whole run
     "floats_up": "numbers sent up",
     "gradients": "gradients computed",
     "examples": "examples touched",
@@ -41,7 +41,7 @@ def title(row: dict) -> str:
 
 
 def outcome(row: dict) -> str:
-    """How a row stands against the best baseline, a name of OUTCOMES."""
+    """The outcome of a row against the best baseline, a key of OUTCOMES."""
     if not np.isfinite(row["rank"]):
         return "diverged"
     if row["algorithm"] == row["best_baseline"]:
@@ -62,16 +62,16 @@ def link(row: dict) -> str:
 
 def score(row: dict) -> str:
     """A score with its interval."""
-    return tables.with_interval(row["score"], row["low"], row["high"])
+    return tables.with_interval(row["score"], row["low"], row["high"], metric=row["metric"])
 
 
 def rank(row: dict) -> str:
-    """A rank, and the asterisk of a difference to the best baseline that is beyond chance."""
+    """A rank, with an asterisk where the difference to the best baseline is significant."""
     return tables.number(row["rank"], ".0f", "no rank") + ("*" if row["decided"] else "")
 
 
 def gain(row: dict) -> str:
-    """The gain over the best baseline with its interval, or what the row is instead."""
+    """The gain over the best baseline with its interval; "best baseline" for that row itself, empty if unknown."""
     if row["algorithm"] == row["best_baseline"]:
         return "best baseline"
     if not np.isfinite(row["gain"]):
@@ -81,13 +81,13 @@ def gain(row: dict) -> str:
 
 
 def mean_rank(row: dict) -> str:
-    """A mean rank with its interval, and over how many tasks where it is not all."""
+    """A mean rank with its interval, and the number of tasks where it is not over all."""
     few = "" if row["tasks"] == row["of"] else f", {row['tasks']} of {row['of']} tasks"
     return tables.with_interval(row["mean_rank"], row["low"], row["high"], ".2f") + few
 
 
 def task_ranks(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """(task, method) -> mean rank over private epsilons; what diverged stands behind all that did not."""
+    """(task, method) -> mean rank over private epsilons; a method that diverged ranks behind all others."""
     private = rows[np.isfinite(rows["target_epsilon"])]
     ranked = private.groupby(["name", "target_epsilon"])["rank"].transform("count")
     means = private.assign(rank=private["rank"].fillna(ranked + 1)).groupby(["name", "algorithm"])["rank"].mean()
@@ -106,9 +106,9 @@ def methods_by_task(
     Args:
         rows: of `Board.rows`, of that unit.
         ranks: of `ranks.mean_ranks`, of that unit.
-        epsilon: which; `EVERY` for the mean over those that are private.
-        cell: what is written of a row.
-        number: what is written of a number, from it and its text.
+        epsilon: the epsilon; `EVERY` for the mean over the private ones.
+        cell: writes a row.
+        number: writes a number, given the number and its text.
 
     Returns:
         method, mean rank, and a column for each task, "" where the method did not take part.
@@ -127,7 +127,7 @@ def methods_by_task(
             else:
                 cells[name] = cell(at[name, method]) if (name, method) in at else ""
         written.append(cells)
-    return pd.DataFrame(written, dtype=object)  # text that is HTML must stay what it is
+    return pd.DataFrame(written, dtype=object)  # keeps the type of text that is HTML
 
 
 def plain(row: dict) -> str:
@@ -136,7 +136,7 @@ def plain(row: dict) -> str:
 
 
 def protocol_of(task: Task) -> dict[str, str]:
-    """What a task was run by, in words."""
+    """The protocol that a task was run by, in words."""
     stated, first = task.protocol, task.rows.iloc[0]
     direction = "larger" if task.sign > 0 else "smaller"
     return {

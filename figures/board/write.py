@@ -1,4 +1,4 @@
-"""The page, Markdown, LaTeX and CSV of the board as files, all of them or none."""
+"""Writes the page, Markdown, LaTeX and CSV of the board, all of them or none."""
 
 from pathlib import Path
 

@@ -9,13 +9,13 @@ from figures.correlated_noise import digits, sums
 from figures.shared.margins import every, paired, within
 from figures.shared.verdicts import Claim, NotTestable, Verdict, spread, verdict
 
-LAW = 0.01  # a ratio so near to the law's counts as equal: the spread of one repetition is a quarter of it
-ON_PAR = 0.1  # a ratio so much larger counts as on par
+LAW = 0.01  # relative difference below which a ratio counts as the law's; four times the spread of a repetition
+ON_PAR = 0.1  # relative excess up to which a ratio counts as on par
 POINTS = "points of test accuracy"
 
 
 def follows_the_law(noise: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that prefix sums have as much less noise as follows from the matrices."""
+    """A check that the noise in prefix sums is reduced by the ratio that follows from the matrices."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         rows = sums.ratios(runs).query("noise == @noise")

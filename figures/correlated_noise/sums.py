@@ -1,9 +1,9 @@
 """Kalinin and Lampert 2024: noise in the sums that a model follows, at equal proven epsilon.
 
-What 200 rounds add up to where users have nothing to learn: the root mean square of the model, in units of the noise
-that independent draws put on one round. Each user takes part every 16th round, in 13 at most. The legend has the root
-mean square over rounds, relative to independent noise, as measured, and in brackets as it follows from the matrices. To
-expect: .348 with 16 bands of the square root, .332 with the best 16 bands.
+Users have nothing to learn, so the model is the sum of the noise of up to 200 rounds. Shown is its root mean square, in
+units of the noise that independent draws add in one round. Each user takes part in every 16th round, and in at most 13.
+The legend has the root mean square over rounds relative to independent noise, as measured, and in brackets as it
+follows from the matrices. Expected: .348 with 16 bands of the square root, .332 with the best 16 bands.
 """
 
 import numpy as np
@@ -43,20 +43,21 @@ def law(noise: str, num_bands: int, rounds: int = ROUNDS) -> float:
 
 @derived
 def ratios(runs: pd.DataFrame) -> pd.DataFrame:
-    """Of the root mean square over rounds to that of independent noise in the same repetition, and the law's.
+    """Ratios of the root mean square over rounds to that of independent noise in the same repetition, and those of the
+    law.
 
     Raises:
-        InputError: where independent noise was not run, or the runs do not cost the same.
+        InputError: where independent noise was not run, or the runs do not cost the same epsilon.
     """
     rows = runs[runs["rounds"] > 0]
     by = ["noise", "num_bands", *REPETITION]
     size = rows.groupby(by)["mean_square"].mean().pow(0.5).rename("size").reset_index()
     alone = size[size["noise"] == INDEPENDENT]
     if alone.empty:
-        raise InputError("no run with independent noise to compare with: run the whole sweep, no --where")
+        raise InputError("no run with independent noise to compare with: run the whole sweep, without --where")
     spent = rows.loc[rows["rounds"] == rows["num_rounds"], "epsilon_worst_case"]
     if not np.allclose(spent, spent.iloc[0], rtol=1e-3):
-        raise InputError("the runs do not cost the same epsilon: run the sweep as it is, no --grid")
+        raise InputError("the runs do not cost the same epsilon: run the sweep as it is, without --grid")
     out = size.merge(alone[[*REPETITION, "size"]], on=REPETITION, suffixes=("", "_alone"))
     laws = [law(noise, bands) for noise, bands in zip(out["noise"], out["num_bands"], strict=True)]
     return out.assign(ratio=out["size"] / out["size_alone"], law=laws)
@@ -91,8 +92,8 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "160 users with nothing to learn, ten per round, in 16 groups that take turns. All lines have the same "
-        "epsilon, proven without amplification for one user's data replaced.",
+        "160 users with nothing to learn are in 16 groups of ten that take turns. All lines have the same epsilon, "
+        "proven without amplification for one user's data replaced.",
     )
     return figure
 

@@ -1,5 +1,7 @@
-"""The claims of Allouah et al. 2024 on noise shared by neighbours, and their checks. All methods run on the same
-draws of the data and are compared draw by draw, by the logarithm of the excess loss."""
+"""The claims of Allouah et al. 2024 on noise shared by neighbours, and their checks.
+
+All methods run on the same draws of the data and are compared draw by draw, by the logarithm of the excess loss.
+"""
 
 from collections.abc import Callable, Collection
 
@@ -11,7 +13,7 @@ from figures.shared.margins import Margin, every, paired
 from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
 
 UNIT = "of ln excess loss"
-NEAR = float(np.log(1.1))  # a tenth more: our word for a match
+NEAR = float(np.log(1.1))  # up to a tenth more counts as a match; a threshold of ours
 EVERY_GRAPH = tuple(GRAPHS)
 OWN, MEAN = METRICS
 
@@ -77,7 +79,7 @@ def less(metric: str, first: str, second: str, graphs: Collection[str] = EVERY_G
 
 
 def near(metric: str, first: str, graphs: Collection[str]) -> Callable:
-    """A check that the first errs at most a tenth more than central noise does, on these graphs at every epsilon."""
+    """A check that the first errs at most a tenth more than central noise, on these graphs at every epsilon."""
     return lambda runs: _decided(runs, metric, first, CENTRAL, graphs, lambda gain: paired(gain + NEAR, UNIT))
 
 

@@ -1,8 +1,8 @@
 """Allouah et al. 2024: local noise, noise that neighbours share, and central noise at equal privacy, by graph.
 
-Above agents' own models, below the mean of them, which no agent has. Step and ratio of shared to own noise are the
-best for every point. Expected: local noise errs the most and central noise the least on every graph, shared noise in
-between, and near central noise where all are neighbours.
+The upper panels show agents' own models, the lower panels the mean of these models, which no agent has. Every point
+has the best step size and the best ratio of shared to own noise. Expected on every graph: local noise errs the most,
+central noise the least, and shared noise lies in between, near central noise where all agents are neighbours.
 """
 
 import pandas as pd
@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from bench.analysis.select import REPETITION
+from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.ended import at_end
 from figures.shared.figure import Figure
@@ -29,17 +30,21 @@ LOOKS: dict[str, style.Look] = {
 
 @derived
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs at the step and ratio that have the lowest mean excess loss, for every method, graph and epsilon, for
-    each metric; columns "metric" and "loss", and "edge" of both arguments."""
+    """The runs at the step and ratio with the lowest mean excess loss, for every metric, method, graph and epsilon.
+
+    metric, loss: the metric that was tuned by, and its value.
+    edge: the edges of step and ratio.
+    """
     last = at_end(runs)
     ratio = last["pair_noise_ratio"].fillna(0.0) if "pair_noise_ratio" in last else 0.0
     last, by, out = last.assign(pair_noise_ratio=ratio), ["algorithm", "task", "target_epsilon"], []
     for metric in METRICS:
         best = select.tune(last, by=[*by, "pair_noise_ratio"], over="step_size", on=metric, best="min")
         best = best.rename(columns={"edge": "edge_of_step"})
-        best = select.tune(best, by=by, over="pair_noise_ratio", on=metric, best="min")
-        edges = [", ".join(filter(None, both)) for both in zip(best.pop("edge_of_step"), best.pop("edge"), strict=True)]
-        out.append(best.assign(edge=edges, metric=metric, loss=best[metric]))
+        best = edges.joined(
+            select.tune(best, by=by, over="pair_noise_ratio", on=metric, best="min"), first="edge_of_step"
+        )
+        out.append(best.assign(metric=metric, loss=best[metric]))
     return pd.concat(out, ignore_index=True)
 
 
@@ -56,7 +61,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """A row for each metric, a column for each graph; central noise, which knows no graph, in all of them."""
+    """A row for each metric and a column for each graph; central noise, which uses no graph, is in all columns."""
     graphs = [name for name in GRAPHS if name in set(table["graph"])]
     metrics = style.present(table, "metric", METRICS)
     shape = len(metrics), max(len(graphs), 1)
@@ -81,12 +86,11 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "Mean logistic loss over all points minus the least there is, geometric means; 16 agents of 64 points, 200 "
-        "rounds, nothing clipped. Every point has the step size and the ratio of shared to own noise with the lowest "
-        "mean.",
+        "Excess loss is the mean logistic loss over all points minus its minimum, as a geometric mean. There are 16 "
+        "agents with 64 points each, 200 rounds, and no clipping.",
         f"Epsilon at delta = {table['delta'].iloc[0]:g}: one point of one agent replaced, in all messages. Local "
         "noise: against all other agents together. DECOR: against observers who share no noise, or against one other "
-        "agent. Central: against everybody who sees the models of a trusted party.",
+        "agent. Central noise: against everybody who sees the models of a trusted party.",
     )
     return figure
 

@@ -63,7 +63,7 @@ def below(first: str, second: str, calibration: str) -> Callable[[pd.DataFrame],
 
 
 def _searched(rows: pd.DataFrame, first: str, second: str, calibration: str) -> str:
-    """How many settings either curve was chosen of."""
+    """The numbers of settings that the two curves were chosen among."""
     few, many = (tried(rows[rows["calibration"] == calibration], [name]) for name in (first, second))
     return f"{few} each" if few == many else f"{few} against {many}"
 
@@ -122,7 +122,7 @@ def _both(table: pd.DataFrame) -> None:
 
 
 def _most_rounds(runs: pd.DataFrame) -> str:
-    """Rounds of a phase that were tried, beside those that the theorem of the subgradient method wants."""
+    """The most rounds of a phase that were tried, beside those of the theorem on the subgradient method."""
     most = runs.groupby("algorithm", observed=True)["phase_rounds"].max()
     wanted = subgradient_rounds(Setting(epsilon=1.0, **EXPERIMENT))[0]
     return (
@@ -132,9 +132,10 @@ def _most_rounds(runs: pd.DataFrame) -> str:
 
 
 def fewer_rounds(runs: pd.DataFrame) -> Verdict:
-    """At every n and epsilon, localized accelerated reaches one-pass MB-SGD's lowest risk in fewer rounds than it.
+    """At every n and epsilon, localized accelerated reaches one-pass MB-SGD's lowest risk in fewer rounds.
 
-    Where one-pass has its lowest risk at the most rounds that were tried, more rounds might lower it still: left open.
+    Where one-pass has its lowest risk at the most rounds that were tried, more rounds might lower it further, so the
+    comparison is left open.
     """
     table = isrl_rounds.table(runs)
     _both(table)
@@ -161,7 +162,8 @@ def fewer_rounds(runs: pd.DataFrame) -> Verdict:
 
 
 def _reached_before(runs: pd.DataFrame, panel: pd.DataFrame, rounds: float) -> Margin:
-    """By how much localized accelerated is below one-pass MB-SGD's lowest risk at some smaller number of rounds."""
+    """The margin by which localized accelerated is below one-pass MB-SGD's lowest risk at some smaller number of
+    rounds."""
     trials = isrl_rounds.of_trials(runs).merge(panel[isrl_rounds.PANEL].drop_duplicates(), on=isrl_rounds.PANEL)
     rows = trials[(trials["algorithm"] == isrl_rounds.LOCALIZED) & (trials["num_rounds"] < rounds)]
     if rows.empty:
@@ -171,13 +173,13 @@ def _reached_before(runs: pd.DataFrame, panel: pd.DataFrame, rounds: float) -> M
 
 
 def _rounds(row: pd.Series) -> str:
-    """Rounds to the target, and from which to which that is open by chance."""
+    """Rounds to the target, with the interval where chance leaves them open."""
     low, mean, high = (f"{row[name]:g}" if np.isfinite(row[name]) else "never" for name in row.index)
     return f"{'in ' if mean != 'never' else ''}{mean}" + (f" ({low} to {high})" if low != high else "")
 
 
 def lower_risk(runs: pd.DataFrame) -> Verdict:
-    """At every n and epsilon, the lowest risk of localized accelerated is below that of one-pass, at any rounds."""
+    """At every n and epsilon, the lowest risk of localized accelerated over rounds is below that of one-pass."""
     table = isrl_rounds.table(runs)
     _both(table)
     own = table[table["algorithm"] == isrl_rounds.LOCALIZED].dropna(subset="ratio")

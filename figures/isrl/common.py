@@ -1,7 +1,8 @@
 """Code shared by the figures and claims of Gao et al. 2024: their curves, and the choice of settings.
 
-As the paper says: in each trial (a draw of the data) three runs of every setting, the setting with the lowest mean
-training loss, and its mean test error; then mean and standard deviation over trials.
+The choice follows the paper: each trial (a draw of the data) has three runs of every setting, of which the setting with
+the lowest mean training loss is scored by its mean test error. The figures show mean and standard deviation over
+trials.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"  # calibrations
 ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"
 FIXED_ROUNDS, WIDE = "One-pass MB-SGD, 35 rounds", "Localized MB-SGD, wide search"
 SETTING = ["num_phases", "phase_rounds", "regularization", "step_size"]
-SMOOTHINGS = {"smoothing_radius": "convolution", "moreau_smoothness": "moreau"}  # column -> the smoothing it is of
+SMOOTHINGS = {"smoothing_radius": "convolution", "moreau_smoothness": "moreau"}  # column -> the smoothing that uses it
 LOOKS: dict[str, style.Look] = {
     ONE_PASS: {"color": "#12355b", "marker": "o"},
     FIXED_ROUNDS: {"color": "#3c78b4", "marker": "", "linestyle": "--", "linewidth": 1.1},
@@ -42,26 +43,26 @@ SERIES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
 
 
 def by_trial(runs: pd.DataFrame, by: list[str], value: str, on: str) -> pd.DataFrame:
-    """The value of the setting that is best in each trial, one row per group and trial, with the setting.
+    """The value at the best setting of each trial, one row per group and trial, with the setting.
 
     Args:
         runs: one row per run.
         by: columns of a group.
-        value: mean over the trial's runs.
-        on: what is smallest where the setting is best, on average over the trial's runs.
+        value: the column to average over the trial's runs.
+        on: the column whose mean over the trial's runs is smallest at the best setting.
     """
     best = _without_defaults(select.tune(runs, by=[*by, "trial"], over="point", on=on, best="min"))
     told = _told(best)
     groups = best.groupby([*by, "trial"], observed=True)
     means = groups[[value, on, "epsilon", "epsilon_exact"]].mean()
-    means[value] = means[value].where(groups[value].count() == groups.size())  # one that diverged is not averaged away
+    means[value] = means[value].where(groups[value].count() == groups.size())  # divergence is not averaged away
     tried = runs.groupby([*by, "trial"], observed=True)
     means = means.assign(settings=tried["point"].nunique(), runs_each=tried["seed"].nunique())
     return means.join(groups[told].first()).reset_index()
 
 
 def _without_defaults(rows: pd.DataFrame) -> pd.DataFrame:
-    """No value for how much a method smooths that does not."""
+    """The rows without smoothing parameters of methods that do not use them."""
     for name, kind in SMOOTHINGS.items():
         if name in rows and "smoothing" in rows:
             rows = rows.assign(**{name: rows[name].where(rows["smoothing"] == kind)})
@@ -69,12 +70,12 @@ def _without_defaults(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _told(rows: pd.DataFrame) -> list[str]:
-    """The columns of a setting that some row has a value for."""
+    """The columns of a setting in which some row has a value."""
     return [name for name in (*SETTING, *SMOOTHINGS) if name in rows and rows[name].notna().any()]
 
 
 def tried(table: pd.DataFrame, names=None) -> str:
-    """How many settings the methods of a table had, in words."""
+    """The number of settings that the methods of a table were chosen among, in words."""
     rows = table if names is None else table[table["series"].isin(names)]
     few, many = int(rows["settings"].min()), int(rows["settings"].max())
     return f"{few} settings" if few == many else f"{few} to {many} settings"
@@ -82,7 +83,7 @@ def tried(table: pd.DataFrame, names=None) -> str:
 
 @derived
 def errors(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
-    """Test error of every curve, calibration, epsilon and trial, where so many silos answer.
+    """Test error of every curve, calibration, epsilon and trial, where `num_sampled` silos answer.
 
     Raises:
         InputError: where there are none.
@@ -92,12 +93,12 @@ def errors(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
     parts = [runs[chosen(runs)].assign(series=name) for name, chosen in SERIES.items()]
     together = pd.concat(parts, ignore_index=True)
     if together.empty:
-        raise InputError(f"no run with num_sampled = {num_sampled}: run the whole sweep, no --where")
+        raise InputError(f"no run with num_sampled = {num_sampled}: run the whole sweep, without --where")
     return by_trial(together, ["series", "calibration", "target_epsilon"], "test_error", "train_loss")
 
 
 def over_trials(trials: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
-    """Mean, interval, standard deviation over trials, mean epsilons, settings tried and runs of each, and what was
+    """Mean, interval, standard deviation over trials, mean epsilons, settings tried, runs per setting, and the settings
     chosen in each trial (empty where a method has no such setting)."""
     rows = trials.assign(seed=0)
     table = select.interval(rows, by=by, value=value)
@@ -110,14 +111,14 @@ def over_trials(trials: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame
 
 
 def _listed(values: pd.Series) -> str:
-    """What was chosen trial by trial; empty where a method has no such setting."""
+    """The values chosen, trial by trial; empty where a method has no such setting."""
     return "" if values.isna().all() else " ".join(f"{value:g}" for value in values)
 
 
 def differences(trials: pd.DataFrame, first: str, second: str, calibration: str) -> pd.DataFrame:
-    """first - second in each trial, which share data, silos and noise: mean and 95 % interval by epsilon, in points.
+    """first - second, by trial, as both share its data, silos and noise: mean and 95 % interval by epsilon, in points.
 
-    Index target_epsilon; columns "mean", "half", "trials".
+    The index is target_epsilon; the columns are "mean", "half" and "trials".
     """
     rows = trials[(trials["calibration"] == calibration) & np.isfinite(trials["target_epsilon"])]
     wide = rows.pivot_table(index=["target_epsilon", "trial"], columns="series", values="test_error")

@@ -1,4 +1,4 @@
-"""Figures 2 and 3 of Gao et al. 2024: test error against epsilon, where all silos answer and where 18 of 25 do."""
+"""Figures 2 and 3 of Gao et al. 2024: test error against epsilon, with answers from all silos or from 18 of 25."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ TITLES = {
 
 
 def table(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
-    """Test error by curve, calibration and target epsilon, with what was chosen."""
+    """Test error by curve, calibration and target epsilon, with the settings chosen."""
     trials = common.errors(runs, num_sampled)
     out = common.over_trials(trials, ["series", "calibration", "target_epsilon"], "test_error")
     return out.assign(num_sampled=num_sampled, delta=runs["delta"].iloc[0], **select.where_from(runs))
@@ -41,24 +41,24 @@ def draw(table: pd.DataFrame, title: str):
     style.footer(
         figure,
         table,
-        "Bars are standard deviations over trials, as in the paper. In each trial the setting with the lowest mean "
-        f"training loss of its {table['runs_each'].max():.0f} runs, of {common.tried(table, SOLID)} for each of the "
-        f"solid curves{_dashed(table)}.",
+        "Bars are standard deviations over trials, as in the paper. Each trial has the setting with the lowest mean "
+        f"training loss over its {table['runs_each'].max():.0f} runs, chosen among {common.tried(table, SOLID)} for "
+        f"each solid curve. {_dashed(table)}",
         f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
-        "other silos. In brackets below the left axis: the exact epsilon of the noise. The numbers of the paper's "
+        "other silos. The exact epsilon of the noise is in brackets below the left axis. The numbers of the paper's "
         "curves are not published.",
     )
     return figure
 
 
 def _dashed(table: pd.DataFrame) -> str:
-    """What is special about the dashed curves that are present, and of how many settings they are."""
+    """The number of settings that each dashed curve was chosen among, and what is special about it."""
     notes = {
-        WIDE: "in the wide search (left only: it was run with the published noise)",
+        WIDE: "in the wide search (run with the published noise only)",
         FIXED_ROUNDS: "with 35 rounds, as in the authors' earlier program (may lie above the panel)",
     }
-    present = style.present(table, "series", notes)
-    return "".join(f", {common.tried(table, [name])} {notes[name]}" for name in present)
+    parts = [f"{common.tried(table, [name])} {notes[name]}" for name in style.present(table, "series", notes)]
+    return f"Dashed curves have {' and '.join(parts)}." if parts else ""
 
 
 def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
@@ -67,7 +67,7 @@ def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
         line = line.assign(x=line["target_epsilon"] * 1.012 ** (number - 1))
         if look["marker"]:
             style.curve(ax, line, "x", "test_error", **look)
-        else:  # may leave the panel
+        else:  # a dashed curve may leave the panel
             with style.same_limits(ax):
                 style.curve(ax, line, "x", "test_error", band=False, **look)
         if look["marker"] and np.isfinite(line["std"]).any():
@@ -110,7 +110,7 @@ def figure_of(about: str, num_sampled: int, title: str) -> Figure:
 
 
 def _own(about: str, num_sampled: int, title: str, runs: pd.DataFrame) -> Figure:
-    """The figure itself, or where the runs have another number of silos that answer, that of this number."""
+    """The figure itself, or the figure of another number of answering silos where the runs have that number only."""
     counts = sorted(runs["num_sampled"].unique())
     if num_sampled in counts or len(counts) != 1:
         return figure_of(about, num_sampled, title)
@@ -121,8 +121,9 @@ FIGURE_2 = figure_of(
     """\
 Gao et al. 2024, Figure 2: test error against epsilon on MNIST odd/even, all 25 silos answer in every round.
 
-Localized MB-SGD against one-pass MB-SGD, and multi-pass MB-SGD, which is not in the paper, to tell the gain of phases
-from the gain of several passes. Expected: localized below one-pass from epsilon 1.5 on, multi-pass below both.
+Localized MB-SGD is compared with one-pass MB-SGD. Multi-pass MB-SGD, which is not in the paper, separates the gain from
+phases from the gain from several passes. Expected: localized below one-pass from epsilon 1.5 on, and multi-pass below
+both.
 """,
     ALL,
     "MNIST odd/even in 25 silos, all silos answer (Gao et al. 2024, Fig. 2)",
@@ -131,8 +132,9 @@ FIGURE_3 = figure_of(
     """\
 Gao et al. 2024, Figure 3: test error against epsilon on MNIST odd/even, 18 random silos of 25 answer in a round.
 
-Localized MB-SGD against one-pass MB-SGD, and multi-pass MB-SGD, which is not in the paper, to tell the gain of phases
-from the gain of several passes. Expected: localized below one-pass from epsilon 1.5 on, multi-pass below both.
+Localized MB-SGD is compared with one-pass MB-SGD. Multi-pass MB-SGD, which is not in the paper, separates the gain from
+phases from the gain from several passes. Expected: localized below one-pass from epsilon 1.5 on, and multi-pass below
+both.
 """,
     SOME,
     "MNIST odd/even in 25 silos, 18 of 25 silos answer (Gao et al. 2024, Fig. 3)",

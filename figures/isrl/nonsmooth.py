@@ -1,7 +1,8 @@
 """Gao et al. 2024, Theorems 3.1, 3.4 and D.5 measured (not in the paper): localized methods under the hinge loss.
 
-Subgradients (Algorithm 4) against convolution smoothing (Algorithm 6) and Moreau envelopes, both with the accelerated
-method inside; all silos answer, exact calibration. Expected: by the theorems, the same risk up to logarithms.
+Subgradients (Algorithm 4) are compared with convolution smoothing (Algorithm 6) and Moreau envelopes, which both use
+the accelerated method. All silos answer, and the noise is calibrated exactly. Expected by the theorems: the same risk
+up to logarithms.
 """
 
 import numpy as np
@@ -27,7 +28,7 @@ def by_trial(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Test error by method and target epsilon, with what was chosen."""
+    """Test error by method and target epsilon, with the settings chosen."""
     out = common.over_trials(by_trial(runs), ["series", "calibration", "target_epsilon"], "test_error")
     most = runs.groupby("algorithm", observed=True)["phase_rounds"].max().rename("most_rounds")
     out = out.merge(most, left_on="series", right_index=True)
@@ -70,9 +71,9 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"In each trial the setting with the lowest training loss, of {common.tried(table)} for each method, with up "
-        f"to {_most(table)} rounds in each of the two phases. All curves share the trials' data: even where bands "
-        "overlap, curves can differ in every trial.",
+        f"Each trial has the setting with the lowest training loss, chosen among {common.tried(table)} per method. "
+        f"Each of the two phases has at most {_most(table)} rounds.",
+        "All curves share the trials' data: even where bands overlap, curves can differ in every trial.",
         f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
         "other silos. The paper has no such experiment.",
     )

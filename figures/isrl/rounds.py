@@ -1,8 +1,9 @@
 """Gao et al. 2024, Theorem 2.1 measured (not in the paper): excess risk against communication rounds, by n and epsilon.
 
-A quadratic with known minimiser in 25 silos, every method at its best step size for every number of rounds. The
-dashed line is the lowest risk of one-pass MB-SGD at any number of rounds; the CSV has the number of rounds that each
-method needs to reach it, with its interval. Expected by the theorem: the localized accelerated method needs fewest.
+The problem is a quadratic with known minimiser in 25 silos. Every method has its best step size for every number of
+rounds; the number of phases, their rounds and the growth of lambda are those of Theorem C.1. The dashed line is the
+lowest risk of one-pass MB-SGD at any number of rounds; the CSV has the number of rounds that each method needs to reach
+it, with its interval. Expected by the theorem: the localized accelerated method needs the fewest rounds.
 """
 
 import numpy as np
@@ -27,14 +28,16 @@ BY = [*PANEL, "algorithm", "num_rounds"]
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Excess risk by n, epsilon, method and rounds, step size (and lambda) the best on average over repetitions.
+    """Excess risk by n, epsilon, method and rounds, with the step size (and lambda) that is best on average.
 
-    target: the lowest risk of one-pass MB-SGD in the panel. interior: whether it has that before its last rounds; if
-        not, more rounds might give less still.
-    ratio, ratio_low, ratio_high: of the risk to the target, and its 95 % interval over trials, whose data all
-        methods share.
-    rounds_to_target: the fewest rounds with a mean risk of at most the target; rounds_low: the fewest with one that is
-        not above it beyond chance; rounds_high: the fewest with one that is at most the target beyond chance.
+    target: the lowest risk of one-pass MB-SGD in the panel.
+    interior: whether one-pass MB-SGD reaches the target before the most rounds that were tried; if not, more rounds
+        might lower it further.
+    ratio, ratio_low, ratio_high: the ratio of the risk to the target, and its 95 % interval over trials, whose data
+        all methods share.
+    rounds_to_target: the fewest rounds with a mean risk of at most the target.
+    rounds_low: the fewest rounds with a mean risk that is not significantly above the target.
+    rounds_high: the fewest rounds with a mean risk that is significantly at most the target.
     """
     runs = at_end(runs)
     best = _tuned(runs)
@@ -70,7 +73,7 @@ def _lowest(best: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def of_trials(runs: pd.DataFrame) -> pd.DataFrame:
-    """The tuned runs, with "ratio": of their risk to the lowest of one-pass MB-SGD in the same trial."""
+    """The tuned runs, with "ratio": their risk over the lowest risk of one-pass MB-SGD in the same trial."""
     best = _tuned(at_end(runs))
     target = best.merge(_lowest(best)[[*PANEL, "num_rounds"]], on=[*PANEL, "num_rounds"])
     target = target.loc[target["algorithm"] == ONE_PASS, [*PANEL, *select.REPETITION, "excess_risk"]]
@@ -89,7 +92,7 @@ def _listed(table: pd.DataFrame) -> str:
 
 
 def draw(table: pd.DataFrame):
-    """Rows epsilon, columns n."""
+    """Rows are epsilons, columns are n."""
     sizes, budgets = sorted(table["num_records"].unique()), sorted(table["target_epsilon"].unique())
     figure, axes = style.subplots(
         len(budgets), len(sizes), figsize=(11, 2.9 * len(budgets) + 0.9), sharex=True, squeeze=False
@@ -120,9 +123,9 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"Every point at the best of {_counted(table['settings'])} by exact risk: step sizes; of the localized methods "
-        f"also lambda, {_listed(table)} times the theorem's. Phases, growth of lambda and rounds of the phases as in "
-        "Theorem C.1. Dashed: the lowest risk of one-pass MB-SGD. Panels have different axes.",
+        f"Every point has the best of {_counted(table['settings'])} by exact risk: the step size, and for the "
+        f"localized methods also lambda ({_listed(table)} times the theorem's). Phases follow Theorem C.1.",
+        "Dashed: the lowest risk of one-pass MB-SGD. Panels have different axes.",
         f"Exact epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server "
         "and the other silos. The paper has no such experiment.",
     )

@@ -9,7 +9,7 @@ from bench.theory import isrl as theory
 from bench.theory.isrl import EXPERIMENT, Setting
 from figures.shared.figure import Figure
 
-EPSILONS = (0.75, 18.0)  # the ends of the experiment's range
+EPSILONS = (0.75, 18.0)  # the ends of the range in the experiment
 
 
 def evaluate(rows_of: Callable[[Setting], list]) -> pd.DataFrame:
@@ -23,9 +23,9 @@ def evaluate(rows_of: Callable[[Setting], list]) -> pd.DataFrame:
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Cells: a line per algorithm, risk and rounds as formulas, and numbers at both ends of the range of epsilon.
+    """Cells: one row per algorithm, with risk and rounds as formulas, and numbers at both ends of the range of epsilon.
 
-    Silos stand beside the algorithm where they must be alike.
+    The algorithm is followed by the condition on the silos' data where there is one.
     """
     keys = ["algorithm", "data", "risk_formula", "rounds_formula"]
     rows = []
@@ -38,7 +38,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _at_both(values: pd.Series) -> str:
-    """The numbers at both epsilons, once where they are the same."""
+    """The numbers at both epsilons, written once where they are equal."""
     texts = [tables.number(value, ".2g" if value < 10 else ",.0f", "?") for value in values]
     return "; ".join(dict.fromkeys(texts))
 
@@ -65,8 +65,9 @@ TABLE_1 = figure_of(
     """\
 Gao et al. 2024, Table 1: risk, rounds, gradients for smooth losses, at the sizes of section 4.
 
-Constants and logarithms are left out and L = D = beta = 1, as in the paper, so only orders of magnitude mean something.
-The text that was at hand has lost the formulas; they are rebuilt (`bench.theory.isrl`), "?" where they could not be.
+Constants and logarithms are left out and L = D = beta = 1, as in the paper, so only orders of magnitude are meaningful.
+The formulas are lost in the available text of the paper. They were reconstructed (`bench.theory.isrl`); "?" marks those
+that could not be.
 """,
     theory.table_1,
     "Smooth losses (Gao et al. 2024, Table 1)",
@@ -75,8 +76,9 @@ TABLE_2 = figure_of(
     """\
 Gao et al. 2024, Table 2: risk, rounds, gradients for losses that need not be smooth, at the sizes of section 4.
 
-Constants and logarithms are left out and L = D = beta = 1, as in the paper, so only orders of magnitude mean something.
-The text that was at hand has lost the formulas; they are rebuilt (`bench.theory.isrl`), "?" where they could not be.
+Constants and logarithms are left out and L = D = beta = 1, as in the paper, so only orders of magnitude are meaningful.
+The formulas are lost in the available text of the paper. They were reconstructed (`bench.theory.isrl`); "?" marks those
+that could not be.
 """,
     theory.table_2,
     "Losses that need not be smooth (Gao et al. 2024, Table 2)",

@@ -1,5 +1,7 @@
-"""The results of Liu et al. 2022 on School and further claims, and their checks. All methods run on the same splits
-and are compared split by split."""
+"""The results of Liu et al. 2022 on School and further claims, with their checks.
+
+All methods run on the same splits and are compared split by split.
+"""
 
 import itertools
 import math
@@ -47,7 +49,7 @@ def of(splits: pd.DataFrame, name: str, epsilon: float) -> pd.DataFrame:
 
 
 def at(splits: pd.DataFrame, name: str, epsilon: float, pull: float) -> pd.Series:
-    """The same at the published step, and this lambda.
+    """The splits of one method at one epsilon, at the published step and this lambda.
 
     Raises:
         NotTestable: where there are none.
@@ -60,7 +62,7 @@ def at(splits: pd.DataFrame, name: str, epsilon: float, pull: float) -> pd.Serie
 
 
 def best(splits: pd.DataFrame, name: str, epsilon: float) -> tuple[pd.Series, str, list[str]]:
-    """The setting with the lowest mean error: its splits, itself in words, and which ends of its grid it is."""
+    """The setting with the lowest mean error: its splits, its description, and the ends of the grids that it is on."""
     found = of(splits, name, epsilon)
     place = int(found.mean().to_numpy().argmin())
     pull, step = found.columns.to_list()[place]
@@ -74,7 +76,7 @@ def best(splits: pd.DataFrame, name: str, epsilon: float) -> tuple[pd.Series, st
 
 
 def as_published(runs: pd.DataFrame) -> Verdict:
-    """Each published mean over five splits differs from ours by less than such means differ by chance."""
+    """Each published mean over five splits differs from ours by less than two such means differ by chance."""
     if not runs["source"].str.startswith("School").all():
         raise NotTestable("the runs are on generated schools: provide the file school.mat with --data-dir")
     splits = by_split(runs, "shuffled")
@@ -123,7 +125,7 @@ def best_of_all_epsilons(runs: pd.DataFrame) -> Verdict:
 
 
 def more_together(runs: pd.DataFrame) -> Verdict:
-    """By how much local learning errs more than FedAvg grows from each epsilon to the next smaller one."""
+    """The excess error of local learning over FedAvg grows from each epsilon to the next smaller one."""
     splits = by_split(runs, "shuffled")
     epsilons = epsilons_of(splits)
     if len(epsilons) < 2:
@@ -154,7 +156,7 @@ def samplers_alike(runs: pd.DataFrame) -> Verdict:
 
 
 def what_shuffling_proves(runs: pd.DataFrame) -> Verdict:
-    """Shuffled batches cost no more than the epsilon of the legend by what is proven for any schedule."""
+    """Shuffled batches cost no more than the epsilon of the legend, by the bound that is proven for any schedule."""
     rows = at_end(runs)
     spent = rows[rows["sampler"] == "shuffled"].groupby("target_epsilon")["epsilon_worst_case"].max()
     if spent.empty:

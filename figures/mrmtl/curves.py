@@ -1,7 +1,8 @@
 """Liu et al. 2022, School by lambda: squared error of MR-MTL, FedAvg and private local learning, by epsilon.
 
-Batches are shuffled, as in the paper, whose epsilon counts them as Poisson samples, or Poisson samples, for which that
-is proven. Expected: at epsilon 6 lowest at a lambda between the two ends, at a larger one where epsilon is small.
+One curve has shuffled batches, as in the paper, whose epsilon counts them as Poisson samples; the other has Poisson
+samples, for which this epsilon is proven. Expected: at epsilon 6 the error is lowest at a lambda between the two ends,
+and at a larger lambda where epsilon is small.
 """
 
 import pandas as pd
@@ -29,12 +30,12 @@ LOOKS: dict[str, style.Look] = {
 
 
 def published() -> pd.DataFrame:
-    """The numbers in the readme of the authors' program: five splits, series by series, no spread given."""
+    """The numbers in the readme of the authors' program: means over five splits by series, without a spread."""
     return of_figure("figures.mrmtl", "mrmtl_lambda")
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Squared error by series, sampler, target epsilon and lambda at the published step, and what epsilon is."""
+    """Squared error by series, sampler, target epsilon and lambda at the published step, with the epsilons spent."""
     rows = at_end(runs)
     rows = rows[rows["step_size"] == STEP]
     by = ["algorithm", "sampler", "target_epsilon", "regularization"]
@@ -45,7 +46,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """A panel for each epsilon, a colour for each sampler; FedAvg and local learning as horizontal lines."""
+    """A panel for each epsilon and a colour for each sampler; FedAvg and local learning are horizontal lines."""
     epsilons = sorted(table["target_epsilon"].unique())
     figure, axes = style.subplots(1, len(epsilons), figsize=(3.1 * len(epsilons), 3.6), squeeze=False)
     real = bool(table["source"].str.startswith("School").all())
@@ -70,11 +71,14 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"Step {STEP:g}. Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil of "
-        "one school added or removed, against the server and the other schools. All curves share the splits: even "
-        "where bands overlap, curves can differ in every split.",
-        f"Without amplification the shuffled batches cost epsilon {_worst(table)}. Published numbers: MR-MTL at lambda "
-        "= 1, and, at the right edge, FedAvg and local learning, at epsilon 6.",
+        f"The step size is {STEP:g}. All curves share the splits: even where bands overlap, curves can differ in every "
+        "split.",
+        f"Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil of one school "
+        "added or removed, against the server and the other schools. Without amplification the shuffled batches cost "
+        f"epsilon {_worst(table)}.",
+        "Crosses are published: MR-MTL at lambda = 1 and, at the right edge, FedAvg and local learning, at epsilon 6."
+        if real
+        else "",
     )
     return figure
 
@@ -90,12 +94,12 @@ def _curves(ax, rows: pd.DataFrame, colour: style.Look) -> None:
 def _published(ax, epsilon: float) -> None:
     for row in published().to_dict("records"):
         if row["epsilon"] == epsilon:
-            at = row["regularization"] or 13.0  # beside the curves, where there is no lambda
+            at = row["regularization"] or 13.0  # right of the curves for methods without lambda
             ax.plot([at], [row["squared_error"]], linestyle="", marker="x", color="black", zorder=5)
 
 
 def _worst(table: pd.DataFrame) -> str:
-    """What shuffled batches are proven to cost, by target epsilon."""
+    """The proven epsilon of shuffled batches, by target epsilon."""
     rows = table[table["sampler"] == "shuffled"].groupby("target_epsilon")["epsilon_worst_case"].max()
     return ", ".join(f"{spent:.3g} (for {target:g})" for target, spent in rows.items()) or "what the table says"
 

@@ -1,10 +1,10 @@
-"""How to allocate an agent's budget to its updates: Proposition 2 of Bellet et al. 2018, which none of its figures
-shows.
+"""Bellet et al. 2018, Proposition 2 (not in its figures): how to split an agent's privacy budget over its updates.
 
-Final objective and accuracy by T/n for an equal split, for Proposition 2 as printed, which lets the noise grow with
-time, and for the same with the weights of Theorem 2 in the order of its recursion, which lets it shrink
-(`bench.theory.p2p` says why). Uneven splits add up by the sum of the epsilons alone. All start from the
-private warm start.
+Final objective and accuracy by T/n, for three splits: an equal one, Proposition 2 as printed, which lets the noise grow
+with time, and Proposition 2 with the weights of Theorem 2 in the order of its recursion, which lets the noise shrink
+(`bench.theory.p2p` says why). All runs start from the private warm start. Theorem 1 composes an equal split by the
+smallest of three sums, but an uneven split only by the sum of the epsilons; where the equal split is better, this is
+the reason.
 """
 
 import pandas as pd
@@ -18,8 +18,8 @@ ALLOCATIONS = {
     "published": "Proposition 2 as printed (noise grows)",
     "unrolled": "weights in the order of the recursion (noise shrinks)",
 }
-NAMES = {"objective": "the objective", "test_accuracy": "accuracy"}
-WIDTHS = (5.0, 3.0, 1.0)  # the curves can lie on each other
+NAMES = {"objective": "the objective", "test_accuracy": "the accuracy"}
+WIDTHS = (5.0, 3.0, 1.0)  # keeps curves visible that coincide
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -38,17 +38,17 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def apart(table: pd.DataFrame) -> str:
-    """What the order of the weights changes, in words; nothing where one is missing."""
+    """By how much the order of the weights changes the results, in words; empty where one of the two is missing."""
     uneven = table[table["allocation"] != "equal"].pivot(index=["y_name", "x"], columns="allocation", values="y")
     if uneven.shape[1] < 2:
         return ""
     largest = uneven.diff(axis=1).iloc[:, 1].abs().groupby(level="y_name").max()
-    changes = " and ".join(f"{largest[name]:.2g} in {words}" for name, words in NAMES.items())
-    return f"The order of the weights changes at most {changes}."
+    changes = " and ".join(f"{words} by at most {largest[name]:.2g}" for name, words in NAMES.items())
+    return f"The order of the weights changes {changes}."
 
 
 def draw(table: pd.DataFrame):
-    """Objective, and accuracy."""
+    """A panel for the objective and one for accuracy."""
     figure, axes = style.subplots(1, 2, figsize=(11.5, 4.6))
     look = drawing.looks(style.present(table, "series", ALLOCATIONS.values()))
     for one, width in zip(look.values(), WIDTHS, strict=False):
@@ -72,10 +72,8 @@ def draw(table: pd.DataFrame):
         table,
         common.privacy_note(table),
         common.true_note(table),
-        "Both uneven splits require knowing the order of all wake-ups in advance, which an agent does not. "
+        "Both uneven splits require the order of all wake-ups in advance, which an agent does not know. "
         + apart(table),
-        "Where the equal split is better, this is due to Theorem 1: it can be composed by the smallest of three sums, "
-        "uneven splits only by the sum of the epsilons.",
     )
     return figure
 

@@ -1,12 +1,13 @@
 """The cost of correctly calibrated noise: beyond Bellet et al. 2018, whose noise ignores the size of the inputs.
 
-Accuracy against the number of features for the published noise, and for gradients clipped in L1 with Laplace noise and
-in L2 with Gaussian noise, both scaled to the clipping norm: of coordinate descent from its warm start, and of one
-release of every agent that has the whole budget, smoothed over the graph. Below: the true epsilon of each.
+Accuracy against the number of features for the published noise and for noise that is scaled to a clipping norm:
+Laplace noise for gradients clipped in L1, and Gaussian noise for gradients clipped in L2. Each is used by coordinate
+descent from its warm start and, with scaled noise, by one release per agent that has the whole budget and is smoothed
+over the graph (dotted). The lower panels have the true epsilon of each curve.
 
-Updates an agent, clipping norm and mu are tuned for each point on other problem instances, but the published noise
-keeps the mu of the run without privacy, as in the paper. Laplace noise is composed by the paper's Theorem 1, and spends
-less than that; Gaussian noise is calibrated exactly, together with its warm start.
+Updates per agent, clipping norm and mu are tuned for each point on other problem instances. The published noise keeps
+the mu of the run without privacy, as in the paper. Laplace noise is composed by the paper's Theorem 1, so its true
+epsilon is below the nominal one. Gaussian noise is calibrated exactly, together with its warm start.
 """
 
 from itertools import product
@@ -34,13 +35,13 @@ VARIANTS: dict[str, style.Look] = {"": {}, ONCE: {"linestyle": ":", "markerfacec
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final accuracy by calibration, variant, budget and number of features, with what was spent and what was tuned."""
     rows = common.tuned_runs(runs, list(CALIBRATIONS))
-    common.part(rows, calibration=list(CALIBRATIONS))  # raises where none is private: a figure without columns
+    common.part(rows, calibration=list(CALIBRATIONS))  # raises where no run is private
     accuracy = common.curves(rows, by=fig2c.KEYS, x="num_features", y="test_accuracy", carry=fig2c.CARRY)
     return common.here(common.labelled(accuracy, rows, "p2p_fig2c"))
 
 
 def draw(table: pd.DataFrame):
-    """A column a budget; accuracy, and under it the true epsilon."""
+    """A column for each budget: accuracy, and under it the true epsilon."""
     names = drawing.budgets(table)[::-1]
     figure, axes = style.subplots(
         2, len(names), figsize=(11.5, 6.2), sharex=True, sharey="row", squeeze=False, height_ratios=[2.2, 1]
@@ -66,7 +67,7 @@ def draw(table: pd.DataFrame):
     style.percent(axes[0, 0].yaxis)
     style.plain_log_ticks(axes[1, 0].yaxis)
     with_once = (table["variant"] == ONCE).any()
-    budget = "Budgets count the warm start" + ("; a single release spends all of it." if with_once else ".")
+    budget = "Budgets include the warm start." + (" One release spends the whole budget." if with_once else "")
     style.head(
         figure,
         "Noise as published and calibrated correctly (Bellet et al. 2018, setting of Fig. 2c; not in the paper)",
@@ -81,12 +82,9 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         f"{common.privacy_note(table)} {budget}",
-        f"Updates an agent, clipping norm (chosen: {norms}) and mu are tuned for each point on other problem "
-        "instances, but the published noise keeps the mu of the run without privacy, as in the paper; the settings "
-        "are in the CSV.",
-        "Epsilon spent is epsilon_true: by privacy loss distributions, for the bound that the gradients really have. "
-        "Laplace noise is composed by the paper's Theorem 1, and spends less than that; Gaussian noise is calibrated "
-        "exactly, together with its warm start.",
+        f"Updates per agent, clipping norm (chosen: {norms}) and mu are tuned for each point on other problem "
+        "instances. The published noise keeps the mu of the run without privacy, as in the paper.",
+        "The true epsilon is computed by privacy loss distributions, for the bound that the gradients really have.",
     )
     return figure
 

@@ -1,6 +1,6 @@
 """The claims of Bellet et al. 2018 on their experiments; the checks are in the four modules imported here.
 
-Claims that begin with "Here" are not the paper's: they test what it does not state, or assumes.
+Claims that begin with "Here" are not the paper's: they test what the paper does not state, or takes for granted.
 """
 
 from figures.p2p import claims_convergence as convergence

@@ -1,7 +1,7 @@
-"""How runs without privacy decide what Bellet et al. 2018 claim of Figure 1: coordinate descent against ADMM.
+"""Checks of the claims of Bellet et al. 2018 on Figure 1, by runs without privacy: coordinate descent against ADMM.
 
-The paper does not give the penalty of ADMM. What it claims of its figure is tested at the penalty whose curves are the
-closest to those it published, and beyond it at the penalty that ends with the lowest objective.
+The paper does not give the penalty of ADMM. Its claims are tested at the penalty whose curves are the closest to the
+published ones. Further claims of ours use the penalty that ends with the lowest objective.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import select
-from figures.p2p import common, deviations, fig1, pairs
+from figures.p2p import common, deviations, fig1, pairs, vectors
 from figures.p2p.published import published
 from figures.shared.derived import derived
 from figures.shared.margins import every
@@ -23,8 +23,9 @@ TOLERANCES = {"objective": 0.05, "test_accuracy": 0.015}
 def fitting_penalty(runs: pd.DataFrame) -> float:
     """The penalty with which ADMM is the closest to its published curves.
 
-    Started where those start, which is at the short descent, as CD of the paper does; by the mean over their points
-    in all four panels of the squared logarithm of ours over theirs, as the objective falls by a factor of four.
+    ADMM starts from the short descent, as the published curves of ADMM and CD do. The distance is the mean, over the
+    published points of all four panels, of the squared logarithm of our value over theirs; logarithms are used because
+    the objective falls by a factor of four.
 
     Raises:
         NotTestable: where no run of ADMM can be compared.
@@ -38,14 +39,14 @@ def fitting_penalty(runs: pd.DataFrame) -> float:
         off=np.log(points["here"] / points["published"]) ** 2, penalty=points["variant"].astype(float)
     )
     off = points.groupby("penalty")["off"]
-    means = off.mean().where(off.count() == off.size())  # without those that diverged
+    means = off.mean().where(off.count() == off.size())  # excludes penalties whose runs diverged
     if means.isna().all():
         raise NotTestable("no run of ADMM has any of the published points")
     return float(means.index.to_numpy(float)[np.nanargmin(means)])
 
 
 def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> dict[str, pd.DataFrame]:
-    """The runs of CD and of ADMM from one start. `best`: ADMM at its best penalty, not at the one that fits.
+    """The runs of CD and of ADMM from one start. `best`: ADMM at its best penalty instead of `fitting_penalty`.
 
     Raises:
         NotTestable: where one of the two is missing.
@@ -66,7 +67,7 @@ def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> dict[str, pd.Data
 def _after_start(pair: dict[str, pd.DataFrame], x: str, y: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of CD and of ADMM at the points after the start that both have."""
     if x == "vectors_sent":
-        both = common.by_vectors(pd.concat(pair.values()), [y])
+        both = vectors.by_vectors(pd.concat(pair.values()), [y])
         pair = {str(name): rows for name, rows in both.groupby("series")}
     cd, admm = (pair[name] for name in fig1.SERIES)
     shared = set(cd[x]) & set(admm[x]) - {0}
@@ -77,7 +78,7 @@ def _after_start(pair: dict[str, pd.DataFrame], x: str, y: str) -> tuple[pd.Data
 
 @derived
 def _always_ahead(runs: pd.DataFrame, variant: str, x: str, y: str) -> str:
-    """The penalties of ADMM at which CD is ahead everywhere on average, in words."""
+    """The penalties of ADMM at which CD is ahead at every point on average, in words."""
     candidates = fig1.candidates(runs)
     candidates = candidates[candidates["variant"] == variant]
     cd, found = candidates[candidates["series"] == "CD"], []
@@ -136,7 +137,7 @@ def ends_ahead(best: bool) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def ends_as_published(runs: pd.DataFrame) -> Verdict:
-    """CD from the short descent, at which the published curves start, ends within tolerance of them."""
+    """CD from the short descent, where the published curves start, ends within the tolerance of them."""
     rows = fig1.candidates(runs)
     rows = rows[(rows["series"] == "CD") & (rows["variant"] == common.DESCENT)]
     theirs = published("p2p_fig1")

@@ -1,4 +1,4 @@
-"""How runs by number of features decide what Bellet et al. 2018 claim of Figures 2c, 3 and 4.
+"""Checks of the claims of Bellet et al. 2018 on Figures 2c, 3 and 4, by runs over numbers of features.
 
 Settings are tuned on other problem instances, as in the figures. Methods are compared instance by instance.
 """
@@ -42,7 +42,7 @@ def _local_by(rows: pd.DataFrame, solver: str) -> pd.DataFrame:
 
 
 def _smallest(found: dict[str, dict[float, Margin]], x: str) -> str:
-    """The smallest of some margins, of what and where it is."""
+    """The smallest of some margins, with its name and cell."""
     cells = {(name, at): margin.value for name, margins in found.items() for at, margin in margins.items()}
     name, at = min(cells, key=lambda cell: cells[cell])
     return f"{cells[name, at]:+.4f} ({name}) at {x} = {at:g}"
@@ -116,8 +116,8 @@ def calibrated_beats_local(budget: str, variant: str = "") -> Callable[[pd.DataF
     """A check that with noise of the right size, Laplace or Gaussian, a budget beats exact local models at every p.
 
     Args:
-        budget: the series that decides; evidence has all of them.
-        variant: of the figure: coordinate descent, or one release.
+        budget: the series that decides; the evidence has all series.
+        variant: that of the figure: coordinate descent, or one release.
     """
 
     def check(runs: pd.DataFrame) -> Verdict:
@@ -139,7 +139,7 @@ def calibrated_beats_local(budget: str, variant: str = "") -> Callable[[pd.DataF
 
 
 def spends_what_it_says(runs: pd.DataFrame) -> Verdict:
-    """No private run with the published noise spends more than the paper counts, for the gradients there really are."""
+    """No private run with the published noise spends more than the paper counts, for the gradients that occur."""
     rows = common.here(fig2c.table(runs), calibration=PUBLISHED)
     if rows.empty:
         raise NotTestable("no runs with the published noise")
@@ -157,7 +157,7 @@ def _by_size(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The rows of Figure 3 of private runs and of exact local models.
 
     Raises:
-        NotTestable: where there are none with as many features as the paper has, or a group is missing.
+        NotTestable: where there are no runs with the paper's number of features, or a group is missing.
     """
     rows = fig3.rows_of(runs)
     if not (rows[P] == fig3.NUM_FEATURES).all():

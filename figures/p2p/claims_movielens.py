@@ -1,7 +1,8 @@
-"""How runs on MovieLens decide what Bellet et al. 2018 claim of Table 1.
+"""Checks of the claims of Bellet et al. 2018 on Table 1, by runs on MovieLens.
 
-Private runs have Laplace noise and gradients clipped at the paper's norm; where they start, which the paper does not
-say, is tuned on validation ratings with the number of updates. Evidence has the other variants of the table as well.
+Private runs have Laplace noise and gradients clipped at the paper's norm. The paper does not say where they start, so
+the start is tuned on validation ratings together with the number of updates. The evidence also has the other variants
+of the table.
 """
 
 from itertools import pairwise
@@ -23,7 +24,7 @@ SERIES = [LOCAL, NON_PRIVATE, "epsilon 1", "epsilon 0.5", "epsilon 0.1"]
 
 @derived
 def _rows(runs: pd.DataFrame) -> pd.DataFrame:
-    """Final rows, one a repetition, with "series": those above, and each user's mean.
+    """Final rows, one per repetition, with "series": SERIES, and each user's mean.
 
     Raises:
         NotTestable: where a budget is missing, or a series diverged.
@@ -49,7 +50,7 @@ def _table(rows: pd.DataFrame, series: list[str]) -> pd.DataFrame:
 
 
 def _lower(rows: pd.DataFrame, first: str, second: str, allowed: float = 0.0) -> Margin:
-    """By how much the RMSE of the first series is below that of the second, and what it may be above it."""
+    """By how much the RMSE of the first series is below that of the second plus what is allowed."""
     one, other = (rows[rows["series"] == name] for name in (first, second))
     return pairs.one(one, other, Y, allowed)
 
@@ -59,7 +60,7 @@ def _said(rows: pd.DataFrame) -> str:
 
 
 def _others(runs: pd.DataFrame, *series: str) -> str:
-    """The private rows of the table, a part of the evidence for each variant."""
+    """The private rows of the table, as one part of the evidence per variant."""
     rows = table1.table(runs)
     rows = rows[rows["series"].isin(series or rows.loc[rows["series"].str.startswith("epsilon"), "series"])]
     return "; ".join(
@@ -93,7 +94,7 @@ def grows_with_privacy(runs: pd.DataFrame) -> Verdict:
 
 
 def beats_local(runs: pd.DataFrame) -> Verdict:
-    """All runs together, private or not, have a lower RMSE than local models."""
+    """All runs, private or not, in which agents learn together have a lower RMSE than local models."""
     rows = _rows(runs)
     mean = _table(rows, [table1.USER_MEAN])[Y].item()
     return verdict(

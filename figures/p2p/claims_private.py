@@ -1,6 +1,6 @@
-"""How runs of private coordinate descent decide what Bellet et al. 2018 claim of Figures 2a and 2b.
+"""Checks of the claims of Bellet et al. 2018 on Figures 2a and 2b, by runs of private coordinate descent.
 
-Decided by the paper's setting: its calibration, and an equal split of the budget. Nothing is tuned in it.
+The runs have the paper's calibration and an equal split of the budget, as in the paper. Nothing is tuned.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from figures.shared.verdicts import Verdict, require, verdict
 
 START = {"cold": "constant", "warm": "propagation"}
 PUBLISHED_AS = {"cold": "p2p_fig2a", "warm": "p2p_fig2b"}
-TOLERANCE = {"objective": 0.1, "test_accuracy": 0.03}  # of the objective a share, of accuracy itself
+TOLERANCE = {"objective": 0.1, "test_accuracy": 0.03}  # relative for the objective, absolute for accuracy
 T_N = "max_updates"
 
 
@@ -61,7 +61,7 @@ def warm_ends_better(y: str) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def near_published(start: str, y: str, epsilon: float = private.EPSILON) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the curves of a budget end where the published ones do, to the tolerance."""
+    """A check that the curves of a budget end within the tolerance of the published ones."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         rows, theirs = _ends(runs, start, epsilon), _published(start, y)

@@ -1,8 +1,12 @@
 """Code shared by the figures and claims of Bellet et al. 2018: the runs that they read, their tuning, and their
 epsilons.
 
-Tables are long: "series" is the legend, "x_name" and "x" the axis, "y_name" and "y" the number, "low" and "high" its
-interval, and "origin" tells the runs here from the points that the paper published.
+Tables are long:
+
+series: the legend entry.
+x_name, x, y_name, y: the axis and the number.
+low, high: the interval of the number.
+origin: whether the number is from the runs here or from the paper.
 """
 
 import itertools
@@ -26,11 +30,11 @@ EPSILONS = ["epsilon", "epsilon_tight", "epsilon_true"]
 PRIVACY = ["privacy_unit", "neighbors", "delta"]
 ONE_RELEASE, ONCE = "one release", "one release, smoothed"  # the algorithm, and the variant that shows it
 SETTINGS = ["num_updates", "clip_norm", "mu"]  # what is tuned for a budget, the fewest updates first
-FEWEST_UPDATES = 1.0  # of an agent: with none there is only what it starts from, which stands apart as one release
+FEWEST_UPDATES = 1.0  # per agent: without updates only the start is left, which is shown as one release
 
 
 def matching(runs: pd.DataFrame, **values) -> np.ndarray:
-    """Which runs have these values, a list for one of several; none of a column that only other runs have."""
+    """Which runs have these values; a list allows any of its values. A run without the column does not match."""
     columns = {name: runs[name] if name in runs else pd.Series(np.nan, runs.index) for name in values}
     return np.logical_and.reduce(
         [columns[name].isin(value if isinstance(value, list) else [value]) for name, value in values.items()]
@@ -38,7 +42,7 @@ def matching(runs: pd.DataFrame, **values) -> np.ndarray:
 
 
 def part(runs: pd.DataFrame, **values) -> pd.DataFrame:
-    """The runs with these values, a list for one of several.
+    """The runs with these values; a list allows any of its values.
 
     Raises:
         InputError: where there are none.
@@ -47,7 +51,7 @@ def part(runs: pd.DataFrame, **values) -> pd.DataFrame:
     if not chosen.any():
         condition = ", ".join(f"{name} = {value}" for name, value in values.items())
         sweep = " ".join(runs["sweep"].unique())
-        raise InputError(f"no run of {sweep} with {condition}: run the whole sweep, no --where")
+        raise InputError(f"no run of {sweep} with {condition}: run the whole sweep, without --where")
     return runs[chosen]
 
 
@@ -62,23 +66,23 @@ def curves(rows: pd.DataFrame, *, by: Sequence[str], x: str, y: str, carry: Sequ
     Args:
         rows: one row per repetition in each group.
         by: columns of a curve.
-        carry: further columns, of which the largest in a group is kept: epsilons, and what all its rows share.
+        carry: further columns, whose largest value in a group is kept: epsilons, and what all its rows share.
     """
     keys = [*by, x]
     table = select.interval(rows, by=keys, value=y)
-    carried = rows.reindex(columns=[*keys, *carry])  # which only runs that are not there may have
+    carried = rows.reindex(columns=[*keys, *carry])  # adds the columns that these runs do not have
     largest = carried.groupby(keys, observed=True)[list(carry)].max().reset_index()
     table = table.merge(largest, on=keys)
     return table.rename(columns={x: "x", y: "y"}).assign(x_name=x, y_name=y)
 
 
 def labelled(table: pd.DataFrame, runs: pd.DataFrame, figure: str, **shown) -> pd.DataFrame:
-    """The table with what must stand beside its numbers, and below them the points that the paper published.
+    """The table with data source, scale and privacy beside its numbers, and the published points below them.
 
     Args:
         table: the numbers.
-        runs: where they are from.
-        figure: whose published points are wanted.
+        runs: the runs that they were computed from.
+        figure: the figure whose published points are added.
         shown: column -> values to which the published points are kept.
     """
     facts = select.where_from(runs) | {name: runs[name].dropna().iloc[0] for name in PRIVACY}
@@ -102,7 +106,7 @@ def epsilon_name(budget: float) -> str:
 
 
 def budget_of(name: str) -> float:
-    """The budget of a series that `epsilon_name` names."""
+    """The budget that `epsilon_name` turned into this name."""
     return float(name.removeprefix("epsilon "))
 
 
@@ -111,26 +115,26 @@ def privacy_note(table: pd.DataFrame) -> str:
     facts = here(table).iloc[0]
     return (
         f"Privacy: one data {facts['privacy_unit']} of one agent ({facts['neighbors']}), against all other agents "
-        f"together; delta = {facts['delta']:.4g}."
+        f"together, at delta = {facts['delta']:.4g}."
     )
 
 
 def true_note(table: pd.DataFrame) -> str:
-    """By how much the published noise is too small, from the rows that it made."""
+    """By how much the published noise is too small, from the rows of the published calibration."""
     rows = here(table, calibration=PUBLISHED)
     ratio = (rows["epsilon_true"] / rows["epsilon"])[rows["epsilon"] > 0]
     if ratio.empty:
         return ""
     return (
         "The published noise assumes gradients of norm 1, but these inputs allow more: its true epsilon is up to "
-        f"{float(f'{ratio.max():.2g}'):,g} times the nominal one (epsilon_true in the CSV; see p2p_calibration)."
+        f"{float(f'{ratio.max():.2g}'):,g} times the nominal one (p2p_calibration)."
     )
 
 
 def published_note(table: pd.DataFrame) -> str:
-    """Where the published curves are from; nothing where there are none."""
+    """The source of the published curves; empty where there are none."""
     any_published = (table["origin"] == PUBLISHED).any()
-    return "Grey: the published curves, extracted from the paper's vector graphics." if any_published else ""
+    return "Grey curves are published, extracted from the paper's vector graphics." if any_published else ""
 
 
 # ---- What was tuned, on other problem instances ----
@@ -139,12 +143,12 @@ def published_note(table: pd.DataFrame) -> str:
 def with_edges(tuned: pd.DataFrame, others: pd.DataFrame, by: Sequence[str], over: Sequence[str]) -> pd.DataFrame:
     """Tuned rows with "edge": which of their settings are the smallest or largest tried; see `edges_in`.
 
-    One update of an agent is no edge, as there is nothing below it.
+    One update per agent is no edge, as there is nothing below it.
 
     Args:
         tuned: rows at the settings chosen.
-        others: with all settings that were tried.
-        by: columns of a group that was tuned by itself.
+        others: rows with all settings that were tried.
+        by: columns of a group that was tuned separately.
         over: columns that make up a setting.
     """
     found = {name: select.edges(others, tuned, by, name) for name in over}
@@ -155,7 +159,7 @@ def with_edges(tuned: pd.DataFrame, others: pd.DataFrame, by: Sequence[str], ove
 
 
 def edges_in(rows: pd.DataFrame) -> list[str]:
-    """The edges that rows rest on, one by one."""
+    """The distinct edges that rows rest on."""
     return sorted(
         {edge for text in rows["edge"].dropna().unique() for edge in text.split("; ")} if "edge" in rows else []
     )
@@ -175,20 +179,22 @@ def tuned_mu(runs: pd.DataFrame) -> float:
     others = _tuning_mu(runs)
     best = select.choose(others, by=["algorithm"], over="mu", on="test_accuracy", best="max")["mu"]
     if best.empty:
-        raise InputError("no finite accuracy without privacy on instances to tune on: run the whole sweep, no --where")
+        raise InputError(
+            "no finite accuracy without privacy on instances to tune on: run the whole sweep, without --where"
+        )
     return float(best.iloc[0])
 
 
 def tuned_private(
     runs: pd.DataFrame, calibration: str, mu: float | None = None, algorithm: str = "private CD"
 ) -> pd.DataFrame:
-    """Final rows of private runs, their settings chosen by budget and number of features.
+    """Final rows of private runs, their settings chosen for each budget and number of features.
 
     Args:
         runs: of the sweep over numbers of features.
         calibration: of the noise.
-        mu: keep to this one; None chooses mu as well.
-        algorithm: coordinate descent, or the one release, which no updates follow.
+        mu: the only mu to use; None chooses mu as well.
+        algorithm: coordinate descent, or one release without updates.
     """
     rows = part(runs, algorithm=algorithm, calibration=calibration, **({} if mu is None else {"mu": mu}))
     if algorithm == ONE_RELEASE:
@@ -200,7 +206,7 @@ def tuned_private(
 
 
 def local_rows(runs: pd.DataFrame, algorithm: str = "local") -> list[pd.DataFrame]:
-    """Final rows of local models by each solver that is there, with "series" and "variant"."""
+    """Final rows of local models for each solver in the runs, with "series" and "variant"."""
     tested = runs[matching(runs, algorithm=algorithm, instances="test")]
     rows = {name: tested[matching(tested, solver=solver)] for name, solver in SOLVERS.items()}
     return [final(local).assign(series=LOCAL, variant=name) for name, local in rows.items() if len(local)]
@@ -208,7 +214,7 @@ def local_rows(runs: pd.DataFrame, algorithm: str = "local") -> list[pd.DataFram
 
 @derived
 def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -> pd.DataFrame:
-    """The final rows that are shown: "series", "calibration", "edge", "variant" of local models and of one release.
+    """The final rows that are shown, with "series", "calibration", "edge", and "variant" (local models, one release).
 
     The published calibration has the mu of the run without privacy, as in the paper; with the others mu is tuned too.
     """
@@ -229,7 +235,7 @@ def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -
 
 @derived
 def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
-    """Final rows as of `tuned_runs`, but at the mu that the paper tuned; nothing where it is not there, or chosen."""
+    """Final rows as of `tuned_runs`, but at the paper's mu; empty where it was not run, or was chosen anyway."""
     if tuned_mu(runs) == PAPER_MU or PAPER_MU not in set(runs["mu"]):
         return runs.iloc[:0]
     free = final(part(runs, algorithm="CD", instances="test", mu=PAPER_MU))
@@ -247,12 +253,12 @@ def tuned_note(table: pd.DataFrame, calibration: str = PUBLISHED) -> str:
     lines = {str(name): line for name, line in here(rows, calibration=calibration).groupby("series")}
     names = sorted(lines, key=lambda name: -budget_of(name))
     updates = "; ".join(f"{name.replace('epsilon', 'ε')}: {by_features(lines[name])}" for name in names)
-    updates_note = f"; updates an agent at {updates}" if updates else ""
+    updates_note = f"; updates per agent at {updates}" if updates else ""
     return f"Tuned on other problem instances: mu = {mus}{updates_note}."
 
 
 def by_features(line: pd.DataFrame) -> str:
-    """The updates of an agent by number of features, in words: "4 to p = 25, then 2"."""
+    """The updates per agent by number of features, in words: "4 to p = 25, then 2"."""
     line = line.sort_values("x")
     pairs = itertools.groupby(zip(line["num_updates"], line["x"], strict=True), key=lambda pair: pair[0])
     spans = [(f"{updates:g}", [p for _, p in group]) for updates, group in pairs]
@@ -260,41 +266,3 @@ def by_features(line: pd.DataFrame) -> str:
         return f"always {spans[0][0]}"
     parts = [f"{updates} {'to' if len(ps) > 1 else 'at'} p = {ps[-1]:g}" for updates, ps in spans[:-1]]
     return f"{', '.join(parts)}, then {spans[-1][0]}"
-
-
-# ---- Vectors sent ----
-
-
-def with_vectors(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with "iterations" and with "vectors_sent" since the start.
-
-    A row of the runs has the mean over the rounds since the evaluation before.
-    """
-    keys = [*select.REPETITION, "point"]
-    runs = runs.sort_values([*keys, "rounds"], ignore_index=True)
-    since = runs.groupby(keys)["rounds"].diff().fillna(0)
-    sent = (runs["vectors_sent"].fillna(0) * since).groupby([runs[key] for key in keys]).cumsum()
-    return runs.assign(iterations=runs["rounds"] * runs["num_ticks"], vectors_sent=sent)
-
-
-def by_vectors(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """The runs at equally many vectors sent, as many times as they were evaluated, on straight lines between.
-
-    The last is what the run that sends the least sends in all.
-
-    Args:
-        runs: of `with_vectors`.
-        metrics: the columns to interpolate; the others are those of the first row of a run.
-    """
-    keys = [*select.REPETITION, "point"]
-    runs = runs.reset_index(drop=True)
-    groups = runs[[*keys, "vectors_sent", *metrics]].groupby(keys)
-    sent = np.linspace(0, groups["vectors_sent"].max().min(), runs["rounds"].nunique())
-    firsts, values = [], {name: [] for name in metrics}
-    for _, run in groups:
-        firsts += [run.index[0]] * len(sent)
-        for name in metrics:
-            values[name].append(np.interp(sent, run["vectors_sent"], run[name].astype(float)))
-    interpolated = {name: np.concatenate(parts) for name, parts in values.items()}
-    out = runs.loc[firsts].reset_index(drop=True)
-    return out.assign(vectors_sent=np.tile(sent, groups.ngroups), **interpolated)

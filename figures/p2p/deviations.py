@@ -18,13 +18,13 @@ CURVES = {
     "p2p_fig3": fig3.FIGURE,
     "p2p_fig4": fig4.FIGURE,
 }
-CONTINUOUS = ("iterations", "vectors_sent")  # between evaluations of which a curve is a straight line
-BEYOND = 1.01  # times the last x of ours, as published ends are read off with an error
+CONTINUOUS = ("iterations", "vectors_sent")  # axes on which curves are interpolated linearly between evaluations
+BEYOND = 1.01  # times our last x, as the ends of published curves are extracted with an error
 COLUMNS = ["figure", "series", "variant", "x_name", "x", "y_name", "deviation", "here", "published", "points"]
 
 
 def compared(table: pd.DataFrame) -> pd.DataFrame:
-    """A figure's published points beside ours at the same x: series, variant, x_name, x, y_name, here, published."""
+    """A figure's published points and ours at the same x: series, variant, x_name, x, y_name, here, published."""
     ours, theirs = common.here(table), table[table["origin"] == PUBLISHED]
     frames = []
     for (series, variant, x_name, y_name), line in ours.groupby(["series", "variant", "x_name", "y_name"]):
@@ -41,7 +41,7 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def largest(points: pd.DataFrame) -> pd.DataFrame:
-    """Of each curve, the point that is farthest from the published one; one that diverged is."""
+    """For each curve, the point that is farthest from the published one; a point that diverged counts as farthest."""
     points = points.assign(deviation=points["here"] - points["published"])
     keys = ["series", "variant", "x_name", "y_name"]
     size = points["deviation"].abs().fillna(np.inf)
@@ -51,7 +51,7 @@ def largest(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_curves(figure: Figure, runs: pd.DataFrame) -> pd.DataFrame:
-    """The largest deviations of a figure's curves, of those that are meant to be the published ones."""
+    """The largest deviations of those of a figure's curves that reproduce published ones."""
     table = figure.table(runs)
     return largest(compared(private.drawn(table) if figure in (private.FIGURE_2A, private.FIGURE_2B) else table))
 
@@ -66,13 +66,13 @@ def of_table(runs: pd.DataFrame) -> pd.DataFrame:
 def deviations(runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
     """The largest deviation of each published curve, ours less theirs, and each number of the table.
 
-    A curve that the runs have not is left out.
+    Curves that the runs do not have are left out.
 
     Args:
         runs: sweep -> its runs.
 
     Returns:
-        The table, and a sentence for each figure that the runs at hand cannot make.
+        The table, and a sentence for each figure that cannot be made from the runs.
     """
     frames, left_out = [], []
     for name, figure in (CURVES | {"p2p_table1": table1.FIGURE}).items():

@@ -18,7 +18,7 @@ LOOKS: dict[str, style.Look] = {
     "CD": {"color": "#12355b", "marker": "o"},
     "ADMM": {"color": "#e07b39", "marker": "s"},
 }
-SCALE = ["#e6a532", "#e07b39", "#c8443c", "#a02c6b", "#7a3b9a", "#3c78b4"]  # of what is ordered, from light to dark
+SCALE = ["#e6a532", "#e07b39", "#c8443c", "#a02c6b", "#7a3b9a", "#3c78b4"]  # of ordered series, from light to dark
 GREY: style.Look = {"color": "#b4b4b4", "linestyle": "-", "linewidth": 2.6, "alpha": 0.75, "zorder": 1.5, "marker": ""}
 NEUTRAL: style.Look = {"color": "#444444"}  # of a legend entry that is about several series
 SECOND: style.Look = {"linestyle": (0, (4, 2))}
@@ -45,7 +45,7 @@ def looks(series: Iterable[str]) -> dict[str, style.Look]:
 
 
 def styles(count: int) -> list[style.Look]:
-    """So many line styles: solid, dashed, and where there are more, further ones, in turn."""
+    """This many line styles: solid, dashed, then the further ones in turn."""
     further: list[style.Look] = [{"linestyle": FURTHER[place % len(FURTHER)]} for place in range(count - 2)]
     return [{}, SECOND, *further][:count]
 
@@ -57,20 +57,20 @@ def budgets(table: pd.DataFrame) -> list[str]:
 
 
 def within(table: pd.DataFrame) -> pd.DataFrame:
-    """The table without published points beyond the x of ours, as where a sweep has some numbers of features."""
+    """The table without published points beyond our range of x, as a sweep may have some numbers of features only."""
     ours = here(table)["x"]
     return table[table["x"].between(ours.min(), ours.max())]
 
 
 def hold(ax: Axes, table: pd.DataFrame) -> None:
-    """Stretch the axes to hold the intervals as well, which `style.curve` does not."""
+    """Stretch the axes to include the intervals, which `style.curve` does not do."""
     for end in ("low", "high"):
         ax.update_datalim(table.loc[np.isfinite(table[end]), ["x", end]].to_numpy())
     ax.autoscale_view()
 
 
 def behind(ax: Axes, table: pd.DataFrame, **values) -> None:
-    """The published curves with these values, in grey."""
+    """Draw the published curves with these values in grey."""
     rows = table[table["origin"] == PUBLISHED]
     for name, value in values.items():
         rows = rows[rows[name] == value]
@@ -81,13 +81,13 @@ def behind(ax: Axes, table: pd.DataFrame, **values) -> None:
 def draw(
     ax: Axes, table: pd.DataFrame, look: Mapping[str, style.Look], variants: Mapping[str, style.Look], **values
 ) -> None:
-    """Published curves behind ours, ours with intervals; one look a series, one line style a variant.
+    """Draw the published curves, and ours with intervals before them: one look per series, one line style per variant.
 
     Args:
-        table: in the long form; a column "variant" of ours.
+        table: in the long form, with a column "variant" for our runs.
         look: series -> look.
-        variants: variant -> what its lines change in the look.
-        values: columns that tell the panel.
+        variants: variant -> properties of its lines that replace those of the look.
+        values: column -> value, for the rows of this panel.
     """
     behind(ax, table, **values)
     rows = here(table, **values)
@@ -130,7 +130,7 @@ def local_handles(variants: Iterable[str]) -> list[Line2D]:
 
 
 def feature_axis(ax: Axes, table: pd.DataFrame) -> None:
-    """Numbers of features as ticks, evenly legible from 2 to 100."""
+    """Use a logarithmic axis with a tick for each number of features."""
     ticks = sorted(here(table)["x"].unique())
     ax.set_xscale("log")
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -1,16 +1,16 @@
 """Bellet et al. 2018, Figure 1: coordinate descent (CD) against ADMM, without privacy, from local models.
 
-Objective and test accuracy, against iterations and against vectors sent. The paper names neither the solver of the
-local models nor the penalty of ADMM: both start at the exact minimisers (solid) and at 100 short gradient steps, from
-where the published curves start (dashed), and ADMM has the penalty that ends with the lowest objective, chosen in its
-favour on the very runs that are shown. Expected: CD is ahead in all panels at every point after the start.
+Objective and test accuracy against iterations and against vectors sent. The paper names neither the solver of the
+local models nor the penalty of ADMM. Both methods therefore start at the exact minimisers (solid) and after 100 short
+gradient steps, where the published curves start (dashed). ADMM has the penalty that ends with the lowest objective,
+chosen in its favour on the runs that are shown. Expected: CD is ahead in all panels at every point after the start.
 """
 
 import numpy as np
 import pandas as pd
 
 from bench.analysis import select, style
-from figures.p2p import common, drawing
+from figures.p2p import common, drawing, vectors
 from figures.p2p.common import DESCENT, EXACT
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
@@ -27,15 +27,15 @@ def candidates(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs of CD, and of ADMM with every penalty: "series", "variant" (the start), "iterations", "vectors_sent"."""
     runs = common.part(runs, algorithm=list(SERIES), start=list(STARTS))
     runs = runs.assign(penalty=runs.get("penalty", np.nan), series=runs["algorithm"], variant=runs["start"].map(STARTS))
-    return common.with_vectors(runs)
+    return vectors.with_vectors(runs)
 
 
 def with_penalty(runs: pd.DataFrame, best: pd.DataFrame) -> pd.DataFrame:
-    """The runs of CD, and those of ADMM with these penalties, "edge" where one is the smallest or largest tried.
+    """The runs of CD, and those of ADMM with these penalties; "edge" says where one is the smallest or largest tried.
 
     Args:
         runs: of `candidates`.
-        best: "variant" and "penalty", a row a start.
+        best: "variant" and "penalty", one row per start.
     """
     admm = runs[runs["series"] == "ADMM"]
     best = best.assign(edge=select.edges(admm, best, ["variant"], "penalty"))
@@ -58,8 +58,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """The same of these runs, which have the columns of `candidates`."""
-    rows = {"iterations": runs, "vectors_sent": common.by_vectors(runs, METRICS)}
+    """As `table`, of runs that have the columns of `candidates`."""
+    rows = {"iterations": runs, "vectors_sent": vectors.by_vectors(runs, METRICS)}
     frames = [
         common.curves(rows[x], by=["series", "variant"], x=x, y=y, carry=["penalty", "mu", *common.EPSILONS])
         for x in AXES
@@ -69,7 +69,7 @@ def table_of(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """Rows objective and accuracy, columns iterations and vectors sent."""
+    """Rows are objective and accuracy, columns are iterations and vectors sent."""
     figure, axes = style.subplots(2, 2, figsize=(11.5, 7.2), sharex="col", sharey="row")
     look = drawing.looks(SERIES)
     for row, y in zip(axes, METRICS, strict=True):
@@ -95,8 +95,9 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"ADMM has the penalty with the lowest final objective, chosen in its favour: {values}. An iteration takes 10 "
-        "gradient steps and sends 8 vectors; an update of CD sends one vector to each neighbour.",
+        f"ADMM has the penalty with the lowest final objective, chosen in its favour: {values}.",
+        "In an iteration of ADMM two agents take 10 gradient steps each and send 8 vectors in all. An update of CD "
+        "sends one vector to each neighbour.",
         "No privacy. " + common.published_note(table),
     )
     return figure

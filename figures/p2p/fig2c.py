@@ -1,8 +1,9 @@
 """Bellet et al. 2018, Figure 2c: test accuracy against the number of features, by privacy budget.
 
-mu is tuned for the run without privacy and updates an agent for each budget, on other problem instances. The paper
-names no solver for the local models: the exact minimisers of the local objectives, and 100 steps of gradient descent,
-to which its numbers are closer. Expected: non-private > 1.05 > 0.55 > 0.15 > local at every number of features.
+mu is tuned for the run without privacy, and the updates per agent for each budget, on other problem instances. The
+paper names no solver for the local models. Two are shown: the exact minimisers of the local objectives, and 100 steps
+of gradient descent, which come closer to the published numbers. Expected: non-private > 1.05 > 0.55 > 0.15 > local at
+every number of features.
 """
 
 import pandas as pd
@@ -23,7 +24,7 @@ KEYS = ["series", "variant", "calibration"]
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final accuracy by number of features: local models, private with its settings, without privacy.
 
-    Where tuning chooses another mu than the paper did, the paper's stands beside it as a variant.
+    Where tuning chooses another mu than the paper did, the paper's mu is added as a variant.
     """
     rows = pd.concat([common.tuned_runs(runs), common.with_paper_mu(runs)], ignore_index=True)
     accuracy = common.curves(rows, by=KEYS, x="num_features", y="test_accuracy", carry=CARRY)
@@ -52,7 +53,7 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        common.privacy_note(table) + " Local models send nothing. Budgets count the warm start.",
+        common.privacy_note(table) + " Budgets include the warm start. Local models send nothing.",
         common.tuned_note(table),
         common.true_note(table),
         common.published_note(table),

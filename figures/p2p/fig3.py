@@ -1,7 +1,8 @@
 """Bellet et al. 2018, Figure 3: test accuracy by how much data an agent has, 100 features, by privacy budget.
 
-Settings are those of Figure 2c. Expected: every agent gains by taking part, whatever the size of its data, and those
-with the least data gain most. (In the paper's own data the largest with epsilon 0.15 do not.)
+Settings are those of Figure 2c. Expected: every agent gains by taking part, whatever the size of its data, and the
+agents with the least data gain most. (In the paper's own figure the agents with the most data do not gain at epsilon
+0.15.)
 """
 
 import pandas as pd
@@ -13,11 +14,11 @@ from figures.shared.derived import derived
 from figures.shared.figure import Figure
 
 NUM_FEATURES = 100
-METRIC = "test_accuracy_m"  # and the lower edge of the group
+METRIC = "test_accuracy_m"  # followed by the lower edge of the group
 
 
 def by_size(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of accuracies by group of agents as one row a group, with "num_examples", its lower edge."""
+    """Accuracies by group of agents as one row per group, with its lower edge as "num_examples"."""
     metrics = [name for name in rows.columns if name.startswith(METRIC)]
     rows = rows.drop(columns="test_accuracy")
     others = [name for name in rows if name not in metrics]
@@ -27,14 +28,14 @@ def by_size(rows: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `common.tuned_runs` by group of agents; of the most features where there are no runs of 100."""
+    """The rows of `common.tuned_runs` by group of agents, at 100 features, or at the most if 100 is missing."""
     rows = common.tuned_runs(runs)
     shown = NUM_FEATURES if (rows["num_features"] == NUM_FEATURES).any() else rows["num_features"].max()
     return by_size(rows[rows["num_features"] == shown])
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Final accuracy by group of agents; of the largest number of features where there are no runs of 100."""
+    """Final accuracy by group of agents, at 100 features, or at the most if 100 is missing."""
     rows = rows_of(runs)
     accuracy = common.curves(
         rows, by=[*fig2c.KEYS, "num_features"], x="num_examples", y="test_accuracy", carry=fig2c.CARRY
@@ -44,7 +45,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """One panel, a place on the axis for each group of agents."""
+    """One panel; the axis has a tick for each group of agents."""
     figure, ax = style.subplots(figsize=(8.5, 5.2))
     ours = common.here(table)
     edges = sorted(ours["x"].unique())

@@ -1,8 +1,9 @@
 """Bellet et al. 2018, Figure 4: purely local models learned from perturbed inputs (local DP), by number of features.
 
-The paper names no solver: the exact minimisers, and 100 steps of gradient descent, to which its numbers are closer.
-Expected: all far below the local models of inputs as they are, little above chance where there are many features.
-The epsilon protects one coordinate of one input: a whole input costs p times that, and labels are not protected.
+The paper names no solver. Two are shown: the exact minimisers, and 100 steps of gradient descent, which come closer to
+the published numbers. The epsilon protects one coordinate of one input: a whole input of p coordinates costs p times as
+much, and labels are not protected. Expected: all curves lie far below the local models of unperturbed inputs, and
+little above chance where there are many features.
 """
 
 import pandas as pd
@@ -26,7 +27,7 @@ def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Final accuracy by epsilon of a coordinate and number of features; epsilon_true is that of a point with label."""
+    """Final accuracy by epsilon of a coordinate and number of features; epsilon_true is for a data point with label."""
     rows = rows_of(runs)
     accuracy = common.curves(
         rows, by=["series", "variant", "privacy_unit"], x="num_features", y="test_accuracy", carry=common.EPSILONS
@@ -55,8 +56,8 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         f"Privacy: one {unit['privacy_unit'].iloc[0]} of one input of one agent ({unit['neighbors'].iloc[0]}), against "
-        "everybody. A whole input of p coordinates costs p times that, and labels are not perturbed: for a data point "
-        f"with its label, epsilon is {unit['epsilon_true'].max():g}.",
+        "everybody. A whole input of p coordinates costs p times as much. Labels are not perturbed, so epsilon is "
+        f"{unit['epsilon_true'].max():g} for a data point with its label.",
         common.published_note(table),
     )
     return figure

@@ -1,8 +1,8 @@
-"""How comparisons of Bellet et al. 2018 stand against chance: of two methods, and with published points.
+"""Margins of comparisons of Bellet et al. 2018, between two methods and with published points.
 
-A repetition is a problem instance with its own randomness, which all methods and settings share. So two methods are
-compared repetition by repetition, and what an instance adds to both does not count. The paper gives no spread of its
-points: of a deviation from one only the spread here counts.
+A repetition is a problem instance with its own randomness, which all methods and settings share. Two methods are
+therefore compared repetition by repetition, which removes the effect that an instance has on both. The paper gives no
+spread of its points, so a deviation from a published point is judged by the spread here alone.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ BETTER = {"objective": -1.0, "test_accuracy": 1.0, "test_rmse": -1.0}  # sign wi
 
 
 def _values(rows: pd.DataFrame, by: str, y: str) -> pd.Series:
-    """y by cell and repetition, more is better, -inf where it diverged.
+    """y by cell and repetition, signed so that more is better, and -inf where a run diverged.
 
     Raises:
         NotTestable: where a repetition of a cell has several rows.
@@ -30,13 +30,13 @@ def _values(rows: pd.DataFrame, by: str, y: str) -> pd.Series:
 
 
 def leads(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str) -> pd.DataFrame:
-    """By how much the first rows are better than the second: a row a cell, a column a repetition.
+    """By how much the first rows are better than the second, with one row per cell and one column per repetition.
 
-    -inf where the first diverged, whatever the second did; inf where the second alone did; NaN where one is missing.
+    -inf where the first diverged, whatever the second did; inf where only the second did; NaN where one is missing.
 
     Args:
         first, second: one row per cell and repetition.
-        by: the column that cells are told apart by.
+        by: the column that identifies a cell.
         y: the number that is compared.
 
     Raises:
@@ -56,7 +56,7 @@ def leads(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str) -> pd.Data
 def ahead(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str, allowed: float = 0.0) -> dict[float, Margin]:
     """Cell -> by how much the first rows are better on average, over the repetitions that both have.
 
-    Each rests on the edges of grids in the column "edge" of either, where there is one.
+    A margin names the edges of grids in the column "edge" of the rows that it compares.
 
     Args:
         first, second, by, y: as for `leads`.
@@ -71,7 +71,7 @@ def ahead(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str, allowed: f
 
 
 def one(first: pd.DataFrame, second: pd.DataFrame, y: str, allowed: float = 0.0) -> Margin:
-    """The same where both are of one task, which is the one cell."""
+    """As `ahead`, where all rows are of one task, which is the only cell."""
     (margin,) = ahead(first, second, "task", y, allowed).values()
     return margin
 
@@ -79,14 +79,14 @@ def one(first: pd.DataFrame, second: pd.DataFrame, y: str, allowed: float = 0.0)
 def near(
     rows: pd.DataFrame, theirs: pd.Series, by: str, y: str, tolerance: float, share: bool = False
 ) -> dict[float, Margin]:
-    """Cell -> how surely the mean of the rows is within a tolerance of a published number.
+    """Cell -> the margin by which the mean of the rows is within a tolerance of a published number.
 
     Args:
         rows: one row per cell and repetition.
         theirs: the published number of each cell.
         by, y: as for `leads`.
-        tolerance: of y, or of the published number.
-        share: measure deviations in shares of the published number.
+        tolerance: in units of y, or as a share of the published number.
+        share: measure deviations as shares of the published number.
     """
     unit = "of the published" if share else UNITS[y]
     found = {}

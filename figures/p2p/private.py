@@ -1,4 +1,4 @@
-"""Figures 2a and 2b of Bellet et al. 2018, and what p2p_allocation has of them: one budget in few or many updates."""
+"""Figures 2a and 2b of Bellet et al. 2018, with code for p2p_allocation: one budget in few or many updates."""
 
 import pandas as pd
 
@@ -13,12 +13,12 @@ SWEEP = "p2p_private"
 METRICS = ("objective", "test_accuracy")
 KEYS = ["calibration", "clip_norm", "allocation", "target_epsilon"]
 SHOWN = {"calibration": common.PUBLISHED, "allocation": "equal"}
-EPSILON = 0.5  # of the published runs, by the text
+EPSILON = 0.5  # of the published runs, by the paper's text
 CARRY = ["max_updates", "mu", "lipschitz", *common.EPSILONS]
 
 
 def named(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with "series", T/n, and "variant", the budget of the updates, and "iterations"."""
+    """The runs with "series" (T/n), "variant" (the budget of the updates) and "iterations"."""
     updates = runs["max_updates"].map("T/n = {:g}".format)
     iterations = runs["rounds"] * runs["num_ticks"]
     return runs.assign(series=updates, variant=runs["target_epsilon"].map(variant), iterations=iterations)
@@ -38,7 +38,7 @@ def table(runs: pd.DataFrame, figure: str, start: str) -> pd.DataFrame:
 
 
 def updates_published() -> list[float]:
-    """T/n of the published curves."""
+    """The values of T/n of the published curves."""
     return sorted(float(name.split("=")[1]) for name in published("p2p_fig2a")["series"].unique())
 
 
@@ -52,12 +52,12 @@ def drawn(table: pd.DataFrame) -> pd.DataFrame:
     """The rows with the paper's calibration and split of the budget, and the published ones.
 
     Raises:
-        InputError: where the runs have no such.
+        InputError: where there are no such runs.
     """
     chosen = as_published(table, None)
     if not chosen.any():
         condition = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
-        raise InputError(f"no run of {SWEEP} with {condition}: run the whole sweep, no --where")
+        raise InputError(f"no run of {SWEEP} with {condition}: run the whole sweep, without --where")
     return table[(table["origin"] != common.HERE) | chosen]
 
 
@@ -82,15 +82,15 @@ def draw(table: pd.DataFrame, title: str):
         figure,
         shown,
         common.privacy_note(table)
-        + f" Each agent updates T/n times; epsilon spent in all, as the paper counts: {spent}.",
+        + f" Each agent updates T/n times. The total epsilon, as the paper counts it, is {spent}.",
         common.true_note(shown),
-        common.published_note(table) + " The CSV has the other calibrations and splits of the budget as well.",
+        common.published_note(table) + " The CSV also has the other calibrations and splits of the budget.",
     )
     return figure
 
 
 def figure_of(about: str, name: str, start: str, title: str) -> Figure:
-    """The figure of the runs from one start. `name`: as it is called here and in the published numbers."""
+    """The figure of the runs from one start. `name`: its name here and in the published numbers."""
     return Figure(
         about=about,
         sweeps=(SWEEP,),
@@ -104,8 +104,8 @@ FIGURE_2A = figure_of(
     """\
 Bellet et al. 2018, Figure 2a: private coordinate descent from a constant start, epsilon 0.5 in 1 to 8 updates.
 
-Expected: few updates add little noise and stay far from the minimum, many the reverse; at T/n = 8 the objective
-rises. The value of the constant is not in the paper.
+The value of the constant is not in the paper. Expected: few updates add little noise and stay far from the minimum,
+many updates the reverse; at T/n = 8 the objective rises.
 """,
     "p2p_fig2a",
     "constant",
@@ -115,9 +115,9 @@ FIGURE_2B = figure_of(
     """\
 Bellet et al. 2018, Figure 2b: as Figure 2a, from a private warm start that costs epsilon 0.05 more.
 
-Expected: every curve ends above its cold start in accuracy and below it in the objective. How the paper's warm start
-was made private is not known. Its curves end where ours do with twice the budget (dashed), not with the 0.5 of
-Figure 2a.
+The paper does not say how its warm start was made private. Its curves end where ours do with twice the budget
+(dashed), not where ours do with the 0.5 of Figure 2a. Expected: every curve ends above its cold start in accuracy and
+below it in the objective.
 """,
     "p2p_fig2b",
     "propagation",

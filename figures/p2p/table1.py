@@ -1,11 +1,11 @@
 """Bellet et al. 2018, Table 1: error of predicted ratings on MovieLens-100K, mean over users of the RMSE of each.
 
-Beyond the paper: the error of each user's mean rating, which knows nothing of films, and private runs with other
-clipping norms, other noise and other starts, or that are one release with the whole budget, smoothed over the graph.
-Settings are tuned on a split of the training ratings. Expected: non-private near 0.9502, and private at epsilon 1
-close to it, worse as epsilon falls. Local models are the worst in the paper, with 1.2834, but not here: the exact
-minimisers of the local objectives have 0.983, which is below the users' means, 1.015, and below the private runs that
-start from them.
+The table adds to the paper the error of each user's mean rating, which uses nothing about films, and private runs with
+other clipping norms, other noise and other starts, or with one release that has the whole budget and is smoothed over
+the graph. Settings are tuned on a split of the training ratings. Local models are the worst in the paper, with 1.2834,
+but not here: the exact minimisers of the local objectives have 0.983, which is below the users' means, 1.015, and below
+the private runs that start from these means. Expected: 0.9502 without privacy, close to it at epsilon 1, and a larger
+error as epsilon falls.
 """
 
 from collections.abc import Sequence
@@ -32,14 +32,14 @@ def tuned(rows: pd.DataFrame, over: Sequence[str] = OVER) -> pd.DataFrame:
     """Final rows of private runs on test ratings, for each budget at the settings that are best on validation ratings.
 
     Raises:
-        InputError: where either are missing.
+        InputError: where runs on test or on validation ratings are missing.
     """
     tested, others = (common.final(common.part(rows, instances=kind)) for kind in ("test", "validation"))
     return select.tuned_elsewhere(tested, others, by=["budget"], over=over, on="test_rmse", best="min")
 
 
 def start_alone(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of one smoothed release, as a warm start that has the whole budget and that no updates follow."""
+    """The runs of one smoothed release, as a warm start that has the whole budget and is followed by no updates."""
     rows = runs[common.matching(runs, algorithm=common.ONE_RELEASE)]
     if rows.empty:
         return rows
@@ -70,7 +70,7 @@ def private(runs: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def final_rows(runs: pd.DataFrame) -> pd.DataFrame:
-    """The final rows of the table, one a repetition, with "series" and "variant"."""
+    """The final rows of the table, one per repetition, with "series" and "variant"."""
     tested = common.part(runs, instances="test")
     local = common.final(common.part(tested, algorithm="local"))
     free = common.final(common.part(tested, algorithm="CD"))
@@ -85,7 +85,7 @@ def final_rows(runs: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """RMSE by row of the table, with its interval, what the paper printed, and the difference."""
+    """RMSE by row of the table, with its interval, the published value, and the difference to it."""
     rows = final_rows(runs)
     keys = ["series", "variant"]
     order = rows[keys].drop_duplicates()
@@ -106,7 +106,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
                 " ".join(filter(None, (series, f"({variant})" * bool(variant))))
                 for series, variant in zip(table["series"], table["variant"], strict=True)
             ],
-            "RMSE, mean over users": [tables.with_interval(*row) for row in measured.to_numpy()],
+            "RMSE, mean over users": [tables.with_interval(*row, metric="test_rmse") for row in measured.to_numpy()],
             "published": [tables.number(value) for value in table["published"]],
             "difference": [tables.number(value, "+.4f") for value in table["difference"]],
             "updates": [tables.number(value, "g") for value in table["num_updates"]],
@@ -123,10 +123,10 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         common.privacy_note(table),
-        "Updates per agent, clipping norm C where it is tuned, and the share and the step of a warm start are chosen "
-        "on a split of the training ratings; one release is a warm start with the whole budget. The features of films "
-        "are computed from all training ratings and are not covered by the privacy analysis, as in the paper, which "
-        "does not state the starting point of private runs.",
+        "Updates per agent, clipping norm C (where it is tuned), and the share and the step of a warm start are chosen "
+        "on a split of the training ratings. One release is a warm start with the whole budget.",
+        "As in the paper, the features of films are computed from all training ratings, which the privacy analysis "
+        "does not cover. The paper does not state where private runs start.",
         bands="brackets",
     )
     return figure

@@ -21,7 +21,7 @@ SWEEPS = ("pfl_epsilon", "pfl_alone")
 SHOWN = {"num_epochs": 1, "num_clients": 10}
 ALONE: style.Look = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
 
-GAP = 0.4  # of a panel's range: lower accuracies that are so far from the others are off its axis
+GAP = 0.4  # share of a panel's range; lower accuracies that are this far from the others are off its axis
 MARK = "▼"
 
 ALONE_NOTE = (
@@ -46,7 +46,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rows = _at_split(common.final(together)) if len(together) else together
     if rows.empty:
         condition = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
-        raise InputError(f"no run of {SWEEPS[0]} with {condition}: run the whole sweep, no --where")
+        raise InputError(f"no run of {SWEEPS[0]} with {condition}: run the whole sweep, without --where")
     cells = _at_split(common.published_tables(*common.TABLES[:3]))
     cells = cells[cells["dataset"].isin(rows["dataset"])]
     together_rows = common.averaged(rows).merge(cells, on=common.CELL, how="outer").assign(alone=False)

@@ -26,7 +26,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     """
     rows = runs[(runs["sampler"] == "in_order") & runs["algorithm"].isin(common.MODELS) & (runs["rounds"] > 0)]
     if rows.empty:
-        raise InputError(f"no run of {SWEEP} without privacy: run the whole sweep, no --where")
+        raise InputError(f"no run of {SWEEP} without privacy: run the whole sweep, without --where")
     by = ["dataset", "algorithm", "num_epochs", "rounds"]
     parts = [
         select.interval(rows, by=by, value=line).rename(columns={line: "accuracy"}).assign(line=line) for line in LINES

@@ -1,9 +1,9 @@
 """Accuracies in the cells of Bhaskar et al.'s tables, and margins of differences between them.
 
-Most cells have one run here, some two or three seeds. Cells with the same three or more seeds are compared run by run,
-since runs of one seed share the clients' data. All other differences take the standard deviation over seeds from the
-cells of the same kind that have several runs, pooled; where there are none, they say nothing of chance. Where seeds are
-shared, the true error is rather smaller than the pooled one. A run that diverged counts as 0 %.
+Most cells have one run here, and some have two or three seeds. Cells with the same three or more seeds are compared run
+by run, since runs of one seed share the clients' data. For all other differences the standard deviation over seeds is
+pooled over the cells of the same kind that have several runs; where there are none, chance cannot be judged. Where
+seeds are shared, the true error tends to be smaller than the pooled one. A run that diverged counts as 0 %.
 """
 
 import itertools
@@ -21,22 +21,22 @@ from figures.shared.margins import ONE, Margin, estimated, every, paired
 
 POINTS = "points of accuracy"
 KEYS = ["target_epsilon", "num_epochs", "num_clients", "algorithm"]
-PAIRED_FROM = 3  # seeds that both cells have
-RUNS_PUBLISHED = 10  # that a published accuracy is the mean of
-ROUNDING = 0.01 / math.sqrt(12)  # standard error in points of what is printed to hundredths of a point
+PAIRED_FROM = 3  # common seeds from which two cells are compared run by run
+RUNS_PUBLISHED = 10  # behind a published accuracy
+ROUNDING = 0.01 / math.sqrt(12)  # standard error, in points, of a number printed to hundredths of a point
 NO_SPREAD = "means of unknown spread"
 
 Key = tuple[float, int, int, str]  # KEYS of a cell
 
 
 def kind(key: Key) -> tuple[str, bool, bool, str]:
-    """Which cells of one model on one data set are taken to have one standard deviation over seeds.
+    """The kind of a cell; cells of one kind on one data set are assumed to have the same standard deviation over seeds.
 
-    At E = 1 and 2 that is 0.1 to 1 points. It grows with E, by other factors for other models: of CNN+RL on MNIST to 6
-    points at E = 20 with privacy, and to 60 at E = 4 and 5 without, where one seed collapses and another does not; of
-    SN+Lin on MNIST to 0.3 points with privacy, and not at all without. So cells with and without privacy are kept
-    apart, one client and several, and E of 1 and 2, 4 and 5, 10, and 20. Pooled are the private budgets, which differ
-    less than that, and numbers of clients from 10 on.
+    At E = 1 and 2 this deviation is 0.1 to 1 points. It grows with E, by a factor that depends on the model. For CNN+RL
+    on MNIST it grows to 6 points at E = 20 with privacy, and to 60 points at E = 4 and 5 without, where one seed
+    collapses and another does not. For SN+Lin on MNIST it grows to 0.3 points with privacy, and not at all without.
+    Therefore cells with and without privacy are kept apart, and so are one client and several, and E of 1 and 2, 4 and
+    5, 10, and 20. The private budgets, which differ less, and numbers of clients from 10 on are pooled.
     """
     epsilon, epochs, clients, model = key
     local = next((name for most, name in ((2, "1 and 2"), (5, "4 and 5"), (10, "10")) if epochs <= most), "20")
@@ -44,7 +44,7 @@ def kind(key: Key) -> tuple[str, bool, bool, str]:
 
 
 class Spread(NamedTuple):
-    """Standard deviation over seeds in points, its degrees of freedom, and how many cells it is pooled over."""
+    """Standard deviation over seeds in points, its degrees of freedom, and the number of cells pooled."""
 
     deviation: float
     freedom: int
@@ -52,7 +52,7 @@ class Spread(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Mean accuracy in percent over a number of runs; the runs here by trial and seed, of a published one none."""
+    """Mean accuracy in percent, the number of runs, and our runs by trial and seed; empty for a published cell."""
 
     mean: float
     count: int
@@ -71,10 +71,10 @@ class Cells:
 
     Attributes:
         dataset: its name.
-        values: those that are there.
-        spreads: over seeds of the runs here, by kind; one without several runs of a cell has none.
-        diverged: how many runs did.
-        asked: the cells that were asked for, there or not.
+        values: the cells that exist.
+        spreads: over seeds of the runs here, by kind; a kind in which no cell has several runs is missing.
+        diverged: number of runs that diverged.
+        asked: the cells that were asked for, whether they exist or not.
     """
 
     def __init__(self, dataset: str, values: Mapping[Key, Cell], spreads: Mapping[tuple, Spread], diverged: int = 0):
@@ -82,7 +82,7 @@ class Cells:
         self.asked: set[Key] = set()
 
     def difference(self, weights: Mapping[Key, float], constant: float = 0.0) -> Margin | None:
-        """Of a constant plus weighted accuracies, in points, that must be above 0; None where a cell is not there."""
+        """The margin of a constant plus weighted accuracies, in points, that must be above 0; None without a cell."""
         self.asked.update(weights)
         if not self.values.keys() >= weights.keys():
             return None
@@ -95,7 +95,7 @@ class Cells:
         return pooled(constant + sum(weight * cell.mean for _, weight, cell in parts), parts, self.spreads)
 
     def missing(self) -> list[Key]:
-        """The cells that were asked for and are not there, by model, the largest epsilon first."""
+        """The cells that were asked for and do not exist, by model, the largest epsilon first."""
         return sorted(self.asked - self.values.keys(), key=lambda key: (key[3], -key[0], key[1], key[2]))
 
 
@@ -133,7 +133,10 @@ def as_key(epsilon: Any, epochs: Any, clients: Any, model: Any) -> Key:
 
 
 def near(ours: Cells, theirs: Cells, key: Key, tolerance: float) -> Margin:
-    """That a cell is within so many points of the published one, by two one-sided tests; both have the same spread."""
+    """The margin by which a cell is within a tolerance, in points, of the published one, by two one-sided tests.
+
+    Both cells have the same spread.
+    """
     parts = [(key, 1.0, ours.values[key]), (key, -1.0, theirs.values[key])]
     apart = parts[0][2].mean - parts[1][2].mean
     both = [pooled(tolerance + sign * apart, parts, ours.spreads) for sign in (1, -1)]
@@ -141,14 +144,14 @@ def near(ours: Cells, theirs: Cells, key: Key, tolerance: float) -> Margin:
 
 
 def pooled(value: float, parts: Sequence[Part], spreads: Mapping[tuple, Spread]) -> Margin:
-    """Of an estimate made of cells, whose error is that of the spreads of their kinds.
+    """The margin of an estimate made of cells, with an error from the spreads of their kinds.
 
-    Published cells count with the spread of ours and with what they are rounded to, and no run here reduces that. The
-    degrees of freedom are Welch and Satterthwaite's, kinds being independent of each other.
+    Published cells have the spread of ours and an error of rounding, which no run here reduces. The degrees of freedom
+    are those of Welch and Satterthwaite, with independent kinds.
 
     Args:
-        value: must be above 0, in points.
-        parts: what it is made of.
+        value: the estimate, which must be above 0, in points.
+        parts: the cells that it is made of.
         spreads: by kind.
     """
     ours = [cell.count for _, _, cell in parts if not cell.published]

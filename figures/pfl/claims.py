@@ -1,4 +1,4 @@
-"""What Bhaskar et al. 2025 claim of their experiments, data set by data set, and how runs decide."""
+"""The claims of Bhaskar et al. 2025 on their experiments, by data set, and their checks."""
 
 import math
 from collections.abc import Callable
@@ -57,17 +57,17 @@ def near_best(cells: Cells) -> list[Comparison]:
 
 
 def fragile_lose(cells: Cells) -> list[Comparison]:
-    """What the networks of several layers lose from (1, 20) to (20, 1): much."""
+    """The networks of several layers lose many points from (1, 20) to (20, 1)."""
     return [_lost(cells, epsilon, model, LOST, more=True) for epsilon in _private(cells) for model in FRAGILE]
 
 
 def robust_keeps(cells: Cells) -> list[Comparison]:
-    """What the linear model on scattering features loses: little."""
+    """The linear model on scattering features loses few points from (1, 20) to (20, 1)."""
     return [_lost(cells, epsilon, ROBUST, KEPT, more=False) for epsilon in _private(cells)]
 
 
 def _lost(cells: Cells, epsilon: float, model: str, points: float, more: bool) -> Comparison:
-    """That a model loses more, or less, than so many points from (1, 20) to (20, 1)."""
+    """A model loses more, or less, than a number of points from (1, 20) to (20, 1)."""
     sign = 1 if more else -1
     weights = {(epsilon, 1, K, model): sign, (epsilon, MOST_EPOCHS, K, model): -sign}
     margin = cells.difference(weights, -sign * points)
@@ -97,7 +97,7 @@ def collapses(cells: Cells) -> list[Comparison]:
 
 
 def grows(cells: Cells) -> list[Comparison]:
-    """What is gained from each number of clients to the next."""
+    """The gain from each number of clients to the next."""
     (epsilon,) = private(TABLES[3], cells.dataset)
     return [
         Comparison(
@@ -111,7 +111,7 @@ def grows(cells: Cells) -> list[Comparison]:
 
 
 def below_one(cells: Cells) -> list[Comparison]:
-    """By how much one client with all data is ahead of the most clients."""
+    """The lead of one client with all data over the largest number of clients."""
     (epsilon,) = private(TABLES[3], cells.dataset)
     most = NUM_CLIENTS[-1]
     return [
@@ -168,7 +168,7 @@ def _agreement_in_words(table: pd.DataFrame, decided: str) -> str:
 
 
 def in_table(figure: str, dataset: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """Of runs, those after the last round in a table's cells on a data set."""
+    """A selection from runs: those after the last round in a table's cells on a data set."""
 
     def about(runs: pd.DataFrame) -> pd.DataFrame:
         cells = common.published_tables(figure)

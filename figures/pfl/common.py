@@ -42,7 +42,7 @@ def final(runs: pd.DataFrame) -> pd.DataFrame:
     rows = finished(runs)
     sweep = " ".join(runs["sweep"].unique())
     if rows.empty:
-        raise InputError(f"no run of {sweep} as in the paper has reached its last round: run it, no --where")
+        raise InputError(f"no run of {sweep} as in the paper has reached its last round: run it without --where")
     twice = rows[rows.duplicated([*CELL, *select.REPETITION])]
     if len(twice):
         cell = ", ".join(f"{name} = {twice[name].iloc[0]}" for name in CELL)
@@ -88,7 +88,7 @@ def epsilon_symbol(epsilon: float) -> str:
 
 
 def facts(runs: pd.DataFrame) -> dict[str, str | float]:
-    """What must stand beside the numbers; data sets in place of the many tasks, delta NaN where no run is private."""
+    """Data sets, in place of the many tasks, scale and privacy of the numbers; delta is NaN where no run is private."""
     private = runs[np.isfinite(runs["target_epsilon"])]
     names = [name for name in DATASETS if name in set(runs["dataset"])]
     privacy = {name: ", ".join(sorted(private[name].unique())) for name in ("privacy_unit", "neighbors")}
@@ -99,7 +99,7 @@ def facts(runs: pd.DataFrame) -> dict[str, str | float]:
 
 
 def privacy_note(table: pd.DataFrame) -> str:
-    """What is protected, against whom, under which neighbouring relation, and how the noise was found."""
+    """What is protected, against whom, under which neighbouring relation, and by which accountant."""
     row = table.iloc[0]
     if not np.isfinite(row["delta"]):
         return "There are no private runs."
@@ -111,7 +111,7 @@ def privacy_note(table: pd.DataFrame) -> str:
 
 
 def training_note(table: pd.DataFrame) -> str:
-    """How was trained and scored: the settings as the runs have them."""
+    """How models were trained and scored, with the settings of the runs."""
     words = {"step_size": "step size", "momentum": "momentum", "clip_norm": "clipping norm", "batch_size": "batches of"}
     rows = table[np.isfinite(table["target_epsilon"])]
     settings = [f"{words[name]} {_span(rows[name])}" for name in words if name in rows and rows[name].notna().any()]
@@ -124,5 +124,5 @@ def training_note(table: pd.DataFrame) -> str:
 
 
 def _span(values: pd.Series) -> str:
-    """One number, or from which to which."""
+    """One number, or the smallest and the largest."""
     return " to ".join(f"{value:g}" for value in sorted({values.min(), values.max()}))

@@ -1,7 +1,7 @@
 """Decides the claims of Bhaskar et al. 2025, by the same comparisons on the runs here and on the published tables.
 
-A claim is a list of comparisons of cells, all of which must be met. Where cells were not run, it can only fail, by
-those that were.
+A claim is a list of comparisons of cells, and holds where all of them are met. Where cells were not run, the claim can
+only fail, by the cells that were run.
 """
 
 from collections import defaultdict
@@ -20,11 +20,11 @@ from figures.shared.verdicts import FAILS, NotTestable, Verdict, verdict
 
 
 class Comparison(NamedTuple):
-    """What a claim says of some cells.
+    """What a claim states about some cells.
 
-    group, item: which, in words; a group is a line of the evidence, which shows the tightest comparison of each item.
-    margin: by how many points it is met; None where the cells were not run.
-    sign, constant: the number that is shown is the constant plus this sign times the margin.
+    group, item: the cells in words; a group is a line of the evidence, with the tightest comparison of each item.
+    margin: by how many points the statement is met; None where the cells were not run.
+    sign, constant: the number shown is the constant plus this sign times the margin.
     """
 
     group: str
@@ -61,7 +61,7 @@ def decided_by(test: Test, dataset: str, *figures: str) -> Callable[[pd.DataFram
 
 
 def rests_on(test: Test, dataset: str, *figures: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """Of runs, those after the last round in the cells that a test compares on a data set."""
+    """A selection from runs: those after the last round in the cells that a test compares on a data set."""
 
     def about(runs: pd.DataFrame) -> pd.DataFrame:
         published = cells.of_tables(dataset, figures, {})
@@ -72,7 +72,7 @@ def rests_on(test: Test, dataset: str, *figures: str) -> Callable[[pd.DataFrame]
 
 
 def among(runs: pd.DataFrame, dataset: str, keys: Collection[Key]) -> pd.DataFrame:
-    """Of the runs on a data set, those after the last round in these cells."""
+    """The runs on a data set after the last round in these cells."""
     rows = common.finished(runs[runs["dataset"] == dataset])
     return rows[rows.set_index(KEYS).index.isin(list(keys))]
 
@@ -85,7 +85,7 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells)
         run: the cells of the runs, which the test has asked for its own.
 
     Raises:
-        NotTestable: where cells are missing, and those that are there do not make it fail.
+        NotTestable: where cells are missing, and the existing ones do not make the claim fail.
     """
     margins = [one.margin for one in ours if one.margin is not None]
     evidence = [counted(margins, len(ours))]
@@ -103,7 +103,7 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells)
 
 
 def counted(margins: Sequence[Margin], number: int) -> str:
-    """At how many of a number of comparisons they are met, missed, open, each by its own 95 % interval, or not run."""
+    """The numbers of comparisons that are met, missed or open, each by its own 95 % interval, or not run, in words."""
     met, missed = sum(one.p_holds < LEVEL for one in margins), sum(one.p_fails < LEVEL for one in margins)
     unknown = sum(not one.decided and one.basis == ONE for one in margins)
     single = f" ({unknown} of them single runs with no cell like them that has two)" if unknown else ""
@@ -113,7 +113,7 @@ def counted(margins: Sequence[Margin], number: int) -> str:
 
 
 def _published(comparisons: Sequence[Comparison]) -> str:
-    """The verdict on the published numbers, and the smallest margin of them."""
+    """The verdict on the published numbers, and their smallest margin."""
     margins = [one.margin for one in comparisons if one.margin is not None]
     least = min(margins, key=lambda margin: margin.value)
     interval = f" ± {least.half:.2f}" if np.isfinite(least.half) else ", its spread not known"
@@ -121,7 +121,7 @@ def _published(comparisons: Sequence[Comparison]) -> str:
 
 
 def not_run(keys: Sequence[Key]) -> str:
-    """Which cells were not run, in words."""
+    """The cells that were not run, in words."""
     parts = defaultdict(list)
     for (model, epsilon), same in groupby(keys, key=lambda key: (key[3], key[0])):
         _, epochs, clients, _ = zip(*same, strict=True)
@@ -146,7 +146,7 @@ def _shown(pairs: Sequence[tuple[Comparison, Comparison]]) -> str:
 
 
 def _tightest(comparisons: Sequence[Comparison], interval: bool = True) -> str:
-    """In points what the comparison of the smallest margin is about."""
+    """The number, in points, of the comparison with the smallest margin."""
     sizes = [(one.margin, one.constant + one.sign * one.margin.value) for one in comparisons if one.margin is not None]
     if not sizes:
         return "not run"

@@ -1,4 +1,4 @@
-"""What the curves of Bhaskar et al. 2025 share: a look for each model, published accuracies behind in grey."""
+"""Code shared by the curves of Bhaskar et al. 2025: a look for each model, and published accuracies in grey."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def behind(ax: Axes, table: pd.DataFrame, x: str, **change) -> None:
 
 
 def ours(ax: Axes, table: pd.DataFrame, x: str) -> None:
-    """The accuracies here, with intervals that the axes hold; says so where there are none."""
+    """Draw the accuracies here, with intervals within the axes, or write that there are none."""
     for name, look in LOOKS.items():
         line = table[table["algorithm"] == name]
         style.curve(ax, line, x, "test_accuracy", **look)
@@ -57,12 +57,12 @@ def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
 
 
 def gaps(table: pd.DataFrame) -> str:
-    """What a broken line means, where there is one."""
+    """The meaning of an interrupted line, where there is one."""
     return "Lines are interrupted where a cell was not run or diverged." if table["test_accuracy"].isna().any() else ""
 
 
 def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further: Sequence[Line2D] = ()) -> Figure:
-    """Axes within 0 and 100 %, legend with further entries, and what stands under the curves."""
+    """Keep axes within 0 and 100 %, and add the legend, with further entries, and the footer."""
     for ax in figure.axes:
         low, high = ax.get_ylim()
         ax.set_ylim(max(low, 0), min(high, 1.005))

@@ -32,8 +32,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rows = common.final(runs)
     rows = rows[np.isfinite(rows["target_epsilon"])]
     if rows.empty:
-        raise InputError(f"no private run of {SWEEP} has reached its last round: run the whole sweep, no --where")
-    draws = rows.drop_duplicates([*KEYS, "trial"])  # the same for all models
+        raise InputError(f"no private run of {SWEEP} has reached its last round: run the whole sweep, without --where")
+    draws = rows.drop_duplicates([*KEYS, "trial"])  # the draws are the same for all models
     frames = []
     for name in LOOKS:
         means = select.interval(draws, by=KEYS, value=name).rename(columns={name: "mean"})

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from bench.analysis import style, tables
+from bench.analysis import possible, style, tables
 from bench.errors import InputError
 from figures.pfl import common
 from figures.pfl.common import CELL
@@ -51,7 +51,7 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
     Args:
         runs: of one sweep.
         figures: the published tables, "pfl_table2".
-        own: take the cells that were run, published or not, and no others.
+        own: use the cells that were run, published or not, and no others.
 
     Raises:
         InputError: where no cell of them was run.
@@ -61,7 +61,7 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
     if rows.empty:
         sweep = " ".join(runs["sweep"].unique())
         names = ", ".join(figures)
-        raise InputError(f"no run of {sweep} is in a cell of {names}: run the whole sweep, no --where")
+        raise InputError(f"no run of {sweep} is in a cell of {names}: run the whole sweep, without --where")
     compared = cells.merge(common.averaged(rows), on=CELL, how="right" if own else "left")
     compared["difference"] = compared["test_accuracy"] - compared["published"]
     words = [agreement(*pair) for pair in compared[["difference", "repetitions"]].to_numpy()]
@@ -70,7 +70,7 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
 
 
 def _keys(table: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Columns that tell the rows of the printed table, and those that tell its columns."""
+    """The columns that identify the rows of the printed table, and those that identify its columns."""
     if table["num_clients"].nunique() > 1:
         return ["num_clients"], ["dataset", "target_epsilon", "algorithm"]
     return ["num_epochs", "communication_rounds"], ["target_epsilon", "algorithm"]
@@ -85,7 +85,10 @@ def arranged(table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
 
 
 def cell(row) -> str:
-    """Here with the half width of its interval, published and difference, and on how many seeds it rests."""
+    """Accuracy here with its interval, the published one and the difference, and the number of seeds.
+
+    The interval is its half width, or its two ends where it would go beyond 0 or 100 %.
+    """
     published = f"{100 * row.published:.2f}"
     if row.agreement == NOT_RUN:
         return f"{NOT_RUN}\n{published}"
@@ -94,8 +97,16 @@ def cell(row) -> str:
         return f"diverged\n{published}\n{row.diverged:.0f} of {seeds}"
     half = (row.high - row.low) / 2
     interval = f" ± {100 * half:.2f}" if np.isfinite(half) else ""
+    if _is_cut(row):
+        low, high = possible.cut(row.test_accuracy, row.low, row.high, "test_accuracy")
+        interval = f" [{100 * low:.2f}, {100 * high:.2f}]"
     difference = round(100 * row.difference, 2) + 0.0  # no -0.00
     return f"{100 * row.test_accuracy:.2f}{interval}\n{published}, {difference:+.2f}\n{seeds}"
+
+
+def _is_cut(row) -> bool:
+    """Whether the interval of a cell, or of any cell of a table, goes beyond 0 or 1."""
+    return bool(np.any(np.less(row.low, 0)) or np.any(np.greater(row.high, 1)))
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
@@ -131,13 +142,13 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
         common.training_note(table),
         *notes,
         _contradiction(table),
-        bands="±",
+        bands="± or brackets" if _is_cut(table) else "±",
     )
     return figure
 
 
 def _contradiction(table: pd.DataFrame) -> str:
-    """The cells that two published tables print differently, where this is one of them."""
+    """The cells of this table that another published table prints differently, in words."""
     apart = common.contradictions()
     here = apart.merge(table[[*CELL, "published"]], on=CELL)
     names = [name for name in here.columns if name.startswith("pfl_table")]
@@ -157,10 +168,10 @@ def figure_of(about: str, name: str, sweep: str, title: str, *notes: str) -> Fig
 
     Args:
         about: what it shows.
-        name: as it is called here and in the published numbers.
-        sweep: whose runs it shows.
+        name: its name here and in the published numbers.
+        sweep: the sweep whose runs it shows.
         title: of the picture.
-        notes: under it, before what the paper contradicts itself in.
+        notes: in the footer, before the contradictions within the paper.
     """
     return Figure(
         about=about,

@@ -1,4 +1,4 @@
-"""How runs on digits by client decide what Bietti et al. 2022 claim of Figures 1c and 2.
+"""Checks of the claims of Bietti et al. 2022 on Figures 1c and 2, by runs on digits by client.
 
 A claim must come out the same with the step size chosen on test data, as in the paper, and on held-out data.
 """
@@ -26,7 +26,7 @@ POINTS = "points of accuracy"
 def final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
     """Final test accuracy with its interval, and epsilon; index (noise_multiplier, personalization).
 
-    "by_repetition" holds a Series of the accuracies that the mean is of.
+    The column "by_repetition" has a Series of the accuracies behind the mean.
 
     Raises:
         NotTestable: where local or global learning is missing.
@@ -57,7 +57,7 @@ def with_repetitions(table: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> 
 
 
 def by_each_tuning(decide: Callable) -> Verdict:
-    """The verdict on the margin and evidence that `decide` finds for each way of tuning."""
+    """The verdict on the margins and evidence that `decide` returns for each way of tuning."""
     decided = {tuning: verdict(*decide(tuning)) for tuning in digits.TUNINGS}
     evidence = [f"step by {tuning}: {found.outcome}, {found.evidence}" for tuning, found in decided.items()]
     return verdict(every(found.margin for found in decided.values() if found.margin), "; ".join(evidence))
@@ -83,7 +83,7 @@ def percent(row: pd.Series) -> str:
 
 
 def lead(first: pd.Series, second: pd.Series, by: float = 0.0) -> Margin:
-    """By how many points one cell of the table is ahead of another, repetition by repetition; they share users.
+    """The lead of one cell of the table over another in points, by repetition, as cells share the users.
 
     Args:
         first, second: cells, each with the edge of the grid of steps that it rests on.
@@ -98,7 +98,7 @@ def lead(first: pd.Series, second: pd.Series, by: float = 0.0) -> Margin:
 
 
 def cell_name(cell: pd.Series) -> str:
-    """Which cell it is, in words: its alpha Q, and its sigma where it is not the only one."""
+    """A cell in words: its alpha Q, and its sigma where there are several."""
     if not isinstance(cell.name, tuple):
         return f"alpha Q = {cell.name:g}" if isinstance(cell.name, float) else common.ALONE
     sigma, a = cell.name
@@ -112,12 +112,12 @@ def sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
 
 
 def cells(rows: pd.DataFrame) -> list[pd.Series]:
-    """The rows of a table, one by one."""
+    """The rows of a table as a list."""
     return [row for _, row in rows.iterrows()]
 
 
 def silent(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
-    """Without noise: local, global, and what lies in between, by alpha Q."""
+    """Without noise: local learning, global learning, and the values of alpha Q in between."""
     local, silent = select.row(table, (0.0, LOCAL)), sharing(table, 0.0)
     require(silent.index, [GLOBAL], "alpha Q", " and sigma = 0")
     return local, select.row(silent, GLOBAL), silent.drop(GLOBAL)
@@ -157,10 +157,10 @@ def strong_privacy(table: pd.DataFrame):
 
 
 def smallest_is_best(table: pd.DataFrame, sigma: float) -> tuple[Margin, str]:
-    """By how much the smallest alpha Q > 0 is ahead of every other at one noise level, and the numbers.
+    """The lead of the smallest alpha Q > 0 over every other at one noise level, and the evidence.
 
     Raises:
-        NotTestable: where there are not two alpha Q > 0.
+        NotTestable: where there are fewer than two alpha Q > 0.
     """
     rows = sharing(table, sigma).sort_index()
     if len(rows) < 2:

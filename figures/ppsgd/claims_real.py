@@ -1,7 +1,7 @@
-"""How runs on tags and with the convolutional network decide what Bietti et al. 2022 claim of Figures 1b, 1d and 2.
+"""Checks of the claims of Bietti et al. 2022 on Figures 1b, 1d and 2, by runs on tags and with the network.
 
-What is claimed of all data is in `ppsgd_claims_digits`. There as here a claim must come out the same with the step size
-chosen on test data, as in the paper, and on held-out data.
+Claims about all data sets are checked in `figures.ppsgd.claims_digits`. As there, a claim must come out the same with
+the step size chosen on test data, as in the paper, and on held-out data.
 """
 
 from typing import Any
@@ -67,9 +67,9 @@ def large_degrade(runs: pd.DataFrame) -> Verdict:
 
 
 def _falls(curves: pd.DataFrame) -> list[tuple[pd.Series, str]]:
-    """By how much the last accuracy of each noise level lies below every earlier one, by repetition, and in words.
+    """By how much the last accuracy at each noise level lies below every earlier one, by repetition, and in words.
 
-    A repetition that diverged has fallen without bound.
+    A repetition that diverged counts as having fallen without bound.
     """
     falls = []
     for sigma, curve in curves.groupby(level="noise_multiplier"):

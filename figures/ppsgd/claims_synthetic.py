@@ -1,7 +1,7 @@
-"""How runs on the synthetic stream decide what Bietti et al. 2022 claim of Figure 1a.
+"""Checks of the claims of Bietti et al. 2022 on Figure 1a, by runs on the synthetic stream.
 
-Every repetition is judged by itself, so that what all its curves share (the parameters drawn) does not blur the
-comparison; the step size is the one that is best on average, at every round, as in the figure.
+Curves are compared within each repetition, which removes the effect of the parameters drawn that they share. The step
+size is the best on average at every round, as in the figure.
 """
 
 import itertools
@@ -42,7 +42,7 @@ def _tuned(runs: pd.DataFrame, delta_std: float, sigma: float) -> pd.DataFrame:
 
 
 def _edges(runs: pd.DataFrame, delta_std: float, sigma: float, rounds: Iterable[int] | None = None) -> list[str]:
-    """The edges of the grid of steps that curves rest on, in some rounds or in the last."""
+    """The edges of the grid of steps behind the curves, in some rounds or in the last."""
     tuned = _tuned(runs, delta_std, sigma)
     shown = tuned["rounds"].isin([tuned["rounds"].max()] if rounds is None else list(rounds))
     edges = tuned[shown & (tuned["edge"] != "")].drop_duplicates(["personalization", "edge"])
@@ -53,7 +53,7 @@ def _edges(runs: pd.DataFrame, delta_std: float, sigma: float, rounds: Iterable[
 def _risk(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) -> pd.DataFrame:
     """Excess risk of the figure's curves: rows (trial, seed, rounds), a column per alpha Q; infinite where it diverged.
 
-    Only repetitions and rounds of which all curves are there. Edges of the steps' grid are in `_edges`.
+    Only repetitions and rounds with all curves are kept. `_edges` has the edges of the grid of steps.
 
     Raises:
         NotTestable: where a curve is missing, or the runs end before round `until`.
@@ -124,7 +124,7 @@ def plateau(runs: pd.DataFrame) -> Verdict:
 
 
 def plateau_as_published(runs: pd.DataFrame) -> Verdict:
-    """The same at the paper's own delta_std = 0.01: some alpha Q < inf is below global after 1,000 rounds."""
+    """At the paper's own delta_std = 0.01, sigma = 0: some alpha Q < inf is below global after 1,000 rounds."""
     logs = _at_end(_risk(runs, 0.01, 0.0, until=LONG)).apply(np.log)
     others = logs.drop(columns=GLOBAL)
     best: Any = others.mean().idxmin()
@@ -161,8 +161,8 @@ def crossing_time(runs: pd.DataFrame) -> Verdict:
 def crossing_order(runs: pd.DataFrame) -> Verdict:
     """The round at which local learning passes all others falls as sigma grows, on average over repetitions.
 
-    Two noise levels may be alike at the ends only: both never within these rounds, or both before the first
-    evaluation. A crossing that never comes counts as one at the last round, so that differences are if anything
+    Two noise levels may only be alike at the ends: both never cross within these rounds, or both cross before the first
+    evaluation. A crossing that never comes counts as one at the last round, so true differences are, if anything,
     larger.
     """
     noise = ppsgd_runs(runs)["noise_multiplier"]

@@ -1,4 +1,4 @@
-"""How runs under Theorem 4.5 of Bietti et al. 2022 decide what the theory says."""
+"""Checks of Theorem 4.5 and Lemma 4.6 of Bietti et al. 2022, by runs in their setting."""
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ def best_alpha_changes(runs: pd.DataFrame) -> Verdict:
 
 
 def _ahead(rows: pd.DataFrame) -> Margin:
-    """By how much some alpha Q on the side that the lemma names has a lower risk than every one on the other side.
+    """The margin by which some alpha Q on the side that the lemma names has a lower risk than all on the other side.
 
     Args:
         rows: of one budget and number of samples, after the last round.

@@ -1,4 +1,4 @@
-"""How accuracy by user decides what pooled accuracy leaves open. Not in the paper, so these claims are ours."""
+"""Checks of claims of ours on accuracy by user, which the pooled accuracy of the paper leaves open."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,11 +14,11 @@ SMALL, LARGE = "test_accuracy_small_users", "test_accuracy_large_users"
 
 
 def by(column: str, check: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
-    """A check of pooled test accuracy, on another accuracy in its place.
+    """A check of pooled test accuracy, applied to another accuracy.
 
     Args:
-        column: of that accuracy.
-        check: of runs with test_accuracy.
+        column: the column of the other accuracy.
+        check: a check of runs with test_accuracy.
     """
 
     @wraps(check)
@@ -35,7 +35,7 @@ def _with(runs: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def small_gain_more(runs: pd.DataFrame) -> Verdict:
-    """No noise: what users with few examples gain from global over local learning is more than users with many gain."""
+    """No noise: users with few examples gain more from global over local learning than users with many."""
     tables = [_with(runs, column) for column in (SMALL, LARGE)]
 
     def decide(tuning: str) -> tuple[Margin, str]:

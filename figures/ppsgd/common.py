@@ -30,7 +30,7 @@ STAND_INS = {
 }
 
 
-# What the figures of these sweeps tell apart: column of the runs -> column of the numbers.
+# The settings that the figures of these sweeps distinguish: column of the runs -> column of the numbers.
 APART = {name: name for name in ("delta_std", "noise_multiplier", "personalization")} | {
     "legend_personalization": "personalization"
 }
@@ -90,7 +90,7 @@ def figure_of(
 def ppsgd_runs(
     runs: pd.DataFrame, clip_norm: float | None = None, *, legend: bool = False, further: bool = False
 ) -> pd.DataFrame:
-    """PPSGD's runs at the clipping norm shown. Local learning has no noise: it stands once, at sigma 0.
+    """PPSGD's runs at the clipping norm shown. Local learning has no noise, so it occurs once, at sigma 0.
 
     Args:
         runs: of one sweep.
@@ -107,7 +107,7 @@ def ppsgd_runs(
     names = [PUBLISHED, FURTHER] if further else [PUBLISHED]
     ours = runs[runs["algorithm"].isin(names) & (runs["clip_norm"] == clip_norm)]
     if ours.empty:
-        raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, no --where")
+        raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, without --where")
     if legend and "legend_personalization" in ours and ours["legend_personalization"].notna().all():
         ours = ours.assign(personalization=ours["legend_personalization"], step_size=ours["legend_step_size"])
     local = ours[ours["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
@@ -117,7 +117,7 @@ def ppsgd_runs(
 
 
 def alone(runs: pd.DataFrame, tunings: dict[str, str]) -> pd.DataFrame:
-    """Final accuracy of users who learn alone, not only in the rounds that draw them; no row where none were run."""
+    """Final accuracy of users who learn alone, for longer than the rounds that draw them; empty without such runs."""
     rows = runs[(runs["algorithm"] == ALONE) & (runs["rounds"] == runs["num_rounds"])]
     if rows.empty:
         return pd.DataFrame(columns=["tuned_on", "test_accuracy", "low", "high", "num_rounds"])
@@ -136,7 +136,7 @@ def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
     shared = runs[(runs["personalization"] > LOCAL) & runs["noise_multiplier"].isin(sigmas)]
     out = pd.concat([shared, *(local.assign(noise_multiplier=sigma) for sigma in sigmas)], ignore_index=True)
     if out.empty:
-        raise InputError("no run of the curves and noise levels shown: run the whole sweep, no --where")
+        raise InputError("no run of the curves and noise levels shown: run the whole sweep, without --where")
     return out
 
 

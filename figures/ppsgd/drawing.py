@@ -12,8 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from bench.analysis import style
 
-# Local learning grey, global dark blue, in between from light to dark; each with a marker of its own, for print in
-# grey and for eyes that do not tell red from green.
+# Local learning is grey, global learning dark blue, and values in between go from light to dark. Each has its own
+# marker, for print in grey and for readers who cannot distinguish red from green.
 PERSONALIZATION: dict[float, style.Look] = {
     0.0: {"color": "#8c8c8c", "marker": "x"},
     0.1: {"color": "#e6a532", "marker": "o"},
@@ -26,8 +26,8 @@ PERSONALIZATION: dict[float, style.Look] = {
     math.inf: {"color": "#12355b", "marker": ">"},
 }
 EPSILON_COLOR = "#2a8a4a"
-NEUTRAL: style.Look = {"color": "#444444"}  # of a legend entry that is about several curves
-# Of a second way of tuning, where two share a panel.
+NEUTRAL: style.Look = {"color": "#444444"}  # of legend entries for several curves
+# Of the second way of tuning, where two share a panel.
 SECOND: style.Look = {"linestyle": ":", "linewidth": 1.1, "marker": ""}
 
 
@@ -37,7 +37,7 @@ OTHER_MARKERS = "*hXpd8"
 
 
 def looks(curves: Iterable[float]) -> dict[float, style.Look]:
-    """A look for each personalisation: its own, or the next of those for values that the paper does not have."""
+    """A look for each personalisation: its own, or the next of the looks for values that the paper does not have."""
     curves = list(curves)
     others = [a for a in curves if a not in PERSONALIZATION]
     further: dict[float, style.Look] = {
@@ -94,7 +94,7 @@ def with_epsilon(rows: int, columns: int, height: float) -> tuple[Figure, np.nda
 
 
 def epsilon(ax: Axes, panel: pd.DataFrame) -> None:
-    """epsilon so far: as the paper accounts (dashed), and where one user is replaced, unamplified (dotted)."""
+    """Draw epsilon so far: as the paper accounts (dashed), and for one user replaced, unamplified (dotted)."""
     spent = panel[panel["personalization"] > 0].drop_duplicates("rounds").sort_values("rounds")
     words = "no runs" if spent.empty else r"$\varepsilon = \infty$"
     spent = spent[np.isfinite(spent["epsilon"]) & (spent["epsilon"] > 0)]
@@ -109,10 +109,15 @@ def epsilon(ax: Axes, panel: pd.DataFrame) -> None:
 
 
 def noise_title(ax: Axes, panel: pd.DataFrame, sigma: float) -> None:
-    """The noise of a panel and the epsilon that it ends with."""
+    """Set the title of a panel: its noise and its final epsilon."""
     spent = panel[panel["personalization"] > 0].sort_values("rounds")["epsilon"]
-    final = "" if spent.empty else f", final $\\varepsilon$ = {float(f'{spent.iloc[-1]:.2g}'):g}"
-    ax.set_title(rf"$\sigma$ = {sigma:g}{final}".replace("inf", r"$\infty$"))
+    final = "" if spent.empty else f", final {epsilon_label(spent.iloc[-1])}"
+    ax.set_title(rf"$\sigma$ = {sigma:g}{final}")
+
+
+def epsilon_label(epsilon: float) -> str:
+    """An epsilon as legends and titles have it, with two digits."""
+    return rf"$\varepsilon$ = {float(f'{epsilon:.2g}'):g}".replace("inf", r"$\infty$")
 
 
 def epsilon_handles() -> list[Line2D]:

@@ -38,7 +38,7 @@ def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | N
 
 
 def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
-    """Rows delta_std, columns sigma, under them epsilon; solid as the paper tuned, dotted on held-out data."""
+    """Rows are delta_std, columns sigma, with epsilon below; solid as the paper tuned, dotted by held-out data."""
     deltas, tunings = sorted(table["delta_std"].unique()), style.present(table, "tuned_on", TUNINGS)
     figure, axes = drawing.with_epsilon(len(deltas), len(panels), height=2.8)
     for row, delta in zip(axes, deltas, strict=False):

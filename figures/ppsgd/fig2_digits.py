@@ -24,7 +24,7 @@ SAME_EPSILON = 0.01  # closer values are one point of the black curve, as in the
 def table(runs: pd.DataFrame, clip_norm: float | None = None) -> pd.DataFrame:
     """Final accuracy by personalisation, noise and way of tuning, and the black curve with personalization NaN.
 
-    The black curve is over all alpha of the runs, of which the picture shows some.
+    The black curve is over all alpha of the runs; the picture shows some of them.
     """
     shown = common.ppsgd_runs(runs, clip_norm, legend=True)
     lines = select.tuned_curves(
@@ -45,13 +45,13 @@ def table(runs: pd.DataFrame, clip_norm: float | None = None) -> pd.DataFrame:
 def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
     """The running maximum of accuracy as epsilon grows, over all alpha > 0 and sigma > 0, from local learning on.
 
-    Local learning has epsilon 0: on a logarithmic axis it starts at the axis' end, or earlier where runs do.
+    Local learning has epsilon 0, so on the logarithmic axis it starts at the end of the axis, or where runs start.
     """
     shared = lines[(lines["personalization"] > 0) & np.isfinite(lines["epsilon"])].sort_values("epsilon")
     local = lines[lines["personalization"] == common.LOCAL]
     start = local.assign(epsilon=min(AXIS[1], shared["epsilon"].min()))
     points = pd.concat([start, shared], ignore_index=True)[["epsilon", "test_accuracy", "repetitions", "tuned_on"]]
-    points["test_accuracy"] = points["test_accuracy"].cummax().ffill()  # one that diverged reaches nothing
+    points["test_accuracy"] = points["test_accuracy"].cummax().ffill()  # a run that diverged does not raise the curve
     last = ~(points["epsilon"].diff().shift(-1) < SAME_EPSILON)
     return points[last].assign(curve="best so far", personalization=np.nan)
 
@@ -92,7 +92,7 @@ def further_handles(table: pd.DataFrame) -> list[Line2D]:
 
 
 def alone_note(table: pd.DataFrame) -> str:
-    """How long users learned alone, where they did."""
+    """The number of steps of users who learn alone; empty without such runs."""
     rows = table[table["curve"] == "alone"]
     if rows.empty:
         return ""

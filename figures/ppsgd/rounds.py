@@ -1,4 +1,4 @@
-"""Figures 1b and 1c of Bietti et al. 2022, and what 1d has of them: accuracy against rounds at three noise levels."""
+"""Figures 1b and 1c of Bietti et al. 2022, with code for 1d: accuracy against rounds at three noise levels."""
 
 from collections.abc import Sequence
 
@@ -43,8 +43,8 @@ def draw(
         panels: the noise levels.
         curves: the personalisation of each.
         title, ylabel: of the figure.
-        handles: legend entries of the curves, where they are not the usual ones.
-        notes: under it, after what the data stand in for, and before what all of these figures say.
+        handles: legend entries of the curves; the usual ones where empty.
+        notes: in the footer, between the note on the data and the notes that all of these figures have.
     """
     handles = handles or drawing.personalization_handles(curves)
     tunings = style.present(table, "tuned_on", digits.TUNINGS)
@@ -95,7 +95,7 @@ FIGURE_1B = figure_of(
 Bietti et al. 2022, Figure 1b: top-1 accuracy of tag prediction against rounds, three noise levels.
 
 The panels' noise levels are not in the paper: sigma 0, 0.5 and 2 are shown. Expected: without noise an intermediate
-alpha is the best; with noise large alpha degrades, and small alpha is the best of those that share.
+alpha is the best; with noise large alpha degrades, and a small alpha is the best of all alpha > 0.
 """,
     sweep="ppsgd_tags",
     panels=(0.0, 0.5, 2.0),
@@ -120,8 +120,8 @@ FIGURE_1C = figure_of(
 Bietti et al. 2022, Figure 1c: test accuracy on digits by client against rounds, linear models, three noise levels.
 
 The panels' noise levels are not in the paper: sigma 0, 1 and 5 are shown (epsilon infinite, about 9 and about 1).
-Expected: local learning is poor; without noise global is better; with much noise small alpha > 0 is the best
-of those that share.
+Expected: local learning is poor; without noise global learning is better; with much noise a small alpha is the best of
+all alpha > 0.
 """,
     sweep="ppsgd_digits",
     panels=(0.0, 1.0, 5.0),

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from bench.errors import InputError
-from figures.ppsgd import common, fig2_digits
+from figures.ppsgd import common, drawing, fig2_digits
 from figures.ppsgd import digits as digits
 from figures.shared.figure import Figure
 
@@ -109,9 +109,7 @@ def _handles(rows: pd.DataFrame) -> list[Line2D]:
     for look, sigma in zip(LOOKS, SIGMAS[rows["sweep"].iloc[0]], strict=True):
         spent = rows.loc[(rows["noise_multiplier"] == sigma) & (rows["personalization"] > common.LOCAL), "epsilon"]
         if len(spent):
-            label = rf"$\sigma$ = {sigma:g}, $\varepsilon$ = {float(f'{spent.max():.2g}'):g}".replace(
-                "inf", r"$\infty$"
-            )
+            label = rf"$\sigma$ = {sigma:g}, {drawing.epsilon_label(spent.max())}"
             handles.append(Line2D([], [], label=label, **look))
     if "curve" in rows and (rows["curve"] == ALONE).any():
         steps = rows.loc[rows["curve"] == ALONE, "num_rounds"].max()

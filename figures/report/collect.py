@@ -18,7 +18,7 @@ from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
 from figures.shared.runs import command, folder_of, nothing_in, runs_of
 
-SIDE_BY_SIDE = [  # what of a table with published numbers is shown line by line
+SIDE_BY_SIDE = [  # columns of a table with published numbers that are shown line by line
     *("dataset", "target_epsilon", "num_epochs", "num_clients", "algorithm", "series", "variant"),
     *("test_accuracy", "test_rmse", "low", "high", "published", "difference", "repetitions"),
 ]
@@ -32,11 +32,12 @@ class Exhibit:
     title, caption: of the figure.
     run, draw: the commands that make its runs (empty where it needs none) and draw it.
     facts: of its runs; None where it needs none.
-    picture: a PNG file's content; None where it could not be made, and `missing` says why.
-    numbers: what it shows, as CSV.
+    picture: a PNG file's content; None where it could not be made.
+    numbers: the numbers that it shows, as CSV.
     printed: the table as a reader sees it; None for a figure.
-    beside: here and published, line by line.
-    alt: what the picture shows, for those who do not see it.
+    beside: our numbers and the published ones, line by line.
+    missing: why there is no picture; empty where there is one.
+    alt: the alternative text of the picture.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Section:
-    """A paper's figures, in its order, and how far its published curves are from those here, where that is known."""
+    """A paper's figures, in its order, and the deviations of our curves from the published ones, where known."""
 
     name: str
     cited: str
@@ -91,7 +92,7 @@ class Sweeps:
 
     Attributes:
         results: the folder of results.
-        scale: which; None is the largest that is there, sweep by sweep.
+        scale: the scale; None is the largest available, sweep by sweep.
     """
 
     def __init__(self, results: Path, scale: str | None):
@@ -143,7 +144,7 @@ def exhibit(name: str, figure: Figure, sweeps: Sweeps) -> Exhibit:
     current = _current(drawn, folder, figure)
     try:
         table = figure.table(runs) if figure.printed or not current else None
-        if current or table is None:  # it is made where the picture is not current
+        if current or table is None:  # without a current picture there is a table
             picture, numbers = drawn.read_bytes(), drawn.with_suffix(".csv").read_text()
         else:
             print(
@@ -165,20 +166,20 @@ def _draws(name: str, results: Path, scale: str | None) -> str:
 
 
 def _current(drawn: Path, folder: Path, figure: Figure) -> bool:
-    """Whether the picture and its numbers are there and were drawn from these runs."""
+    """Whether the picture and its numbers exist and were drawn from these runs."""
     complete = drawn.is_file() and drawn.with_suffix(".csv").is_file()
     return complete and is_whole(drawn) and recorded(drawn.parent).get(drawn.stem) == digest(folder, figure)
 
 
 def _drawn(name: str, figure: Figure, table: pd.DataFrame) -> tuple[bytes, str]:
-    """The picture and its numbers, drawn where nothing of them stays."""
+    """The picture and its numbers, drawn in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         style.save(figure.picture(table), table, Path(folder), name, figure.alt)
         return (Path(folder) / f"{name}.png").read_bytes(), (Path(folder) / f"{name}.csv").read_text()
 
 
 def _beside(table: pd.DataFrame | None, printed: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Here and published line by line, of a table that has both and does not print them so."""
+    """Our numbers and the published ones line by line, for a table that has both and prints them otherwise."""
     if table is None or printed is None or "published" not in table or "published" in printed:
         return None
     return table[[name for name in SIDE_BY_SIDE if name in table]]

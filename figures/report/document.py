@@ -1,4 +1,4 @@
-"""A page as one file: its look and its programs are in it, and it asks the network for nothing."""
+"""A page as one file with embedded styles and scripts, which makes no network requests."""
 
 from collections.abc import Sequence
 from html import escape
@@ -23,8 +23,8 @@ def document(
 
     Args:
         title: of the window.
-        header, sections: what is on it, as HTML.
-        styles, programs: (package, name of a file in it), beyond those that all pages share.
+        header, sections: the content, as HTML.
+        styles, programs: (package, name of a file in it), in addition to those of all pages.
     """
     style = "".join(_text(*one) for one in ((OWN, "page.css"), *styles))
     program = "".join(_text(*one) for one in ((OWN, "page.js"), *programs))

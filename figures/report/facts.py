@@ -1,4 +1,4 @@
-"""What must stand beside a result: its data, scale, repetitions, code, machine, date and the time that it took."""
+"""The provenance of a result: its data, scale, repetitions, code, machine, date and run time."""
 
 from dataclasses import dataclass
 
@@ -6,14 +6,14 @@ import pandas as pd
 
 from bench.analysis.select import REPETITION, repetitions
 
-RUN = ["sweep", "point", *REPETITION]  # what names one run
+RUN = ["sweep", "point", *REPETITION]  # identifies one run
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Of the runs behind a figure; every tuple has its values once, in order.
+    """The provenance of the runs behind a figure; every tuple has distinct values in order.
 
-    repetitions: of the points, from the fewest to the most.
+    repetitions: of the points, the fewest and the most.
     wall_s: seconds of all runs together, without compilation.
     compile_s: of compiling their programs.
     newest: the date of the newest run, "2026-11-20".
@@ -32,9 +32,9 @@ class Facts:
 
 
 def facts_of(runs: pd.DataFrame) -> Facts:
-    """The facts of a table of runs; what a table has no column of is left empty."""
+    """The facts of a table of runs; facts whose column is missing are empty."""
     single = runs.drop_duplicates(RUN)
-    # A program is compiled once for many runs, each of which says how long it took.
+    # A program is compiled once for many runs, and each of them records the time.
     compiled = _column(single, "compile_s").groupby([single["sweep"], single["algorithm"]]).unique()
     return Facts(
         sources=_values(runs, "source"),
@@ -59,7 +59,7 @@ def _values(runs: pd.DataFrame, name: str) -> tuple[str, ...]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them."""
+    """Seconds in hours, minutes or seconds, as text."""
     for size, unit in ((3600.0, "h"), (60.0, "min")):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"

@@ -15,26 +15,26 @@ SYMBOLS = {"varepsilon": "ε", "ell": "ℓ", "delta": "δ", "lambda": "λ", "sig
 
 
 class Html(str):
-    """Text that is HTML already: what the functions here make, and nothing else.
+    """Text that is already HTML; only the functions here make it.
 
     Attributes:
-        number: what a cell of it is sorted by; None: its text.
+        number: the number that a cell with this text is sorted by; None sorts by the text.
     """
 
     number: float | None = None
 
 
 def sorted_by(number: float, text: str) -> Html:
-    """HTML for a cell that is sorted by a number; one that is not finite comes last."""
+    """HTML for a cell that is sorted by a number; a number that is not finite comes last."""
     content = Html(text)
     content.number = float(number) if np.isfinite(number) else np.inf
     return content
 
 
 def element(name: str, *inner: str, **attributes: str | bool | None) -> Html:
-    """An element with what is in it, which is HTML already; attributes are escaped, those that are None left out.
+    """An element with its content, which is already HTML; attributes are escaped, and omitted where they are None.
 
-    A name that is a word of Python, or has a hyphen, is written with an underscore: class_, aria_sort.
+    Attributes that are Python keywords or have a hyphen are written with an underscore: class_, aria_sort.
     """
     written = []
     for key, value in attributes.items():
@@ -47,46 +47,46 @@ def element(name: str, *inner: str, **attributes: str | bool | None) -> Html:
 
 
 def image(content: bytes, width: int, height: int, alt: str) -> str:
-    """A PNG picture that is in the page itself."""
+    """A PNG picture that is embedded in the page."""
     source = data_uri(content, "image/png")
     return f'<img src="{source}" alt="{escape(alt)}" width="{width}" height="{height}" loading="lazy">'
 
 
 def zoom(content: bytes, alt: str, label: str) -> str:
-    """A PNG picture that a click enlarges, made small. `label`: what the button says to those who do not see it."""
+    """A PNG picture with a palette that a click enlarges. `label`: of the button, for screen readers."""
     return element("button", image(*small(content), alt), class_="zoom", type="button", aria_label=label)
 
 
 def folded(words: str, *inner: str, **attributes: str) -> Html:
-    """What is shown on demand, under a line of words."""
+    """Content that is shown on demand, under a line of words."""
     return element("details", f"<summary>{escape(words)}</summary>", *inner, **attributes)
 
 
 def select(words: str, column: str, values: Mapping[str, str], *, every: str | None = "all") -> str:
-    """A list to choose one of, which filters by a column. `every`: the choice that filters nothing; None for none."""
+    """A list that filters by a column. `every`: the choice that filters nothing; None leaves it out."""
     options = [element("option", escape(label), value=value) for value, label in values.items()]
     first = [] if every is None else [element("option", escape(every), value="")]
     return element("label", f"{escape(words)} ", element("select", *first, *options, data_filters=column))
 
 
 def data_uri(content: bytes, kind: str) -> str:
-    """The content as an address that asks nobody for it."""
+    """The content as a data address, which needs no request."""
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 def download(text: str, name: str) -> str:
-    """A link that saves a text which is in the page."""
+    """A link that saves a text which is embedded in the page."""
     address = data_uri(text.encode(), "text/csv;charset=utf-8")
     return element("a", escape(name), href=address, download=name)
 
 
 def prose(text: str) -> str:
-    """A text in which names of the program stand between backticks."""
+    """A text with names of the program between backticks."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def formula(text: str) -> str:
-    """A text in which mathematics stands between dollar signs, in the little LaTeX that tables here have."""
+    """A text with mathematics between dollar signs, in the subset of LaTeX that the tables use."""
     parts = text.split("$")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -101,7 +101,7 @@ def _mathematics(part: str) -> str:
 
 
 def facts(pairs: Mapping[str, str]) -> str:
-    """Terms and what they are, which is HTML already; those that are empty are left out."""
+    """Terms and their descriptions, which are already HTML; empty ones are left out."""
     return element("dl", *(f"<dt>{escape(term)}</dt><dd>{content}</dd>" for term, content in pairs.items() if content))
 
 
@@ -117,11 +117,11 @@ def table(
     """A table with a button in each heading that sorts by it.
 
     Args:
-        cells: what is written, text or Html; numbers are sorted as numbers, and so is text that begins with one.
-        caption: what the table is.
+        cells: the content, text or Html; numbers are sorted as numbers, and so is text that begins with one.
+        caption: of the table.
         rows: attributes of each row; none where left out.
         wide: columns of long text.
-        classes: text of a cell -> the class that it is shown in.
+        classes: text of a cell -> the class of the cell.
         attributes: of the table.
     """
     head = "".join(
@@ -144,7 +144,7 @@ def table(
 
 
 def _cell(value, look: Mapping[str, str], classes: Mapping[str, str]) -> str:
-    """A cell; what a number sorts by is beside it."""
+    """A cell, with the number that it is sorted by."""
     if isinstance(value, (int, float, np.number)):
         whole = abs(value) >= 1000 or float(value).is_integer()
         digits = "" if np.isnan(value) else format(value, ",.0f" if whole else ".4g")

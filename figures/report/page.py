@@ -30,7 +30,7 @@ NOTE = (
 
 
 def page(report: Report) -> str:
-    """The whole page: one HTML document that asks the network for nothing."""
+    """The whole page: one HTML document that makes no network requests."""
     sections = [_claims(report), *map(_paper, report.papers), *_comparisons(report.comparisons)]
     return document(TITLE, _header(report), sections, programs=[("figures.report", "claims.js")])
 
@@ -98,7 +98,7 @@ def _claims(report: Report) -> str:
 
 
 def _claim(row) -> html.Html:
-    """A claim, the edges of grids that it rests on and, folded, how it is decided and the numbers."""
+    """A claim, the edges of grids behind its margin and, folded, how it is decided and the numbers."""
     numbers = element("ul", *(element("li", escape(part)) for part in row.evidence.split("; ")))
     folded = html.folded("how, and numbers", element("p", escape(row.how)), numbers)
     edges = [element("p", escape(f"rests on {row.edges}"), class_="soft")] if row.edges else []

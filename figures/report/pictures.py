@@ -1,11 +1,11 @@
-"""Pictures small enough for many on one page."""
+"""Makes pictures small enough for a page with many of them."""
 
 import io
 from pathlib import Path
 
 from PIL import Image
 
-COLORS = 128  # more than a figure has, but for the shades of its letters' edges
+COLORS = 128  # more than a figure has, apart from the shades at the edges of letters
 
 
 def is_whole(path: Path) -> bool:
@@ -13,7 +13,7 @@ def is_whole(path: Path) -> bool:
     try:
         with Image.open(path) as picture:
             picture.load()
-    except Exception:  # of several kinds, as what is wrong has
+    except Exception:  # damaged files raise exceptions of several types
         return False
     return True
 

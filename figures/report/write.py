@@ -1,4 +1,4 @@
-"""The page as a file, there whole or not at all."""
+"""Writes the page to a file, completely or not at all."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def write(results: Path, scale: str | None, out: Path | None) -> tuple[Path, pd.
 
     Args:
         results: the folder of results.
-        scale: which; None is the largest that is there, sweep by sweep.
+        scale: the scale; None is the largest available, sweep by sweep.
         out: the file; None is report/index.html in the folder of results.
 
     Returns:

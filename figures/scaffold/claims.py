@@ -1,5 +1,7 @@
-"""The claims of Noble et al. 2022 on local steps, and their checks. Both methods run on the same draws of the
-clients with the same samples, and are compared draw by draw."""
+"""The claims of Noble et al. 2022 on local steps, and their checks.
+
+Both methods run on the same draws of the clients with the same samples, and are compared draw by draw.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -62,7 +64,7 @@ def lower(noisy: bool) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def grows(noisy: bool) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that what DP-SCAFFOLD gains grows from each number of local steps to the next."""
+    """A check that the gain of DP-SCAFFOLD grows from each number of local steps to the next."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         found = gaps(runs, noisy)

@@ -1,15 +1,15 @@
 """Noble et al. 2022, generated data by local steps: loss of DP-SCAFFOLD and DP-FedAvg, with and without noise.
 
-Clients differ more in the right column. The noise is fixed, as in the paper: more steps cost more privacy. Expected:
-alike at one local step, and DP-SCAFFOLD lower the more there are.
+Clients differ more in the right column. The noise is fixed, as in the paper, so more steps cost more privacy. Expected:
+both have similar losses at one local step, and the advantage of DP-SCAFFOLD grows with the number of local steps.
 """
 
-import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from bench.analysis import select, style
+from figures.shared.draws import without_draws
 from figures.shared.ended import at_end
 from figures.shared.figure import Figure
 
@@ -29,25 +29,9 @@ def tuned(runs: pd.DataFrame) -> pd.DataFrame:
     return select.tune(at_end(runs), by=by, over="round_step_size", on=METRIC, best="min")
 
 
-def within_draws(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without what their draw of the clients adds to all losses of a panel, whose means stay (Morey 2008).
-
-    What is left varies less than by chance, as the draws' own means are fitted; the deviations are stretched by
-    sqrt(k / (k - 1)), with k points in a panel, to make up for that. Where some draw lacks a point nothing is changed.
-    """
-    point = ["algorithm", *PANEL, "num_steps"]
-    if rows.groupby(point)["trial"].nunique().nunique() != 1:
-        return rows
-    of_draw = rows.groupby([*PANEL, "trial"])[METRIC].transform("mean")
-    loss = rows[METRIC] - of_draw + rows.groupby(PANEL)[METRIC].transform("mean")
-    mean = loss.groupby([rows[name] for name in point]).transform("mean")
-    points = rows.groupby(PANEL)["num_steps"].transform("size") / rows.groupby(PANEL)["trial"].transform("nunique")
-    return rows.assign(**{METRIC: mean + (loss - mean) * np.sqrt(points / (points - 1))})
-
-
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Loss by method, task, noise and number of local steps, with the step that was chosen and what privacy costs."""
-    rows = within_draws(tuned(runs))
+    """Loss by method, task, noise and number of local steps, with the step that was chosen and epsilon."""
+    rows = without_draws(tuned(runs), value=METRIC, panel=PANEL, point=["algorithm", "num_steps"])
     by = ["algorithm", *PANEL, "num_steps", "round_step_size", "edge"]
     out = select.interval(rows, by=by, value=METRIC)
     more = rows.groupby(by, observed=True)[["epsilon", "test_accuracy"]].mean().reset_index()
@@ -80,9 +64,9 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "Every point has the step size with the lowest mean loss. Both methods share the draws of the clients; bands "
-        "exclude the effect of a draw on all losses of a panel (Morey 2008). Sizes and rounds are in "
-        "docs/papers/scaffold.md.",
+        "Every point has the step size with the lowest mean loss. Sizes and rounds are in docs/papers/scaffold.md.",
+        "Both methods share the draws of the clients. Bands exclude the effect of a draw on all losses of a panel "
+        "(Morey 2008).",
         f"The noise costs epsilon {_costs(table)} at delta = {table['delta'].iloc[0]:g}: one record of one client "
         "replaced, against the server.",
     )

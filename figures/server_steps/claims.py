@@ -1,5 +1,7 @@
-"""Claims on server optimisers, proximal steps and adaptive clipping, and their checks. All settings of a sweep run
-on the same draws of the data and are compared draw by draw, by training loss."""
+"""Claims on server optimisers, proximal steps and adaptive clipping, and their checks.
+
+All settings of a sweep run on the same draws of the data and are compared draw by draw, by training loss.
+"""
 
 from collections.abc import Callable
 
@@ -11,8 +13,8 @@ from figures.shared.margins import Margin, every, paired, within
 from figures.shared.verdicts import Claim, NotTestable, Verdict, require, spread, verdict
 
 UNIT = "of training loss"
-NEAR = 0.02  # of the clipped share: our word for tracking
-ON_PAR = 0.01  # of the loss: our word for as well as
+NEAR = 0.02  # deviation of the clipped share up to which a norm tracks the quantile; a threshold of ours
+ON_PAR = 0.01  # difference in loss up to which one norm does as well as another; a threshold of ours
 
 
 def _losses(rows: pd.DataFrame, metric: str) -> pd.Series:
@@ -54,8 +56,13 @@ def _gains(runs: pd.DataFrame, way: str, mu: float) -> dict[tuple[str, float], p
 
 
 def holds_on(way: str, mu: float, most: bool) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that mu lowers the loss on both kinds of clients at the largest number of local steps, or at all that are
-    larger than the smallest."""
+    """A check that mu lowers the loss on both kinds of clients.
+
+    Args:
+        way: of choosing the step size.
+        mu: the weight of the proximal term.
+        most: compare at the largest number of local steps only, not at all numbers above the smallest.
+    """
 
     def check(runs: pd.DataFrame) -> Verdict:
         found = _gains(runs, way, mu)
@@ -83,7 +90,7 @@ def holds_on(way: str, mu: float, most: bool) -> Callable[[pd.DataFrame], Verdic
 
 
 def tracks(runs: pd.DataFrame) -> Verdict:
-    """Whether the share of messages that are clipped comes to 1 minus the quantile, from all starts."""
+    """Whether the share of clipped messages is near 1 minus the quantile, from all initial norms."""
     rows = clipping.tuned(runs)
     rows = rows[rows["algorithm"] == clipping.ADAPTIVE]
     margins, words = [], []
@@ -99,7 +106,7 @@ def tracks(runs: pd.DataFrame) -> Verdict:
 
 
 def as_well_as_the_best(runs: pd.DataFrame) -> Verdict:
-    """Whether following the median costs at most so much more loss than the best fixed norm, from both starts."""
+    """Whether the median has at most ON_PAR more loss than the best fixed norm, from both initial norms."""
     rows = clipping.tuned(runs)
     fixed = rows[rows["algorithm"] == clipping.FIXED]
     median = rows[rows["followed"] == clipping.MEDIAN]
@@ -119,7 +126,7 @@ def as_well_as_the_best(runs: pd.DataFrame) -> Verdict:
 
 
 def better_than_ten_times_off(runs: pd.DataFrame) -> Verdict:
-    """Whether following the median from a start ten times off has a lower loss than that start as a fixed norm."""
+    """Whether the median from an initial norm ten times off has a lower loss than that norm kept fixed."""
     rows = clipping.tuned(runs)
     margins, words = [], []
     for factor in (0.1, 10.0):

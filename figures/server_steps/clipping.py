@@ -1,9 +1,9 @@
 """Private FedAvg with fixed norms and with norms that follow a quantile (after Andrew et al. 2021), at one epsilon.
 
-Left: training loss by the norm at the start, in units of the typical length of a message, at the server's step that is
-best for each. Right: the share of messages that are clipped in the last 20 rounds. Expected: with the median as the
-norm the loss does not depend on where it started, and is that of the best fixed norm; the clipped share converges to 1
-minus the quantile.
+Left: training loss by the initial norm, in units of the typical length of a message, at the best step of the server.
+Right: the share of messages that are clipped in the last 20 rounds. Expected: with the median as the norm, the loss is
+that of the best fixed norm and does not depend on the initial norm; the clipped share converges to 1 minus the
+quantile.
 """
 
 import pandas as pd
@@ -28,8 +28,11 @@ LOOKS: dict[float, style.Look] = {  # by quantile, 0 for a fixed norm
 
 @derived
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round at the server's step with the lowest mean loss for each start; "followed" is the
-    quantile, 0 for a fixed norm, and "step" the server's, times a fixed norm's factor."""
+    """The runs after their last round at the server's step with the lowest mean loss for each initial norm.
+
+    followed: the quantile, 0 for a fixed norm.
+    step: the server's step, times the factor of a fixed norm.
+    """
     last = at_end(runs)
     fixed = last["algorithm"] == FIXED
     step = last["server_step_size"].where(~fixed, last["server_step_size"] * last["factor"]).round(6)
@@ -38,7 +41,7 @@ def tuned(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Loss and clipped share by method, quantile and start, with the step that was chosen and what privacy costs."""
+    """Loss and clipped share by method, quantile and initial norm, with the step that was chosen and epsilon."""
     rows, by = tuned(runs), ["algorithm", "followed", "factor", "step", "edge"]
     alike = without_draws(rows, value=METRIC, panel=["task"], point=["followed", "factor"])
     out = select.interval(alike, by=by, value=METRIC)
@@ -49,7 +52,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """Losses, and shares."""
+    """A panel for losses and one for clipped shares."""
     figure, axes = style.subplots(1, 2, figsize=(9.2, 3.9))
     shares = table.drop(columns=["low", "high"]).rename(columns={"clipped_low": "low", "clipped_high": "high"})
     for followed, look in LOOKS.items():
@@ -68,11 +71,11 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "Logistic regression on 100 features, the k-th in 1 / (2 k) of the examples; 1,000 users, 100 of them in each "
-        "of 100 rounds, sampled by Poisson; the server's step with the lowest mean loss for every point. Bands of "
-        "losses exclude the effect of a draw of the data on all of them (Morey 2008).",
-        f"Epsilon = {table['epsilon_tight'].max():.3g} at delta = {table['delta'].iloc[0]:g} for all: one user added "
-        "or removed, against everybody who sees the shared model and the norms.",
+        "Logistic regression on 100 features, of which the k-th is in 1 / (2 k) of the examples. In each of 100 rounds "
+        "Poisson sampling draws about 100 of 1,000 users. Every point has the server's step with the lowest mean loss.",
+        "Bands of losses exclude the effect of a draw of the data on all losses (Morey 2008).",
+        f"All points have epsilon = {table['epsilon_tight'].max():.3g} at delta = {table['delta'].iloc[0]:g}: one user "
+        "added or removed, against everybody who sees the shared model and the norms.",
     )
     return figure
 

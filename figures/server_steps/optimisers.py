@@ -1,13 +1,14 @@
 """Server optimisers on features of very different frequency (after Reddi et al. 2021), without noise and with it.
 
-Training loss by the server's step; of FedAdam and FedYogi at the tau with the lowest mean. Expected: without noise the
-adaptive ones come lower than FedAvg, whose step is bounded by the frequent features.
+Training loss by the server's step, for FedAdam and FedYogi at the tau with the lowest mean loss. Expected: without
+noise the adaptive optimisers reach a lower loss than FedAvg, whose step is bounded by the frequent features.
 """
 
 import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
+from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.ended import at_end
 from figures.shared.figure import Figure
@@ -33,16 +34,15 @@ def by_step(runs: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """The same at the best step, with the edges of both in "edge"."""
+    """The rows of `by_step` at the best step, with the edges of step and tau in "edge"."""
     best = select.tune(
         by_step(runs), by=["algorithm", "noise_multiplier"], over="server_step_size", on=METRIC, best="min"
     )
-    edges = [", ".join(filter(None, both)) for both in zip(best.pop("edge_of_tau"), best["edge"], strict=True)]
-    return best.assign(edge=edges)
+    return edges.joined(best, first="edge_of_tau")
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Loss by method, noise and step, with the tau that was chosen and what privacy costs."""
+    """Loss by method, noise and step, with the tau that was chosen and epsilon."""
     rows, by = by_step(runs), ["algorithm", "noise_multiplier", "server_step_size", "tau"]
     out = select.interval(rows, by=by, value=METRIC)
     more = rows.groupby(by)[["test_loss", "epsilon_tight"]].mean().reset_index()
@@ -70,8 +70,8 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "Logistic regression on 100 features, the k-th in 1 / (2 k) of the examples; 1,000 users, 100 of them in each "
-        "of 100 rounds, sampled by Poisson. Losses above 1 are cut off.",
+        "Logistic regression on 100 features, of which the k-th is in 1 / (2 k) of the examples. In each of 100 rounds "
+        "Poisson sampling draws about 100 of 1,000 users. Losses above 1 are cut off.",
         f"Epsilon at delta = {table['delta'].iloc[0]:g}: one user added or removed, against everybody who sees the "
         "shared model.",
     )

@@ -1,7 +1,7 @@
 """FedProx by local steps on clients that differ (after Li et al. 2020), without noise.
 
-Above at one step for all, below at the best step of each; mu = 0 is FedAvg. Expected: at a fixed step FedAvg gets
-worse the more local steps there are, and mu > 0 does not.
+The upper panels have one step size for all, the lower panels the best step size of each; mu = 0 is FedAvg. Expected:
+at a fixed step size FedAvg gets worse with the number of local steps, and mu > 0 does not.
 """
 
 import pandas as pd
@@ -64,9 +64,9 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "Softmax regression on 20 clients with 40 records each, whose models and inputs differ; 5 clients in each of "
-        "60 rounds, all records in every local step. No noise: nothing is private. Bands exclude the effect of a draw "
-        "of the clients on all losses of a panel (Morey 2008).",
+        "Softmax regression on 20 clients with 40 records each, whose models and inputs differ. Each of 60 rounds has "
+        "5 clients, and each local step uses all records. There is no noise and no privacy.",
+        "Bands exclude the effect of a draw of the clients on all losses of a panel (Morey 2008).",
     )
     return figure
 

@@ -11,8 +11,8 @@ from bench.analysis.select import REPETITION
 def without_draws(rows: pd.DataFrame, *, value: str, panel: Sequence[str], point: Sequence[str]) -> pd.DataFrame:
     """Remove the effect of each repetition on all values of a panel, keeping the means (Morey 2008).
 
-    Deviations are stretched by sqrt(k / (k - 1)), with k points in a panel. Where a repetition lacks a point, or a
-    panel has a single one, nothing is changed.
+    Deviations are stretched by sqrt(k / (k - 1)), with k points in a panel, since the fitted effects take out a part of
+    the variance. Where a repetition lacks a point, or a panel has a single point, nothing is changed.
 
     Args:
         rows: one row per point and repetition.

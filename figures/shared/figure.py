@@ -22,11 +22,11 @@ class Figure(NamedTuple):
     draw: the numbers -> the figure; call it through `picture`, which sets the suite's style.
     printed: the numbers -> the cells of a printed table; None for a figure.
     tunings: the two ways of tuning that it shows -> the metric of each, the paper's way first; None where there is one.
-    apart: columns of the runs that it distinguishes -> the column of the numbers with that value, "" where there is
-        none.
-    tuned: columns of the runs of which it only shows the best value.
-    own: runs over a user's own values -> the figure with their panels and curves; None where it adapts to the runs
-        anyway, or has fixed panels.
+    apart: columns of the runs that it distinguishes -> the column of the numbers with that value, "" where no column
+        has it.
+    tuned: columns of the runs for which it only shows the best value.
+    own: runs over a user's own values -> the figure with their panels and curves; None where the figure adapts to the
+        runs without it, or has fixed panels.
     """
 
     about: str | None
@@ -61,7 +61,7 @@ class Figure(NamedTuple):
     @property
     def alt(self) -> str:
         """The alternative text: what the image shows, without what to expect of it."""
-        shown = " ".join(part for part in (self.title, self.caption.partition("To expect")[0].strip()) if part)
+        shown = " ".join(part for part in (self.title, self.caption.partition("Expected")[0].strip()) if part)
         return shown.replace("`", "")
 
     def picture(self, table: pd.DataFrame, width: float | None = None) -> matplotlib.figure.Figure:

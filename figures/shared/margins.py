@@ -117,9 +117,9 @@ def estimated(
         value: must be above 0; NaN means diverged, and counts as missed.
         error: its standard error.
         freedom: degrees of freedom of that error.
-        repetitions: that it comes from; of unequal groups as many as would have this error.
+        repetitions: behind the value; for unequal groups, the number that would have this error.
         unit: of value and error.
-        basis: what the error was taken from.
+        basis: what the error was estimated from.
         fixed: the part of the error that no repetition reduces.
     """
     if not np.isfinite(value) or error == 0:
@@ -143,7 +143,7 @@ def estimated(
 def repetitions_needed(value: float, deviation: float, level: float = LEVEL, fixed: float = 0.0) -> float:
     """The fewest repetitions at which a mean of this size and standard deviation differs from 0; NaN at a mean of 0.
 
-    fixed: a standard error that is left however many there are.
+    fixed: a standard error that remains with any number of repetitions.
     """
     if value == 0:
         return math.nan
@@ -154,7 +154,7 @@ def repetitions_needed(value: float, deviation: float, level: float = LEVEL, fix
 
 @functools.cache
 def _quantiles(level: float) -> np.ndarray:
-    """Of Student's distribution, for means of 2, 3, ... repetitions."""
+    """Quantiles of Student's distribution, for means of 2, 3, ... repetitions."""
     return stdtrit(np.arange(1, MOST_REPETITIONS), 1 - level)
 
 
@@ -229,12 +229,12 @@ def _error(half: float, count: int) -> float:
 def at_least(count: int, margins: Iterable[Margin]) -> Margin:
     """The margin where at least `count` of several comparisons must be met.
 
-    Its p-values are those of Benjamini and Heller 2008 for partial conjunctions, after Bonferroni, which hold however
-    the comparisons depend on each other: of m in order of p_holds, m - count + 1 times the count-th; and since it is
-    missed where m - count + 1 of them are, count times that one in order of p_fails.
+    Its p-values are those of Benjamini and Heller 2008 for partial conjunctions, after Bonferroni, which are valid
+    under any dependence of the m comparisons. p_holds is m - count + 1 times the count-th smallest p_holds. The whole
+    is missed where m - count + 1 comparisons are, so p_fails is count times the (m - count + 1)-th smallest p_fails.
 
     Raises:
-        ValueError: where fewer than count have a number.
+        ValueError: where fewer than count margins have a value.
     """
     margins = _present(margins)
     others = len(margins) - count + 1
@@ -266,12 +266,12 @@ def every(margins: Iterable[Margin]) -> Margin:
 
 
 def some(margins: Iterable[Margin]) -> Margin:
-    """The margin where one must be met: met where one is after Holm's correction; missed where all are."""
+    """The margin where one must be met: met where one is met, after Holm's correction; missed where all are missed."""
     return at_least(1, margins)
 
 
 def _present(margins: Iterable[Margin]) -> list[Margin]:
-    """The margins with a value; those without any repetition have none.
+    """The margins with a value; margins without repetitions have none.
 
     Raises:
         NotTestable: where no margin has a value.
@@ -283,7 +283,7 @@ def _present(margins: Iterable[Margin]) -> list[Margin]:
 
 
 def _needed(margin: Margin, p: float, count: int) -> float:
-    """The repetitions that would decide it as one of so many; those that it has where they do."""
+    """The repetitions that would decide a margin as one of `count`; its own number where it is decided."""
     if count * p < LEVEL:
         return float(margin.repetitions)
     if np.isnan(margin.deviation):

@@ -88,20 +88,22 @@ def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame
 
 
 def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[Request]) -> None:
-    """State above a figure that its values are not those of the sweep."""
+    """Write above a figure that its values are not those of the published sweep."""
     said = "; ".join(f"{request.sweep} with {request.words}" for request in requests)
     if said:
         drawing.text(0.01, 1.01, f"Own values, not the published grid: {said}.", fontsize=7.5, va="bottom")
 
 
 def write(name: str, figure: Figure, folders: Sequence[Path], where: str | None, out: Path | None) -> tuple[Path, list]:
-    """Draw a figure from folders of runs; where the picture is, and lines on what of the runs it leaves out.
+    """Draw a figure from folders of runs.
+
+    Returns the path of the picture, and a line for each part of the runs that it does not show.
 
     Args:
         out: folder to write to; default figures/NAME beside the first folder, called NAME.
 
     Raises:
-        InputError: where the figure cannot be made of them, or not be written.
+        InputError: where the figure cannot be made from them, or cannot be written.
     """
     runs, requests = read(folders, where)
     figure = adapted(name, figure, runs, requests)

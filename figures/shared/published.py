@@ -26,7 +26,7 @@ def of_figure(package: str, figure: str) -> pd.DataFrame:
 
     Args:
         package: the paper's, "figures.p2p".
-        figure: as it is called here, "p2p_fig1".
+        figure: its name here, "p2p_fig1".
 
     Raises:
         InputError: where nothing of that figure is published in numbers.

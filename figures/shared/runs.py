@@ -8,7 +8,7 @@ import pandas as pd
 from bench.errors import InputError
 from bench.sweeps import part_files
 
-SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest that is there
+SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest with results
 COMMITTED = "laptop"
 IN_REPOSITORY = f"those of scale {COMMITTED} are in the project's repository, folder results"
 
@@ -16,10 +16,10 @@ IN_REPOSITORY = f"those of scale {COMMITTED} are in the project's repository, fo
 def runs_of(
     results: Path, scale: str | None, sweeps: Sequence[str], without: Collection[str] = ()
 ) -> tuple[pd.DataFrame, Path] | None:
-    """The runs of sweeps at the scale, or at the largest scale that is there, and the folder of that scale.
+    """The runs of sweeps at the scale, or at the largest scale with results, and the folder of that scale.
 
-    Sweeps without results are skipped; None where none has any. Without a sweep, as for a table of formulas, the table
-    is empty. The columns `without` are left out.
+    Sweeps without results are skipped; None where no sweep has results. Without a sweep, as for a table of formulas,
+    the table is empty. The columns `without` are left out.
     """
     if not sweeps:
         return pd.DataFrame(), folder_of(results, scale)
@@ -31,7 +31,7 @@ def runs_of(
 
 
 def folder_of(results: Path, scale: str | None) -> Path:
-    """The folder of the scale, or of the largest that is there."""
+    """The folder of the scale, or of the largest scale that exists."""
     folders = _folders(results, scale)
     return next((folder for folder in folders if folder.is_dir()), folders[0])
 
@@ -41,7 +41,7 @@ def _folders(results: Path, scale: str | None) -> list[Path]:
 
 
 def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> InputError:
-    """The error where none of the sweeps has results: says how to make some, or where there are some."""
+    """The error where none of the sweeps has results: says how to make them, or where to find them."""
     committed = scale == COMMITTED and not (results / COMMITTED).is_dir()  # as where the suite is installed
     return InputError(
         f"no results of {' '.join(sweeps)} in {results}: first run `{command(results, scale, sweeps)}`"
@@ -50,7 +50,7 @@ def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> Input
 
 
 def nothing_in(results: Path, scale: str | None, said: str) -> InputError:
-    """The error where there are no results at all. `said`: of what there are none."""
+    """The error where there are no results at all. `said`: what is missing, the beginning of the message."""
     committed = scale in (None, COMMITTED) and not (results / COMMITTED).is_dir()
     return InputError(
         f"{said} in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
@@ -59,7 +59,7 @@ def nothing_in(results: Path, scale: str | None, said: str) -> InputError:
 
 
 def command(results: Path, scale: str | None, sweeps: Sequence[str]) -> str:
-    """What makes the sweeps' results at the scale, with the options that are not its defaults."""
+    """The command that makes the sweeps' results at the scale; options with default values are left out."""
     options = {"--scale": (scale or "smoke", "smoke"), "--out": (results, Path("results"))}
     written = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
     return f"python -m bench run {' '.join(sweeps)}{''.join(written)}"

@@ -33,8 +33,8 @@ class Claim(NamedTuple):
 
     text: the statement, in one line.
     where: its place in the paper.
-    sweep: whose runs decide it.
-    check: runs -> Verdict; raises NotTestable where the runs it needs are not there.
+    sweep: the sweep whose runs decide it.
+    check: runs -> Verdict; raises NotTestable where runs that it needs are missing.
     how: what the check compares, in one plain line; the claim holds where all of these are above 0.
     about: runs -> those behind the claim, whose source and repetitions are reported with it; never raises.
     ours: whether the claim is not the paper's but tested here in addition.

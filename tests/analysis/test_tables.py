@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from bench.analysis import tables
+from bench.analysis import possible, tables
 
 
 def test_a_table_as_markdown_and_latex():
@@ -26,3 +26,19 @@ def test_cells_of_numbers():
     assert tables.with_interval(np.nan, np.nan, np.nan) == "diverged"
     assert tables.number(np.nan) == ""
     assert tables.number(-0.5, "+.2f") == "-0.50"
+
+
+def test_an_interval_is_written_up_to_the_values_that_its_metric_can_have():
+    assert tables.with_interval(0.9, 0.7, 1.1, metric="test_accuracy") == "0.9000 [0.7000, 1.0000]"
+    assert tables.with_interval(0.1, -0.1, 0.3, metric="test_error") == "0.1000 [0.0000, 0.3000]"
+    assert tables.with_interval(2.0, -1.0, 5.0, metric="excess_risk") == "2.0000 [0.0000, 5.0000]"
+    assert tables.with_interval(2.0, -1.0, 5.0, metric="test_squared_error") == "2.0000 [0.0000, 5.0000]"
+    assert tables.with_interval(2.0, -1.0, 5.0, metric="test_error") == "2.0000 [-1.0000, 5.0000]"  # no share
+    assert tables.with_interval(0.1, -0.1, 0.3) == "0.1000 [-0.1000, 0.3000]"
+
+
+def test_shares_are_told_by_name_and_values():
+    assert possible.are_shares(pd.Series([0.0, 1.0, np.nan, np.inf], name="test_accuracy_per_user"))
+    assert not possible.are_shares(pd.Series([0.5, 1.5], name="test_error"))
+    assert not possible.are_shares(pd.Series([0.5], name="test_squared_error"))
+    assert not possible.are_shares(pd.Series([0.5], name="excess_risk"))

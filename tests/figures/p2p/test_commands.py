@@ -34,7 +34,7 @@ def test_a_figure_that_partial_results_cannot_make_is_left_out_and_says_the_comm
     status, out, err = figures()
     assert (status, len(out)) == (0, 1)
     assert out[0].endswith("p2p_fig4.png")
-    said = "no run of p2p_movielens with algorithm = CD: run the whole sweep, no --where (`python -m bench run "
+    said = "no run of p2p_movielens with algorithm = CD: run the whole sweep, without --where (`python -m bench run "
     (line,) = err
     assert line.startswith(f"p2p_table1 is left out: {said}")
     assert line.endswith(f"p2p_movielens --scale laptop --out {tmp_path / 'results'}`)")

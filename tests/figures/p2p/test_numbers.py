@@ -10,7 +10,7 @@ from scipy import stats
 
 from bench.errors import InputError
 from figures import FIGURES
-from figures.p2p import calibration, common, fig1, fig2c, fig3, fig4
+from figures.p2p import calibration, common, fig1, fig2c, fig3, fig4, vectors
 from figures.p2p.published import published
 
 NAMES = [name for name in FIGURES if name.startswith("p2p")]
@@ -65,7 +65,7 @@ def test_vectors_are_summed_over_the_rounds_between_evaluations():
     runs = pd.DataFrame({"point": "a", "trial": 0, "seed": 0, "rounds": [0, 1, 3, 7], "num_ticks": 50})
     runs["vectors_sent"] = [np.nan, 10.0, 20.0, 5.0]
     shuffled = pd.concat([runs, runs.assign(seed=1, vectors_sent=1.0)]).sample(frac=1, random_state=0)
-    found = common.with_vectors(shuffled)
+    found = vectors.with_vectors(shuffled)
     assert found.loc[found["seed"] == 0, "vectors_sent"].tolist() == [0, 10, 50, 70]
     assert found.loc[found["seed"] == 1, "vectors_sent"].tolist() == [0, 1, 3, 7]
     assert found["iterations"].tolist() == [0, 50, 150, 350] * 2
@@ -75,10 +75,10 @@ def test_equal_numbers_of_vectors_are_on_straight_lines():
     runs = pd.DataFrame({"point": ["a"] * 3 + ["b"] * 3, "trial": 0, "seed": 0, "rounds": [0, 1, 2] * 2})
     runs["vectors_sent"] = [0.0, 10, 20, 0, 30, 40]
     runs["objective"] = 3 * runs["vectors_sent"] + 1
-    found = common.by_vectors(runs, ["objective"])
+    found = vectors.by_vectors(runs, ["objective"])
     assert found["vectors_sent"].tolist() == [0, 10, 20] * 2
     assert found["objective"].tolist() == [1, 31, 61] * 2
-    lost = common.by_vectors(changed(runs, at(point="b", rounds=1), objective=lambda r: np.nan), ["objective"])
+    lost = vectors.by_vectors(changed(runs, at(point="b", rounds=1), objective=lambda r: np.nan), ["objective"])
     assert lost.loc[lost["point"] == "b", "objective"].isna().tolist() == [False, True, True]
 
 
@@ -135,7 +135,7 @@ def test_mu_is_one_for_all_numbers_of_features_and_of_the_run_without_privacy():
 def test_without_validation_runs_nothing_is_tuned():
     runs = RUNS["p2p_dimensions"]
     for name in ("p2p_fig2c", "p2p_fig3", "p2p_calibration"):
-        with pytest.raises(InputError, match="instances = validation: run the whole sweep, no --where"):
+        with pytest.raises(InputError, match="instances = validation: run the whole sweep, without --where"):
             FIGURES[name].table(runs[runs["instances"] == "test"])
 
 
@@ -153,7 +153,7 @@ def test_fig3_is_by_size_at_100_features_or_at_the_most_there_are():
 def test_fig4_says_that_it_protects_a_coordinate_without_labels(no_layout):
     text = text_of(fig4.FIGURE.picture(fig4.table(RUNS["p2p_dimensions"])))
     assert "one coordinate of one input of one agent" in text
-    assert "with its label, epsilon is inf" in text
+    assert "epsilon is inf for a data point with its label" in text
 
 
 def test_calibration_shows_what_each_noise_spends(no_layout):

@@ -102,7 +102,7 @@ def test_published_curves_are_kept_to_the_numbers_of_features_that_are_there(no_
     for figure in (fig2c.FIGURE, fig3.FIGURE, fig4.FIGURE):
         picture = figure.picture(figure.table(others))
         assert greys(picture) == []
-        assert not {"published", "Grey:"} & set(text_of(picture).replace("The published noise", "").split())
+        assert not {"published", "Grey"} & set(text_of(picture).replace("The published noise", "").split())
 
 
 def test_intervals_stretch_the_axes_where_they_are_the_point(no_layout):
@@ -134,7 +134,7 @@ def test_updates_by_number_of_features_in_text_of(updates, said):
 
 def test_the_footer_names_the_largest_budget_first_and_tasks_in_their_order(no_layout):
     text = text_of(fig2c.FIGURE.picture(fig2c.table(RUNS["p2p_dimensions"])))
-    assert "updates an agent at ε 1.05: always 8; ε 0.55: always 2; ε 0.15: always 1." in text
+    assert "updates per agent at ε 1.05: always 8; ε 0.55: always 2; ε 0.15: always 1." in text
     assert "linear_p2p_2, linear_p2p_5, linear_p2p_10, linear_p2p_25, linear_p2p_50, linear_p2p_75, linear_p" in text
 
 

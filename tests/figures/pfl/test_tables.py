@@ -159,6 +159,15 @@ def test_one_that_diverged_is_not_averaged_away():
     assert pfl_tables.cell(found) == "diverged\n97.52\n1 of 3 seeds"
 
 
+def test_an_interval_is_written_up_to_0_and_100_percent():
+    runs = changed(CLIENTS, at(dataset="Fashion-MNIST", num_clients=10, seed=0), test_accuracy=lambda r: 0.1)
+    table = TABLE_5.table(runs)
+    cells = TABLE_5.printed(table)
+    assert "[0.00, 100.00]" in "".join(cells.to_numpy().ravel())
+    assert table["high"].max() > 1  # the numbers stay whole
+    assert "± or brackets are 95 % intervals" in text_of(TABLE_5.picture(table))
+
+
 def test_full_cells_have_an_interval():
     cells = TABLE_5.printed(TABLE_5.table(CLIENTS))
     assert list(cells["k"]) == ["1", "10", "25", "50", "100"]

@@ -1,0 +1,30 @@
+"""A colour and a marker for each of several methods, and a legend in rows."""
+
+from collections.abc import Iterable, Sequence
+
+from matplotlib.lines import Line2D
+
+from bench.analysis import style
+
+COLORS = ["#12355b", "#c8443c", "#2a8a4a", "#e07b39", "#7a3b9a", "#3c78b4", "#e6a532", "#a02c6b", "#5a4fb0", "#5b5b5b"]
+MARKERS = "osD^v<>PX*"
+A_ROW = 4  # names of the legend
+
+
+def looks(names: Iterable[str]) -> dict[str, style.Look]:
+    """The colour and marker of each method, in the order of the legend.
+
+    Methods beyond the number of colours get other pairs of colour and marker.
+    """
+    return {
+        name: {
+            "color": COLORS[place % len(COLORS)],
+            "marker": MARKERS[(place + place // len(COLORS)) % len(MARKERS)],
+        }
+        for place, name in enumerate(sorted(set(names)))
+    }
+
+
+def in_rows(handles: Sequence[Line2D]) -> list[list[Line2D]]:
+    """The handles of a legend, at most A_ROW to a row."""
+    return [list(handles[at : at + A_ROW]) for at in range(0, len(handles), A_ROW)]
