@@ -65,4 +65,4 @@ def joint(of_splits: pd.Series, num_splits: int, of_users: pd.Series) -> tuple[p
     splits, users = of_splits**2, of_users.reindex(of_splits.index).fillna(0.0) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = (splits + users) ** 2 / (splits**2 / max(num_splits - 1, 1) + users**2 / (DRAWS - 1))
-    return np.sqrt(splits + users), freedom.fillna(max(num_splits - 1, 1))
+    return (splits + users) ** 0.5, freedom.fillna(max(num_splits - 1, 1))

@@ -109,7 +109,7 @@ def as_text(value: Any) -> str:
     return repr(float(value)) if isinstance(value, int | float | np.number | np.bool_) else str(value)
 
 
-def rows_as_text(table: pd.DataFrame, names: Sequence[str]) -> pd.Series:
+def rows_as_text(table: pd.DataFrame, names: Sequence[Any]) -> pd.Series:
     """The values of some columns as one text per row, by `as_text`; columns that are missing count as empty.
 
     Each distinct value is turned into text once, since tables have many rows and few values.
