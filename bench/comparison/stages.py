@@ -184,7 +184,13 @@ def _run_wanted(
         part = {label: rows for label, rows in part.items() if len(rows)}
         sweep = _sweep(plan, stage, make, part, [(split, first_seed + split)], every)
         run_sweep(
-            sweep, whole=whole, scale=request.scale, out=request.out, fresh=request.fresh and split == 0, pool=pool
+            sweep,
+            whole=whole,
+            scale=request.scale,
+            out=request.out,
+            fresh=request.fresh and split == 0,
+            shared_sizes=True,
+            pool=pool,
         )
     return part_files.read(request.folder / stage).merge(wanted, on=KEYS)
 

@@ -5,6 +5,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def run_sweep(
     data_files: DataFiles | None = None,
     fresh: bool = False,
     most: int | None = None,
+    shared_sizes: bool = False,
     pool: Pool | None = None,
 ) -> None:
     """Run the runs of a sweep that are not in the store yet.
@@ -58,6 +60,8 @@ def run_sweep(
         data_files: the user's own files, and whether data may be downloaded; default DataFiles().
         fresh: set everything aside first.
         most: the largest number of points in a chunk; default as many as fit. Affects results only by rounding.
+        shared_sizes: compile for numbers of points rounded up to powers of two, so that many small selections of one
+            sweep share their programs. Worth it where compiling takes longer than running.
         pool: the workers; default Pool(), of this call alone.
 
     Raises:
@@ -90,6 +94,8 @@ def run_sweep(
                     for p in group
                 }
                 blocks += _blocks(name, trial, group, missing, _bytes(tasks[name]))
+        if shared_sizes:
+            blocks = [replace(block, chunk=1 << (len(block.points) - 1).bit_length()) for block in blocks]
         with Meter(sweep.name, sum(block.run_rounds for block in blocks)) as meter:
             for note in store.notes:
                 meter.say(note)

@@ -163,3 +163,15 @@ def test_a_copied_part_is_refused_when_read(tmp_path):
     (folder / "copy.parquet").write_bytes(part.read_bytes())
     with pytest.raises(InputError, match="has runs that another part already has"):
         part_files.read(folder)
+
+
+def test_small_selections_share_the_programs_of_their_sizes_rounded_up(tmp_path):
+    whole = walks(steps=tuple(np.linspace(0.1, 1.1, 11)))
+    for selection in ("step_size < 0.55", "step_size > 0.55 and step_size < 0.85", "step_size > 0.85"):  # 5, 3 and 3
+        run_sweep(select(whole, selection), whole=whole, scale="smoke", out=tmp_path, shared_sizes=True)
+    rows = table(tmp_path / "smoke" / "tiny")
+    assert rows.groupby("step_size")["points_per_chunk"].first().tolist() == [8] * 5 + [4] * 6
+    assert len(rows.drop_duplicates(["point", "trial", "seed"])) == 22
+    assert not rows.duplicated(["point", "trial", "seed", "rounds"]).any()
+    run_sweep(whole, scale="smoke", out=tmp_path / "plain")
+    assert_same_rows(rows, table(tmp_path / "plain" / "smoke" / "tiny"))
