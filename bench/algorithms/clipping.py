@@ -41,7 +41,7 @@ class Clipping(NamedTuple):
     norm: memory -> C of this round.
     noise_scale: memory -> standard deviation of the noise on the sum of messages clipped at C.
     update: (key, memory, number of clipped messages, Round or Draw) -> memory.
-    info: memory -> what to report.
+    info: memory -> dict of the values to report.
     """
 
     init: Callable[[], Any]
