@@ -128,7 +128,7 @@ class Likelihood(NamedTuple):
         whitened = seen @ self.precision
 
         def log_likelihood(moves: np.ndarray) -> np.ndarray:
-            # Moves that differ by rounding alone count as one, which is kept unrounded. What is public may hold a number
+            # Moves that differ only by rounding count as one, which is kept unrounded. What is public may hold a number
             # twice, and a move that differs between the two places would look like the move of a number without noise.
             rounded = np.round(moves / self.scale, 3)
             _, first, count = np.unique(rounded, axis=0, return_index=True, return_counts=True)
