@@ -163,7 +163,7 @@ def releases(
     rate = batch_size / task.capacity
 
     def gradients(sigma: float, accountant: str, against: str) -> events.Release:
-        one = events.gaussian(
+        release = events.gaussian(
             sigma,
             sampling="none" if sampler == "all" else sampler,
             sampling_rate=rate,
@@ -172,7 +172,7 @@ def releases(
             privacy_unit="record",
             protects_against=against,
         )
-        return one._replace(event=lambda rounds: one.event(rounds * num_steps))
+        return release._replace(event=lambda rounds: release.event(rounds * num_steps))
 
     sigma = float(noise_multiplier)
     third = gradients(sigma * float(np.sqrt(num_sampled)), "rdp", THIRD)

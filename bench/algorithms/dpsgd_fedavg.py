@@ -158,7 +158,7 @@ def local_release(
             numbers.
     """
     steps = _num_steps(num_examples, batch_size)
-    one = poisson_gaussian(
+    step = poisson_gaussian(
         noise_multiplier,
         sampling_rate=1 / steps,
         delta=delta,
@@ -166,7 +166,7 @@ def local_release(
         privacy_unit="example",
         protects_against="the server",
     )
-    return one._replace(event=lambda epochs: one.event(math.ceil(epochs * steps * copies)))
+    return step._replace(event=lambda epochs: step.event(math.ceil(epochs * steps * copies)))
 
 
 def releases(task: Task, *, delta: float, noise_multiplier: float, batch_size: int, sampler: str, **_) -> dict:

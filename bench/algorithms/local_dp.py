@@ -61,8 +61,8 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, **_) -> dict:
     """Return the release of the perturbed inputs, once, before the first round; `paper` protects one coordinate, `true`
     a whole point with its label.
     """
-    said: dict = {"delta": delta, "privacy_unit": "coordinate", "protects_against": "everybody"}
-    coordinate = events.laplace(noise_multiplier, **said)
+    statement: dict = {"delta": delta, "privacy_unit": "coordinate", "protects_against": "everybody"}
+    coordinate = events.laplace(noise_multiplier, **statement)
     bare = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="everybody")
     return {
         "paper": events.preceded_by(coordinate, coordinate),

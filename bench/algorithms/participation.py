@@ -225,8 +225,8 @@ def participation(
 
 def _example_bytes(task: Task, batch_size: int) -> int:
     """Return the bytes of one user's minibatch."""
-    one, sample = task.train, task.sample
-    if one is None:
+    example, sample = task.train, task.sample
+    if example is None:
         assert sample is not None
-        one = jax.eval_shape(lambda key: sample(key, task, jnp.zeros(1, jnp.int32), 1), jax.random.key(0))
-    return batch_size * sum(math.prod(leaf.shape[2:]) * leaf.dtype.itemsize for leaf in jax.tree.leaves(one))
+        example = jax.eval_shape(lambda key: sample(key, task, jnp.zeros(1, jnp.int32), 1), jax.random.key(0))
+    return batch_size * sum(math.prod(leaf.shape[2:]) * leaf.dtype.itemsize for leaf in jax.tree.leaves(example))

@@ -1,4 +1,4 @@
-"""Arguments that the methods of a family share, declared once, and how they become a part of a factory's signature.
+"""The arguments shared by a family of methods, which are declared once and added to the signatures of its factories.
 
 A factory is written with the shared arguments as one object, and with its own arguments by name:
 

@@ -81,8 +81,8 @@ def counted(tests: Sequence[Test], declared: Mapping[float, float], significance
     _, delta, place, test = best
     auditor = auditing.CanaryScoreAuditor(*test.scores)
     strategy = auditing.Explicit(place)
-    found = auditor.epsilon_clopper_pearson(significance, delta, one_sided=False, threshold_strategy=strategy)
-    return delta, float(found)
+    bound = auditor.epsilon_clopper_pearson(significance, delta, one_sided=False, threshold_strategy=strategy)
+    return delta, float(bound)
 
 
 def gaussian(tests: Sequence[Test], delta: float, significance: float) -> float:

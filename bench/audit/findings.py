@@ -41,15 +41,15 @@ def by_game(release: Release, released: int, game: Game, significance: float) ->
         significance: of each bound. Ways of accounting with one relation share all bounds but that at another delta.
     """
     delta, declared = release.delta, spent(release, released)
-    found = [Bound("game", delta, declared, bounds.counted(game.tests, {delta: 0.0}, significance)[1])]
+    results = [Bound("game", delta, declared, bounds.counted(game.tests, {delta: 0.0}, significance)[1])]
     if is_gaussian(release, released):
-        found.append(Bound("Gaussian", delta, declared, bounds.gaussian(game.tests, delta, significance)))
+        results.append(Bound("Gaussian", delta, declared, bounds.gaussian(game.tests, delta, significance)))
     if bounds.is_declared(declared):
         every = {other: spent(release, released, other) for other in (delta, *OTHER_DELTAS)}
         every = {other: epsilon for other, epsilon in every.items() if bounds.is_declared(epsilon)}
         other, proven = bounds.counted(game.tests, every, significance)
-        found.append(Bound("other delta", other, every[other], proven))
-    return found
+        results.append(Bound("other delta", other, every[other], proven))
+    return results
 
 
 def detected_factors(
@@ -83,8 +83,8 @@ def detected_factors(
         for relation in dict.fromkeys(release.neighbors for release in left.values()):
             game = play(less, relation, shapes, runs=runs, seed=seed)
             for key, release in left.items():
-                said = by_game(release, released, game, significance) if release.neighbors == relation else []
-                if any(bound.refutes for bound in said):
+                results = by_game(release, released, game, significance) if release.neighbors == relation else []
+                if any(bound.refutes for bound in results):
                     detected[key] = factor
     return detected
 
@@ -99,5 +99,5 @@ def is_gaussian(release: Release, released: int) -> bool:
             return [part for one in event.events for part in parts(one)]
         return [] if isinstance(event, dp.NoOpDpEvent) else [event]
 
-    found = parts(release.event(released))
-    return bool(found) and all(isinstance(part, dp.GaussianDpEvent) for part in found)
+    released_events = parts(release.event(released))
+    return bool(released_events) and all(isinstance(part, dp.GaussianDpEvent) for part in released_events)

@@ -129,15 +129,15 @@ def audit(
         for relation in relations:
             own = [key for key, release in readings.items() if release.neighbors == relation]
             gaussian = {key for key in own if is_gaussian(readings[key], released)}
-            said: dict = {"delta": delta, "significance": significance, "seed": seed, "gaussian": bool(gaussian)}
-            for how, (at, proven) in one_run(many, relation, **said).items():
+            options: dict = {"delta": delta, "significance": significance, "seed": seed, "gaussian": bool(gaussian)}
+            for how, (at, proven) in one_run(many, relation, **options).items():
                 for key in own if "Gaussian" not in how else gaussian:  # with the epsilon of its own task
                     found[key].append(Bound(how, at, spent(of_many[key], released, at), proven))
     detected: dict[str, float] = {}
     if power and one.scales_noise:
         sound = {key: release for key, release in readings.items() if release.sound}
-        said = {"shapes": shapes, "runs": runs, "seed": seed + 2, "significance": significance}
-        detected = detected_factors(one, sound, released, **said)
+        options = {"shapes": shapes, "runs": runs, "seed": seed + 2, "significance": significance}
+        detected = detected_factors(one, sound, released, **options)
     findings = tuple(
         Finding(key, release, spent(release, released), tuple(found[key]), detected.get(key))
         for key, release in readings.items()

@@ -139,8 +139,8 @@ def canary(shape: str) -> np.ndarray:
     Args:
         shape: a name in SHAPES.
     """
-    one = np.eye(1, FEATURES) if shape == "axis" else np.full((1, FEATURES), FEATURES**-0.5)
-    return one.astype(np.float32)
+    vector = np.eye(1, FEATURES) if shape == "axis" else np.full((1, FEATURES), FEATURES**-0.5)
+    return vector.astype(np.float32)
 
 
 class Family(NamedTuple):

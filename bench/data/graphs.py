@@ -75,7 +75,7 @@ def _refuse_pieces(matrix) -> None:
 
 
 def _pack(matrix, slots: int) -> Graph:
-    """Padded lists of a checked matrix with sorted rows and no stored zeros."""
+    """Return padded lists of a checked matrix with sorted rows and no stored zeros."""
     count, starts, columns = matrix.shape[0], matrix.indptr, matrix.indices
     sizes = np.diff(starts)
     rows = np.repeat(np.arange(count), sizes)

@@ -111,8 +111,8 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
             else:
                 kinds |= {(str(scale), str(sweep)) for scale, sweep in _distinct(table, ["scale", "sweep"])}
         if len(kinds) > 1:
-            said = ", ".join(sorted("/".join(kind) for kind in kinds))
-            left_out.append(f"{one} holds results of several sweeps or scales ({said}): sort them into folders")
+            listed = ", ".join(sorted("/".join(kind) for kind in kinds))
+            left_out.append(f"{one} holds results of several sweeps or scales ({listed}): sort them into folders")
         elif kinds:
             ((scale, sweep),) = kinds
             sources.append(Source(one, scale, sweep, read_request(one)))
@@ -213,8 +213,8 @@ def _table(path: Path) -> pa.Table | None:
 def _once(table: pa.Table, runs: set[tuple]) -> pa.Table:
     """Return the rows of these runs, every evaluation once."""
     rows = table.select([*IDENTITY, "rounds"]).to_pandas()
-    wanted = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(list(runs)) & ~rows.duplicated()
-    return table if wanted.all() else table.filter(pa.array(wanted))
+    kept = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(list(runs)) & ~rows.duplicated()
+    return table if kept.all() else table.filter(pa.array(kept))
 
 
 def _joined(tables: list[pa.Table]) -> list[pa.Table]:

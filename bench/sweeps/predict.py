@@ -133,8 +133,8 @@ def _measured(entry: Entry, label: str, group: _Group, line: _Line, runs: pd.Dat
     here = runs["algorithm"].eq(label) & runs["task"].eq(group.task.name) & runs["num_rounds"].eq(group.num_rounds)
     here &= runs["version"].eq(entry.method.version)
     if names:
-        wanted = "|".join(as_text(value) for _, value in group.static)
-        here &= runs.reindex(columns=names).map(as_text).agg("|".join, axis=1).eq(wanted)
+        settings = "|".join(as_text(value) for _, value in group.static)
+        here &= runs.reindex(columns=names).map(as_text).agg("|".join, axis=1).eq(settings)
     cells = {}
     for device, found in runs[here].groupby(np.where(runs.loc[here, "device"].str.contains("cpu"), CPU, GPU)):
         chunk = float(found["points_per_chunk"].median())

@@ -213,21 +213,23 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> l
 
     Where the sweep's data are not available, the ids of points cannot be checked, and a sentence reports this.
     """
-    said, points = [], None
+    problems, points = [], None
     try:
         points = points_of(sweep, data_files or DataFiles()) if parts_in(folder) else {}
     except InputError as error:
-        said.append(f"ids in {folder} are not checked, since data are missing: {error}")
+        problems.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()
     shapes = None if points is None else shapes_of(points.values())
-    for path, table in readable_parts(folder, said):
+    for path, table in readable_parts(folder, problems):
         if shapes is not None and (left_out := sound_runs(table, table.column_names, shapes).left_out):
-            said.append(f"{path}: {in_words(left_out)}")
+            problems.append(f"{path}: {in_words(left_out)}")
         runs = set(runs_in(table).itertuples(index=False, name=None))
         if runs & seen:
-            said.append(f"{path}: {len(runs & seen):,} runs that another part has as well: `bench merge` drops them")
+            problems.append(
+                f"{path}: {len(runs & seen):,} runs that another part has as well: `bench merge` drops them"
+            )
         seen |= runs
-    return said
+    return problems
 
 
 def written(statuses: Sequence[Status], by_entry: bool) -> str:

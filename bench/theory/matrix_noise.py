@@ -170,8 +170,8 @@ def optimal_bands(rounds: int, num_bands: int) -> tuple[float, ...]:
         return (1.0,)
     from scipy.optimize import minimize  # here, since it takes long to import
 
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=PRECISE)
-    return (1.0, *found.x.tolist())
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=PRECISE)
+    return (1.0, *result.x.tolist())
 
 
 def optimal_buffers(rounds: int, separation: int, num_buffers: int) -> Buffers:
@@ -200,8 +200,8 @@ def optimal_buffers(rounds: int, separation: int, num_buffers: int) -> Buffers:
     within = [(-12.0, 12.0)] * num_buffers + [(-20.0, -np.log(num_buffers))] * num_buffers
     from scipy.optimize import minimize  # here, since it takes long to import
 
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=within, options=PRECISE)
-    decay, scale, _, c = parts(found.x)
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=within, options=PRECISE)
+    decay, scale, _, c = parts(result.x)
     return Buffers(tuple(decay.tolist()), tuple(scale.tolist()), float(np.linalg.norm(c)))
 
 

@@ -47,7 +47,7 @@ def contents(index: AptIndex, scratch: Path, report: Report) -> Contents:
         folder.mkdir(parents=True)
     settings = scratch / "apt.conf"
     settings.write_text(APT.format(apt_files, CONNECT) + INDEX)
-    said = watch([apt, f"-c={settings}", "update"], str(index), scratch, report)
+    output = watch([apt, f"-c={settings}", "update"], str(index), scratch, report)
     listing = watch([apt, f"-c={settings}", "indextargets", "--format", FORMAT], str(index), scratch, report)
     paths = {}
     for line in listing.splitlines():
@@ -56,7 +56,7 @@ def contents(index: AptIndex, scratch: Path, report: Report) -> Contents:
             paths[target] = Path(path)
     for name, targets in index.members.items():
         if missing := [target for target in targets if target not in paths]:
-            if NO_NETWORK.search(said):  # which apt-get update treats as a success
+            if NO_NETWORK.search(output):  # which apt-get update treats as a success
                 raise Unreachable("no network")
             raise Unavailable(f"apt is set up for no archive with {missing[0]} of {index.codename}/{index.component}")
         report(f"{index}: reading")

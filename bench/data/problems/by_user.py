@@ -8,7 +8,7 @@ and with the most training examples. Users without test examples are left out.
 import jax
 import jax.numpy as jnp
 
-WORST = 10  # one user in ten is among the worst
+WORST = 10  # the worst tenth of the users
 
 
 BY_USER = tuple(f"test_accuracy_{name}" for name in ("per_user", "worst_tenth", "small_users", "large_users"))

@@ -52,7 +52,7 @@ PICTURES = {
     "fashion_mnist": Pictures("Fashion-MNIST", formats.mnist, 60_000, ([0.5], [0.5])),
     "cifar10": Pictures("CIFAR-10", formats.cifar10, 50_000, ([0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010])),
 }
-SHARE = 10  # a client has at least one picture in this number
+SHARE = 10  # a client has at least 1 / SHARE of the pictures
 PARTS = ("test", "validation")
 NUM_VALIDATION = 10_000  # of the training pictures
 CHUNK = 500  # test pictures at a time

@@ -27,7 +27,7 @@ from bench.models import linear
 from bench.models.additive import Additive
 
 NUM_FEATURES = 50
-PART = 7  # one image in seven
+PART = 7  # the first seventh of each digit's images is used
 TRAIN = 0.8
 SMALLEST_DIGIT = 5421  # images of the rarest digit among the 60,000
 NUM_RECORDS = int(TRAIN * 2 * (SMALLEST_DIGIT // PART))  # of a silo, for training

@@ -24,7 +24,7 @@ from bench.privacy.events.release import ADD_OR_REMOVE
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for a number that says "no privacy"
+PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for an epsilon that means no privacy
 PLD_LAPLACE = 32.0  # pure epsilon above this cap is added to the result; the cap costs e^-32 in delta
 
 
@@ -128,16 +128,16 @@ def _interval(parts: Sequence[tuple[Any, int]]) -> float:
     with the square of interval / deviation; a tenth gives an epsilon about 0.1 % too large. Laplace noise, whose loss
     has an edge, takes a hundredth. The smallest interval over the parts is used, but each part keeps within 1e5 points.
     """
-    wanted, largest = [], []
+    intervals, largest = [], []
     for atom, times in parts:
         if isinstance(atom, dp.LaplaceDpEvent):
             e = 1 / atom.noise_multiplier
             deviation = min(e, math.sqrt(3.0))  # of e - min(Z, 2 e), for small and for large e
-            wanted.append(deviation / 100)
+            intervals.append(deviation / 100)
             largest.append(max(2 * e, 16 * deviation * math.sqrt(times)))
         else:
             sigma, rate = _gaussian_parameters(atom)
             deviation = rate * math.sqrt(math.expm1(min(sigma**-2, 50.0)))
-            wanted.append(min(deviation / 10, 2e-3))
+            intervals.append(min(deviation / 10, 2e-3))
             largest.append(math.log1p(rate * math.expm1(min((10 * sigma + 0.5) / sigma**2, 700.0))))
-    return max(min(wanted), max(largest) / 1e5)
+    return max(min(intervals), max(largest) / 1e5)

@@ -27,7 +27,7 @@ import dp_accounting.dp_event as dp
 
 from bench.errors import InputError, unknown_name
 
-PRIVACY_UNITS = ("user", "record", "example", "point", "coordinate")  # one more word adds a unit of privacy
+PRIVACY_UNITS = ("user", "record", "example", "point", "coordinate")  # a further word adds a unit of privacy
 ADD_OR_REMOVE = "add-or-remove one"
 REPLACE = "replace one"
 SENSITIVITY = {ADD_OR_REMOVE: 1.0, REPLACE: 2.0}  # movement of the sum, in units of C
@@ -114,10 +114,10 @@ def repeated(
     """
     require_name("neighbouring relation", neighbors, SENSITIVITY)
     if noise_multiplier == 0:
-        one: dp.DpEvent = dp.NonPrivateDpEvent()
+        event: dp.DpEvent = dp.NonPrivateDpEvent()
     else:
-        one = mechanism(float(noise_multiplier) / SENSITIVITY[neighbors])
-    return lambda rounds: dp.SelfComposedDpEvent(one, rounds)
+        event = mechanism(float(noise_multiplier) / SENSITIVITY[neighbors])
+    return lambda rounds: dp.SelfComposedDpEvent(event, rounds)
 
 
 def unsampled(

@@ -72,17 +72,17 @@ class Trainer:
         """
         first, points, runs = unit.points[0], unit.points, list(unit.runs)
         program = engine.Program(first.method.make, first.static, first.eval_every)
-        said: list[str] = []
+        messages: list[str] = []
         began = time.monotonic()
         try:
-            plan, plan_s = self._plan(program, unit, len(runs), said)
+            plan, plan_s = self._plan(program, unit, len(runs), messages)
             if len(runs) > 1 and plan.chunk < len(points):  # several runs only where all points fit
                 runs = runs[:1]
-                plan, plan_s = self._plan(program, unit, 1, said)
+                plan, plan_s = self._plan(program, unit, 1, messages)
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
                 raise
-            return Outcome(None, len(points), len(runs), len(points), 0.0, time.monotonic() - began, tuple(said))
+            return Outcome(None, len(points), len(runs), len(points), 0.0, time.monotonic() - began, tuple(messages))
         compile_s, points = time.monotonic() - began, points[: plan.chunk]
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
         began = time.monotonic()
@@ -100,7 +100,7 @@ class Trainer:
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
                 raise
-            return Outcome(None, len(points), len(runs), plan.chunk, 0.0, compile_s, tuple(said))
+            return Outcome(None, len(points), len(runs), plan.chunk, 0.0, compile_s, tuple(messages))
         train_s = time.monotonic() - began
         timing = {
             "wall_s": train_s / (len(points) * len(runs)),
@@ -108,9 +108,9 @@ class Trainer:
             "points_per_chunk": plan.chunk,
         }
         rows = rows_of(unit.origin, unit.task, points, runs, metrics, timing)
-        return Outcome(rows, len(points), len(runs), plan.chunk, train_s, compile_s, tuple(said))
+        return Outcome(rows, len(points), len(runs), plan.chunk, train_s, compile_s, tuple(messages))
 
-    def _plan(self, program: engine.Program, unit: Unit, num_runs: int, said: list[str]):
+    def _plan(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str]):
         """Return the plan for this many runs at once, and the seconds of compiling it."""
         leaves, structure = jax.tree.flatten(unit.task)
         shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
@@ -120,7 +120,7 @@ class Trainer:
             began = time.monotonic()
             made = engine.plan(program, unit.task, num_runs, unit.points[0].traced, size, budget=self.budget)
             self.plans[key] = made, time.monotonic() - began
-            said.append(
+            messages.append(
                 f"{unit.task.name}: {len(unit.points)} points x {num_runs} seeds in chunks of {made.chunk}, "
                 f"peak memory {made.peak_bytes / 1e9:.2f} GB, compiled in {self.plans[key][1]:.1f} s"
             )
