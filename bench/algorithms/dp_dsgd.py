@@ -112,8 +112,7 @@ def dp_dsgd(
 
 
 def releases(task: Task, *, delta: float, noise_multiplier: float, pair_noise_ratio: float, **_) -> dict:
-    """Return the release of the messages of all agents in all rounds: one data point is replaced, of the agent
-    protected by the least noise.
+    """Return the release of all messages in all rounds; one data point of the agent with the least noise is replaced.
 
     paper: against adversaries who see all messages and know no seed.
     one_agent: against any one other agent, who sees all messages and knows its own seeds.

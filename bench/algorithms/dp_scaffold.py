@@ -193,9 +193,7 @@ def cost(
     control_variates: bool,
     **_,
 ) -> Cost:
-    """Return the cost of a round: a client sends the change of its model and, with control variates, that of its
-    variate.
-    """
+    """Return the cost of a round: a client sends the changes of its model and of its control variate, if it has one."""
     records = task.capacity if sampler == "all" else batch_size
     different = float(used_at_least_once(task.capacity, records, num_steps))
     message = num_parameters(task) * (2 if control_variates else 1)

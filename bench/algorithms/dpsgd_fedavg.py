@@ -72,9 +72,7 @@ def dpsgd_fedavg(
     one_gradient = in_turn(lambda *args: clipped_gradient_of_rows(network.module, *args))
 
     def batch(key, step):
-        """Return a client's batch: its rows [place], how many of them count, and the divisor of the sum of their
-        gradients.
-        """
+        """Return a client's batch: its rows [place], how many of them count, and the divisor of their sum."""
         if sampler == "in_order":
             count = jnp.minimum(batch_size, num_examples - step * batch_size)
             rows = jnp.minimum(step * batch_size + jnp.arange(bound), num_examples - 1)
@@ -197,9 +195,7 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, batch_size: i
 
 
 def cost(task: Task, *, batch_size: int, num_epochs: float, sampler: str, **_) -> Cost:
-    """Return the cost of a local epoch, which is a round of the engine; clients send their models after every E-th
-    epoch.
-    """
+    """Return the cost of a local epoch, a round of the engine; clients send their models after every E-th epoch."""
     n = _num_examples(task)
     steps = _num_steps(n, batch_size)
     different = float(used_at_least_once(n, n / steps, steps)) if sampler == "poisson" else float(n)

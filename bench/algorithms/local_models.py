@@ -39,9 +39,7 @@ def local_models(task: Task, *, mu: Scalar, step_size: Scalar = 1.0, solver: str
 
 
 def own_step(task: Task, solver: str, step_size: Scalar) -> Callable:
-    """Return one step on an agent's own objective, (agent, model [feature]) -> model; arguments as for
-    `local_models`.
-    """
+    """Return one step on an agent's own objective, (agent, model [feature]) -> model; see `local_models`."""
 
     def step(agent: peers.Agent, model: jax.Array) -> jax.Array:
         if solver == "newton":
@@ -58,9 +56,7 @@ def releases(task: Task, *, delta: float, **_) -> dict:
 
 
 def cost(task: Task, **_) -> Cost:
-    """Return the cost of one step of every agent, which counts as one gradient of every example, also for a Newton
-    step.
-    """
+    """Return the cost of one step of every agent, also a Newton step, as one gradient of every example."""
     everything = float(np.sum(np.asarray(task.num_examples)))
     return Cost(0.0, everything, everything)
 

@@ -51,8 +51,7 @@ def mr_mtl(
     sampler: str = "poisson",
     start: str = "own",
 ) -> Algorithm:
-    """MR-MTL, private local learning, FedAvg and FedProx on stored records; silos may have different numbers of
-    records.
+    """MR-MTL, private local learning, FedAvg and FedProx on stored records of silos, which may differ in size.
 
     Args:
         task: with loss(w, theta_i, example); theta_i is held at 0.
@@ -155,9 +154,7 @@ def silo_noise(noise_multiplier: Scalar, sizes, batch_size: int, sampler: str, x
 
 
 def _batches(task: Task, batch_size: int, sampler: str) -> Callable[[Array], Callable]:
-    """Return a function: key of a round -> step -> rows of every silo's batch [silo, place], and which places are
-    real.
-    """
+    """Return key of a round -> step -> rows of every silo's batch [silo, place], and which places are real."""
     capacity = task.capacity
     sizes = task.num_examples[:, None]
     everything = jnp.broadcast_to(jnp.arange(capacity), (task.num_clients, capacity))
@@ -223,9 +220,7 @@ def releases(
 
 
 def cost(task: Task, *, batch_size: int, sampler: str, **_) -> Cost:
-    """Return the cost of a round. Every silo sends its model after a round, as `releases` counts, also with lambda =
-    0.
-    """
+    """Return the cost of a round. As in `releases`, every silo sends its model after a round, also with lambda = 0."""
     sizes = np.asarray(task.num_examples, float)
     batches, steps = _epoch(sizes, batch_size, sampler, np)
     examples = used_at_least_once(sizes, batches, steps) if sampler == "poisson" else batches * steps

@@ -128,9 +128,7 @@ def participation(
         return sampling.queue_start(key, num_blocks, num_epochs, task.capacity // batch_size)
 
     def clients_of(key, schedule):
-        """Return the clients (None for all, in order), which of the places are taken, their blocks, and the
-        schedule.
-        """
+        """Return the clients (None for all, in order), which places are taken, their blocks, and the schedule."""
         if sampler == "queue":
             queue, clients, blocks, present = sampling.queue_draw(key, schedule, num_blocks, num_sampled)
             return clients, present, blocks, queue
@@ -164,9 +162,7 @@ def participation(
         return rows, jax.tree.map(lambda leaf: leaf[clients[:, None], rows], task.train), real
 
     def batch_of(key, clients, present, blocks, first=None):
-        """Return the minibatches of these users; `first` is the position of the first of them in the round, None for
-        all.
-        """
+        """Return the minibatches of these users; `first` is the position in the round of the first, None for all."""
         rows, examples, real = examples_of(key, clients, blocks, first)
         weight = (real & there(clients, present)[:, None]).astype(jnp.float32)
         if reduce == "mean":

@@ -127,9 +127,7 @@ def noisy_steps(
 
 
 def budgeted_confidence(task: Task) -> Array:
-    """Return c_i of the agents that have a budget, and 0 for the others, whose models carry no information,
-    [client].
-    """
+    """Return c_i for agents with a budget, and 0 for the others, whose models hold no information, [client]."""
     return jnp.where(task.need(Peers).budget > 0, confidence(task.num_examples), 0.0)
 
 
@@ -163,9 +161,7 @@ def before_neighbors(task: Task, awake_agents: Array) -> Array:
 
 
 def row(array: Array, i) -> Array:
-    """Return array[i] as a slice: under vmap over points it stays a slice, while indexing becomes a gather, ten times
-    slower.
-    """
+    """Return array[i] as a slice. Under vmap over points indexing becomes a gather, which is ten times slower."""
     return jax.lax.dynamic_index_in_dim(array, i, keepdims=False)
 
 
@@ -230,8 +226,7 @@ def exposed(delta: float) -> dict[str, events.Release]:
 
 
 def cost_of_exchange(task: Task, updates: np.ndarray, touched: np.ndarray) -> Cost:
-    """Return the cost of a round in which agents take the gradients of their examples and send their models to
-    neighbours.
+    """Return the cost of a round in which agents take gradients of their examples and send models to neighbours.
 
     Args:
         updates: expected number of updates of every agent in a round, [client].
@@ -243,9 +238,10 @@ def cost_of_exchange(task: Task, updates: np.ndarray, touched: np.ndarray) -> Co
 
 
 def cost_of_start(task: Task, start: str) -> Cost | None:
-    """Return the cost of the models before the first tick. A Newton step counts as one gradient of every example. The
-    message of a noisy step goes to every neighbour once; its smoothing over the graph is computed at once and not
-    counted.
+    """Return the cost of the models before the first tick.
+
+    A Newton step counts as one gradient of every example. The message of a noisy step goes to every neighbour once; its
+    smoothing over the graph is computed at once and not counted.
     """
     sizes = np.asarray(task.num_examples)
     everything = float(np.sum(sizes))

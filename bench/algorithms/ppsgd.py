@@ -41,9 +41,7 @@ FOUR = ("paper", "sampler", "tight", "worst_case")  # ways of accounting, except
 
 
 def step_sizes(step_size, personalization):
-    """Return (eta_w, eta_theta), the larger of them s and their ratio alpha Q; (0, s) for alpha Q = 0, (s, 0) for
-    inf.
-    """
+    """Return (eta_w, eta_theta), the larger of them s, their ratio alpha Q; (0, s) for alpha Q = 0, (s, 0) for inf."""
     return step_size * jnp.minimum(personalization, 1.0), step_size / jnp.maximum(personalization, 1.0)
 
 

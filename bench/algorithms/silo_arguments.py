@@ -48,9 +48,7 @@ class SiloArguments(SharedArguments):
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Self:
-        """Select the shared arguments among all arguments of a method, which has one phase unless they say
-        otherwise.
-        """
+        """Select the shared arguments among all arguments of a method; by default a method has one phase."""
         return super().of({**ONE_PHASE, **arguments})
 
 

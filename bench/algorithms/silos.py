@@ -86,8 +86,7 @@ def _noise_by_round(phases: Phases, sampler: str) -> np.ndarray:
 
 
 def _batches(task: Task, phases: Phases, sampler: str) -> Callable[[Array, Any, Array], tuple[Any, Array]]:
-    """Return a function (key, records, t) -> records of all silos [silo, place, ...], and their weights in the silo's
-    mean [silo, place].
+    """Return (key, records, t) -> records of all silos [silo, place, ...], and weights in the silo's mean [silo, place].
 
     Records of a round are adjacent, since they are used in the order in which they are stored.
     """
@@ -118,9 +117,7 @@ def _batches(task: Task, phases: Phases, sampler: str) -> Callable[[Array, Any, 
 
 
 def _mean_gradient(task: Task, shared: SiloArguments) -> Callable[[Array, Array, Any, Array], Array]:
-    """Return a function (key, w, examples, weight) -> the weighted sum of clipped gradients of a silo's records,
-    [feature].
-    """
+    """Return (key, w, examples, weight) -> weighted sum of clipped gradients of a silo's records, [feature]."""
     kind, radius, clip_norm = shared.smoothing, shared.smoothing_radius, shared.clip_norm
 
     def linear_model(key, w, examples, weight):

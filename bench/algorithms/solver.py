@@ -1,5 +1,4 @@
-"""The parts shared by first-order methods on silos: a solver of one regularised problem, and a run through phases of
-them.
+"""The parts shared by first-order methods on silos: a solver of one regularised problem, and a run through its phases.
 
 Phase i minimises, over its own records, the mean loss of the silos plus lambda_i / 2 |w - w_{i-1}|^2, on the ball
 |w - w_{i-1}| <= D_i. Here w_{i-1} is the answer of the phase before, from which phase i starts. A solver may divide a
@@ -38,9 +37,7 @@ class Subproblem(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The position of a round in its stage: its number r = 1, 2, ..., the stage's rounds R, and the stage k = 1, 2,
-    ...
-    """
+    """The position of a round in its stage: its number r = 1, 2, ..., the rounds R of the stage, and its number k."""
 
     round: Array
     rounds: Array

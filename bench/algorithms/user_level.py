@@ -1,6 +1,4 @@
-"""The privacy and the cost of rounds of noisy sums over users, by sampler and noise, and the checks of their
-arguments.
-"""
+"""The privacy and the cost of rounds of noisy sums over users, and the checks of their arguments."""
 
 from collections.abc import Callable
 

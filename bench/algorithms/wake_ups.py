@@ -43,9 +43,7 @@ class Clocks(NamedTuple):
         return schedule
 
     def wake_ups(self, key: Array, schedule: dict[str, Array]) -> tuple[Array, Array]:
-        """Return the agents of a round's ticks, int32 [tick, awake], and whether their clocks ring, bool [tick,
-        awake].
-        """
+        """Return agents of a round's ticks, int32 [tick, awake], and which of their clocks ring, bool [tick, awake]."""
         shape = (self.num_ticks, self.num_awake)
         if not self.max_updates:
             return peers.awake(key, self.task, *shape), jnp.ones(shape, bool)

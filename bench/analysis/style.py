@@ -103,8 +103,7 @@ def literal(text: str) -> str:
 
 
 def head(figure: Figure, title: str, *legends: Sequence[Line2D]) -> None:
-    """Draw title and rows of legend above the panels, at the same distance for any height of the figure; no title in
-    print.
+    """Draw title and rows of legend above the panels, at a fixed distance for any height; no title in print.
 
     A row that is wider than the figure is broken into several. Intervals of shares are limited to 0 and 1.
     """
@@ -149,9 +148,7 @@ def _rows(figure: Figure, handles: Sequence[Line2D]) -> list[Sequence[Line2D]]:
 
 
 def _taken_out(ax: Axes) -> list[list[Any]]:
-    """Remove the legend within the axes and return it, to be drawn above them, where a narrow panel has no room for
-    it.
-    """
+    """Remove the legend within the axes and return it, to be drawn above a panel that is too narrow for it."""
     legend = ax.get_legend()
     if legend is None:
         return []
@@ -200,9 +197,7 @@ def same_limits(ax: Axes) -> Iterator[None]:
 
 
 def curve(ax: Axes, table: pd.DataFrame, x: str, y: str, *, band: bool = True, **look) -> None:
-    """Draw a line with its interval as a band, which does not stretch the axes; nothing is drawn where there is no
-    value.
-    """
+    """Draw a line, where it has values, with its interval as a band that does not stretch the axes."""
     table = table.sort_values(x)
     if not np.isfinite(table[y]).any():
         return
@@ -286,9 +281,7 @@ def save(figure: Figure, table: pd.DataFrame, folder: Path, name: str, alt: str 
 
 
 def save_printed(figure: Figure, folder: Path, name: str, alt: str) -> Path:
-    """Save a picture drawn for print (`applied` with a width), as a PDF of exactly this width; no other file is
-    written.
-    """
+    """Save a picture drawn for print (`applied` with a width) as a PDF of exactly this width, and nothing else."""
     path = folder / f"{name}_{figure.get_figwidth():g}in.pdf"
     with applied(), written_whole([path]) as (pdf,):
         figure.savefig(pdf, metadata=_pdf_metadata(name, alt))

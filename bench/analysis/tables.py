@@ -39,9 +39,7 @@ def no_markup(text: str) -> str:
 
 
 def markdown(cells: pd.DataFrame, words: bool = False) -> str:
-    """Return a Markdown table with the first column left-aligned and the others right-aligned, or left-aligned for
-    words.
-    """
+    """Return a Markdown table with the first column aligned left, and the others right, or left for words."""
     rule = ["---", *["---" if words else "---:"] * (cells.shape[1] - 1)]
     table = [cells.columns, rule, *cells.to_numpy()]
     rows = [[no_markup(str(cell)).replace("|", r"\|").replace("\n", "<br>") for cell in row] for row in table]
@@ -77,8 +75,9 @@ def _width(cell: str) -> float:
 
 
 def _length(cell: str) -> float:
-    """Return the approximate width of a drawn cell in letters; a formula's marks and spaces take no room, its indices
-    little.
+    """Return the approximate width of a drawn cell in letters.
+
+    A formula's marks and spaces take no room, and its indices take little.
     """
     parts = _words_and_formulas(cell)
     formulas = [re.sub(r"[{}^_ ]", "", re.sub(r"\\[a-z]+", "xx", part)) for part in parts[1::2]]

@@ -18,9 +18,7 @@ Scores = tuple[np.ndarray, np.ndarray]  # of the runs (with, without the canary)
 
 
 class Test(NamedTuple):
-    """The scores of one way of looking for a canary: of the pilot runs, on which choices are made, and of the
-    others.
-    """
+    """The scores for one way of finding a canary: of the pilot runs, on which choices are made, and of the others."""
 
     pilot: Scores
     scores: Scores
@@ -37,8 +35,7 @@ def thresholds(ins: np.ndarray, outs: np.ndarray) -> np.ndarray:
 
 
 def error_rates(ins: np.ndarray, outs: np.ndarray, places, significance: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return upper bounds on the rates of misses and of false alarms of "the canary is in, if the score is at least
-    this".
+    """Return upper bounds on the rates of misses and false alarms of "the canary is in, if the score is at least this".
 
     Each holds with probability 1 - significance / 2.
     """
@@ -53,9 +50,7 @@ def error_rates(ins: np.ndarray, outs: np.ndarray, places, significance: float) 
 
 
 def epsilon_at(delta: float, misses, alarms):
-    """Return the epsilon that error rates prove: hits <= exp(epsilon) alarms + delta, in both directions; 0 for
-    nothing.
-    """
+    """Return the epsilon proven by error rates: hits <= exp(epsilon) alarms + delta, in both directions; at least 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ways = [np.log(1 - one - delta) - np.log(other) for one, other in ((misses, alarms), (alarms, misses))]
     return np.fmax(np.fmax(*ways), 0.0)

@@ -229,9 +229,7 @@ def with_noise_for(one: Setting, epsilon: float, released: int) -> Setting:
     """
 
     def run_of(name: str) -> Callable[[float], Release]:
-        """Return the releases of a run as those of one round, because some methods release only before the first
-        round.
-        """
+        """Return the releases of a run as one round's, because some methods release only before the first round."""
 
         def release(sigma: float) -> Release:
             reading = one.readings(**{one.method.noise: sigma})[name]

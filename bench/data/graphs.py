@@ -116,8 +116,7 @@ def by_angle(models: np.ndarray, *, width: float):
 
 
 def nearest_neighbors(vectors, *, num_neighbors: int):
-    """Return weights 1 between two clients of which either is among the other's nearest by cosine; work grows as
-    clients^2.
+    """Return weights 1 between clients of which either is among the other's nearest by cosine; work grows as clients^2.
 
     A client whose vector is 0 has cosine 0 with everybody; among equals the first is the nearest.
 

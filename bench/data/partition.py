@@ -107,8 +107,7 @@ def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int, size
 def by_class_shares(
     rng: np.random.Generator, labels: np.ndarray, num_clients: int, concentration: float, size: int | None = None
 ) -> np.ndarray:
-    """Return disjoint examples of clients with different class distributions, equally many each; the remainder is left
-    out.
+    """Return disjoint examples of clients with different class distributions, equally many each, without the remainder.
 
     A client's shares of the classes are drawn from a Dirichlet distribution around those of the pool, and it takes its
     examples from the classes by these shares; where a class is used up, the shares of the others grow (Hsu, Qi and

@@ -34,7 +34,7 @@ PLANES = 48  # images times colours at once: the intermediate results stay in a 
 
 
 def recipe() -> str:
-    """Return a description of everything but the images that determines the features, for file names and checksums."""
+    """Return a description of everything but the images that determines features, for names and checksums."""
     return f"J{SCALES}-L{ANGLES}-recipe{RECIPE}"
 
 

@@ -89,9 +89,7 @@ def gaussian_like(key: PRNGKeyArray, tree: Tree) -> Tree:
 
 
 def gaussian_rows_like(key: PRNGKeyArray, trees: ClientTrees) -> ClientTrees:
-    """Draw the noise of `gaussian_like` for many clients as one matrix, which compiles many times faster for many
-    leaves.
-    """
+    """Draw the noise of `gaussian_like` for many clients as one matrix, which compiles much faster for many leaves."""
     leaves, structure = jax.tree.flatten(trees)
     rows = leaves[0].shape[0]
     ends = np.cumsum([leaf.size // rows for leaf in leaves])

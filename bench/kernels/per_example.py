@@ -165,9 +165,7 @@ def _in_batches_of(size: int, network: nn.Module, params, pool, rows, count, cli
 
 
 def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
-    """Return the logits, and each layer's (inputs, outputs); probes are added to the outputs. Fills in the layers'
-    rules.
-    """
+    """Return the logits, and each layer's (inputs, outputs plus probes); the layers' rules are filled in."""
     layers = {}
 
     def intercept(call, args, kwargs, context):

@@ -29,8 +29,7 @@ def by_platform(cpu: Callable, accelerator: Callable, *args: Any) -> Any:
 
 
 def only(function: Callable, on_cpu: bool) -> Callable:
-    """Return the function for one kind of platform, so that the functions it calls are not traced for the other as
-    well.
+    """Return the function for one kind of platform, so that nothing it calls is traced for the other.
 
     JAX's cached traces do not record the kind, so a function that is jitted inside must not be jitted anywhere else.
     """

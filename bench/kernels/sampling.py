@@ -41,8 +41,7 @@ def poisson(
 def poisson_in_order(
     key: PRNGKeyArray, num: int, rate: float, bound: int
 ) -> tuple[Int32[Array, " {bound}"], Int32[Array, ""]]:
-    """Draw each of `num` items independently with probability `rate`, in increasing order, at the cost of `bound`
-    draws.
+    """Draw each of `num` items independently with probability `rate`, in increasing order, with `bound` random numbers.
 
     The gaps between the drawn items are geometric. If more than `bound` are drawn, the first are kept; `poisson_bound`
     bounds the probability of this.
@@ -60,8 +59,7 @@ def poisson_in_order(
 
 
 def poisson_bound(num_clients: int, rate: float, failure: float = 1e-12) -> int:
-    """Return the least number of places that a Poisson sample exceeds with probability at most `failure`, at least
-    1e-15.
+    """Return the least number of places that a Poisson sample exceeds with probability at most `failure` >= 1e-15.
 
     The bound moves a round's output by at most `failure` in total variation: it adds at most
     (1 + e^epsilon) * rounds * failure to delta. With the default that is below 1e-6 in 20,000 rounds at epsilon 3.
@@ -72,8 +70,7 @@ def poisson_bound(num_clients: int, rate: float, failure: float = 1e-12) -> int:
 def uniform_rows(
     key: PRNGKeyArray, first: int | Int[Array, ""], num_rows: int, width: int
 ) -> Float32[Array, "{num_rows} {width}"]:
-    """Return rows first, first + 1, ... of `jax.random.uniform(key, (any number, width))`, without computing other
-    rows.
+    """Return rows first, first + 1, ... of `jax.random.uniform(key, (any number, width))`, without the other rows.
 
     JAX's default generator hashes the key with each number's place, counted row by row. With another generator, or with
     the default set to count in another way, the rows hold other independent numbers.

@@ -42,9 +42,7 @@ class Representation(nn.Module):
 
 
 def initial_parameters(key: Array) -> dict:
-    """Return the shared model: phi's weights under "representation" and w ~ N(0, 1/32), [feature, output], under
-    "head".
-    """
+    """Return the shared model: phi's weights ("representation") and w ~ N(0, 1/32), [feature, output] ("head")."""
     key_phi, key_head = jax.random.split(key)
     return {
         "representation": Representation().init(key_phi, jnp.zeros((1, SIDE, SIDE, 1)))["params"],
@@ -59,9 +57,7 @@ def features(shared: dict, pixels: Array) -> Array:
 
 
 def mean_squared_loss(shared: dict, theta: Array, example) -> Array:
-    """Return the mean over the ten outputs of ((w + theta)^T phi(x) - y)^2 for one example (pixels [784], y
-    [output]).
-    """
+    """Return the mean of ((w + theta)^T phi(x) - y)^2 over the outputs for one example (pixels [784], y [output])."""
     pixels, y = example
     prediction = features(shared, pixels[None])[0] @ (shared["head"] + theta)
     return jnp.mean(jnp.square(prediction - y))

@@ -64,9 +64,7 @@ def _flat(x: Array) -> Array:
 
 
 def _windows(x: Array, stride: int) -> list[Array]:
-    """Return the four places of every 2 x 2 window; remaining places at the lower and right edge belong to no
-    window.
-    """
+    """Return the four places of every 2 x 2 window, without the remainder at the lower and right edge."""
     height, width = ((length - 2) // stride * stride + 1 for length in x.shape[1:3])
     return [x[:, i : i + height : stride, j : j + width : stride] for i in (0, 1) for j in (0, 1)]
 

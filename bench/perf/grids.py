@@ -37,9 +37,7 @@ def _small_regression(num_clients: int, num_examples: int, num_features: int) ->
 
 
 def fedavg_grid() -> Grid:
-    """Return the grid of user-level private FedAvg: 1,000 users, 100 features, one step on 10 examples, clipping,
-    noise; one point.
-    """
+    """User-level private FedAvg: 1,000 users, 100 features, one step on 10 examples, clipping, noise; one point."""
     task = _small_regression(1000, 10, 100)
     points = grid(
         num_sampled=1000,
@@ -66,9 +64,7 @@ def fedavg_round() -> list[Measurement]:
 
 
 def small_runs() -> list[Measurement]:
-    """Time a grid of 64 small runs and one of 2,048, with their Parquet files written, and again when all results
-    exist.
-    """
+    """Time a grid of 64 small runs and one of 2,048, with their Parquet written, and again with all results there."""
     lines = []
     for num_points, wanted in ((16, "1.5"), (512, "5")):
         points = grid(

@@ -12,9 +12,7 @@ from bench.sweeps.points import resolve
 
 
 def odd_even_grid(data_files: DataFiles | None = None) -> Grid:
-    """Return localized MB-SGD on MNIST odd/even, two phases of ten rounds, with all points of the grid that share a
-    program.
-    """
+    """Localized MB-SGD on MNIST odd/even, two phases of ten rounds, with all points that share a program."""
     sweep = SWEEPS["isrl_odd_even"]("paper")
     tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
     ((name, task),) = tasks.items()

@@ -30,9 +30,7 @@ REPEATS, REPEAT_SECONDS = 15, 0.3
 
 
 class Timed(NamedTuple):
-    """The times of one step: seconds in the fastest and the median repetition, and the least CPU seconds over all
-    cores.
-    """
+    """The times of one step: seconds of the fastest and the median repetition, and the least CPU seconds."""
 
     best: float
     median: float

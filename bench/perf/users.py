@@ -75,9 +75,7 @@ def round_of_many(name: str) -> Workload:
 
 
 class Measured(NamedTuple):
-    """Values of one round of a method: seconds, GB of the compiled program and of the process while it runs, and its
-    work.
-    """
+    """One round of a method: seconds, GB of the compiled program and of the running process, and its work."""
 
     seconds: float
     program: float

@@ -185,8 +185,7 @@ def algorithm_2(
     clip_norm: float,
     average_users: bool = False,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Run Algorithm 2, PPSGD with client sampling, or Algorithm 3, which optimises the average user, and return z_0 ..
-    z_T.
+    """Run Algorithm 2, PPSGD with client sampling, or Algorithm 3 for the average user, and return z_0 .. z_T.
 
     Algorithm 3 is Algorithm 2 with averages over a minibatch for sums, and N for M.
 

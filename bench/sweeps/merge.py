@@ -1,6 +1,4 @@
-"""Merging of results made elsewhere: every run is checked against its sweep, duplicates are dropped, and few files are
-written.
-"""
+"""Merging of results made elsewhere: checks runs against their sweep, drops duplicates, and writes few files."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -133,8 +131,7 @@ def _sweep_of(source: Source, left_out: list[str]) -> Sweep | None:
 
 
 def sweep_named(name: str, scale: str, request: Request | None) -> Sweep:
-    """Return the sweep whose results a folder of that name holds: of the suite, on another task, or over a user's own
-    values.
+    """Return the sweep of a results folder of that name: the suite's, on another task, or over a user's own values.
 
     Raises:
         InputError: where there is none.

@@ -106,9 +106,7 @@ class _Line(NamedTuple):
 
 
 def _line(entry: Entry, group: _Group, num_users: int) -> _Line:
-    """Return the line of a group. At most MOST_TRACED users are traced; beyond them work is linear in the users,
-    too.
-    """
+    """Return the line of a group. At most MOST_TRACED users are traced; with more the work is linear in users."""
 
     def traced(number: int, points: int) -> Work:
         static = static_of(group.static, group.task, number)

@@ -96,9 +96,7 @@ def status(sweep: Sweep, scale: str, folder: Path) -> Status:
 
 
 def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return the runs of all readable parts, the last row of each, and a sentence for every part that cannot be
-    read.
-    """
+    """Return the last row of each run in the readable parts, and a sentence for every unreadable part."""
     frames, problems = [], []
     for _, table in readable_parts(folder, problems):
         frames.append(table.to_pandas().sort_values("rounds").drop_duplicates(IDENTITY, keep="last"))

@@ -66,8 +66,7 @@ class Buffers(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """A matrix whose row t = 1, 2, ... sums the last 2^l rounds, with l the place of the lowest set bit of t, at most
-    L.
+    """A matrix whose row t = 1, 2, ... sums the last 2^l rounds; l <= L is the place of the lowest set bit of t.
 
     L = levels. The rows are nodes of binary trees of 2^L leaves, each in the round that completes it. Where a right
     child completes, its parent takes its place. A prefix of t rounds is the sum of one row for each bit of t.
@@ -120,8 +119,9 @@ class Strategy(NamedTuple):
         return float(np.linalg.norm(moved, axis=0).max(initial=0.0))
 
     def prefix_noise(self, rounds: int) -> float:
-        """Return the root mean square over rounds of the noise of prefix sums, over that of independent noise at equal
-        privacy.
+        """Return the root mean square over rounds of the noise of prefix sums, relative to independent noise.
+
+        Both have equal privacy.
         """
         mixed = np.linalg.solve(self.matrix(rounds).T, np.tri(rounds).T)
         participations = -(-rounds // self.separation)
@@ -155,9 +155,7 @@ def square_root(num_bands: int) -> tuple[float, ...]:
 
 
 def optimal_bands(rounds: int, num_bands: int) -> tuple[float, ...]:
-    """Return coefficients c, c_0 = 1, that minimise |c|^2 times the mean over rounds of the squared noise of a prefix
-    sum.
-    """
+    """Return c, c_0 = 1, that minimises |c|^2 times the mean over rounds of the squared noise of a prefix sum."""
     num_bands = min(num_bands, rounds)
 
     def loss(free: Array) -> tuple[float, Array]:

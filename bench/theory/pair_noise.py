@@ -40,8 +40,7 @@ def hidden_from_outsiders(own: np.ndarray, neighbors: np.ndarray, pair: float) -
 
 
 def hidden_from_one(own: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
-    """Return the least noise on agent i for any one other agent, who knows the noise shared with its neighbours,
-    [agent].
+    """Return the least noise on agent i for any one other agent, who knows the noise that it shares itself, [agent].
 
     Sigma without the edges of agent k is Sigma less a matrix whose rank is the number of these edges, so its inverse
     follows from Sigma^-1 by Woodbury's formula.

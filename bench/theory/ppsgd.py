@@ -109,8 +109,7 @@ def weighted(
     gradient_norms=0.0,
     as_printed: bool = False,
 ) -> Guarantee:
-    """Return the guarantee of Theorem 5.2, for Algorithm 2: Poisson sampling and sums; the risk weights users by their
-    minibatches.
+    """Return the guarantee of Theorem 5.2, for Algorithm 2: Poisson sampling, sums, risk weighted by minibatches.
 
     Args:
         sizes: m_i, minibatches, [user].
@@ -146,8 +145,7 @@ def averaged(
     gradient_norms=0.0,
     as_printed: bool = False,
 ) -> Guarantee:
-    """Return the guarantee of Theorem B.4, for Algorithm 3: Poisson sampling and means; the risk is the average over
-    users.
+    """Return the guarantee of Theorem B.4, for Algorithm 3: Poisson sampling, means, risk averaged over users.
 
     Arguments as for `weighted`; noise_std is that of the noise on the sum of users' means over q N.
     """
@@ -173,8 +171,7 @@ def _guarantee(
 
 
 def local_is_better(num_clients: int, variance: float, dimension: int, noise_std: float) -> bool:
-    """Return whether the bound's second term does not fall as alpha grows (Lemma 4.6): d sigma_zeta^2 N >= sigma^2 (N -
-    1).
+    """Return whether the bound's second term does not fall with alpha (Lemma 4.6): d sigma_zeta^2 N >= sigma^2 (N - 1).
 
     Users are alike, and `variance` sigma^2 is that of their gradients at z* in w and in theta.
     """

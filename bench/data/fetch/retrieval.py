@@ -100,9 +100,7 @@ def _contents(copy: LocalCopy) -> Contents:
 
 
 def _sources(name: str, download: bool, report: Report) -> Iterator[tuple[str, Callable[[Path], Contents]]]:
-    """Yield the sources to try, in order: the name of the source in results, and a function from a scratch folder to
-    files.
-    """
+    """Yield the sources to try, in order: the source's name in results, and a function from a folder to files."""
     dataset = DATASETS[name]
     if prepared.folder(name):
         yield prepared.SOURCE, lambda scratch: prepared.contents(name, report)

@@ -15,8 +15,7 @@ DEPTH = 4  # levels of folders below the given one
 
 
 def search(name: str, folder: Path | None) -> tuple[LocalCopy | None, str]:
-    """Return the data set from the user's files, gzipped or not and without copying them, or the reason why it is
-    missing.
+    """Return the data set from the user's files, gzipped or not and not copied, or the reason why it is missing.
 
     MNIST and Fashion-MNIST have the same file names, so the md5 decides. Files of another known data set, and
     files in a folder named after one, are ignored.

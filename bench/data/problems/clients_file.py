@@ -115,9 +115,7 @@ def _task(
     checksum: str,
     regression: bool = False,
 ) -> Task:
-    """Return the task of inputs [example, feature], classes or numbers [example], and the clients of the examples
-    [example].
-    """
+    """Return the task of inputs [example, feature], classes or numbers [example], and clients [example]."""
     names, numbers = np.unique(clients, return_inverse=True)
     if len(names) < 2:
         raise InputError(f"{path}: all examples are of client {names[0]}: give at least two clients")

@@ -113,9 +113,7 @@ def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: 
 
 
 def _stack(split):
-    """Return pixels [client, example, 784] and labels [client, example], padded, and the number of examples of each
-    client.
-    """
+    """Return padded pixels [client, example, 784] and labels [client, example], and the numbers of examples."""
     pixels = pack([x for x, _ in split])
     labels = pack([y.astype(np.int32) for _, y in split])
     sizes = np.array([len(y) for _, y in split], np.int32)
@@ -156,9 +154,7 @@ EVALUATED_TOGETHER = 500  # images that pass through the network at once
 
 
 def accuracy(params, task: Task) -> dict:
-    """Return the accuracy of all examples together and by user (`bench.data.problems.by_user`), on test and held-out
-    examples.
-    """
+    """Return test and held-out accuracy of all examples together and by user (`bench.data.problems.by_user`)."""
     out = {}
     for split in ("test", "validation"):
         pixels, labels, sizes = task.evaluation[split]

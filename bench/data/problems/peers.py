@@ -166,8 +166,7 @@ def linear_p2p(
 
 
 def slots(num_agents: int, graph_width: float) -> int:
-    """Return the length of the neighbour lists, one for all trials: four deviations above the expected number, rounded
-    up to a multiple of eight.
+    """Return the length of the neighbour lists: four deviations above the expected number, in multiples of eight.
 
     At the first cut, a weight of 10^(-1/2), an agent's neighbours are those of the n - 1 others within some angle of
     it.
@@ -178,9 +177,7 @@ def slots(num_agents: int, graph_width: float) -> int:
 
 
 def _draw(rng, plane, sizes, capacity: int, num_features: int, input_range: float, label_noise: float):
-    """Return inputs float32 [agent, capacity, feature], 0 beyond an agent's size, and labels [agent, capacity], 1
-    there.
-    """
+    """Return inputs float32 [agent, capacity, feature] and labels [agent, capacity], padded with 0 and 1."""
     inputs = rng.uniform(-input_range, input_range, (len(plane), capacity, num_features)).astype(np.float32)
     score = np.einsum("nmp,np->nm", inputs[..., :2].astype(np.float64), plane)
     labels = np.where(score > 0, 1, -1).astype(np.float32)

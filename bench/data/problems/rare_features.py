@@ -62,8 +62,9 @@ def rare_features(
 
 
 def metrics(w, task: Task) -> dict:
-    """Return train_loss, the mean logistic loss of all users' examples, and test_loss and test_accuracy of other
-    examples.
+    """Return train_loss, the mean logistic loss of all users' examples, and test_loss and test_accuracy.
+
+    The test uses other examples.
     """
     (inputs, labels), (others, theirs) = task.train, task.evaluation
     scores = others @ w

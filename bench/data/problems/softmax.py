@@ -26,8 +26,7 @@ def softmax(
     num_features: int = 40,
     num_classes: int = 10,
 ) -> Task:
-    """100 clients with 4,000 training records each, as in the paper; the last fifth of each client's records is for
-    testing.
+    """100 clients with 4,000 training records each, as in the paper, and the last fifth of their records for testing.
 
     Args:
         trial: the number of the draw.
@@ -74,8 +73,9 @@ def softmax_loss(w, theta, example):
 
 
 def metrics(w, task: Task) -> dict:
-    """Return train_loss, the mean cross-entropy of one model w on all clients' records, and test_accuracy of their test
-    records.
+    """Return train_loss, the mean cross-entropy of one model w on all clients' records, and test_accuracy.
+
+    The test uses the clients' test records.
     """
     (inputs, classes), (others, theirs) = task.train, task.evaluation
     right = jnp.argmax(jnp.einsum("nmd,cd->nmc", others, w), -1) == theirs

@@ -99,9 +99,7 @@ def debian_tags(
 
 
 def _by_source(members: np.ndarray, source: np.ndarray, limit: int, rng) -> tuple[np.ndarray, np.ndarray]:
-    """Return training and test documents: whole sources, in random order, go to the test while they fit into its
-    limit.
-    """
+    """Return training and test documents: whole sources, in random order, go to the test up to its limit."""
     test, train = [], []
     for group in (group for _, group in sorted(zip(rng.random(len(members)), by_label(source[members]), strict=False))):
         (test if len(group) + sum(map(len, test)) <= limit else train).append(members[group])

@@ -39,8 +39,7 @@ class Package(NamedTuple):
 
 
 def distil(name: str, packages: bytes, translation: bytes, sources: bytes) -> bytes:
-    """Return the canonical file: a line of JSON for each package with tags, an English description and a person, by
-    name.
+    """Return the canonical file: a JSON line, by name, for each package with tags, an English description and a person.
 
     Args:
         name: canonical.

@@ -123,8 +123,7 @@ def rdp_curves(release: Release, rounds: int) -> list[np.ndarray]:
 
 
 def noise_multiplier(target: float, release: Callable[[float], Release], rounds: int) -> float:
-    """Return the smallest noise multiplier that keeps a release within a target epsilon, which is the end of a
-    bisection.
+    """Return the smallest noise multiplier that keeps a release within a target epsilon, the end of a bisection.
 
     The result keeps within the target; 0.9995 times the result does not, or (with "pld" and hardly any noise) is not
     computed. It is kept on disk (`disk`), and found with few evaluations (`search`).

@@ -22,8 +22,7 @@ LIBRARIES = ("dp-accounting", "numpy", "scipy")
 
 
 def kept(target: float, release: Callable[[float], Release], rounds: int, find: Callable[[], float]) -> float:
-    """Return the noise multiplier of an earlier call with the same target, release and rounds, or else what `find`
-    returns.
+    """Return the noise multiplier of an earlier call with the same arguments, or else what `find` returns.
 
     Args:
         target: epsilon.

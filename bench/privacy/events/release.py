@@ -109,9 +109,7 @@ def check_numbers(noise_multiplier: float, delta: float, sampling_rate: float = 
 def repeated(
     noise_multiplier: float, neighbors: str, mechanism: Callable[[float], dp.DpEvent]
 ) -> Callable[[int], dp.DpEvent]:
-    """Return a function rounds -> that many releases of one mechanism, given as multiplier (relative to the movement)
-    -> event.
-    """
+    """Return rounds -> that many releases of a mechanism: multiplier (relative to the movement) -> event."""
     require_name("neighbouring relation", neighbors, SENSITIVITY)
     if noise_multiplier == 0:
         event: dp.DpEvent = dp.NonPrivateDpEvent()

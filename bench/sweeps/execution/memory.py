@@ -34,8 +34,7 @@ def budget() -> float:
 
 
 def left_in_groups(groups: Path = GROUPS, own: Path = OWN_GROUPS) -> Iterator[float]:
-    """Yield the bytes left to each control group with a limit that contains this process, directly or not, of either
-    version.
+    """Yield the bytes left to each control group with a limit, of either version, that contains this process.
 
     Args:
         groups: the folder where they are mounted.

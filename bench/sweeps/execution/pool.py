@@ -48,9 +48,7 @@ class Pool:
         self._executors.clear()
 
     def executor(self, seconds: float) -> Executor:
-        """Return the executor for this many seconds of work; an executor of several workers is started once and
-        kept.
-        """
+        """Return the executor for this many seconds of work; one with several workers is started once and kept."""
         if self.kind == "local":
             workers = self.asked or (resources.automatic_workers(self.gpus) if seconds >= WORTH_S else 1)
             if workers == 1:

@@ -81,9 +81,7 @@ class Queue:
         return sum(map(self.seconds, self.blocks))
 
     def pop(self) -> Block:
-        """Remove and return the next unit: one worker's share of the longest block (of the first block, for one
-        worker).
-        """
+        """Remove and return the next unit, one worker's share of the longest block (with one worker, of the first)."""
         block = max(self.blocks, key=self.seconds) if self.workers > 1 else self.blocks[0]
         pieces = self._pieces(block)
         self.blocks.remove(block)
@@ -103,9 +101,7 @@ class Queue:
         return self._cut(block, points=int(min(size, limit)))
 
     def _pieces(self, block: Block) -> int:
-        """Return the number of workers to share a block: all, if it is most of the remaining work and justifies their
-        compiling.
-        """
+        """Return how many workers share a block: all, if it is most of the remaining work and worth compiling."""
         if self.workers == 1:
             return 1
         seconds = self.seconds(block)

@@ -67,8 +67,6 @@ def zcdp_noise_multiplier(epsilon: float, delta: float, *, rounds: int) -> float
 
 
 def zcdp_overspending(epsilon: float, delta: float) -> float:
-    """Return rho = epsilon^2 / (4 log(1 / delta)), by which the converted epsilon of the zCDP form exceeds its
-    target.
-    """
+    """Return rho = epsilon^2 / (4 log(1 / delta)), by which the zCDP form's converted epsilon exceeds its target."""
     check_budget(epsilon, delta)
     return epsilon**2 / (4 * math.log(1 / delta))

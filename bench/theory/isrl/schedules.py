@@ -39,8 +39,9 @@ def regularization(setting: Setting) -> float:
 
 
 def growth(answering: int, records: int, *, reading: str = "recollected") -> float:
-    """Return p, in lambda_i = lambda 2^((i - 1) p): max(log_n(M) / 2 + c, 3) with c = 1 ("recollected") or 3/2
-    ("derived").
+    """Return p of lambda_i = lambda 2^((i - 1) p), which is max(log_n(M) / 2 + c, 3).
+
+    The constant c is 1 ("recollected") or 3/2 ("derived").
 
     The proof needs the last phase's error L |w_tau - w^_tau|, at most L D n^(1 - p), below L D / sqrt(n M), which is
     p >= 3/2 + log_n(M) / 2. Both readings are 3 until M exceeds n^3.
@@ -95,8 +96,9 @@ def accelerated_rounds(setting: Setting, p: float, *, rate: float = 1.0) -> list
 
 
 def subgradient_rounds(setting: Setting) -> list[int]:
-    """Return R_i of Algorithm 4: min(M n_i, M (epsilon n_i)^2 / d) + 1, so that the optimisation error is at most the
-    rest.
+    """Return R_i of Algorithm 4, min(M n_i, M (epsilon n_i)^2 / d) + 1.
+
+    With these rounds the optimisation error is at most the other terms of the bound.
     """
     check(setting)
     s = setting
@@ -107,16 +109,18 @@ def subgradient_rounds(setting: Setting) -> list[int]:
 
 
 def convolution_radius(setting: Setting) -> float:
-    """Return s = D / sqrt(M) (1 / sqrt(n) + sqrt(d log(1 / delta)) / (epsilon n)): smoothing adds L s, as much as the
-    risk.
+    """Return s = D / sqrt(M) (1 / sqrt(n) + sqrt(d log(1 / delta)) / (epsilon n)).
+
+    Smoothing adds L s to the risk, which is as large as the risk itself.
     """
     check(setting)
     return setting.diameter / math.sqrt(setting.answering) * (setting.records**-0.5 + privacy_term(setting))
 
 
 def moreau_smoothness(setting: Setting) -> float:
-    """Return beta = L sqrt(M) / D min(sqrt(n), epsilon n / sqrt(d log(1 / delta))); the envelope is within L^2 / (2
-    beta).
+    """Return beta = L sqrt(M) / D min(sqrt(n), epsilon n / sqrt(d log(1 / delta))).
+
+    The envelope is within L^2 / (2 beta) of the loss.
     """
     check(setting)
     s = setting
