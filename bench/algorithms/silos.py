@@ -86,7 +86,7 @@ def _noise_by_round(phases: Phases, sampler: str) -> np.ndarray:
 
 
 def _batches(task: Task, phases: Phases, sampler: str) -> Callable[[Array, Any, Array], tuple[Any, Array]]:
-    """Return (key, records, t) -> records of all silos [silo, place, ...], and weights in the silo's mean [silo, place].
+    """Return (key, records, t) -> all silos' records [silo, place, ...], and weights in the silo's mean [silo, place].
 
     Records of a round are adjacent, since they are used in the order in which they are stored.
     """

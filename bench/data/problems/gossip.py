@@ -106,7 +106,7 @@ def gossip(
 
 
 def least_loss(inputs: np.ndarray, labels: np.ndarray) -> float:
-    """Return the least mean logistic loss of linear models on points [point, feature] and labels [point], in float64."""
+    """Return the least mean logistic loss of linear models on points [point, feature], labels [point], in float64."""
 
     def loss(model):
         margins = labels * (inputs @ model)
