@@ -6,8 +6,8 @@ The AC-SA method of Ghadimi and Lan 2012: with a_r = 2 / (r + 1) and eta_r = 4 v
     w    <- argmin a [<g, u> + mu / 2 |w_md - u|^2] + ((1 - a) mu + eta) / 2 |w - u|^2    (g: of the whole objective)
     w_ag <- a w + (1 - a) w_ag                                                            (the answer)
 
-In stages (Ghadimi and Lan 2013) it starts afresh from its answer, each stage twice as long as the one before, as the
-theorem's second term of R_k doubles. What is protected, and against whom: see `silos`.
+In stages (Ghadimi and Lan 2013) the method restarts from its answer, with each stage twice as long as the one before,
+as the theorem's second term of R_k doubles. `silos` describes what is protected, and against whom.
 """
 
 import itertools
@@ -23,9 +23,10 @@ from bench.kernels.proximal import proximal_step
 
 
 def stage_rounds(rounds: int, num_stages: int | None) -> list[int]:
-    """About R / (2^S - 1) rounds times 1, 2, 4, ..., at least one each, R in all; fewer stages where R is too small.
+    """Return the rounds of S stages: about R / (2^S - 1) times 1, 2, 4, ..., at least one each, and R together.
 
-    None takes as many stages as fit: 1, 2, 4, ... rounds.
+    Where R is too small there are fewer stages. None takes the largest number of stages that fit, of 1, 2, 4, ...
+    rounds.
     """
     num_stages = (rounds + 1).bit_length() - 1 if num_stages is None else min(num_stages, rounds)
     ends = [max(k, round(rounds * (2**k - 1) / (2**num_stages - 1))) for k in range(num_stages + 1)]
@@ -33,19 +34,20 @@ def stage_rounds(rounds: int, num_stages: int | None) -> list[int]:
 
 
 def ac_sa(step_size: Scalar, num_stages: int | None = 1, variance: Scalar = 0.0, gap: Scalar = 1.0) -> Solver:
-    """One stage of AC-SA: v = max(1 / eta + 2 mu, sqrt(mu V^2 / (3 Delta 2^(1-k) R (R + 1) (R + 2)))) in stage k.
+    """Return the solver AC-SA, with v = max(1 / eta + 2 mu, sqrt(mu V^2 / (3 Delta 2^(1-k) R (R + 1) (R + 2)))) in
+    stage k.
 
     The theorem's first term is 2 (beta + mu), twice the smoothness of the regularised objective: eta = 1 / (2 beta).
 
     Args:
         step_size: eta.
-        num_stages: S; None for as many as fit.
+        num_stages: S; None for the largest number that fits.
         variance: V^2, of the mean message; 0 leaves the second term out.
         gap: Delta, of the objective at the start.
     """
 
     def weights(place, mu):
-        """a_r and eta_r."""
+        """Return a_r and eta_r."""
         r, R = place.round, place.rounds
         against_noise = jnp.sqrt(mu * variance / (3 * gap * 2 ** (1 - place.stage) * R * (R + 1) * (R + 2)))
         v = jnp.maximum(1 / step_size + 2 * mu, against_noise)
@@ -88,11 +90,11 @@ def accelerated(
     """Accelerated noisy minibatch SGD from w = 0.
 
     Args:
-        task: stored records, as many in every silo.
-        shared: whose messages, and how many; see SiloArguments.
+        task: stored records, equally many in every silo.
+        shared: the arguments of the silos' messages; see SiloArguments.
         step_size, variance, gap, num_stages: see `ac_sa`.
         regularization: mu >= 0; adds mu / 2 |w|^2 to the objective.
-        radius: of the ball around 0 that w stays in.
+        radius: radius of the ball around 0 to which w is constrained.
     """
     solver = ac_sa(step_size, num_stages, variance, gap)
     return run_phases(task, shared, solver, same_subproblem(regularization, radius))

@@ -8,7 +8,8 @@ and for each edge both ends must agree on both models, through secondary variabl
 edge (i, j) wakes up, both of its ends
 
     1. lower their augmented Lagrangian in their model and their copies, by a few gradient steps,
-    2. exchange, and set the Z of this edge, of i's model: Z <- ((A_ij + A_ji) / rho + theta_i + copy_ji) / 2,
+    2. exchange models and multipliers, and set the Z of this edge, for i's model:
+       Z <- ((A_ij + A_ji) / rho + theta_i + copy_ji) / 2,
     3. update the multipliers of this edge: A_ij <- A_ij + rho (theta_i - Z), A_ji <- A_ji + rho (copy_ji - Z).
 
 `lower_lagrangian` is step 1, `exchange` steps 2 and 3.
@@ -30,11 +31,11 @@ from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import Graph, confidence
 from bench.models.linear import Personal
 
-VECTORS_PER_EDGE = 8.0  # an activation: each end sends its two models and two multipliers
+VECTORS_PER_EDGE = 8.0  # in one activation each end sends its two models and two multipliers
 
 
 class AgentFunction(NamedTuple):
-    """Q_i with what its augmented Lagrangian adds to it, of one agent, or of all with a leading axis."""
+    """Q_i and the constants of its augmented Lagrangian, of one agent, or of all with a leading axis."""
 
     examples: Agent
     weights: Array  # W_ij, [slot]
@@ -44,14 +45,15 @@ class AgentFunction(NamedTuple):
 
 
 class AgentVariables(NamedTuple):
-    """What every agent keeps; in [client, slot, feature] a slot for each neighbour.
+    """The variables that every agent keeps; [client, slot, feature] has a slot for each neighbour.
 
-    Z and A enter the gradients only as A - rho Z, here called shift, so that is kept beside the multipliers A.
+    Z and A enter the gradients only as A - rho Z, here called the shift, which is therefore kept beside the multipliers
+    A.
     """
 
     model: Array  # [client, feature]
     own_shift_sum: Array  # the shifts of its own model, summed over its neighbours, [client, feature]
-    copy: Array  # the neighbour's model as this agent would have it
+    copy: Array  # this agent's copy of the neighbour's model
     own_shift: Array  # of its own model
     other_shift: Array  # of the neighbour's model
     own_multiplier: Array  # A of its own model
@@ -65,21 +67,21 @@ class Edge(NamedTuple):
     slots: tuple[Array, Array]
 
     def of_ends(self, tree: Any) -> Any:
-        """Rows of the two ends, leaves [end, ...] of leaves [client, ...]."""
+        """Return the rows of the two ends, leaves [end, ...] of leaves [client, ...]."""
         return jax.tree.map(lambda leaf: jnp.stack([peers.row(leaf, end) for end in self.ends]), tree)
 
     def of_slots(self, leaf: Array) -> Array:
-        """What either end keeps of the other, [end, feature] of [client, slot, feature]."""
+        """Return the entry of each end for the other, [end, feature] of [client, slot, feature]."""
         return jnp.stack([peers.row(peers.row(leaf, i), slot) for i, slot in zip(self.ends, self.slots, strict=True)])
 
     def put_ends(self, leaf: Array, rows: Array) -> Array:
-        """[client, ...] with new rows of the two ends."""
+        """Return [client, ...] with new rows of the two ends."""
         for end in range(2):
             leaf = jax.lax.dynamic_update_index_in_dim(leaf, rows[end], self.ends[end], 0)
         return leaf
 
     def put_slots(self, leaf: Array, rows: Array) -> Array:
-        """[client, slot, feature] with new rows of what either end keeps of the other."""
+        """Return [client, slot, feature] with new entries of each end for the other."""
         for end in range(2):
             place = (self.ends[end], self.slots[end], 0)
             leaf = jax.lax.dynamic_update_slice(leaf, rows[end][None, None], place)
@@ -96,10 +98,11 @@ def lower_lagrangian(
     copy: Array,
     other_shift: Array,
 ) -> tuple[Array, Array]:
-    """An agent's model [feature] and copies [slot, feature] after the gradient steps.
+    """Return an agent's model [feature] and copies [slot, feature] after the gradient steps.
 
-    In slot s the copy takes the steps  copy <- a_s copy + length (w_s model / 2 - other_shift_s), whose sum needs no
-    loop over copies: with the powers of a_s it is one product before the steps of the model and one after them.
+    In slot s the copy takes the steps  copy <- a_s copy + length (w_s model / 2 - other_shift_s). Their sum needs no
+    loop over copies: it is computed from the powers of a_s, with one product before the steps of the model and one
+        after them.
     """
     agent, weights, mask, own_pull, length = function
     shrink = 1 - length * (0.5 * weights + penalty * mask)  # a_s, from 0 to 1
@@ -127,21 +130,24 @@ def lower_lagrangian(
 
 
 def exchange(edge: Edge, penalty: Scalar, before: AgentVariables, model: Array, copy: Array) -> AgentVariables:
-    """All agents' variables after both ends have sent what `lower_lagrangian` gave: Z, then A, of this edge alone.
+    """Return all agents' variables after both ends have sent the results of `lower_lagrangian`; Z and A of this edge
+    change.
 
     Args:
+        edge: the edge that is awake.
+        penalty: rho.
         before: of all agents, from before the tick.
         model, copy: of the two ends, [end, feature] and [end, slot, feature].
     """
     own_shift_sum, own_shift = edge.of_ends(before.own_shift_sum), edge.of_slots(before.own_shift)
     own_multiplier, other_multiplier = edge.of_slots(before.own_multiplier), edge.of_slots(before.other_multiplier)
     other_model = jnp.stack([peers.row(copy[end], edge.slots[end]) for end in range(2)])
-    # Z of an end's own model: the mean of what the two ends hold of it, multipliers included.
+    # Z of an end's own model is the mean of the two ends' values of it, multipliers included.
     own_z = 0.5 * ((own_multiplier + other_multiplier[::-1]) / penalty + model + other_model[::-1])
     other_z = own_z[::-1]
     own_multiplier = own_multiplier + penalty * (model - own_z)
     other_multiplier = other_multiplier + penalty * (other_model - other_z)
-    # What is written depends on what was read; else XLA copies all of `own_shift` in every tick.
+    # The written values must depend on the values read, or else XLA copies all of `own_shift` in every tick.
     change = own_multiplier - penalty * own_z - own_shift
     return AgentVariables(
         model=edge.put_ends(before.model, model),
@@ -155,7 +161,7 @@ def exchange(edge: Edge, penalty: Scalar, before: AgentVariables, model: Array, 
 
 
 def agent_functions(task: Task, mu: Scalar, penalty: Scalar) -> AgentFunction:
-    """Of all agents, leaves [client, ...]."""
+    """Return the functions of all agents, leaves [client, ...]."""
     graph, examples = task.need(Peers).graph, peers.agents(task)
     trust, degrees = confidence(task.num_examples), graph.degrees
     mask = (graph.weights > 0).astype(jnp.float32)
@@ -167,7 +173,7 @@ def agent_functions(task: Task, mu: Scalar, penalty: Scalar) -> AgentFunction:
 
 
 def first_variables(graph: Graph, mask: Array, penalty: Scalar, models: Array) -> AgentVariables:
-    """Copies and Z equal to the models, A at 0."""
+    """Return variables with copies and Z equal to the models, and A at 0."""
     copies = models[graph.neighbors]
     own_shift = -penalty * jnp.broadcast_to(models[:, None], copies.shape) * mask[:, :, None]
     other_shift = -penalty * copies * mask[:, :, None]
@@ -176,7 +182,7 @@ def first_variables(graph: Graph, mask: Array, penalty: Scalar, models: Array) -
 
 
 def edges_awake(key: Array, graph: Graph, num_ticks: int) -> tuple[Array, Array]:
-    """An agent a tick, drawn uniformly, and the slot of one of its neighbours, drawn uniformly; int32 [tick]."""
+    """Return an agent a tick, drawn uniformly, and the slot of one of its neighbours, drawn uniformly; int32 [tick]."""
     key_agent, key_slot = jax.random.split(key)
     agents = jax.random.randint(key_agent, (num_ticks,), 0, graph.weights.shape[0], dtype=jnp.int32)
     share = jax.random.uniform(key_slot, (num_ticks,))
@@ -228,16 +234,16 @@ def admm(
 
 
 def releases(task: Task, *, delta: float, **_) -> dict:
-    """Exact models travel: no privacy."""
+    """Return releases without privacy, since exact models are sent."""
     return peers.exposed(delta)
 
 
 def cost(task: Task, *, num_steps: int, num_ticks: int, start: str, **_) -> Cost:
-    """Of `num_ticks` edges that wake up, whose ends take `num_steps` gradients of their own objectives each."""
+    """Return the cost of `num_ticks` edges that wake up; each end takes `num_steps` gradients of its own objective."""
     graph, sizes = task.need(Peers).graph, np.asarray(task.num_examples)
     shares = (np.asarray(graph.weights) > 0) / np.maximum(np.asarray(graph.num_neighbors), 1)[:, None]
-    drawn = np.bincount(np.asarray(graph.neighbors).ravel(), shares.ravel(), task.num_clients)  # by a neighbour
-    awake = (1 + drawn) / task.num_clients  # as the first of a tick's two ends, or as the second
+    drawn = np.bincount(np.asarray(graph.neighbors).ravel(), shares.ravel(), task.num_clients)  # drawn by a neighbour
+    awake = (1 + drawn) / task.num_clients  # as the first or the second of a tick's two ends
     return Cost(
         VECTORS_PER_EDGE * num_ticks * num_parameters(task),
         float(awake @ sizes) * num_steps * num_ticks,

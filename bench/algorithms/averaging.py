@@ -6,7 +6,7 @@ size and clipped. The server adds noise to the sum and updates w:
     Delta_i = (w - w_i,K) / eta
     w      <- server(w, sum_i clip(Delta_i, C) + noise, D)
 
-What the server does with the noisy sum is post-processing.
+The update is post-processing of the noisy sum.
 """
 
 from collections.abc import Callable
@@ -27,14 +27,18 @@ from bench.kernels import gradient as kernel
 
 
 class Server(NamedTuple):
-    """init: w -> memory. step: (w, memory, noisy sum, divisor) -> (w, memory)."""
+    """The server's update of w from a noisy sum.
+
+    init: w -> memory.
+    step: (w, memory, noisy sum, divisor) -> (w, memory).
+    """
 
     init: Callable[[Any], Any]
     step: Callable[..., tuple[Any, Any]]
 
 
 def plain_step(step_size: Scalar) -> Server:
-    """w - step_size * sum / D."""
+    """Return the server that updates w to w - step_size * sum / D."""
 
     def step(w, memory, total, divisor):
         return jax.tree.map(lambda z, g: z - step_size * g / divisor, w, total), memory
@@ -100,7 +104,7 @@ def averaging(task: Task, shared: AveragingArguments, server: Server, *, proxima
     assert example_loss is not None
 
     def travelled(w, examples, weight):
-        """Delta_i of one user: the sum of its K gradients."""
+        """Return Delta_i of one user, which is the sum of its K gradients."""
 
         def loss(w):
             return weight @ jax.vmap(lambda example: example_loss(w, nothing_local, example))(examples)
@@ -138,7 +142,7 @@ def averaging(task: Task, shared: AveragingArguments, server: Server, *, proxima
         std = jnp.where(drawn.released, clips.noise_scale(state.variables["clipping"]), 0.0)
         total = jax.tree.map(lambda g, n: g + std * n, total, direction)
         w, memory = server.step(w, state.variables["server"], total, drawn.divisor)
-        # A third key beside the two of the split.
+        # A third key, derived without changing the two of the split.
         kept = clips.update(jax.random.fold_in(key, 2), state.variables["clipping"], clipped, drawn)
         info = {
             "released": drawn.released.astype(jnp.float32),

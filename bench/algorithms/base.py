@@ -118,15 +118,16 @@ class Method(NamedTuple):
         """
         name = self.make.__name__
         try:
-            said = self.releases(task, delta=delta, **args)
+            declared = self.releases(task, delta=delta, **args)
         except InputError:
             raise
         except Exception as error:
             raise InputError(f"`releases` of {name} fails: {in_one_line(error)}") from error
-        said = {"paper": said} if isinstance(said, Release) else said
-        if not (isinstance(said, dict) and said and all(isinstance(one, Release) for one in said.values())):
-            raise InputError(f"`releases` of {name} gives {said!r}: give a Release, or a dictionary of them")
-        return {key: checked(one) for key, one in said.items()}
+        declared = {"paper": declared} if isinstance(declared, Release) else declared
+        each_is_release = isinstance(declared, dict) and all(isinstance(each, Release) for each in declared.values())
+        if not (each_is_release and declared):
+            raise InputError(f"`releases` of {name} gives {declared!r}: give a Release, or a dictionary of them")
+        return {key: checked(each) for key, each in declared.items()}
 
     def cost_of_round(self, task, **args) -> Cost | None:
         """The result of `cost`; None where the method has none.
@@ -141,12 +142,12 @@ class Method(NamedTuple):
             return None
         name = self.make.__name__
         try:
-            said = self.cost(task, **args)
+            declared = self.cost(task, **args)
         except Exception as error:
             raise InputError(f"`cost` of {name} fails: {type(error).__name__}: {error}") from error
-        if not isinstance(said, Cost) or not all(0 <= number < math.inf for number in said.of_run(1)[:3]):
-            raise InputError(f"`cost` of {name} gives {said!r}: give a Cost of numbers of 0 or more")
-        return said
+        if not isinstance(declared, Cost) or not all(0 <= number < math.inf for number in declared.of_run(1)[:3]):
+            raise InputError(f"`cost` of {name} gives {declared!r}: give a Cost of numbers of 0 or more")
+        return declared
 
 
 def check_noise_has_a_scale(noise_multiplier: float, clip_norm: float) -> None:

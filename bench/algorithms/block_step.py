@@ -17,7 +17,7 @@ ALLOCATIONS = {"equal": 0.0, "published": 1 / 3, "unrolled": -1 / 3}  # epsilon_
 
 
 class Allocation(NamedTuple):
-    """How an agent's budget is divided between its updates: epsilon_i(t) is proportional to C^(exponent t).
+    """The division of an agent's budget between its updates: epsilon_i(t) is proportional to C^(exponent t).
 
     log_rate: log C, C = 1 - strong convexity / (n largest block smoothness).
     """
@@ -29,14 +29,14 @@ class Allocation(NamedTuple):
         return jnp.exp(self.exponent * self.log_rate * tick.astype(jnp.float32))
 
     def mean_weights(self, order: Array, clocks: Clocks) -> Array:
-        """The mean weight of each agent's updates, [client], when clocks ring in this order."""
+        """Return the mean weight of each agent's updates, [client], when clocks ring in this order."""
         ticks = jnp.argsort(order, stable=True).reshape(clocks.task.num_clients, clocks.max_updates)
         used = jnp.arange(clocks.max_updates, dtype=jnp.float32) < clocks.num_updates
         return jnp.where(used, self.weight(ticks), 0.0).sum(1) / jnp.minimum(clocks.num_updates, clocks.max_updates)
 
 
 class BlockStep(NamedTuple):
-    """The update of theta_i, and what it needs of all agents, [client, ...]."""
+    """The update of theta_i, with the quantities of all agents that it uses, [client, ...]."""
 
     task: Task
     graph: Graph
@@ -53,14 +53,14 @@ class BlockStep(NamedTuple):
     def updated(
         self, i: Array, noise: Array, tick: Array, neighbor_mean: Array, models: Array, mean_weights: Array | None
     ) -> Array:
-        """theta_i after its update, [feature].
+        """Return theta_i after its update, [feature].
 
         Args:
             i: the agent.
             noise: of unit scale, [feature].
-            tick: its number, counted from the start of the run.
+            tick: the number of the tick, counted from the start of the run.
             neighbor_mean: sum_j (W_ij / D_ii) theta_j, [feature].
-            models: of all agents.
+            models: the models of all agents.
             mean_weights: of the allocation; None where it is equal.
         """
         agent = jax.tree.map(lambda leaf: peers.row(leaf, i), self.agents)
@@ -72,9 +72,9 @@ class BlockStep(NamedTuple):
         return model + (neighbor_mean - model - pull * gradient) / peers.row(self.curvature, i)
 
     def after_tick(self, models: Array, wake_up: WakeUp, speaks: Array, mean_weights: Array | None) -> Array:
-        """All models after the updates of the agents that are awake and speak, [client, feature]."""
+        """Return all models after the updates of the agents that are awake and speak, [client, feature]."""
         agents, _, noise, tick = wake_up
-        if agents.shape[0] == 1:  # by slices: under vmap over points, several times as fast as by gathers
+        if agents.shape[0] == 1:  # slices are several times faster than gathers under vmap over points
             i = agents[0]
             new = self.updated(i, noise[0], tick, peers.neighbor_mean(self.graph, models, i), models, mean_weights)
             new = jnp.where(speaks[0], new, peers.row(models, i))
@@ -96,7 +96,7 @@ def block_step(
     mechanism: str,
     allocation: str,
 ) -> BlockStep:
-    """The update of equation 6; arguments as for `coordinate_descent`."""
+    """Return the update of equation 6; arguments as for `coordinate_descent`."""
     objectives, agents = task.need(Peers), peers.agents(task)
     trust, degrees = confidence(task.num_examples), objectives.graph.degrees
     noise_scales = peers.noise_scales(task, noise_multiplier, lipschitz)

@@ -1,18 +1,18 @@
 """The clipping norm over the rounds: fixed, or following a quantile of the users' norms.
 
-"adaptive" is Algorithm 1 of Andrew, Thakkar, McMahan and Ramaswamy (NeurIPS 2021, arXiv 1905.03871). With b_i whether
-user i's message is at most C long, of the m users of a round,
+"adaptive" is Algorithm 1 of Andrew, Thakkar, McMahan and Ramaswamy (NeurIPS 2021, arXiv 1905.03871). Let b_i be 1 if
+the message of user i has norm at most C, and 0 otherwise, for the m users of a round. Then
 
     C <- C exp(-eta_C (b - gamma)),   b = 1/2 + (sum_i (b_i - 1/2) + sigma_b N(0, 1)) / m,
 
-and the sum of messages clipped at C has noise z_Delta C. A user moves the shifted count by 1/2, and so a round costs
-what one sum with noise z C does, for any sampler (`bench.privacy.events.sums_in_one_round`), with
+and the sum of messages clipped at C has noise z_Delta C. A user moves the shifted count by 1/2, so a round costs as
+much as one sum with noise z C, for any sampler (`bench.privacy.events.sums_in_one_round`), with
 
     z_Delta = (z^-2 - (2 sigma_b)^-2)^(-1/2).
 
-z is the argument noise_multiplier. eta_C = 0.2 as there, and sigma_b = m / 20, with m the argument num_sampled; where
-that is less than z, and the count would take more than a quarter of what a round may cost, our choice is sigma_b = z.
-Without noise on the sum there is none on the count. An empty place in a round does not count.
+z is the argument noise_multiplier. As in the paper, eta_C = 0.2 and sigma_b = m / 20, with m the argument num_sampled.
+Where m / 20 is less than z, the count would use more than a quarter of the budget of a round; there our choice is
+sigma_b = z. Without noise on the sum there is none on the count. An empty place in a round does not count.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,16 +30,18 @@ from bench.kernels.gradient import noise_scale
 CLIPPINGS = ("fixed", "adaptive")
 STEP = 0.2  # eta_C
 COUNT_SHARE = 1 / 20  # sigma_b / m
-# Arguments of methods that may clip adaptively, and their values for a fixed norm.
+# The arguments that choose the clipping of a method, at the values for a fixed norm.
 FIXED: Mapping[str, Any] = MappingProxyType({"clipping": "fixed", "quantile": 0.5})
 
 
 class Clipping(NamedTuple):
-    """init: () -> memory, for State.variables.
+    """The clipping norm of a run, round by round.
+
+    init: () -> memory, for State.variables.
     norm: memory -> C of this round.
     noise_scale: memory -> standard deviation of the noise on the sum of messages clipped at C.
     update: (key, memory, number of clipped messages, Round or Draw) -> memory.
-    info: memory -> what to report.
+    info: memory -> dict of the values to report.
     """
 
     init: Callable[[], Any]
@@ -52,21 +54,21 @@ class Clipping(NamedTuple):
 def clipping_of(
     name: str, *, clip_norm: Scalar, noise_multiplier: Scalar, num_sampled: int, quantile: Scalar = 0.5
 ) -> Clipping:
-    """The clipping of a name.
+    """Return the clipping of this name.
 
     Args:
-        name: of CLIPPINGS.
-        clip_norm: C > 0; of "adaptive" the first, finite.
-        noise_multiplier: z >= 0 of a round, all that it releases together.
+        name: a name in CLIPPINGS.
+        clip_norm: C > 0; for "adaptive" the norm of the first round, finite.
+        noise_multiplier: z >= 0 of a round, for all that it releases together.
         num_sampled: m, users in a round.
-        quantile: gamma, the share of messages that C is not to clip; read by "adaptive" only.
+        quantile: gamma, the share of messages that C should leave unclipped; used by "adaptive" only.
     """
     if name == "fixed":
         scale = noise_scale(noise_multiplier, clip_norm)
         return Clipping(lambda: (), lambda _: clip_norm, lambda _: scale, lambda key, kept, *_: kept, lambda _: {})
     z = jnp.asarray(noise_multiplier, jnp.float32)
     of_count = jnp.where(z > 0, jnp.maximum(num_sampled * COUNT_SHARE, z), 0.0)
-    # z / sqrt(1 - (z / 2 sigma_b)^2), which is the docstring's.
+    # z / sqrt(1 - (z / 2 sigma_b)^2), which equals z_Delta of the module's docstring.
     of_sum = z * jax.lax.rsqrt(1 - jnp.square(jnp.where(z > 0, z / jnp.where(z > 0, 2 * of_count, 1.0), 0.0)))
 
     def update(key, norm, clipped, drawn):
@@ -84,7 +86,7 @@ def clipping_of(
 
 
 def check_clipping(clipping: str, quantile: float, clip_norm: float, noise: str) -> None:
-    """Refuse values that do not go together.
+    """Refuse incompatible values.
 
     Raises:
         InputError: naming the value and what to do.

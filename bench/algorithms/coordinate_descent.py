@@ -6,8 +6,8 @@ to its neighbours:
     theta_i <- (1 - a) theta_i + a (sum_j (W_ij / D_ii) theta_j - mu c_i (grad L_i(theta_i) + noise)),
     a = 1 / (1 + mu c_i Lloc_i),  noise ~ Laplace(sigma L0 / m_i) in each coordinate.
 
-What is protected is one data point of one agent, replaced by another, against everybody who sees all messages, all
-other agents together included. Sizes m_i, the graph, the regularisation and the steps' bounds Lloc_i are public.
+What is protected is one data point of one agent, replaced by another, against everybody who sees all messages,
+including all other agents together. Sizes m_i, the graph, the regularisation and the steps' bounds Lloc_i are public.
 Laplace noise needs the L1 norm of an example's gradient bounded by L0. (The paper asks for a loss that is Lipschitz
 in the L1 norm, which bounds the gradient in the maximum norm; its proof uses the L1 norm.)
 """
@@ -40,10 +40,10 @@ def propagated_start(
     clip_norm: Scalar,
     mechanism: str,
 ) -> Array:
-    """The private warm start: one noisy step of every agent, smoothed over the graph, [client, feature].
+    """Return the private warm start: one noisy step of every agent, smoothed over the graph, [client, feature].
 
-    The paper does not say how its local models were made private; output perturbation of the minimisers would drown
-    them in noise. What an agent sends is one noisy step; smoothing touches no data.
+    The paper does not say how its local models were made private. Output perturbation of the minimisers would add far
+    too much noise, so each agent sends one noisy step; smoothing uses no data.
     """
     local = peers.noisy_steps(key, task, step_size, noise_multiplier, lipschitz, clip_norm, mechanism)
     return propagate(task.need(Peers).graph, local, mu * peers.budgeted_confidence(task))
@@ -76,7 +76,7 @@ def coordinate_descent(
             costs 2 / sigma if L0 bounds the gradients' norm.
         lipschitz: L0 > 0, the bound that the noise is scaled to.
         clip_norm: C > 0, on each example's gradient, in L1 for Laplace noise and in L2 for Gaussian; inf does not
-            clip. The noise is right where C <= L0, or the task's own Lipschitz bound is.
+            clip. The noise is large enough if C or the task's own Lipschitz bound is at most L0.
         num_updates: T_i, the number of updates after which an agent stops; inf means never.
         max_updates: the largest T_i of the points that share a program, which fixes the order in which clocks ring;
             0 draws agents uniformly without end.
@@ -86,10 +86,11 @@ def coordinate_descent(
         mechanism: "laplace" or "gaussian".
         allocation: of an agent's budget to its updates: "equal"; "published", Proposition 2 of the paper;
             "unrolled", the same with the weights of its Theorem 2 in the order of the recursion
-            (`bench.theory.p2p`). The last two know the order of all wake-ups.
+            (`bench.theory.p2p`). The last two use the order of all wake-ups.
         num_ticks: ticks in a round; their draws are made together.
-        num_awake: agents that wake up at once; those next to an earlier one sleep on, so it is the same as one
-            after the other. With max_updates they lose that ring, and so speak less often than they might.
+        num_awake: agents that wake up at once. Neighbours of an earlier agent of the tick do not update, so the result
+            is the same as with one after the other. With max_updates they lose that ring, and so make fewer updates
+            than they could.
     """
     step = block_step(
         task,
@@ -165,10 +166,10 @@ def releases(
     allocation: str,
     **args,
 ) -> dict:
-    """An agent's models, after each of its updates, and its warm start if there is one."""
+    """Return the releases of an agent's models after each of its updates, and of its warm start if there is one."""
     if start in ("local", "descent"):
         return peers.exposed(delta)
-    if allocation != "equal":  # an uneven split is charged in full at the first update, which bounds every part of it
+    if allocation != "equal":  # an uneven split is charged in full at the first update, which bounds each of its parts
         noise_multiplier = noise_multiplier / num_updates
     first = start_noise_multiplier if start == "propagation" else None
     noise = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
@@ -184,7 +185,7 @@ def releases(
 
 
 def cost(task: Task, *, start: str, num_ticks: int, num_awake: int, max_updates: int, num_updates: float, **_) -> Cost:
-    """Of `num_ticks` ticks, on average as `Clocks.expected` has it."""
+    """Return the cost of `num_ticks` ticks, on average as in `Clocks.expected`."""
     clocks = Clocks(task, num_ticks, num_awake, max_updates, num_updates)
     return peers.cost_of_exchange(task, *clocks.expected())._replace(once=peers.cost_of_start(task, start))
 
@@ -200,7 +201,7 @@ def check(
     num_updates: float,
     **_,
 ) -> None:
-    """Refuse a task without a graph, unknown names, and values that do not go together."""
+    """Refuse a task without a graph, unknown names, and incompatible values."""
     check_peers(task)
     check_choice("start", start, STARTS)
     check_choice("mechanism", mechanism, MECHANISMS)

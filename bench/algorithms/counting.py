@@ -7,12 +7,14 @@ from bench.data.task import Task
 
 
 def num_parameters(task: Task) -> int:
-    """Of the common model, which is as long as a message about it."""
+    """Return the number of parameters of the common model, which is also the length of a message about it."""
     return sum(np.size(leaf) for leaf in jax.tree.leaves(task.init_params))
 
 
 def used_at_least_once(size, sample, num_samples):
-    """Different examples, expected, in so many fresh samples of `sample` of `size` examples, each example as likely as
-    the others; of Poisson samples `sample` is the expected size. All may be arrays."""
+    """Return the expected number of different examples in `num_samples` fresh samples of `sample` of `size` examples.
+
+    Each example is equally likely. For Poisson samples `sample` is the expected size. All arguments may be arrays.
+    """
     rate = np.divide(sample, size, out=np.zeros(np.broadcast(size, sample).shape), where=np.greater(size, 0))
     return size * (1 - (1 - rate) ** num_samples)

@@ -1,14 +1,13 @@
-"""Ditto (Li, Hu, Beirami, Smith, ICML 2021), private for users: a common model w, and users' own ones held near it.
+"""Ditto (Li, Hu, Beirami, Smith, ICML 2021), private for users: a common model w, and users' own models held near it.
 
-User i minimises its loss at w + theta_i plus lambda / 2 |theta_i|^2; w takes private steps on the users' losses at w.
-Of every user in a round
+User i minimises its loss at w + theta_i plus lambda / 2 |theta_i|^2, and w takes private steps on the users' losses at
+w. In a round every participating user takes one step of each on the same examples:
 
     g_i = gradient of its loss at w,      w       <- w - eta (sum_i clip(g_i, C) + sigma C N(0, I)) / D
                                           theta_i <- theta_i - eta_local (gradient at w + theta_i + lambda theta_i)
 
-on the same examples, one step of each a round. What is protected is all data of one user, against all other users
-together: the sequence of w is public, and theta_i never leaves user i. The paper has several local steps of both, and
-no privacy.
+What is protected is all data of one user, against all other users together: the sequence of w is public, and theta_i
+never leaves user i. The paper takes several local steps of both, and has no privacy.
 """
 
 import jax
@@ -75,7 +74,7 @@ def ditto(
             )
             models = jax.tree.map(lambda shared, own: shared[None] + own, w, mine)
             own_gradients = jax.vmap(gradient)(models, batch.examples, batch.weight)
-            there = jnp.sum(batch.weight, axis=1) > 0  # a Poisson sample has empty places
+            there = jnp.sum(batch.weight, axis=1) > 0  # False for the empty places of a Poisson sample
 
             def moved(leaf, own, g):
                 step = -local_step_size * (g + regularization * own)
@@ -105,12 +104,14 @@ def ditto(
 
 
 def cost(task: Task, **args) -> Cost:
-    """A user takes two gradients of every example, at w and at w + theta_i, and sends that at w."""
+    """Return the cost of a round. A user takes two gradients of every example, at w and at w + theta_i, and sends that
+    at w.
+    """
     return cost_of_sums(task, **args, num_steps=2)
 
 
 def check(task: Task, **args) -> None:
-    """Refuse values that do not go together, and own models of another shape than the common one.
+    """Refuse incompatible values, and own models of another shape than the common one.
 
     Raises:
         InputError: naming the value and what to do.
@@ -127,7 +128,7 @@ METHOD = Method(
     check=check,
     cost=cost,
     space={
-        "local_step_size": Interval(3e-5, 3e-3),  # for inputs as long as those of digits
+        "local_step_size": Interval(3e-5, 3e-3),  # for inputs with norms like those of digits
         "regularization": Interval(0.03, 3.0),
     },
 )

@@ -6,18 +6,18 @@ In every round every agent takes a step along its noisy gradient, sends it to it
     sent_i  = theta_i - eta (g_i(theta_i) + noise_i),    noise_i = (u_i + rho sum_j v_ij) sigma C / m,
     theta_i <- sum_j M_ij sent_j,                        u_i ~ N(0, I), v_ij = -v_ji ~ N(0, I),
 
-with g_i = (1/m) sum of the clipped gradients of its points + (m_i / m) 2 lambda_i theta_i, m the mean of the m_i, so
-that together the agents lower the mean loss over all points; and M_ij = 1 / (1 + max(d_i, d_j)) for neighbours of
-d_i and d_j neighbours, the rest on the diagonal (Metropolis). Agents i and j draw v_ij from a seed that nobody else
-knows; rho = 0 is DP-D-SGD. One model is learned: agents predict with their own iterates of it, which differ by what is
-not averaged yet.
+with g_i = (1/m) sum of the clipped gradients of its points + (m_i / m) 2 lambda_i theta_i and m the mean of the m_i, so
+that together the agents lower the mean loss over all points. M_ij = 1 / (1 + max(d_i, d_j)) for neighbours of degrees
+d_i and d_j, with the rest on the diagonal (Metropolis). Agents i and j draw v_ij from a seed that nobody else knows;
+rho = 0 is DP-D-SGD. One model is learned: agents predict with their own iterates of it, which differ because averaging
+is incomplete.
 
 What is protected is one data point of one agent, replaced by another. Everything that is sent follows from the
-g_i + noise_i of all agents and rounds and from what is public: graph, sizes m_i, steps. Against all other agents
-together a round is a Gaussian mechanism of multiplier sigma; those who lack seeds see more noise, how much says
-`bench.theory.pair_noise`.
+g_i + noise_i of all agents and rounds and from public values: graph, sizes m_i, steps. Against all other agents
+together a round is a Gaussian mechanism of multiplier sigma. Adversaries who lack some seeds face more noise, which
+`bench.theory.pair_noise` computes.
 
-Read: the abstract, and the authors' program for the update and for the Renyi privacy of a round.
+Sources read: the paper's abstract, and the authors' program for the update and for the Renyi privacy of a round.
 """
 
 from functools import lru_cache
@@ -38,24 +38,24 @@ from bench.privacy import events
 from bench.theory.pair_noise import hidden_from_one, hidden_from_outsiders
 from bench.values import Interval
 
-MOST_AGENTS = 4096  # for whose pairs a matrix of agents x agents is inverted
-MOST_SHARED = 1000.0  # rho; beyond, the inverse loses digits, and there is hardly any noise left to save
+MOST_AGENTS = 4096  # a matrix of agents x agents is inverted
+MOST_SHARED = 1000.0  # rho; for larger values the inverse loses digits, and hardly any noise is saved
 
 
 def metropolis(graph: Graph) -> Graph:
-    """The graph with M_ij as its weights."""
+    """Return the graph with M_ij as its weights."""
     degrees = graph.num_neighbors
     larger = jnp.maximum(degrees[:, None], degrees[graph.neighbors])
     return graph._replace(weights=jnp.where(graph.weights > 0, 1 / (1 + larger.astype(jnp.float32)), 0.0))
 
 
 def averaged(mixing: Graph, sent: Array) -> Array:
-    """sum_j M_ij sent_j, [client, feature]."""
+    """Return sum_j M_ij sent_j, [client, feature]."""
     return (1 - mixing.degrees)[:, None] * sent + neighbor_sum(mixing, sent)
 
 
 def shared_noise(key: Array, graph: Graph, speaks: Array, num_features: int) -> Array:
-    """sum_j v_ij over the neighbours that speak, as agent i does, [client, feature]."""
+    """Return sum_j v_ij over pairs in which agent i and its neighbour j both have a budget, [client, feature]."""
     drawn = jax.random.normal(key, (*graph.neighbors.shape, num_features))
     opposite = (drawn - drawn[graph.neighbors, graph.reverse]) / jnp.sqrt(2.0)  # v_ij = -v_ji, of variance 1
     pairs = (graph.weights > 0) & speaks[:, None] & speaks[graph.neighbors]
@@ -73,12 +73,14 @@ def dp_dsgd(
     """Private decentralised SGD from the task's start; a round is one step and one message of every agent.
 
     Args:
-        task: with graph, link, regularization and budget. An agent of a smaller budget has as many times more noise of
-            its own; one without a budget uses no data, shares no noise, and passes on means of what it hears.
+        task: with graph, link, regularization and budget. The own noise of an agent is larger by the ratio of the
+            largest budget to its own. An agent without a budget uses no data, shares no noise, and passes on means of
+            the messages that it receives.
         step_size: eta > 0.
         clip_norm: C > 0, on each point's gradient in L2; inf does not clip.
         noise_multiplier: sigma >= 0, of an agent's own noise, relative to the clipping norm.
-        pair_noise_ratio: rho >= 0, the deviation of what two neighbours share, relative to that of their own noise.
+        pair_noise_ratio: rho >= 0, the standard deviation of the noise shared by two neighbours, relative to that of
+            their own noise.
     """
     objectives, everybody = task.need(Peers), peers.agents(task)
     graph, speaks = objectives.graph, objectives.budget > 0
@@ -110,13 +112,13 @@ def dp_dsgd(
 
 
 def releases(task: Task, *, delta: float, noise_multiplier: float, pair_noise_ratio: float, **_) -> dict:
-    """The messages of all agents in all rounds: one data point of the agent with the least noise on it, replaced.
+    """Return the release of all messages in all rounds; one data point of the agent with the least noise is replaced.
 
-    paper: against those who see all messages and know no seed.
+    paper: against adversaries who see all messages and know no seed.
     one_agent: against any one other agent, who sees all messages and knows its own seeds.
-    all_agents: against all other agents together, who know all seeds: an agent's own noise alone.
+    all_agents: against all other agents together, who know all seeds, so that only the agent's own noise counts.
 
-    All three are exact, and the same without shared noise.
+    All three are exact, and equal without shared noise.
     """
 
     def release(share: float, protects_against: str) -> events.Release:
@@ -140,7 +142,7 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, pair_noise_ra
 
 
 def hidden_shares(task: Task, pair_noise_ratio: float) -> tuple[float, float]:
-    """The noise on the agent that has the least, for outsiders and for any one other agent, over that of its own."""
+    """Return the least noise on any agent, in units of sigma, against outsiders and against any one other agent."""
     objectives = task.need(Peers)
     graph, budget = objectives.graph, np.asarray(objectives.budget, float)
     rows, slots = np.nonzero(np.asarray(graph.weights))
@@ -151,7 +153,7 @@ def hidden_shares(task: Task, pair_noise_ratio: float) -> tuple[float, float]:
     return _hidden_shares(own.tobytes(), edges[np.ix_(speaks, speaks)].tobytes(), float(pair_noise_ratio))
 
 
-@lru_cache(maxsize=256)  # the noise of an epsilon is looked for at one graph and ratio many times
+@lru_cache(maxsize=256)  # calibration evaluates one graph and ratio many times
 def _hidden_shares(own: bytes, edges: bytes, pair_noise_ratio: float) -> tuple[float, float]:
     deviations = np.frombuffer(own)
     neighbors = np.frombuffer(edges, bool).reshape(len(deviations), len(deviations))
@@ -163,7 +165,7 @@ def _hidden_shares(own: bytes, edges: bytes, pair_noise_ratio: float) -> tuple[f
 
 
 def cost(task: Task, **_) -> Cost:
-    """Every agent sends to each neighbour; those with a budget use all their points."""
+    """Return the cost of a round: every agent sends to each neighbour; agents with a budget use all their points."""
     everybody = np.ones(task.num_clients)
     speaks = (np.asarray(task.need(Peers).budget) > 0).astype(float)
     return peers.cost_of_exchange(task, speaks, speaks)._replace(
@@ -172,7 +174,7 @@ def cost(task: Task, **_) -> Cost:
 
 
 def check(task: Task, *, noise_multiplier: float, clip_norm: float, pair_noise_ratio: float, **_) -> None:
-    """Refuse a task without a graph, and noise of which nothing can be said."""
+    """Refuse a task without a graph, and noise whose privacy cannot be computed."""
     check_peers(task)
     check_noise_has_a_scale(noise_multiplier, clip_norm)
     if not 0 <= pair_noise_ratio <= MOST_SHARED:
@@ -190,7 +192,7 @@ def check(task: Task, *, noise_multiplier: float, clip_norm: float, pair_noise_r
 
 
 def _shared(task: Task) -> np.ndarray:
-    """Which places of the neighbour lists are of pairs that share noise, bool [agent, place]."""
+    """Return which places of the neighbour lists hold pairs that share noise, bool [agent, place]."""
     objectives = task.need(Peers)
     graph, speaks = objectives.graph, np.asarray(objectives.budget) > 0
     return (np.asarray(graph.weights) > 0) & speaks[:, None] & speaks[np.asarray(graph.neighbors)]

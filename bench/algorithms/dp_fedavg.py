@@ -1,7 +1,7 @@
 """User-level private federated averaging (McMahan et al. 2018), one global model.
 
-Every sampled user i takes K steps of SGD on its own examples from w, and sends how far it came, in units of a
-gradient, clipped; the server adds noise and takes a step:
+Every sampled user i takes K steps of SGD on its own examples from w, and sends its total update in units of a gradient,
+clipped. The server adds noise and takes a step:
 
     Delta_i = (w - w_i,K) / eta
     w      <- w - eta_server (sum_i clip(Delta_i, C) + sigma C N(0, I)) / D

@@ -1,8 +1,9 @@
 """FedAvgM, FedAdam and FedYogi (Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar and McMahan, ICLR 2021), private
 for users.
 
-`dp_fedavg` whose server gives the noisy mean Delta = (sum_i clip(Delta_i, C) + sigma C N(0, I)) / D, here in units of a
-gradient, to an optimiser. By Algorithm 2 of the paper, with v = tau^2 at the start and without a correction of biases,
+This is `dp_fedavg` with an optimiser on the server, which takes the noisy mean
+Delta = (sum_i clip(Delta_i, C) + sigma C N(0, I)) / D, here in units of a gradient, as its gradient. By Algorithm 2 of
+the paper, with v = tau^2 at the start and without bias correction,
 
     m <- beta_1 m + (1 - beta_1) Delta
     v <- beta_2 v + (1 - beta_2) Delta^2                          "adam"
@@ -12,7 +13,7 @@ gradient, to an optimiser. By Algorithm 2 of the paper, with v = tau^2 at the st
 and with "momentum" (FedAvgM) m <- beta_1 m + Delta, w <- w - eta_server m, which for beta_1 = 0 is `dp_fedavg`.
 
 What is protected is all data of one user, against everybody who sees w: the server's step is computed from what is
-public. v holds the noise's square, too, which makes steps shorter where privacy is strong.
+public. v also contains the squared noise, which makes steps shorter where privacy is strong.
 """
 
 from typing import NamedTuple
@@ -33,14 +34,14 @@ OPTIMISERS = ("momentum", "adam", "yogi")
 
 
 class Moments(NamedTuple):
-    """m and v of the docstring."""
+    """The moments m and v of the module's docstring."""
 
     first: optax.Updates
     second: optax.Updates
 
 
 def adaptive(optimiser: str, beta1: Scalar, beta2: Scalar, tau: Scalar) -> optax.GradientTransformation:
-    """The direction m / (sqrt(v) + tau) of "adam" or "yogi"."""
+    """Return the optimiser whose direction is m / (sqrt(v) + tau), for "adam" or "yogi"."""
 
     def squared(v, delta):
         square = jnp.square(delta)
@@ -62,7 +63,7 @@ def adaptive(optimiser: str, beta1: Scalar, beta2: Scalar, tau: Scalar) -> optax
 
 
 def stepping(optimiser: optax.GradientTransformation, step_size: Scalar) -> Server:
-    """w - step_size times the direction that the optimiser makes of the noisy mean."""
+    """Return the server that takes a step of length step_size along the optimiser's direction for the noisy mean."""
 
     def step(w, memory, total, divisor):
         direction, memory = optimiser.update(jax.tree.map(lambda g: g / divisor, total), memory, w)
@@ -86,8 +87,8 @@ def dp_fedopt(
     Args:
         task: with loss(w, theta_i, example); theta_i is held at 0.
         shared: see AveragingArguments.
-        beta1, beta2: in [0, 1); "momentum" does not read the second.
-        tau: > 0, against division by nothing; "momentum" does not read it.
+        beta1, beta2: in [0, 1); "momentum" does not use the second.
+        tau: > 0, prevents division by zero; "momentum" does not use it.
         optimiser: "momentum", "adam" or "yogi".
     """
     chosen = optax.trace(beta1) if optimiser == "momentum" else adaptive(optimiser, beta1, beta2, tau)
@@ -95,7 +96,7 @@ def dp_fedopt(
 
 
 def check(task: Task, *, optimiser: str, **args) -> None:
-    """Refuse values that do not go together, before anything is compiled."""
+    """Refuse incompatible values before anything is compiled."""
     if optimiser not in OPTIMISERS:
         raise unknown_name("optimiser", optimiser, OPTIMISERS)
     check_participation(task, **args)

@@ -1,6 +1,6 @@
 """FedProx (Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith, MLSys 2020), private for users.
 
-`dp_fedavg` whose users hold on to where they started: a user's step is one on its loss plus mu / 2 |z - w|^2,
+This is `dp_fedavg` with a proximal term: a user takes its steps on its loss plus mu / 2 |z - w|^2,
 
     z      <- z - eta (gradient of user i's loss at z + mu (z - w)),   K times from z = w
     Delta_i = (w - z) / eta
@@ -25,7 +25,7 @@ def dp_fedprox(task: Task, shared: AveragingArguments, *, proximal: Scalar = 0.1
     Args:
         task: with loss(w, theta_i, example); theta_i is held at 0.
         shared: see AveragingArguments.
-        proximal: mu >= 0; eta mu is to be at most 1.
+        proximal: mu >= 0; eta mu should be at most 1.
     """
     return averaging(task, shared, plain_step(shared.server_step_size), proximal=proximal)
 

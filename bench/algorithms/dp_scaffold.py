@@ -1,23 +1,25 @@
-"""DP-SCAFFOLD (Noble, Bellet, Dieuleveut, AISTATS 2022, Algorithm 1): private local steps that control variates hold
-together where clients differ.
+"""DP-SCAFFOLD (Noble, Bellet, Dieuleveut, AISTATS 2022, Algorithm 1): private local steps with control variates, which
+correct the drift between clients with different data.
 
 In a round M of N clients start from x. Client i takes K steps on fresh samples B of its own n records, and keeps c_i:
 
     H    = (sum_{r in B} clip(grad loss(y; r), C) + sigma C N(0, I)) / b
     y   <- y - eta (H - c_i + c)                                                                  from y = x
-    c_i <- c_i - c + (x - y) / (K eta)                             the mean of the K noisy gradients H, and no more
+    c_i <- c_i - c + (x - y) / (K eta)                               which is the mean of the K noisy gradients H
 
     x   <- x + eta_server mean_i (y - x),     c <- c + (M / N) mean_i (change of c_i)
 
-Without control variates (c = c_i = 0) it is their DP-FedAvg: DP-SGD on every client, and averaging.
+Without control variates (c = c_i = 0) it is the paper's DP-FedAvg, that is, DP-SGD on every client, and averaging.
 
-What is protected is one record of one client, against the server, which sees what every client sends: y and c_i follow
-from the noisy gradients H and from what the server knows already, so that a run costs as much as the noisy gradients
-do. That M of N clients are drawn hides nothing from the server, and every client is counted in every round.
+What is protected is one record of one client, against the server, which sees everything that the clients send. y and
+c_i follow from the noisy gradients H and from what the server knows already, so the epsilon of a run is that of the
+noisy gradients. The server knows which M of N clients are drawn, so this sampling does not amplify privacy, and every
+client is counted in every round.
 
-Read: the authors' program (github.com/maxencenoble/Differential-Privacy-for-Heterogeneous-Federated-Learning). It clips
-layer by layer at the median of the batch's own gradient norms, which depends on the data, and adds noise in proportion
-to it: no statement of privacy follows (docs/methods/dp_scaffold.md). Here C is fixed, and of all parameters together.
+Source read: the authors' program (github.com/maxencenoble/Differential-Privacy-for-Heterogeneous-Federated-Learning).
+It clips layer by layer at the median of the batch's own gradient norms, which depends on the data, and adds noise in
+proportion to it, so no statement of privacy follows (docs/methods/dp_scaffold.md). Here C is a fixed bound on the
+gradient with respect to all parameters together.
 """
 
 import jax
@@ -49,19 +51,19 @@ def dp_scaffold(
     sampler: str = "poisson",
     control_variates: bool = True,
 ) -> Algorithm:
-    """DP-SCAFFOLD, or DP-FedAvg, on stored records, as many of every client.
+    """DP-SCAFFOLD, or DP-FedAvg, on stored records, equally many for every client.
 
     Args:
-        task: with loss(w, theta_i, record), of which theta_i is held at 0.
+        task: with loss(w, theta_i, record); theta_i is held at 0.
         num_sampled: M, clients in a round, a uniformly random subset.
         batch_size: b; with "poisson" the expected size of a sample.
-        step_size: eta > 0 of a client's step.
-        clip_norm: C > 0, of one record's gradient; inf does not clip.
+        step_size: eta > 0, of a client's step.
+        clip_norm: C > 0, on one record's gradient; inf does not clip.
         noise_multiplier: sigma >= 0; the noise on a sum of clipped gradients has std sigma C.
         server_step_size: eta_server > 0.
         num_steps: K.
-        sampler: of a client's records, afresh in each step: "poisson", "fixed" (b of them without replacement) or
-            "all" (then b is n).
+        sampler: how a client draws its records, afresh in each step: "poisson", "fixed" (b of them without replacement)
+            or "all" (then b is n).
         control_variates: False holds all of them at 0.
     """
     length, rate = task.capacity, batch_size / task.capacity
@@ -73,7 +75,7 @@ def dp_scaffold(
     assert example_loss is not None
 
     def sample(key) -> tuple[Array, Array]:
-        """Rows of a client's records, and which of them count."""
+        """Return rows of a client's records, and which of them count."""
         if sampler == "poisson":
             return sampling.poisson(key, length, rate, bound)
         if sampler == "fixed":
@@ -95,7 +97,7 @@ def dp_scaffold(
         return jax.tree.map(lambda g, n: (g + std * n) / divisor, total, noise), clipped
 
     def local_steps(key, x, correction, records):
-        """y - x of one client, and the mean of its noisy gradients."""
+        """Return y - x of one client, the mean of its noisy gradients, and the share of clipped gradients."""
 
         def body(carry, step):
             y, total = carry
@@ -130,7 +132,7 @@ def dp_scaffold(
         return State((), {"x": x, "c": c, "own": own}), {"clipped": jnp.mean(clipped)}
 
     def public(state):
-        """What the server knows: the models, and what every client's control variate is."""
+        """Return what the server knows: the model, and all control variates."""
         return state.variables
 
     return Algorithm(init, one_round, lambda state: state.variables["x"], public=public)
@@ -147,19 +149,21 @@ def releases(
     sampler: str = "poisson",
     **_,
 ) -> dict[str, events.Release]:
-    """What a run reveals of one record of a client, in three readings. A round is K noisy gradients of each client.
+    """Return what a run reveals of one record of a client, in three ways of accounting. In a round each client releases
+    K noisy gradients.
 
-    paper: to the server, by Renyi DP, a client being in every round: K gradients a round on samples of its records, one
-        record added or removed ("poisson", "all"), or replaced ("fixed").
+    paper: to the server, by Renyi DP. Every client is counted in every round, with K gradients a round on samples of
+        its records; one record is added or removed ("poisson", "all"), or replaced ("fixed").
     tight: the same by privacy loss distributions, exactly with "all"; with "fixed", for which there are none, by RDP.
-    third_party: to somebody who sees x and c alone, means over M clients with the noise of each. Proven where all
-        clients are in every round with one step: a second step starts from the first with the client's noise alone, and
-        a c_i that is used again carries no fresh noise.
+    third_party: to somebody who sees x and c alone, which are means over M clients with the noise of each. This is
+        proven
+        only where all clients are in every round with one step: a second step starts from the first with the client's
+        noise alone, and a c_i that is used again carries no fresh noise.
     """
     rate = batch_size / task.capacity
 
     def gradients(sigma: float, accountant: str, against: str) -> events.Release:
-        one = events.gaussian(
+        release = events.gaussian(
             sigma,
             sampling="none" if sampler == "all" else sampler,
             sampling_rate=rate,
@@ -168,7 +172,7 @@ def releases(
             privacy_unit="record",
             protects_against=against,
         )
-        return one._replace(event=lambda rounds: one.event(rounds * num_steps))
+        return release._replace(event=lambda rounds: release.event(rounds * num_steps))
 
     sigma = float(noise_multiplier)
     third = gradients(sigma * float(np.sqrt(num_sampled)), "rdp", THIRD)
@@ -189,7 +193,7 @@ def cost(
     control_variates: bool,
     **_,
 ) -> Cost:
-    """A client sends how far its model came and, with control variates, by how much its own one changed."""
+    """Return the cost of a round: a client sends the changes of its model and of its control variate, if it has one."""
     records = task.capacity if sampler == "all" else batch_size
     different = float(used_at_least_once(task.capacity, records, num_steps))
     message = num_parameters(task) * (2 if control_variates else 1)
@@ -207,7 +211,7 @@ def check(
     sampler: str,
     **_,
 ) -> None:
-    """Refuse values that do not go together, before anything is compiled.
+    """Refuse incompatible values before anything is compiled.
 
     Raises:
         InputError: naming the value and what to do.

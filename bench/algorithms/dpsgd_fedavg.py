@@ -1,7 +1,7 @@
 """DP-SGD on every client, and averaging (Bhaskar et al. 2025): what is private is one example of one client.
 
 All k clients take part in each of R communication rounds. In a round each starts from the average of all, with a fresh
-optimiser, and runs E epochs of DP-SGD on its own n examples, of which an epoch is S = ceil(n / L) steps:
+optimiser, and runs E epochs of DP-SGD on its own n examples. An epoch has S = ceil(n / L) steps:
 
     B      Poisson sample of its examples, rate q = 1 / S
     g      (sum_{x in B} clip(grad loss(theta, x), C) + sigma C N(0, I)) / floor(q n)
@@ -11,8 +11,8 @@ and then the server averages the clients' theta with equal weights. The adversar
 client's theta after every round. The number of a client's examples counts as public: rates, steps and divisor follow
 from it.
 
-In a sweep, a "round" of the engine is one local EPOCH here, of which there are T = E R; theta is averaged after every
-E-th. So all ways to split T share one compiled program, and a long round shows progress.
+In a sweep, a "round" of the engine is one local epoch of this method, and there are T = E R of them; theta is averaged
+after every E-th epoch. So all ways to split T share one compiled program, and a long round shows progress.
 
 Without noise and clipping, this is FedAvg (McMahan et al. 2017).
 """
@@ -33,7 +33,7 @@ from bench.kernels.per_example import clipped_gradient_of_rows, in_turn
 from bench.privacy.events import Release, poisson_gaussian
 
 SAMPLERS = ("poisson", "in_order")
-# Probability with which a Poisson sample exceeds its places: adds less than 1 % to delta = 1e-5 in 2,000 steps at
+# Probability that a Poisson sample exceeds its places. It adds less than 1 % to delta = 1e-5 in 2,000 steps at
 # epsilon 8, by the bound in `sampling.poisson_bound`.
 FAILURE = 1e-15
 
@@ -59,7 +59,7 @@ def dpsgd_fedavg(
         num_epochs: E, local epochs in a communication round; divides T.
         step_size: eta > 0.
         momentum: mu, 0 <= mu < 1; the velocity starts from 0 in every communication round.
-        clip_norm: C > 0, of one example's gradient; inf does not clip.
+        clip_norm: C > 0, on one example's gradient; inf does not clip.
         noise_multiplier: sigma >= 0; the noise on the sum of clipped gradients has std sigma C.
         sampler: "poisson", or "in_order": fixed batches of L consecutive examples, the last of them smaller, which is
             how FedAvg without privacy was run.
@@ -72,7 +72,7 @@ def dpsgd_fedavg(
     one_gradient = in_turn(lambda *args: clipped_gradient_of_rows(network.module, *args))
 
     def batch(key, step):
-        """A client's batch: rows [place], how many of them count, and what the sum of their gradients is divided by."""
+        """Return a client's batch: its rows [place], how many of them count, and the divisor of their sum."""
         if sampler == "in_order":
             count = jnp.minimum(batch_size, num_examples - step * batch_size)
             rows = jnp.minimum(step * batch_size + jnp.arange(bound), num_examples - 1)
@@ -84,7 +84,7 @@ def dpsgd_fedavg(
         return State(jnp.zeros((), jnp.int32), fresh(task.init_params))
 
     def fresh(params):
-        """Every client at the same parameters, with an optimiser that remembers nothing."""
+        """Return all clients at the same parameters, with an optimiser in its initial state."""
         theta = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (task.num_clients, *leaf.shape)), params)
         return theta, jax.vmap(optimizer.init)(theta)
 
@@ -119,19 +119,19 @@ def dpsgd_fedavg(
         return State(state.schedule + 1, variables), jax.tree.map(jnp.mean, info)
 
     def params(state):
-        """The average, which is the model of every client at the end of a communication round."""
+        """Return the average, which is the model of every client at the end of a communication round."""
         return average(state.variables[0])
 
     return Algorithm(init, one_epoch, params)
 
 
 def _num_examples(task: Task) -> int:
-    """n, of every client."""
+    """Return n, the number of examples of every client."""
     return task.train.shape[1]
 
 
 def _num_steps(num_examples: int, batch_size: int) -> int:
-    """S, in an epoch; a Poisson sample has the rate 1 / S."""
+    """Return S, the number of steps of an epoch; a Poisson sample has the rate 1 / S."""
     return math.ceil(num_examples / batch_size)
 
 
@@ -144,18 +144,19 @@ def local_release(
     accountant: str = "pld",
     copies: float = 1,
 ) -> Release:
-    """What the epochs of DP-SGD reveal of one example to the server; a "round" of the event is an epoch.
+    """Return what the epochs of DP-SGD reveal of one example to the server; a "round" of the event is an epoch.
 
     Args:
         noise_multiplier: sigma.
         num_examples: n, of a client.
         batch_size: L; the sampling rate is 1 / ceil(n / L).
-        delta: at which epsilon is stated.
+        delta: the delta at which epsilon is stated.
         accountant: "pld" or "rdp".
-        copies: clients that have the example, each with randomness of its own; also a mean of such numbers.
+        copies: the number of clients that hold the example, each with independent randomness; it may be a mean of such
+            numbers.
     """
     steps = _num_steps(num_examples, batch_size)
-    one = poisson_gaussian(
+    step = poisson_gaussian(
         noise_multiplier,
         sampling_rate=1 / steps,
         delta=delta,
@@ -163,18 +164,18 @@ def local_release(
         privacy_unit="example",
         protects_against="the server",
     )
-    return one._replace(event=lambda epochs: one.event(math.ceil(epochs * steps * copies)))
+    return step._replace(event=lambda epochs: step.event(math.ceil(epochs * steps * copies)))
 
 
 def releases(task: Task, *, delta: float, noise_multiplier: float, batch_size: int, sampler: str, **_) -> dict:
-    """Four readings of a run; all of them of one example added or removed, under Poisson sampling.
+    """Return four ways of accounting for a run; each protects one example, added or removed, under Poisson sampling.
 
     paper: an example of one client, by privacy loss distributions. Adding it to one client changes nothing at the
-        others, so with disjoint clients this is what the whole run costs (parallel composition).
+        others, so with disjoint clients this is the epsilon of the whole run (parallel composition).
     rdp: the same by Renyi DP.
-    worst: of the example that most clients have: so many independent runs of DP-SGD on it.
-    average: of an example in as many clients as the average one that is used at all; the mean over these examples is
-        no more, epsilon being concave in that number.
+    worst: the example that the most clients hold, with one independent run of DP-SGD on it for each of them.
+    average: an example held by the mean number of clients, over all examples that any client holds. The mean epsilon
+        over these examples is at most this value, because epsilon is concave in that number.
     """
     clients = np.bincount(np.asarray(task.train).ravel())
     copies = {"paper": 1.0, "rdp": 1.0, "worst": float(clients.max()), "average": float(clients[clients > 0].mean())}
@@ -194,7 +195,7 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, batch_size: i
 
 
 def cost(task: Task, *, batch_size: int, num_epochs: float, sampler: str, **_) -> Cost:
-    """Of a local epoch, which is a round of the engine: clients send their models after every E-th."""
+    """Return the cost of a local epoch, a round of the engine; clients send their models after every E-th epoch."""
     n = _num_examples(task)
     steps = _num_steps(n, batch_size)
     different = float(used_at_least_once(n, n / steps, steps)) if sampler == "poisson" else float(n)
@@ -213,7 +214,7 @@ def check(
     sampler: str,
     **_,
 ) -> None:
-    """Refuse values that do not go together, before anything is compiled."""
+    """Refuse incompatible values before anything is compiled."""
     if np.any(np.asarray(task.num_examples) != _num_examples(task)):
         raise InputError(f"the clients of {task.name} have unequally many examples: dpsgd_fedavg needs as many in each")
     if sampler not in SAMPLERS:

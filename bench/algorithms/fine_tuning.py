@@ -34,7 +34,7 @@ def fine_tuning(
     Args:
         task: with loss(w, theta_i, example) and stored examples.
         local_step_size: of a user's own steps, > 0.
-        own_steps: of every user, whenever the method predicts.
+        own_steps: number of steps of every user, taken whenever the method predicts.
         num_sampled, batch_size, step_size, clip_norm, noise_multiplier, server_step_size, num_steps, sampler,
             num_epochs: of `dp_fedavg`; batch_size also of the own steps.
     """
@@ -55,13 +55,13 @@ def fine_tuning(
 
 
 def cost(task: Task, *, batch_size: int, own_steps: int, **args) -> Cost:
-    """Rounds of `dp_fedavg`, and the own steps once."""
+    """Return the cost of the rounds of `dp_fedavg`, and of the own steps, counted once."""
     together = cost_of_sums(task, batch_size=batch_size, **args)
     return cost_then_alone(task, together, batch_size=batch_size, num_steps=own_steps)
 
 
 def check(task: Task, **args) -> None:
-    """Refuse values that do not go together, and a stream, whose users have nothing to learn from by themselves.
+    """Refuse incompatible values, and a stream, whose users have no stored examples to learn from.
 
     Raises:
         InputError: naming the value and what to do.
@@ -76,5 +76,5 @@ METHOD = Method(
     version=1,
     check=check,
     cost=cost,
-    space={"local_step_size": Interval(1e-4, 1e-2)},  # for inputs as long as those of digits
+    space={"local_step_size": Interval(1e-4, 1e-2)},  # for inputs with norms like those of digits
 )

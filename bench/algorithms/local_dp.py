@@ -1,9 +1,9 @@
 """Local differential privacy: every agent learns by itself from inputs to which noise was added (Bellet et al., D.1).
 
-    x~ = clip(x, -b, b) + Laplace(sigma b) in each coordinate, once; then steps on the agent's own objective of them.
+    x~ = clip(x, -b, b) + Laplace(sigma b) in each coordinate, once; then steps on the agent's own objective on x~.
 
-The perturbed inputs could be published, each coordinate of them (2 / sigma)-DP by itself: a coordinate moves by at
-most 2 b. A whole input has p coordinates and costs p times that, and its label, which stays as it is, is not
+Each coordinate of the perturbed inputs is (2 / sigma)-DP by itself, because it moves by at most 2 b, so the inputs
+could be published. A whole input has p coordinates and costs p times as much. Its label is left as it is, and is not
 protected at all.
 """
 
@@ -32,9 +32,9 @@ def local_dp(
 
     Args:
         task: as for coordinate_descent.
-        mu: weight in the objective that is reported.
+        mu: weight in the reported objective.
         noise_multiplier: sigma >= 0; noise of scale sigma b on each coordinate.
-        bound: b > 0, the largest size of a coordinate; what exceeds it is cut off there.
+        bound: b > 0, the bound to which the size of a coordinate is clipped.
         step_size, solver: as for local_models.
     """
     everybody = peers.agents(task)
@@ -58,9 +58,11 @@ def local_dp(
 
 
 def releases(task: Task, *, delta: float, noise_multiplier: float, **_) -> dict:
-    """The perturbed inputs, once, before the first round: `paper` counts one coordinate, `true` the label as well."""
-    said: dict = {"delta": delta, "privacy_unit": "coordinate", "protects_against": "everybody"}
-    coordinate = events.laplace(noise_multiplier, **said)
+    """Return the release of the perturbed inputs, once, before the first round; `paper` protects one coordinate, `true`
+    a whole point with its label.
+    """
+    statement: dict = {"delta": delta, "privacy_unit": "coordinate", "protects_against": "everybody"}
+    coordinate = events.laplace(noise_multiplier, **statement)
     bare = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="everybody")
     return {
         "paper": events.preceded_by(coordinate, coordinate),

@@ -30,17 +30,17 @@ def local_learning(task: Task, *, batch_size: int, step_size: Scalar, local: str
 
 
 def releases(task: Task, *, delta: float, **_) -> dict:
-    """Nothing is sent."""
+    """Return empty releases, since nothing is sent."""
     return releases_of_ppsgd(task, delta=delta, **ALONE)
 
 
 def cost(task: Task, *, batch_size: int, **_) -> Cost:
-    """One minibatch of every user."""
+    """Return the cost of one minibatch of every user."""
     return cost_of_ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, **ALONE)
 
 
 def check(task: Task, *, batch_size: int, local: str, **_) -> None:
-    """Refuse a stream, whose examples arrive with the rounds, and what `ppsgd` refuses.
+    """Refuse a stream, whose examples arrive with the rounds, and everything that `ppsgd` refuses.
 
     Raises:
         InputError: naming the value and what to do.

@@ -22,10 +22,10 @@ def local_models(task: Task, *, mu: Scalar, step_size: Scalar = 1.0, solver: str
 
     Args:
         task: as for coordinate_descent.
-        mu: weight in the objective that is reported; it changes no model.
-        step_size: of "descent".
-        solver: "newton" goes to the minimiser; "descent" takes gradient steps of a fixed length, which far from
-            convergence is what the published numbers look like.
+        mu: weight in the reported objective; it changes no model.
+        step_size: the step size of "descent".
+        solver: "newton" goes to the minimiser; "descent" takes gradient steps of a fixed length, whose models far from
+            convergence resemble the published numbers.
     """
     everybody, step = peers.agents(task), own_step(task, solver, step_size)
 
@@ -39,7 +39,7 @@ def local_models(task: Task, *, mu: Scalar, step_size: Scalar = 1.0, solver: str
 
 
 def own_step(task: Task, solver: str, step_size: Scalar) -> Callable:
-    """One step on an agent's own objective, (agent, model [feature]) -> model; arguments as for `local_models`."""
+    """Return one step on an agent's own objective, (agent, model [feature]) -> model; see `local_models`."""
 
     def step(agent: peers.Agent, model: jax.Array) -> jax.Array:
         if solver == "newton":
@@ -50,13 +50,13 @@ def own_step(task: Task, solver: str, step_size: Scalar) -> Callable:
 
 
 def releases(task: Task, *, delta: float, **_) -> dict:
-    """Nothing is sent."""
+    """Return empty releases, since nothing is sent."""
     silent = nothing_released(delta=delta, privacy_unit="point", protects_against="all other agents together")
     return dict.fromkeys(("paper", "tight", "true"), silent)
 
 
 def cost(task: Task, **_) -> Cost:
-    """One step of every agent, which counts as one gradient of every example, also if it is one of Newton's."""
+    """Return the cost of one step of every agent, also a Newton step, as one gradient of every example."""
     everything = float(np.sum(np.asarray(task.num_examples)))
     return Cost(0.0, everything, everything)
 

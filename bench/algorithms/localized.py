@@ -5,10 +5,16 @@ Phase i = 1, 2, ..., tau uses n_i = n / 2^i records of every silo that no other 
     mean loss of the silos on them + lambda_i / 2 |w - w_{i-1}|^2   over   |w - w_{i-1}| <= D_i,
     lambda_i = lambda 2^((i-1) p),   D_i = 2 C / lambda_i,
 
-from w_{i-1}, with a solver of its own: "multistage" is Algorithm 1, "accelerated" the same with one stage a phase; with
-"convolution" smoothing Algorithm 6, with "moreau" that of Theorem 3.1. "subgradient" is Algorithm 4, "minibatch_sgd"
-what the paper plots. What is protected, and against whom: see `silos`; each record is in one phase, so every phase may
-spend all of the budget.
+from w_{i-1}, with one of these solvers:
+
+    multistage      Algorithm 1
+    accelerated     Algorithm 1 with one stage a phase; with "convolution" smoothing Algorithm 6, with "moreau" that of
+                    Theorem 3.1
+    subgradient     Algorithm 4
+    minibatch_sgd   what the paper plots
+
+`silos` describes what is protected, and against whom. Each record is in one phase, so every phase may spend the whole
+budget.
 """
 
 from collections.abc import Callable
@@ -48,13 +54,13 @@ def localized(
     """Phases of regularised problems from w = 0.
 
     Args:
-        task: stored records, as many in every silo.
-        shared: whose messages, and how many; see SiloArguments.
-        step_size: eta; the solvers never step further than their lambda_i allows.
+        task: stored records, equally many in every silo.
+        shared: the arguments of the silos' messages; see SiloArguments.
+        step_size: eta; the solvers never take a longer step than their lambda_i allows.
         regularization: lambda >= 0, of the first phase; 0 for none.
         growth: p; the theorems take max(log_n(M) / 2 + 1, 3).
         constraint: D_i in units of 2 C / lambda_i; inf for no constraint.
-        solver: of SOLVERS.
+        solver: a name in SOLVERS.
     """
 
     def subproblem_of(phase, center):
@@ -65,7 +71,7 @@ def localized(
 
 
 def check(task: Task, *, solver: str, **args) -> None:
-    """Refuse values that do not go together, before anything is compiled."""
+    """Refuse incompatible values before anything is compiled."""
     silos.check(task, **args)
     if solver not in SOLVERS:
         raise unknown_name("solver", solver, SOLVERS)

@@ -5,7 +5,7 @@ Every round M of the N silos send a noisy mean of clipped gradients, and the ser
     w <- w - eta mean_l m_l,    answer: the mean of the last iterates.
 
 With sampler "once" every record is used in one round: the one-pass method. With "all" it is used in every round.
-What is protected, and against whom: see `silos`.
+`silos` describes what is protected, and against whom.
 """
 
 import jax.numpy as jnp
@@ -21,10 +21,12 @@ NUM_AVERAGED = 8  # the authors' programs average the last eight iterates
 
 
 def sgd(step_size: Scalar) -> Solver:
-    """Projected gradient steps of length min(eta, 1 / lambda); answers with the mean of the last iterates."""
+    """Return the solver with projected gradient steps of length min(eta, 1 / lambda), whose answer is the mean of the
+    last iterates.
+    """
 
     def averaged(place):
-        """How many of the last iterates the answer holds so far; 0 before the last eight rounds."""
+        """Return how many of the last iterates the answer contains so far; 0 before the last eight rounds."""
         return jnp.clip(place.round - place.rounds + NUM_AVERAGED, 0, jnp.minimum(place.round, NUM_AVERAGED))
 
     def step(iterate, gradient, place, subproblem):
@@ -49,8 +51,8 @@ def minibatch_sgd(task: Task, shared: SiloArguments, *, step_size: Scalar) -> Al
     """Noisy minibatch SGD from w = 0, without regulariser or constraint.
 
     Args:
-        task: stored records, as many in every silo.
-        shared: whose messages, and how many; see SiloArguments.
+        task: stored records, equally many in every silo.
+        shared: the arguments of the silos' messages; see SiloArguments.
         step_size: eta > 0.
     """
     return run_phases(task, shared, sgd(step_size), same_subproblem(0.0, float("inf")))

@@ -3,7 +3,7 @@
     theta_i <- (sum_j (W_ij / D_ii) theta_j + mu c_i local_i) / (1 + mu c_i)
 
 It is coordinate descent on Q with L_i = |theta_i - local_i|^2 / 2, each step an exact minimisation. The data enter
-once, through local_i; with noise that is one release of every agent, however long the smoothing runs.
+once, through local_i. With noise on local_i every agent makes one release, for any number of smoothing steps.
 """
 
 import jax
@@ -41,7 +41,7 @@ def model_propagation(
         mu: weight of the local models, > 0.
         local: "minimizer" of L_i, not private; "noisy_step", one step of length `step_size` from 0 along the noisy
             gradient.
-        start: "local", from the local models; "solution", where all ticks lead to.
+        start: "local", the local models; "solution", the limit of the ticks.
         num_ticks: ticks in a round.
         noise_multiplier, lipschitz, clip_norm, mechanism: of that gradient, as for coordinate_descent.
     """
@@ -71,13 +71,13 @@ def model_propagation(
         return State((), {"theta": models, "local": own}), info
 
     def public(state):
-        return state.variables  # the local models as well: with noise they are what is released
+        return state.variables  # with the local models: if they are noisy, they are what is released
 
     return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu), public)
 
 
 def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, **args) -> dict:
-    """One release of each agent, before the first round."""
+    """Return one release of each agent, before the first round."""
     if local == "minimizer":
         return peers.exposed(delta)
     noise = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
@@ -90,8 +90,9 @@ def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, *
 
 
 def cost(task: Task, *, local: str, num_ticks: int, **_) -> Cost:
-    """Ticks send models and touch no data; local models are made once. That those of "solution" start at the end of all
-    ticks is not counted."""
+    """Return the cost of a round. Ticks send models and use no data; local models are made once. The cost of computing
+    the start "solution" is not counted.
+    """
     awake = np.full(task.num_clients, num_ticks / task.num_clients)
     start = peers.cost_of_start(task, "local" if local == "minimizer" else "propagation")
     return peers.cost_of_exchange(task, awake, awake)._replace(gradients=0.0, examples=0.0, once=start)

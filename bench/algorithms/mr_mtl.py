@@ -7,16 +7,16 @@ with b_i = min(b, n_i):
     B      the next b_i records of a shuffled epoch, or a Poisson sample of its records, rate q_i = b_i / n_i
     w_i <- w_i - eta (sum_{x in B} clip(grad loss(w_i; x) + lambda (w_i - w), C) + sigma_i C N(0, I)) / b_i
 
-and then  w <- w + sum_i (n_i / n) (how far w_i came in the round).  With lambda = 0 silos learn privately by
-themselves; if they start every round from w it is FedAvg (lambda = 0) or FedProx (else), whose model is w.
+and then  w <- w + sum_i (n_i / n) (change of w_i in the round).  With lambda = 0 silos learn privately by
+themselves. If they start every round from w, this is FedAvg (lambda = 0) or FedProx (lambda > 0), whose model is w.
 
 What is protected is one record of one silo, added or removed, against the server and all other silos, who see every w_i
-after every round. Every silo has noise of its own, since what a step amplifies depends on its size: sigma is of a silo
-that uses all its records in one step a round, and the others have the sigma_i with which a round is worth as much in
-the central limit of composition (`silo_noise`). Sizes count as public.
+after every round. Every silo has its own noise, because the amplification of a step depends on the silo's size. A silo
+that uses all its records in one step a round has noise sigma; every other silo i has the sigma_i that gives its round
+the same privacy in the central limit of composition (`silo_noise`). Sizes count as public.
 
-Read: the authors' program (github.com/kenziyuliu/private-cross-silo-fl), which shuffles, and finds every silo's noise
-as if its batches were Poisson samples.
+Source read: the authors' program (github.com/kenziyuliu/private-cross-silo-fl), which shuffles, and calibrates every
+silo's noise as if its batches were Poisson samples.
 """
 
 from collections.abc import Callable
@@ -51,18 +51,18 @@ def mr_mtl(
     sampler: str = "poisson",
     start: str = "own",
 ) -> Algorithm:
-    """MR-MTL, private local learning, FedAvg and FedProx on stored records; silos may have different numbers of
-    records.
+    """MR-MTL, private local learning, FedAvg and FedProx on stored records of silos, which may differ in size.
 
     Args:
-        task: with loss(w, theta_i, example), of which theta_i is held at 0.
+        task: with loss(w, theta_i, example); theta_i is held at 0.
         batch_size: b; with "poisson" the expected size of a batch. A silo with fewer records uses all of them.
         step_size: eta > 0.
         regularization: lambda >= 0.
-        clip_norm: C > 0, of one record's gradient with that of the regulariser; inf does not clip.
+        clip_norm: C > 0, on the sum of one record's gradient and the regulariser's; inf does not clip.
         noise_multiplier: sigma >= 0 of a silo with at most b records; see `silo_noise`.
-        sampler: "shuffled", disjoint batches, the remainder of an epoch left out; "poisson"; "all" records in one step.
-        start: of a silo's round, its "own" model or the "mean".
+        sampler: "shuffled", disjoint batches, with the remainder of an epoch left out; "poisson"; "all" records in one
+            step.
+        start: the model from which a silo starts its round, its "own" or the "mean".
     """
     most_steps = 1 if sampler == "all" else max(task.capacity // batch_size, 1)
     draw = _batches(task, batch_size, sampler)
@@ -75,7 +75,7 @@ def mr_mtl(
     assert example_loss is not None
 
     def one_step(w, mean, examples, real, noise, std, batch, active):
-        """A step of one silo, and how many of its gradients were clipped."""
+        """Return a silo's model after one step, and how many of its gradients were clipped."""
         nothing_local = jax.tree.map(jnp.zeros_like, w)
         pull = jax.tree.map(lambda own, shared: regularization * (own - shared), w, mean)
 
@@ -125,14 +125,16 @@ def mr_mtl(
 
 
 def _epoch(sizes, batch_size: int, sampler: str, xp) -> tuple:
-    """b_i and m_i of silos with so many records. `xp`: numpy, or jax.numpy."""
+    """Return b_i and m_i of silos of these sizes. `xp`: numpy, or jax.numpy."""
     batches = sizes if sampler == "all" else xp.minimum(sizes, batch_size)
     return batches, sizes // xp.maximum(batches, 1)
 
 
 def silo_noise(noise_multiplier: Scalar, sizes, batch_size: int, sampler: str, xp=jnp):
-    """sigma_i of silos with so many records: a round of m_i Poisson samples of rate q_i < 1 is worth one Gaussian
-    mechanism with sigma in the central limit of composition (Bu et al. 2020), which is where
+    """Return sigma_i of silos of these sizes.
+
+    In the central limit of composition (Bu et al. 2020) a round of m_i Poisson samples of rate q_i < 1 is equivalent to
+    one Gaussian mechanism with sigma where
 
         m_i q_i^2 (exp(1 / sigma_i^2) - 1) = 1 / sigma^2.
 
@@ -145,14 +147,14 @@ def silo_noise(noise_multiplier: Scalar, sizes, batch_size: int, sampler: str, x
     """
     batches, steps = _epoch(sizes, batch_size, sampler, xp)
     rate = batches / sizes
-    with np.errstate(divide="ignore"):  # no noise: 1 / 0 is inf, and ends as 0
+    with np.errstate(divide="ignore"):  # without noise, 1 / 0 is inf and the result is 0
         worth = 1.0 / (noise_multiplier**2 * steps * xp.square(rate))
         sampled = 1.0 / xp.sqrt(xp.log1p(worth))
     return xp.where(rate < 1, sampled, noise_multiplier)
 
 
 def _batches(task: Task, batch_size: int, sampler: str) -> Callable[[Array], Callable]:
-    """key of a round -> step -> the rows of every silo's batch [silo, place], and which places are real."""
+    """Return key of a round -> step -> rows of every silo's batch [silo, place], and which places are real."""
     capacity = task.capacity
     sizes = task.num_examples[:, None]
     everything = jnp.broadcast_to(jnp.arange(capacity), (task.num_clients, capacity))
@@ -163,7 +165,7 @@ def _batches(task: Task, batch_size: int, sampler: str) -> Callable[[Array], Cal
         return lambda step: (everything, there)
 
     def poisson(key):
-        # A silo has any number of records up to the longest, as far as the program knows.
+        # The number of places is fixed for silos of any size up to the largest, as sizes are not known at compile time.
         bound = max(sampling.poisson_bound(n, min(batch_size / n, 1.0)) for n in range(1, capacity + 1))
 
         def batch(step):
@@ -184,11 +186,13 @@ def _batches(task: Task, batch_size: int, sampler: str) -> Callable[[Array], Cal
 def releases(
     task: Task, *, delta: float, noise_multiplier: float, batch_size: int, sampler: str = "poisson", **_
 ) -> dict[str, events.Release]:
-    """What is seen of one record of a silo, in three readings; each is that of the silo whose records cost the most.
+    """Return what a run reveals of one record of a silo, in three ways of accounting. Each states the epsilon of the
+    silo with the largest.
 
-    paper: Renyi DP, every step a Poisson sample, as the authors count; not proven for shuffled batches.
+    paper: Renyi DP, with every step a Poisson sample, as the authors count; not proven for shuffled batches.
     tight: the same by privacy loss distributions; with "all", exactly.
-    worst_case: one record replaced, no amplification: it is in one step of a round, with "poisson" perhaps in all.
+    worst_case: one record replaced, without amplification. The record is used in one step of a round; with "poisson" it
+        may be used in all.
     """
     sizes = np.unique(np.asarray(task.num_examples)).astype(float)
     sigmas = silo_noise(noise_multiplier, sizes, batch_size, sampler, np)
@@ -216,7 +220,7 @@ def releases(
 
 
 def cost(task: Task, *, batch_size: int, sampler: str, **_) -> Cost:
-    """Every silo sends its model after a round, as `releases` counts, also with lambda = 0."""
+    """Return the cost of a round. As in `releases`, every silo sends its model after a round, also with lambda = 0."""
     sizes = np.asarray(task.num_examples, float)
     batches, steps = _epoch(sizes, batch_size, sampler, np)
     examples = used_at_least_once(sizes, batches, steps) if sampler == "poisson" else batches * steps
@@ -226,7 +230,7 @@ def cost(task: Task, *, batch_size: int, sampler: str, **_) -> Cost:
 def check(
     task: Task, *, batch_size: int, clip_norm: float, noise_multiplier: float, sampler: str, start: str, **_
 ) -> None:
-    """Refuse values that do not go together, before anything is compiled.
+    """Refuse incompatible values before anything is compiled.
 
     Raises:
         InputError: naming the value and what to do.

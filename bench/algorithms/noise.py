@@ -1,16 +1,17 @@
 """The server's noise over the rounds: independent, or correlated so that it partly cancels in the model's prefix sums.
 
 A round's noise is a row of C^-1 Z times sigma C_clip, with strategies C and their cost in `bench.theory.matrix_noise`.
-Z depends on the key alone, so what is remembered of earlier rounds belongs into `State.schedule`: it is computed once
-for all points of a sweep.
+Z depends on the key alone, so the noise remembered from earlier rounds belongs into `State.schedule`, which is computed
+once for all points of a sweep.
 
 There is no amplification by sampling. The privacy is proven where a user takes part at most every G-th round: with
-sampler "cyclic", or with "all" and G = 1. The names, with `num_bands` arrays of the model's size that are remembered:
+sampler "cyclic", or with "all" and G = 1. All names but the first and the last remember `num_bands` arrays of the
+model's size:
 
     independent   nothing is remembered.
     banded_sqrt   banded square root (Kalinin and Lampert, arXiv 2405.13763), in closed form, for any number of rounds.
-    banded        as many bands, with the least noise for the planned rounds (Choquette-Choo et al., arXiv 2306.08153).
-    blt           buffered linear Toeplitz (McMahan et al., arXiv 2408.08868), with the least noise likewise.
+    banded        the same number of bands, optimised for the planned rounds (Choquette-Choo et al., arXiv 2306.08153).
+    blt           buffered linear Toeplitz (McMahan et al., arXiv 2408.08868), optimised likewise.
     tree          sums of a binary tree's nodes (DP-FTRL, Kairouz et al., arXiv 2103.00039); remembers log2(rounds).
 """
 
@@ -28,15 +29,18 @@ from bench.theory.matrix_noise import Bands, Buffers, Strategy, Tree
 
 INDEPENDENT = "independent"
 NOISES = (INDEPENDENT, *matrix_noise.NAMES)
-MOST_BANDS, BUFFERS = 16, 4  # where the number is left to us
-# Arguments of methods with a noise of a name, and the values at which it is independent.
+MOST_BANDS, BUFFERS = 16, 4  # the largest default number of bands, and the default number of buffers
+# The arguments that choose the noise of a method, at the values for independent noise.
 PLAIN: Mapping[str, Any] = MappingProxyType({"noise": INDEPENDENT, "num_bands": 0, "planned_rounds": 0})
 
 
 class Noise(NamedTuple):
-    """init: model -> memory, before the first round.
-    draw: (key, memory, model) -> (noise of the round, of the model's shape; memory). To be scaled by sigma C: a user's
-        part in the sum that is at most C long costs one Gaussian of multiplier sigma in the planned rounds.
+    """The noise of a run, round by round.
+
+    init: model -> memory, before the first round.
+    draw: (key, memory, model) -> (noise of the round, of the model's shape; memory). The caller scales it by sigma C.
+        If a user's part in each sum has norm at most C, all planned rounds together cost one Gaussian mechanism of
+        multiplier sigma.
     """
 
     init: Callable
@@ -44,15 +48,15 @@ class Noise(NamedTuple):
 
 
 def noise_of(name: str, separation: int = 1, num_bands: int = 0, planned_rounds: int = 0) -> Noise:
-    """The noise of a name.
+    """Return the noise of this name.
 
     Args:
-        name: of NOISES.
+        name: a name in NOISES.
         separation: G; a user takes part every G rounds. See `participation.separation`.
-        num_bands: of "banded" and "banded_sqrt", at most the separation; of "blt" its buffers. 0: as many as the
-            separation, but no more than 16; 4 buffers.
-        planned_rounds: rounds of the run, which "banded", "blt" and "tree" are made for. A longer run costs what
-            `releases` says, too.
+        num_bands: the bands of "banded" and "banded_sqrt", at most the separation, or the buffers of "blt". 0 takes the
+            separation but at most 16 bands, and 4 buffers.
+        planned_rounds: the rounds of the run for which "banded", "blt" and "tree" are made. `releases` also accounts
+            for longer runs.
     """
     if name == INDEPENDENT:
         return Noise(lambda model: (), lambda key, memory, model: (gradient.gaussian_like(key, model), memory))
@@ -72,13 +76,13 @@ def noise_of(name: str, separation: int = 1, num_bands: int = 0, planned_rounds:
 
 
 def strategy(name: str, separation: int, num_bands: int, planned_rounds: int) -> Strategy:
-    """Of any name but "independent"; numbers that are 0 are chosen as in `noise_of`."""
+    """Return the strategy of any name but "independent"; numbers that are 0 are chosen as in `noise_of`."""
     number = BUFFERS if name == "blt" else min(separation, MOST_BANDS)
     return matrix_noise.strategy(name, separation, num_bands or number, planned_rounds)
 
 
 def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int, planned_rounds: int) -> None:
-    """Refuse noise that is not proven for how users take part, or that cannot be made.
+    """Refuse noise that cannot be made, or whose privacy is not proven for the way in which users take part.
 
     Args:
         separation: of the sampler; None where a user may take part in neighbouring rounds by chance.
@@ -115,14 +119,14 @@ def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int
 
 
 def _bands(form: Bands):
-    """x_t = z_t - sum_i c_i x_(t-i); x_t lies in place t mod (number of bands - 1) of a ring."""
+    """Return the noise x_t = z_t - sum_i c_i x_(t-i); x_t is stored in place t mod (number of bands - 1) of a ring."""
     later = jnp.asarray(form.coefficients[1:], jnp.float32)
     size = later.shape[0]
 
     def step(t, z, ring):
         if not size:
             return z, ring
-        age = (t - 1 - jnp.arange(size)) % size  # of what lies in each place, counted from 0
+        age = (t - 1 - jnp.arange(size)) % size  # of the entry in each place, counted from 0
         x = z - jnp.tensordot(later[age], ring, 1, precision="highest")
         return x, jax.lax.dynamic_update_index_in_dim(ring, x, t % size, 0)
 
@@ -130,7 +134,7 @@ def _bands(form: Bands):
 
 
 def _buffers(form: Buffers):
-    """x_t = z_t - sum_j s_j B_j, B_j <- d_j B_j + x_t."""
+    """Return the noise x_t = z_t - sum_j s_j B_j with B_j <- d_j B_j + x_t."""
     decay, scale = jnp.asarray(form.decay, jnp.float32), jnp.asarray(form.scale, jnp.float32)
 
     def step(t, z, buffers):
@@ -141,7 +145,7 @@ def _buffers(form: Buffers):
 
 
 def _tree(form: Tree):
-    """A new node of level l takes the place of the nodes below, x_t = z_t - their sum."""
+    """Return the noise x_t = z_t - the sum of the nodes below, whose place a new node of level l takes."""
     levels = jnp.arange(form.levels)
 
     def step(t, z, nodes):

@@ -1,7 +1,7 @@
 """Sampling of the users of a round and of their examples, shared by the user-level methods.
 
-Everything here depends on the key and the data alone, never on a hyper-parameter that a sweep varies. What rounds of
-it reveal, and the checks of its arguments, are in `user_level` and imported from here.
+Everything here depends on the key and the data alone, never on a hyper-parameter that a sweep varies. The releases of
+such rounds and the checks of their arguments are in `user_level`, and are imported from here.
 """
 
 import math
@@ -40,14 +40,14 @@ __all__ = [
 
 
 class Draw(NamedTuple):
-    """One round's participants.
+    """The participants of one round.
 
     batch: their minibatches.
-    divisor: what the sum over users is divided by.
-    count: users that take part.
-    released: whether the server publishes anything: not when the queue is empty; a Poisson round in which
-        nobody takes part still publishes its noise.
-    expected: users that take part as far as the public knows, their number or its expectation; at least 1.
+    divisor: the divisor of the sum over users.
+    count: the number of users that take part.
+    released: whether the server publishes anything. It publishes nothing when the queue is empty; a Poisson round in
+        which nobody takes part still publishes its noise.
+    expected: the number of participants that is public, actual or expected; at least 1.
     """
 
     batch: Batch
@@ -67,14 +67,14 @@ class Round(NamedTuple):
 
 
 class Participation(NamedTuple):
-    """Who takes part, all at once or in blocks of users; with the same key they are the same.
+    """The draw of participants, all at once or in blocks of users; both draw the same users from the same key.
 
     init: key -> schedule.
     draw: (key, schedule) -> (Draw, schedule).
     in_blocks: (key, schedule, work, kept, numbers) -> (kept, sums, Round, schedule). It folds
         work: (kept, Batch) -> (kept, sums) over blocks of the round's users, adding up the sums, so that memory grows
         with a block and not with the round. `kept` is what users keep; a block changes that of its own users alone.
-        `numbers`: how many a user brings beside its examples, such as those of its gradient.
+        `numbers` is the number of values that a user holds in addition to its examples, such as those of its gradient.
     """
 
     init: Callable
@@ -82,13 +82,13 @@ class Participation(NamedTuple):
     in_blocks: Callable
 
 
-# Rounds of so many users are one block: as they were, to the last bit, before there were blocks.
+# Rounds of at most this many users are one block, so that their results stay bitwise as they were without blocks.
 WHOLE = 1024
 BLOCK_BYTES = 2**24  # of examples and gradients of the users of a block
 
 
 def block_size(num_users: int, bytes_a_user: int) -> int:
-    """Users that are worked on together in a round of `num_users`."""
+    """Return the number of users that are processed together in a round of `num_users`."""
     if num_users <= WHOLE:
         return num_users
     return min(num_users, 2 ** (max(BLOCK_BYTES // bytes_a_user, 1).bit_length() - 1))
@@ -109,10 +109,10 @@ def participation(
             divided at the start into ceil(N / Q) groups of nearly equal size, which take turns, so that the number of
             rounds between two rounds of a user is constant. (With unequal groups, the noise on the mean of a small
             group would be large.)
-        num_epochs: passes, read by "queue" only.
-        reduce: "mean" or "sum" of a user's example gradients. The divisor is the number of users that take
-            part ("queue", "cyclic") or its expectation q N (else), times their mean minibatch size for "sum", of
-            "queue" its size.
+        num_epochs: passes, used by "queue" only.
+        reduce: "mean" or "sum" of a user's example gradients. With "mean" the divisor is the number of participants
+            ("queue", "cyclic") or its expectation q N (other samplers). With "sum" it is this number times the mean
+            minibatch size of the users; with "queue", times `batch_size`.
     """
     num_clients = task.num_clients
     rate = num_sampled / num_clients
@@ -128,7 +128,7 @@ def participation(
         return sampling.queue_start(key, num_blocks, num_epochs, task.capacity // batch_size)
 
     def clients_of(key, schedule):
-        """Clients (None for all, in order), which of the places are taken, their blocks, the schedule."""
+        """Return the clients (None for all, in order), which places are taken, their blocks, and the schedule."""
         if sampler == "queue":
             queue, clients, blocks, present = sampling.queue_draw(key, schedule, num_blocks, num_sampled)
             return clients, present, blocks, queue
@@ -143,7 +143,7 @@ def participation(
         return clients, jnp.ones(num_sampled, bool), None, schedule
 
     def examples_of(key, clients, blocks, first):
-        """Rows of the stored examples (None for a stream), the examples, and which of them are real."""
+        """Return rows of the stored examples (None for a stream), the examples, and which of them are real."""
         if task.train is None:
             assert task.sample is not None
             taken = sizes if clients is None else sizes[clients]
@@ -151,7 +151,7 @@ def participation(
             return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size)[None] < taken[:, None]
         if clients is None:
             everything = jnp.broadcast_to(jnp.arange(batch_size), (num_clients, batch_size))
-            if batch_size == task.capacity:  # everybody uses all it has: nothing to draw, nothing to move
+            if batch_size == task.capacity:  # every user uses all its examples, so nothing is drawn or copied
                 return everything, task.train, everything < sizes[:, None]
             clients = jnp.arange(num_clients)
         if blocks is None:
@@ -162,7 +162,7 @@ def participation(
         return rows, jax.tree.map(lambda leaf: leaf[clients[:, None], rows], task.train), real
 
     def batch_of(key, clients, present, blocks, first=None):
-        """The minibatches of these users; `first`: the place in the round of the first of them, where not of all."""
+        """Return the minibatches of these users; `first` is the position in the round of the first, None for all."""
         rows, examples, real = examples_of(key, clients, blocks, first)
         weight = (real & there(clients, present)[:, None]).astype(jnp.float32)
         if reduce == "mean":
@@ -170,13 +170,13 @@ def participation(
         return Batch(clients, rows, examples, weight)
 
     def there(clients, present):
-        """The places that are taken by a client that is there; see `Task.present`."""
+        """Return which places are taken by a client that is present; see `Task.present`."""
         if task.present is None:
             return present
         return present & (task.present if clients is None else task.present[clients])
 
     def round_of(clients, present):
-        # The schedule is public, and so is what follows from it, whether or not a client of it is there.
+        # The schedule is public, and so is what follows from it, whether or not a scheduled client is present.
         scheduled = jnp.sum(present, dtype=jnp.float32)
         count = jnp.sum(there(clients, present), dtype=jnp.float32)
         if sampler not in ("queue", "cyclic"):
@@ -198,7 +198,7 @@ def participation(
         if size == places:
             kept, sums = work(kept, batch_of(key_examples, clients, present, blocks))
             return kept, sums, round_of(clients, present), schedule
-        # Empty places at the end, of no weight, make the blocks equal.
+        # Empty places of weight 0 at the end make the blocks equal.
         users = jnp.arange(places) if clients is None else clients, present, blocks
         users = jax.tree.map(lambda leaf: jnp.pad(leaf, (0, -places % size)), users)
 
@@ -220,9 +220,9 @@ def participation(
 
 
 def _example_bytes(task: Task, batch_size: int) -> int:
-    """Of one user's minibatch."""
-    one, sample = task.train, task.sample
-    if one is None:
+    """Return the bytes of one user's minibatch."""
+    example, sample = task.train, task.sample
+    if example is None:
         assert sample is not None
-        one = jax.eval_shape(lambda key: sample(key, task, jnp.zeros(1, jnp.int32), 1), jax.random.key(0))
-    return batch_size * sum(math.prod(leaf.shape[2:]) * leaf.dtype.itemsize for leaf in jax.tree.leaves(one))
+        example = jax.eval_shape(lambda key: sample(key, task, jnp.zeros(1, jnp.int32), 1), jax.random.key(0))
+    return batch_size * sum(math.prod(leaf.shape[2:]) * leaf.dtype.itemsize for leaf in jax.tree.leaves(example))

@@ -26,7 +26,7 @@ from bench.privacy import events
 
 LOCAL_STARTS = ("zero", "local", "descent")
 DESCENT_STEPS = 100  # of the start "descent"
-MECHANISMS = {"laplace": (jax.random.laplace, 1), "gaussian": (jax.random.normal, 2)}  # noise, norm that is clipped
+MECHANISMS = {"laplace": (jax.random.laplace, 1), "gaussian": (jax.random.normal, 2)}  # noise, order of clipping
 
 
 class Agent(NamedTuple):
@@ -39,7 +39,7 @@ class Agent(NamedTuple):
 
 
 def agents(task: Task) -> Agent:
-    """All agents, leaves [client, ...]."""
+    """Return all agents, leaves [client, ...]."""
     inputs, targets = task.train
     sizes = task.num_examples[:, None]
     real = jnp.arange(inputs.shape[1])[None] < sizes
@@ -48,13 +48,14 @@ def agents(task: Task) -> Agent:
 
 
 def zeros(task: Task) -> Array:
-    """Every agent's model at the start, [client, feature]. As an argument: XLA takes seconds to fold what follows from
-    a constant."""
+    """Return every agent's model at the start, [client, feature]. It is an argument of the compiled program, because
+    XLA takes seconds to fold what follows from a constant.
+    """
     return jnp.broadcast_to(task.init_params, (task.num_clients, *task.init_params.shape))
 
 
 def own_gradient(task: Task, agent: Agent, model: Array, clip_norm: Scalar, order: int) -> Array:
-    """grad L_i at a model, the gradients of its examples clipped to norm C of that order, [feature].
+    """Return grad L_i at a model, [feature], with the gradients of its examples clipped to norm C of this order.
 
     Replacing one example moves it by at most 2 C / m_i in that norm; the regulariser does not depend on examples.
     """
@@ -63,9 +64,9 @@ def own_gradient(task: Task, agent: Agent, model: Array, clip_norm: Scalar, orde
 
 
 def noise_scales(task: Task, noise_multiplier: Scalar, lipschitz: Scalar) -> Array:
-    """sigma L0 / m_i, the scale of the noise on each agent's mean of gradients, [client]; 0 where m_i = 0.
+    """Return sigma L0 / m_i, the scale of the noise on each agent's mean of gradients, [client]; 0 where m_i = 0.
 
-    An agent with a smaller budget than the largest gets as many times more noise.
+    The noise of an agent with a smaller budget than the largest is larger by the ratio of the budgets.
     """
     sizes = jnp.maximum(task.num_examples, 1).astype(jnp.float32)
     budget = task.need(Peers).budget
@@ -75,12 +76,12 @@ def noise_scales(task: Task, noise_multiplier: Scalar, lipschitz: Scalar) -> Arr
 
 
 def local_minimizers(task: Task) -> Array:
-    """argmin L_i of every agent, [client, feature]."""
+    """Return argmin L_i of every agent, [client, feature]."""
     return jax.vmap(lambda agent: newton.minimizer(task.need(Linear).link, *agent))(agents(task))
 
 
 def local_descent(task: Task, step_size: Scalar, num_steps: int) -> Array:
-    """Every agent's model after a fixed number of gradient steps on L_i from 0, [client, feature]."""
+    """Return every agent's model after a fixed number of gradient steps on L_i from 0, [client, feature]."""
     of_all = agents(task)
     gradients = jax.vmap(lambda agent, model: own_gradient(task, agent, model, jnp.inf, 2))
 
@@ -91,11 +92,11 @@ def local_descent(task: Task, step_size: Scalar, num_steps: int) -> Array:
 
 
 def local_start(task: Task, start: str, step_size: Scalar) -> Array:
-    """Every agent's model before the first tick, [client, feature]; none of these is private but the first.
+    """Return every agent's model before the first tick, [client, feature]; of the three kinds only "zero" is private.
 
     Args:
         start: "zero"; "local", the exact minimisers of L_i; "descent", DESCENT_STEPS gradient steps towards them.
-        step_size: of "descent".
+        step_size: the step size of "descent".
     """
     if start == "local":
         return local_minimizers(task)
@@ -113,9 +114,9 @@ def noisy_steps(
     clip_norm: Scalar,
     mechanism: str,
 ) -> Array:
-    """One step of every agent from 0 along its noisy gradient, -s (grad L_i(0) + noise), [client, feature].
+    """Return one step of every agent from 0 along its noisy gradient, -s (grad L_i(0) + noise), [client, feature].
 
-    The noise is that of `noise_scales`. An agent without a budget says 0.
+    The noise is that of `noise_scales`. The step of an agent without a budget is 0.
     """
     draw, order = MECHANISMS[mechanism]
     of_all = agents(task)
@@ -126,15 +127,15 @@ def noisy_steps(
 
 
 def budgeted_confidence(task: Task) -> Array:
-    """c_i of the agents that have a budget, 0 of the others, who say nothing that one could be near to, [client]."""
+    """Return c_i for agents with a budget, and 0 for the others, whose models hold no information, [client]."""
     return jnp.where(task.need(Peers).budget > 0, confidence(task.num_examples), 0.0)
 
 
 def ring_order(key, task: Task, max_updates: int) -> Array:
-    """The order in which clocks ring that stop after a number of rings, int32 [client * max_updates].
+    """Return the order in which clocks ring, if each stops after `max_updates` rings, int32 [client * max_updates].
 
-    Every agent has a Poisson clock of rate 1, so among those that still ring each is as likely to be next.
-    Those without a budget come last.
+    Every agent has a Poisson clock of rate 1, so each of the clocks that still ring is equally likely to be the next.
+    Agents without a budget come last.
     """
     gaps = jax.random.exponential(key, (task.num_clients, max_updates))
     times = jnp.where((task.need(Peers).budget > 0)[:, None], jnp.cumsum(gaps, axis=1), jnp.inf)
@@ -142,30 +143,30 @@ def ring_order(key, task: Task, max_updates: int) -> Array:
 
 
 def awake(key, task: Task, num_ticks: int, num_awake: int) -> Array:
-    """Agents drawn uniformly, int32 [tick, awake]; where several wake up at once, one may be there twice."""
+    """Return agents drawn uniformly, int32 [tick, awake]; an agent may occur twice where several wake up at once."""
     return jax.random.randint(key, (num_ticks, num_awake), 0, task.num_clients, dtype=jnp.int32)
 
 
 def before_neighbors(task: Task, awake_agents: Array) -> Array:
-    """Which of the agents that are awake at once come before all their neighbours and doubles, bool [awake].
+    """Return which of the agents awake at once come before all their neighbours and duplicates, bool [awake].
 
-    Updates of agents that are no neighbours do not touch each other, so those may move at once, and it is the same
-    as one after the other.
+    Updates of agents that are not neighbours do not affect each other, so these agents may update at once with the same
+    result as one after the other.
     """
     places = jnp.arange(awake_agents.shape[0], dtype=jnp.int32)
     none_awake = jnp.full(task.num_clients, awake_agents.shape[0], jnp.int32)
     first = none_awake.at[awake_agents].min(places)
-    neighbors = task.need(Peers).graph.neighbors[awake_agents]  # an empty slot names the agent itself
+    neighbors = task.need(Peers).graph.neighbors[awake_agents]  # an empty slot holds the agent's own number
     return (jnp.min(first[neighbors], axis=1) >= places) & (first[awake_agents] == places)
 
 
 def row(array: Array, i) -> Array:
-    """array[i] as a slice: under vmap over points it stays one, where indexing becomes a gather, ten times slower."""
+    """Return array[i] as a slice. Under vmap over points indexing becomes a gather, which is ten times slower."""
     return jax.lax.dynamic_index_in_dim(array, i, keepdims=False)
 
 
 def neighbor_mean(graph: Graph, models: Array, i) -> Array:
-    """sum_j (W_ij / D_ii) theta_j, [feature]; slot by slot, which makes no copy of the neighbours."""
+    """Return sum_j (W_ij / D_ii) theta_j, [feature], summed slot by slot, without a copy of the neighbours' models."""
     places, weights = row(graph.neighbors, i), row(graph.weights, i)
     used = row(graph.num_neighbors, i)
     total = jax.lax.fori_loop(
@@ -184,16 +185,17 @@ def readings(
     delta: float,
     start_noise_multiplier: float | None = None,
 ) -> dict[str, events.Release]:
-    """The releases of the agent with the most updates, in that many updates: one of its data points replaced.
+    """Return the releases of the agent with the most updates, over these updates: one of its data points is replaced.
 
     paper: the composition of Theorem 1, as if L0 bounded the gradients (Gaussian noise: exact).
     tight: the same run by the privacy loss distribution of composed Laplace noise.
-    true: as `tight`, at the bound that the gradients really have: the smaller of C and the task's own. Infinite
-        where they have none.
+    true: as `tight`, at the actual bound on the gradients: the smaller of C and the task's own. Epsilon is infinite
+        where the gradients are unbounded.
 
     Args:
         noise_multiplier, lipschitz, clip_norm, mechanism: as for coordinate_descent.
-        start_noise_multiplier: of one release before the first update; None for none.
+        delta: the delta at which epsilon is stated.
+        start_noise_multiplier: noise of one release before the first update; None for no such release.
     """
     bound = min(clip_norm, task.need(Linear).lipschitz[MECHANISMS[mechanism][1] - 1])
     statement: dict = {"delta": delta, "privacy_unit": "point", "protects_against": "all other agents together"}
@@ -209,7 +211,7 @@ def readings(
             return updates
         return events.preceded_by(updates, release(start_noise_multiplier))
 
-    bounded = bound <= lipschitz * (1 + 1e-6)  # to the precision of a sweep's float32 columns
+    bounded = bound <= lipschitz * (1 + 1e-6)  # within the precision of a sweep's float32 columns
     return {
         "paper": reading(1.0, "composition")._replace(sound=bounded),
         "tight": reading(1.0, "pld")._replace(sound=bounded),
@@ -218,17 +220,17 @@ def readings(
 
 
 def exposed(delta: float) -> dict[str, events.Release]:
-    """What depends on the data without any noise, from the start."""
+    """Return the releases of a method that starts from values that depend on the data without any noise."""
     without_noise = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="all other agents together")
     return dict.fromkeys(("paper", "tight", "true"), events.preceded_by(without_noise, without_noise))
 
 
 def cost_of_exchange(task: Task, updates: np.ndarray, touched: np.ndarray) -> Cost:
-    """Of a round in which an agent takes the gradients of its examples and sends its model to its neighbours.
+    """Return the cost of a round in which agents take gradients of their examples and send models to neighbours.
 
     Args:
-        updates: of every agent in a round, expected, [client].
-        touched: how likely an agent makes any, [client].
+        updates: expected number of updates of every agent in a round, [client].
+        touched: probability that an agent makes at least one update in a round, [client].
     """
     sizes, neighbors = np.asarray(task.num_examples), np.asarray(task.need(Peers).graph.num_neighbors)
     sent = float(updates @ neighbors) * num_parameters(task)
@@ -236,8 +238,11 @@ def cost_of_exchange(task: Task, updates: np.ndarray, touched: np.ndarray) -> Co
 
 
 def cost_of_start(task: Task, start: str) -> Cost | None:
-    """Of the models before the first tick. A Newton step counts as one gradient of every example; the message of a
-    noisy step goes to every neighbour once, and its smoothing over the graph is computed at once and not counted."""
+    """Return the cost of the models before the first tick.
+
+    A Newton step counts as one gradient of every example. The message of a noisy step goes to every neighbour once; its
+    smoothing over the graph is computed at once and not counted.
+    """
     sizes = np.asarray(task.num_examples)
     everything = float(np.sum(sizes))
     if start in ("zero", "constant"):
@@ -252,7 +257,7 @@ def cost_of_start(task: Task, start: str) -> Cost | None:
 
 
 def check_peers(task: Task) -> None:
-    """Refuse numbers of the agents that cannot be."""
+    """Refuse impossible numbers of agents."""
     objectives = task.need(Peers)
     for name in ("regularization", "smoothness", "budget"):
         values = np.asarray(getattr(objectives, name))
@@ -268,6 +273,6 @@ def check_peers(task: Task) -> None:
 
 
 def check_choice(kind: str, value: str, known) -> None:
-    """Refuse a name that is not known."""
+    """Refuse an unknown name."""
     if value not in known:
         raise unknown_name(kind, value, known)

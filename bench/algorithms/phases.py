@@ -28,12 +28,16 @@ class Phases(NamedTuple):
 
 
 def num_records(task: Task) -> int:
-    """n, the stored records of a silo."""
+    """Return n, the number of stored records of a silo."""
     return task.capacity
 
 
 def plan_phases(records: int, shared: SiloArguments) -> Phases:
-    """n_i = floor(share n / 2^(i-1)) records and R_i = R ratio^(i-1) rounds in phase i = 1, 2, ..., of a silo's n.
+    """Return n_i = floor(share n / 2^(i-1)) records and R_i = R ratio^(i-1) rounds for the phases i = 1, 2, ...
+
+    Args:
+        records: n, the records of a silo.
+        shared: the arguments of the silos.
 
     Raises:
         InputError: for values that leave a phase without records or a batch larger than its phase.
@@ -73,7 +77,7 @@ def plan_phases(records: int, shared: SiloArguments) -> Phases:
 
 
 def _batches(sizes: tuple[int, ...], rounds: tuple[int, ...], shared: SiloArguments) -> tuple[int, ...]:
-    """K_i of every phase."""
+    """Return K_i of every phase."""
     if shared.sampler == "all":
         return sizes
     if shared.sampler == "once":

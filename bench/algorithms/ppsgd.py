@@ -1,7 +1,7 @@
 """Personalised private SGD (Bietti et al. 2022, Algorithms 1, 2 and 3, and the loop behind the experiments).
 
-Every sampled user i takes a gradient g_i at (w, theta_i), moves its own theta_i with it, and sends the server
-the clipped gradient, on which the server adds noise:
+Every sampled user i takes a gradient g_i at (w, theta_i), updates its own theta_i with it, and sends the clipped
+gradient to the server, which adds noise:
 
     theta_i <- theta_i - eta_theta g_i                        (free: never leaves the user)
     w       <- w - eta_w (sum_i clip(g_i, C) + sigma C N(0, I)) / D
@@ -14,8 +14,8 @@ The personalisation ratio is alpha Q = eta_w / eta_theta here, the argument `per
     where                                                       its name          alpha Q is
     ---------------------------------------------------------   ---------------   -----------------------------------
     the paper's figures and grids                               alpha Q           alpha Q
-    the paper's algorithms and theorems, `bench.theory.ppsgd`   alpha             alpha D, with D what a sum over users
-                                                                                  is divided by (`participation`)
+    the paper's algorithms and theorems, `bench.theory.ppsgd`   alpha             alpha D, with D the divisor of a sum
+                                                                                  over users (`participation`)
     the authors' program, linear models                         a                 a
     the authors' program, network: a local step is Q times      a                 a / Q
         as long (legend_personalization in the results)
@@ -37,11 +37,11 @@ from bench.models.additive import Additive
 from bench.privacy.events import nothing_released
 
 REDUCE = ("mean", "sum")
-FOUR = ("paper", "sampler", "tight", "worst_case")  # readings, but of sampler "cyclic"
+FOUR = ("paper", "sampler", "tight", "worst_case")  # ways of accounting, except with sampler "cyclic"
 
 
 def step_sizes(step_size, personalization):
-    """(eta_w, eta_theta), the larger of them s and their ratio alpha Q; (0, s) for alpha Q = 0, (s, 0) for inf."""
+    """Return (eta_w, eta_theta), the larger of them s, their ratio alpha Q; (0, s) for alpha Q = 0, (s, 0) for inf."""
     return step_size * jnp.minimum(personalization, 1.0), step_size / jnp.maximum(personalization, 1.0)
 
 
@@ -137,7 +137,7 @@ def ppsgd(
         moved = {
             "w": jax.tree.map(lambda z, g, n: z - eta_w * (g + std * n) / drawn.divisor, w, total, direction),
             "local": models,
-            # A third key beside the two of the split.
+            # A third key, derived without changing the two of the split.
             "clipping": clips.update(jax.random.fold_in(key, 2), variables["clipping"], clipped, drawn),
         }
         schedule = schedule | {"who": queue, "noise": remembered}
@@ -164,8 +164,9 @@ def ppsgd(
 
 
 def releases(task: Task, *, delta: float, personalization: float, noise_multiplier: float, **args) -> dict:
-    """What a run makes public: w after every round, and nothing at all for alpha Q = 0, when w stays at 0 (adaptive
-    clipping publishes its norm all the same)."""
+    """Return what a run makes public: w after every round. For alpha Q = 0 w stays at 0, so nothing is released;
+    adaptive clipping still publishes its norm.
+    """
     against = "all other users together"
     if personalization == 0 and args.get("clipping", "fixed") == "fixed":
         silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)
@@ -175,7 +176,9 @@ def releases(task: Task, *, delta: float, personalization: float, noise_multipli
 
 
 def cost(task: Task, *, personalization: float, **args) -> Cost:
-    """A gradient in w and theta_i is one; for alpha Q = 0 users send nothing, but for adaptive clipping."""
+    """Return the cost of a round. A gradient in w and theta_i counts once. For alpha Q = 0 users send nothing, except
+    for adaptive clipping.
+    """
     whole = cost_of_sums(task, **args)
     if personalization:
         return whole
@@ -184,7 +187,7 @@ def cost(task: Task, *, personalization: float, **args) -> Cost:
 
 
 def check(task: Task, *, local: str, reduce: str, **args) -> None:
-    """Refuse values that do not go together, before anything is compiled."""
+    """Refuse incompatible values before anything is compiled."""
     check_participation(task, **args)
     for kind, value, known in (("form of local models", local, ("dense", "dual")), ("way to reduce", reduce, REDUCE)):
         if value not in known:

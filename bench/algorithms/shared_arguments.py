@@ -1,4 +1,4 @@
-"""Arguments that the methods of a family share, declared once, and how they become a part of a factory's signature.
+"""The arguments shared by a family of methods, which are declared once and added to the signatures of its factories.
 
 A factory is written with the shared arguments as one object, and with its own arguments by name:
 
@@ -21,11 +21,11 @@ from bench.data.task import Task
 
 @dataclass(frozen=True, kw_only=True)
 class SharedArguments:
-    """What a family shares: subclasses have the arguments as fields."""
+    """The arguments shared by a family of methods; subclasses declare them as fields."""
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Self:
-        """The shared ones among all arguments of a method."""
+        """Select the shared arguments among all arguments of a method."""
         names = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in arguments.items() if name in names})
 
@@ -40,10 +40,10 @@ def sharing(
     """Give a factory (task, shared: family, *, its own arguments) the signature (task, *, all arguments).
 
     Args:
-        family: whose fields are shared.
-        last: shared arguments without a default that stand behind the factory's own ones without.
-        fixed: values of shared arguments that the method does not have.
-        defaults: values of shared arguments where the caller says nothing, in place of those of the family.
+        family: the class whose fields are the shared arguments.
+        last: shared arguments without a default that come after the factory's own arguments without a default.
+        fixed: values of shared arguments that the method does not offer.
+        defaults: defaults of shared arguments that replace those of the family.
     """
 
     def decorate(factory: Callable[..., Algorithm]) -> Callable[..., Algorithm]:
@@ -75,8 +75,9 @@ def sharing(
 
 
 def _in_order(own: list[Parameter], shared: list[Parameter], last: Sequence[str]) -> list[Parameter]:
-    """How a signature lists them: first what has no default, with `last` at its end; own ones before shared ones among
-    those that have. Results have their columns in this order."""
+    """Sort the parameters of a signature: first those without a default, with `last` at their end, then those with one,
+    the factory's own first. The columns of results have this order.
+    """
 
     def rank(parameter: Parameter) -> int:
         if parameter.default is not Parameter.empty:

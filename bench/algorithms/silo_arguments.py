@@ -14,7 +14,7 @@ ONE_PHASE = {"num_phases": 1, "share": 1.0, "rounds_ratio": 1.0}  # arguments th
 
 @dataclass(frozen=True, kw_only=True)
 class SiloArguments(SharedArguments):
-    """What a method asks of the silos.
+    """The arguments shared by all methods on silos.
 
     num_sampled: M, silos that answer, a uniformly random subset in every round.
     num_phases: tau, on disjoint records of every silo; the localized theorems take floor(log2 n).
@@ -22,14 +22,14 @@ class SiloArguments(SharedArguments):
     clip_norm: C > 0 on every record's gradient; inf does not clip.
     noise_multiplier: sigma >= 0 of the first phase: noise of std sigma C / K on a silo's mean. A phase of R_i
         rounds has sigma sqrt(R_i / R_1), so that all phases cost the same; with sampler "once", sigma.
-    share: of a silo's records in the first phase; each later phase has half as many as the one before.
-    rounds_ratio: of the rounds of a phase to those of the phase before.
+    share: the share of a silo's records in the first phase; each later phase has half as many as the one before.
+    rounds_ratio: the ratio of the rounds of a phase to those of the phase before.
     sampler: "all" records of the phase in every round; "once", every record in one round, K_i = n_i / R_i;
         "fixed", K different records drawn afresh every round; "poisson", each with probability K / n_i.
-    batch_size: K, read by "fixed" and "poisson".
+    batch_size: K, used by "fixed" and "poisson".
     smoothing: "none"; "convolution", each record at its own w + y, y uniform in a ball; "moreau", the gradient
         of each record's Moreau envelope (linear models).
-    smoothing_radius: of that ball.
+    smoothing_radius: the radius of that ball.
     moreau_smoothness: beta of the envelope.
     """
 
@@ -48,15 +48,15 @@ class SiloArguments(SharedArguments):
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Self:
-        """The shared ones among all arguments of a method, which has one phase unless they say otherwise."""
+        """Select the shared arguments among all arguments of a method; by default a method has one phase."""
         return super().of({**ONE_PHASE, **arguments})
 
 
 def silo_method(*, fixed: Mapping[str, Any] | None = None, **defaults: Any) -> Callable:
-    """`sharing` of SiloArguments, with the privacy parameters last of what has no default, which is the order of the
-    columns in results.
+    """Apply `sharing` with SiloArguments; the privacy parameters come last among the arguments without a default, which
+    is the order of the columns in results.
 
     Args:
-        fixed, defaults: as of `sharing`.
+        fixed, defaults: as for `sharing`.
     """
     return sharing(SiloArguments, last=("clip_norm", "noise_multiplier"), fixed=fixed, **defaults)

@@ -1,11 +1,11 @@
-"""What private methods on silos share: disjoint batches, a silo's noisy message, the mean over those that answer.
+"""The parts shared by private methods on silos: disjoint batches, noisy messages, and the mean over answering silos.
 
 A silo keeps its records and answers a query w with
 
     m_l = (1 / K) sum over its batch of clip(gradient of f(w; x), C)  +  N(0, (sigma C / K)^2 I).
 
 What is protected is one record of one silo, replaced by any other, against the server and all other silos, who see
-every message and know who answers when (inter-silo record-level DP). Clipping makes this true for whatever record.
+every message and know who answers when (inter-silo record-level DP). Because of clipping this holds for any record.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,13 +25,16 @@ from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, linear, sampling, smoothing
 from bench.privacy import events
 
-PROX_STEPS = 12  # halvings in a proximal step: gradients of an envelope are exact within 2^-12 C
+PROX_STEPS = 12  # halvings in a proximal step: the error of an envelope's gradient is at most 2^-12 C
 AGAINST = "the server and the other silos"
 
 
 class Silos(NamedTuple):
-    """shuffle: key -> the records in the order in which the silos use them, for State.schedule.
-    messages: (key, records, t, w) -> what each silo that answers says of w in round t = 0, 1, ..., [silo, feature].
+    """The silos' side of a method.
+
+    shuffle: key -> the records in the order in which the silos use them, for State.schedule.
+    messages: (key, records, t, w) -> the message of each answering silo for the query w in round t = 0, 1, ...,
+        [silo, feature].
     """
 
     shuffle: Callable[[Array], Any]
@@ -39,11 +42,12 @@ class Silos(NamedTuple):
 
 
 def silos(task: Task, phases: Phases, shared: SiloArguments) -> Silos:
-    """Silos that answer with clipped and noisy gradients, M of N in each round.
+    """Return silos that answer with clipped and noisy gradients, M of N in each round.
 
     Args:
         task: linear, with train = (inputs, targets), or any `loss`.
-        phases: of the run.
+        phases: the phases of the run.
+        shared: the arguments of the silos' messages.
     """
     length, draw_batches = num_records(task), _batches(task, phases, shared.sampler)
     std = gradient.noise_scale(shared.noise_multiplier, shared.clip_norm)
@@ -62,7 +66,7 @@ def silos(task: Task, phases: Phases, shared: SiloArguments) -> Silos:
             answering = sampling.fixed_size(key_silos, task.num_clients, shared.num_sampled)
             examples, weight = jax.tree.map(lambda leaf: leaf[answering], (examples, weight))
         keys = jax.random.split(key_smoothing, shared.num_sampled)
-        # One silo after the other: with many points, the scores of one at a time stay in a CPU's cache.
+        # One silo after the other: with many points, only the scores of a single silo fit in a CPU's cache.
         means = jax.lax.map(lambda silo: mean_gradient(silo[0], w, *silo[1:]), (keys, examples, weight))
         noise = jax.random.normal(key_noise, means.shape)
         return means + std * jnp.asarray(std_by_round, jnp.float32)[t] * noise
@@ -71,24 +75,24 @@ def silos(task: Task, phases: Phases, shared: SiloArguments) -> Silos:
 
 
 def _rows(leaf: Array, rows: Array) -> Array:
-    """leaf[silo, rows[silo]] of every silo, [silo, place, ...]."""
+    """Return leaf[silo, rows[silo]] of every silo, [silo, place, ...]."""
     return jax.vmap(lambda of_silo, rows_of_silo: of_silo[rows_of_silo])(leaf, rows)
 
 
 def _noise_by_round(phases: Phases, sampler: str) -> np.ndarray:
-    """Standard deviation of the noise on a silo's mean in units of sigma C, [round]."""
+    """Return the standard deviation of the noise on a silo's mean in units of sigma C, [round]."""
     rounds, batches = np.repeat(phases.rounds, phases.rounds), np.repeat(phases.batches, phases.rounds)
     return (np.ones(phases.total) if sampler == "once" else np.sqrt(rounds / phases.rounds[0])) / batches
 
 
 def _batches(task: Task, phases: Phases, sampler: str) -> Callable[[Array, Any, Array], tuple[Any, Array]]:
-    """(key, records, t) -> records of all silos [silo, place, ...], and their weights in the silo's mean [silo, place].
+    """Return (key, records, t) -> all silos' records [silo, place, ...], and weights in the silo's mean [silo, place].
 
-    Records of a round stand beside each other, since they are used in the order in which they are stored.
+    Records of a round are adjacent, since they are used in the order in which they are stored.
     """
     phase, rounds = np.repeat(np.arange(len(phases.rounds)), phases.rounds), np.array(phases.rounds)
-    sizes, batches = np.array(phases.sizes)[phase], np.array(phases.batches)[phase]  # by round from here on
-    begins = np.cumsum(phases.sizes)[phase] - sizes  # where the records begin that a round may use
+    sizes, batches = np.array(phases.sizes)[phase], np.array(phases.batches)[phase]  # indexed by round from here on
+    begins = np.cumsum(phases.sizes)[phase] - sizes  # the first record that a round may use
     if sampler == "once":
         round_in_phase = np.arange(phases.total) - (np.cumsum(rounds) - rounds)[phase]
         begins, sizes = begins + round_in_phase * batches, batches
@@ -113,7 +117,7 @@ def _batches(task: Task, phases: Phases, sampler: str) -> Callable[[Array, Any, 
 
 
 def _mean_gradient(task: Task, shared: SiloArguments) -> Callable[[Array, Array, Any, Array], Array]:
-    """(key, w, examples, weight) -> a silo's weighted sum of clipped gradients of its records, [feature]."""
+    """Return (key, w, examples, weight) -> weighted sum of clipped gradients of a silo's records, [feature]."""
     kind, radius, clip_norm = shared.smoothing, shared.smoothing_radius, shared.clip_norm
 
     def linear_model(key, w, examples, weight):
@@ -143,18 +147,19 @@ def _mean_gradient(task: Task, shared: SiloArguments) -> Callable[[Array, Array,
 
 
 def phases_of(task: Task, arguments: Mapping[str, Any]) -> Phases:
-    """The phases of a run with these arguments of a method."""
+    """Return the phases of a run with these arguments of a method."""
     return plan_phases(num_records(task), SiloArguments.of(arguments))
 
 
 def total_rounds(task: Task, arguments: Mapping[str, Any]) -> int:
-    """Communication rounds of a run with these arguments of a method, for a sweep's `num_rounds`."""
+    """Return the communication rounds of a run with these arguments of a method, for a sweep's `num_rounds`."""
     return phases_of(task, arguments).total
 
 
 def cost(task: Task, **arguments: Any) -> Cost:
-    """Of a round of a run, on average over its phases. A gradient of a Moreau envelope takes one of the loss at the
-    start and one for every halving."""
+    """Return the cost of a round, on average over the phases of a run. A gradient of a Moreau envelope takes one
+    gradient of the loss at the start and one for every halving.
+    """
     shared = SiloArguments.of(arguments)
     phases = plan_phases(num_records(task), shared)
     records = shared.num_sampled * float(np.average(phases.batches, weights=phases.rounds))
@@ -163,17 +168,18 @@ def cost(task: Task, **arguments: Any) -> Cost:
 
 
 def releases(task: Task, *, delta: float, **arguments: Any) -> dict[str, events.Release]:
-    """What the messages of one silo reveal of one of its records, in three readings.
+    """Return what the messages of one silo reveal of one of its records, in three ways of accounting.
 
     paper: as the authors' programs count, rho = sum 2 / sigma^2 and epsilon = 2 sqrt(rho log(1 / delta)); they leave
         the term rho out, so this is too small. With "fixed", a round counts (K / n)^2 of a full one, which no
         theorem gives.
     theorem: by the closed form with 256 of the paper's theorems; NaN outside its range.
-    exact: what the noise gives. Full batches, and records that are used once: composed Gaussians, exact. "fixed":
-        RDP, an upper bound. "poisson": as if every record were in every message, an upper bound for any sample.
+    exact: the epsilon of the actual noise. For full batches, and for records that are used once, this is the exact
+        composition of Gaussians. For "fixed" it is an upper bound by RDP. For "poisson" every record is counted in
+        every message, which is an upper bound for any sample.
 
-    Every record belongs to one phase, so the run costs what its most expensive phase costs. That only M of N silos
-    answer amplifies nothing: everybody sees who does, and a silo may be asked in every round.
+    Every record belongs to one phase, so the epsilon of the run is that of its most expensive phase. Drawing M of N
+    silos amplifies nothing, because everybody sees which silos answer, and a silo may be asked in every round.
     """
     shared = SiloArguments.of(arguments)
     phases = plan_phases(num_records(task), shared)
@@ -192,7 +198,15 @@ def releases(task: Task, *, delta: float, **arguments: Any) -> dict[str, events.
 def _release_of_a_message(
     size: int, relative_rounds: float, batch: int, shared: SiloArguments, delta: float
 ) -> events.Release:
-    """Of one round of a phase with so many records of a silo, and rounds relative to the first phase's."""
+    """Return the release of one round of a phase.
+
+    Args:
+        size: records of a silo in the phase.
+        relative_rounds: rounds of the phase over those of the first phase.
+        batch: records of a silo in a message.
+        shared: the arguments of the silos' messages.
+        delta: the delta at which epsilon is stated.
+    """
     statement: dict = {"delta": delta, "privacy_unit": "record", "protects_against": AGAINST}
     sigma = float(shared.noise_multiplier)
     if shared.sampler == "once":
@@ -207,7 +221,7 @@ def _release_of_a_message(
 
 
 def check(task: Task, **arguments: Any) -> None:
-    """Refuse values that do not go together, before anything is compiled.
+    """Refuse incompatible values before anything is compiled.
 
     Raises:
         InputError: naming the value and what to do.

@@ -1,9 +1,9 @@
-"""What first-order methods on silos share: a solver of one regularised problem, and a run through phases of them.
+"""The parts shared by first-order methods on silos: a solver of one regularised problem, and a run through its phases.
 
 Phase i minimises, over its own records, the mean loss of the silos plus lambda_i / 2 |w - w_{i-1}|^2, on the ball
-|w - w_{i-1}| <= D_i around the answer of the phase before, from where it starts. A solver may divide a phase into
-stages, each of which starts afresh from the answer of the stage before. All of this is arithmetic on the number of
-the round, inside one scan.
+|w - w_{i-1}| <= D_i. Here w_{i-1} is the answer of the phase before, from which phase i starts. A solver may divide a
+phase into stages, each of which restarts from the answer of the stage before. All of this is arithmetic on the number
+of the round, inside one scan.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from bench.algorithms.phases import num_records, plan_phases
 from bench.algorithms.silo_arguments import SiloArguments
 from bench.data.task import Task
 
-Iterate = dict[str, Array]  # what a solver carries from round to round
+Iterate = dict[str, Array]  # the state that a solver carries from round to round
 
 
 class Subproblem(NamedTuple):
-    """What a phase adds to the silos' losses: a regulariser and a ball, both around w_{i-1}.
+    """The terms that a phase adds to the silos' losses: a regulariser and a ball, both around w_{i-1}.
 
     center: w_{i-1}, [feature].
     strength: lambda_i, of the regulariser; 0 for none.
@@ -37,7 +37,7 @@ class Subproblem(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where in its stage a round is: its number r = 1, 2, ..., the stage's rounds R, and the stage k = 1, 2, ..."""
+    """The position of a round in its stage: its number r = 1, 2, ..., the rounds R of the stage, and its number k."""
 
     round: Array
     rounds: Array
@@ -64,13 +64,13 @@ class Solver(NamedTuple):
 def run_phases(
     task: Task, shared: SiloArguments, solver: Solver, subproblem_of: Callable[[Array, Array], Subproblem]
 ) -> Algorithm:
-    """The phases one after the other, from the task's w_0; after the last round no silo answers and nothing moves.
+    """Run the phases one after the other from the task's w_0; after the last round no silo answers and nothing changes.
 
     Args:
-        task: stored records, as many in every silo.
-        shared: who answers, with what noise, and how long.
-        solver: of a phase.
-        subproblem_of: (phase i = 0, 1, ..., center) -> what the phase adds to the silos' losses.
+        task: stored records, equally many in every silo.
+        shared: the arguments of the silos' messages; see SiloArguments.
+        solver: the solver of a phase.
+        subproblem_of: (phase i = 0, 1, ..., center) -> the terms that the phase adds to the silos' losses.
     """
     phases = plan_phases(num_records(task), shared)
     oracle = silos.silos(task, phases, shared)
@@ -110,11 +110,11 @@ def run_phases(
         return solver.answer(state.variables[1], place._replace(round=before))
 
     def public(state):
-        return state.variables  # everybody sees the messages, and what follows from them
+        return state.variables  # everybody sees the messages, and can compute the state from them
 
     return Algorithm(init, one_round, params, public)
 
 
 def same_subproblem(strength: Scalar, radius: Scalar) -> Callable[[Array, Array], Subproblem]:
-    """Every phase has this regulariser and a ball of this radius, both around where it starts."""
+    """Return a `subproblem_of` with this regulariser and radius in every phase, both around the phase's start."""
     return lambda _, center: Subproblem(center, strength, radius)

@@ -2,8 +2,8 @@
 
     w_{r+1} <- Proj[w_r - eta_r g_r],  eta_r = 2 eta / (r + 1);    answer: sum_r 2 r / (R (R + 1)) w_r.
 
-With eta = 1 / lambda for a lambda-strongly convex objective this is Theorem 6.2 of Bubeck 2015. What is protected,
-and against whom: see `silos`.
+With eta = 1 / lambda for a lambda-strongly convex objective this is Theorem 6.2 of Bubeck 2015. `silos` describes what
+is protected, and against whom.
 """
 
 import jax.numpy as jnp
@@ -17,7 +17,9 @@ from bench.kernels.proximal import project_ball
 
 
 def decreasing_steps(step_size: Scalar) -> Solver:
-    """Projected steps min(eta, 1 / lambda) 2 / (r + 1); answers with the iterates weighted by r."""
+    """Return the solver with projected steps of length min(eta, 1 / lambda) 2 / (r + 1), whose answer weights iterates
+    by r.
+    """
 
     def step(iterate, gradient, place, subproblem):
         eta = jnp.minimum(step_size, 1 / subproblem.strength) * 2 / (place.round + 1)
@@ -48,11 +50,11 @@ def subgradient(
     """The noisy subgradient method from w = 0.
 
     Args:
-        task: stored records, as many in every silo.
-        shared: whose messages, and how many; see SiloArguments.
+        task: stored records, equally many in every silo.
+        shared: the arguments of the silos' messages; see SiloArguments.
         step_size: eta; min(eta, 1 / regularization) is used.
         regularization: lambda >= 0; adds lambda / 2 |w|^2 to the objective.
-        radius: of the ball around 0 that w stays in.
+        radius: radius of the ball around 0 to which w is constrained.
     """
     return run_phases(task, shared, decreasing_steps(step_size), same_subproblem(regularization, radius))
 

@@ -1,7 +1,7 @@
-"""What follows any user-level method for free: every user takes steps of its own from the public model.
+"""Local steps of every user from the public model, after any user-level method.
 
-The steps use the public model and the user's own data, and their result is never sent: as post-processing of what is
-public on the user's own side, they cost no privacy against anybody else, however many there are.
+The steps use the public model and the user's own data, and their result is never sent. They are post-processing of
+public values on the user's own side, so any number of them costs no privacy against anybody else.
 """
 
 import jax
@@ -17,14 +17,15 @@ from bench.data.task import Task
 def then_alone(
     task: Task, together: Algorithm, *, batch_size: int, step_size: Scalar, num_steps: int, local: str = "dense"
 ) -> Algorithm:
-    """The method, predicting with models that users made of its public model by themselves.
+    """Return the method with predictions by models that the users train from its public model by themselves.
 
     Args:
         task: with stored examples.
         together: a method whose public state is the common model w and nothing else.
         batch_size: m, examples of a step, drawn afresh without replacement.
         step_size: of the users, > 0.
-        num_steps: of every user, from w + 0; taken whenever the method predicts, and never before the first round.
+        num_steps: number of steps of every user, from w + 0; taken whenever the method predicts, and never before the
+            first round.
         local: form of the users' models, as for `ppsgd`.
     """
     alone = local_learning(task, batch_size=batch_size, step_size=step_size, local=local)
@@ -54,10 +55,11 @@ def then_alone(
 
 
 def cost_then_alone(task: Task, together: Cost, *, batch_size: int, num_steps: int) -> Cost:
-    """Of the method whose rounds cost `together`, and of the users' own steps, counted once, after the last round.
+    """Return the cost of the method whose rounds cost `together`, with the users' own steps counted once, after the
+    last round.
 
     Args:
-        batch_size, num_steps: as of `then_alone`.
+        batch_size, num_steps: as for `then_alone`.
     """
     sizes = np.asarray(task.num_examples, float)
     batches = np.minimum(sizes, batch_size)

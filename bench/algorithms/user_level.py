@@ -1,4 +1,4 @@
-"""What rounds of noisy sums over users reveal, by sampler and noise, and which arguments go together."""
+"""The privacy and the cost of rounds of noisy sums over users, and the checks of their arguments."""
 
 from collections.abc import Callable
 
@@ -16,12 +16,14 @@ SAMPLERS = ("all", "fixed", "poisson", "queue", "cyclic")
 
 
 def num_groups(task: Task, num_sampled: int) -> int:
-    """G = ceil(N / Q), groups of sampler "cyclic", of at most Q users."""
+    """Return G = ceil(N / Q), the number of groups of sampler "cyclic", each of at most Q users."""
     return -(-task.num_clients // num_sampled)
 
 
 def separation(task: Task, *, num_sampled: int, sampler: str) -> int | None:
-    """A user takes part every so many rounds, and no oftener; None where it may in neighbouring rounds by chance."""
+    """Return the least number of rounds between two participations of a user; None where a user may take part in
+    neighbouring rounds by chance.
+    """
     return {"cyclic": num_groups(task, num_sampled), "all": 1}.get(sampler)
 
 
@@ -39,19 +41,19 @@ def readings(
     num_bands: int = 0,
     planned_rounds: int = 0,
 ) -> dict:
-    """What noisy sums of clipped user messages reveal, in the readings of `gaussian_readings`, or of `cyclic_readings`
-    for sampler "cyclic" and for correlated noise.
+    """Return the releases of noisy sums of clipped user messages, accounted for as in `gaussian_readings`, or as in
+    `cyclic_readings` for sampler "cyclic" and for correlated noise.
 
-    "sampler" assumes a fresh uniform sample each round, which the queue is not: its rounds depend on each
-    other, and only "worst_case" is sound for it. There a user takes part in at most as many rounds as it has
-    blocks to use; with "cyclic" in every G-th round at most.
+    "sampler" assumes a fresh uniform sample in each round. The queue does not draw such a sample, since its rounds
+    depend on each other, so only "worst_case" is sound for it. With the queue a user takes part in at most as many
+    rounds as it has blocks to use; with "cyclic" it takes part in every G-th round at most.
 
     Args:
-        task: for its numbers of clients and examples, which count as public.
+        task: its numbers of clients and examples are used, and count as public.
         noise_multiplier: sigma; noise on the sum of clipped messages has std sigma C.
         num_sampled, batch_size, sampler, num_epochs: as for `participation`.
-        delta: at which epsilon is stated.
-        protects_against: in words.
+        delta: the delta at which epsilon is stated.
+        protects_against: the adversary, in words.
         noise, num_bands, planned_rounds: as for `noise_of`.
     """
     statement = {"delta": delta, "privacy_unit": "user", "protects_against": protects_against}
@@ -78,13 +80,14 @@ def readings(
 
 
 def noisy_sums(protects_against: str) -> Callable[..., dict]:
-    """`releases` of a method that makes public noisy sums of clipped user messages, one a round, and nothing else.
+    """Return the function `releases` of a method that publishes one noisy sum of clipped user messages a round, and
+    nothing else.
 
-    Its factory has the arguments noise_multiplier, num_sampled, batch_size, sampler, num_epochs if it has a queue, and
-    those of `noise_of` if its noise may be correlated.
+    The factory of the method has the arguments noise_multiplier, num_sampled, batch_size, sampler, num_epochs if it has
+    a queue, and those of `noise_of` if its noise may be correlated.
 
     Args:
-        protects_against: in words.
+        protects_against: the adversary, in words.
     """
 
     def releases(task: Task, *, delta: float, noise_multiplier: float, num_epochs: int = 1, **args) -> dict:
@@ -104,14 +107,14 @@ def noisy_sums(protects_against: str) -> Callable[..., dict]:
 def cost_of_sums(
     task: Task, *, num_sampled: int, batch_size: int, sampler: str, num_steps: int = 1, clipping: str = "fixed", **_
 ) -> Cost:
-    """Of a round of a method whose users take gradients on their minibatches and send one message.
+    """Return the cost of a round in which users take gradients on their minibatches and send one message each.
 
-    With "queue" of a round in which at least Q users have blocks left; with adaptive clipping a user sends one number
-    more.
+    With "queue" this is the cost of a round in which at least Q users have blocks left. With adaptive clipping a user
+    sends one number more.
 
     Args:
         num_sampled, batch_size, sampler: as for `participation`.
-        num_steps: K, in which a user's minibatch is used.
+        num_steps: K, the number of local steps that use a user's minibatch.
     """
     users = task.num_clients / num_groups(task, num_sampled) if sampler == "cyclic" else num_sampled
     sizes = np.minimum(np.asarray(task.num_examples), batch_size)
@@ -130,7 +133,7 @@ def check_participation(
     noise_multiplier: float,
     **args,
 ) -> None:
-    """Refuse values of a private user-level method that do not go together, before anything is compiled.
+    """Refuse incompatible values of a private user-level method before anything is compiled.
 
     Raises:
         InputError: naming the value and what to do.

@@ -1,4 +1,4 @@
-"""Who wakes up when in a peer-to-peer run, and how many updates everybody has made."""
+"""The agents that wake up in every tick of a peer-to-peer run, and the number of updates of each."""
 
 import math
 from typing import NamedTuple
@@ -16,9 +16,9 @@ class WakeUp(NamedTuple):
     """A tick, or all ticks of a round with a leading axis."""
 
     agents: Array  # int32 [awake]
-    rings: Array  # whether their clock rings, bool [awake]: not after the last of a fixed order
+    rings: Array  # whether their clocks ring, bool [awake]; False after the end of a fixed order
     noise: Array  # of unit scale, [awake, feature]
-    tick: Array  # its number, counted from the start of the run
+    tick: Array  # the number of the tick, counted from the start of the run
 
 
 class Clocks(NamedTuple):
@@ -35,7 +35,7 @@ class Clocks(NamedTuple):
     num_updates: Scalar
 
     def start(self, key: Array) -> dict[str, Array]:
-        """State.schedule before the first tick."""
+        """Return State.schedule before the first tick."""
         zero, counts = jnp.int32(0), jnp.zeros(self.task.num_clients, jnp.int32)
         schedule = {"step": zero, "counts": counts, "most": jnp.int32(0)}
         if self.max_updates:
@@ -43,7 +43,7 @@ class Clocks(NamedTuple):
         return schedule
 
     def wake_ups(self, key: Array, schedule: dict[str, Array]) -> tuple[Array, Array]:
-        """Agents of a round's ticks, int32 [tick, awake], and whether their clocks ring, bool [tick, awake]."""
+        """Return agents of a round's ticks, int32 [tick, awake], and which of their clocks ring, bool [tick, awake]."""
         shape = (self.num_ticks, self.num_awake)
         if not self.max_updates:
             return peers.awake(key, self.task, *shape), jnp.ones(shape, bool)
@@ -52,23 +52,24 @@ class Clocks(NamedTuple):
         return schedule["order"][jnp.minimum(places, last)], places <= last
 
     def may_update(self, wake_up: WakeUp) -> Array:
-        """Which agents have a budget and, if several are awake, come before their neighbours, bool [awake]."""
+        """Return which agents have a budget and, if several are awake, come before their neighbours, bool [awake]."""
         allowed = wake_up.rings & (self.task.need(Peers).budget[wake_up.agents] > 0)
         return allowed & peers.before_neighbors(self.task, wake_up.agents) if self.num_awake > 1 else allowed
 
     def expected(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of every agent, how many updates it makes in a round, and how likely any, on average; [client] each.
+        """Return the expected updates of every agent in a round, and the probability of at least one, [client] each.
 
-        Clocks without end are those of rounds before anybody falls silent. In a fixed order the updates of a run are
-        dealt out evenly to the rounds in which clocks ring, and a round is as likely to have any of these rings as any
-        other; several awake at once are taken as drawn anew, which is near. Without either, both are exact.
+        For clocks without end these hold for rounds before any agent falls silent. In a fixed order the updates of a
+        run are divided evenly between the rounds in which clocks ring, and each of these rounds is equally likely to
+        contain any ring. Several agents awake at once are treated as drawn independently, which is an approximation.
+        Without a fixed order and with one agent awake at a time, both values are exact.
         """
         objectives, clients = self.task.need(Peers), self.task.num_clients
         speaks = np.asarray(objectives.budget) > 0
         graph = objectives.graph
         near, there = np.asarray(graph.neighbors), np.asarray(graph.weights) > 0
-        among = speaks if self.max_updates else np.ones(clients, bool)  # those without a budget ring last
-        blocked = (1 + np.sum(there & among[near], axis=1)) / np.sum(among)  # by one that is awake before
+        among = speaks if self.max_updates else np.ones(clients, bool)  # agents without a budget ring last
+        blocked = (1 + np.sum(there & among[near], axis=1)) / np.sum(among)  # by an agent earlier in the tick
         first = np.mean((1 - np.minimum(blocked, 1.0))[:, None] ** np.arange(self.num_awake), axis=1) * speaks
         places = self.num_ticks * self.num_awake
         if not self.max_updates:
@@ -83,7 +84,7 @@ class Clocks(NamedTuple):
 
 
 def _all_elsewhere(chosen: float, taken: int, rings: int) -> float:
-    """How likely none of `chosen` rings, at random among all, is among the `taken`."""
+    """Return the probability that none of `chosen` rings, at random among all `rings`, is among the `taken`."""
     if chosen + taken > rings:
         return 0.0
     log = math.lgamma
@@ -91,24 +92,24 @@ def _all_elsewhere(chosen: float, taken: int, rings: int) -> float:
 
 
 class Updates(NamedTuple):
-    """How many updates the clocks have allowed so far.
+    """The number of updates that the clocks have allowed so far.
 
     counts: of each agent, int32 [client].
-    most: of the agent with most; epsilon is that agent's, so it rises when this does.
+    most: the largest count; epsilon is that of the agent with this count, so it rises when the count does.
     """
 
     counts: Array
     most: Array
 
     def remain(self, agents: Array, num_updates: Scalar) -> Array:
-        """Whether the agents have any of their `num_updates` left, bool [awake]."""
+        """Return whether the agents have any of their `num_updates` left, bool [awake]."""
         return self.counts[agents].astype(jnp.float32) < num_updates
 
     def counted(self, agents: Array, may_update: Array) -> "Updates":
-        """After a tick in which these may update."""
+        """Return the counts after a tick in which these agents may update."""
         most = jnp.maximum(self.most, jnp.max(jnp.where(may_update, self.counts[agents] + 1, 0)))
         return Updates(self.counts.at[agents].add(may_update.astype(jnp.int32)), most)
 
     def released_since(self, before: "Updates", num_updates: Scalar) -> Array:
-        """1.0 where the largest count rose, and its agent still spoke; else 0.0."""
+        """Return 1.0 if the largest count rose while its agent still spoke, else 0.0."""
         return ((self.most > before.most) & (before.most.astype(jnp.float32) < num_updates)).astype(jnp.float32)

@@ -1,1 +1,1 @@
-"""From rows to numbers, tables and pictures: what figures and comparisons share."""
+"""Numbers, tables and pictures from rows, as shared by figures and comparisons."""

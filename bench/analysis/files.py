@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic writes of files: a file is complete, or it does not exist."""
 
 import contextlib
 import os
@@ -8,10 +8,10 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def written_whole(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Have several files written elsewhere first, and their folders made where there are none.
+    """Replace several files at once by files that are first written elsewhere; missing folders are made.
 
-    Yields a path for each of them, in the same folder and with the same ending. What is written there takes the places
-    of `paths` when all is done; after an error, Ctrl-C included, nothing has changed.
+    Yields a path for each of them, in the same folder and with the same ending. The files written there replace `paths`
+    when all is done; after an error, Ctrl-C included, nothing has changed.
     """
     unfinished = [path.with_name(f".{os.getpid()}-{path.name}") for path in paths]
     try:
@@ -28,6 +28,6 @@ def written_whole(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file, and its folder where there is none; what was there stays until the new one is complete."""
+    """Write a file, and its folder where it is missing; the old file stays until the new one is complete."""
     with written_whole([path]) as (unfinished,):
         unfinished.write_text(text, encoding="utf-8")

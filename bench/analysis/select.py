@@ -1,4 +1,4 @@
-"""From runs to the numbers of a figure: tuning, and intervals over repetitions."""
+"""The numbers of a figure from runs: tuning, and intervals over repetitions."""
 
 import re
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ REPETITION = ["trial", "seed"]
 
 
 def _measured(values: pd.Series, log: bool) -> pd.Series:
-    """The values or their logarithms; NaN where there is none to average."""
+    """Return the values or their logarithms; NaN where there is nothing to average."""
     values = values.astype(float).replace([np.inf, -np.inf], np.nan)
     return values.where(values > 0).apply(np.log) if log else values
 
 
 def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str, log: bool = False) -> pd.DataFrame:
-    """For each group, the rows of the value of `over` that `choose` chooses; "edge" says whether others may be better.
+    """Return the rows with the value of `over` that `choose` selects in each group.
 
     edge: where several values were tried and the chosen is the smallest or largest, says so, "step_size = 0.1, the
         largest tried"; otherwise empty.
@@ -28,7 +28,8 @@ def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str
 
 
 def edges(runs: pd.DataFrame, chosen: pd.DataFrame, by: Sequence[str], over: str) -> list[str]:
-    """For every chosen value, whether it is at an end of those that its group tried; empty for what has no order.
+    """Return, for every chosen value, whether it is at an end of the values that its group tried; empty for values
+    without order.
 
     Args:
         runs: with all values that were tried.
@@ -48,11 +49,11 @@ def edges(runs: pd.DataFrame, chosen: pd.DataFrame, by: Sequence[str], over: str
 
 
 def choose(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str, log: bool = False) -> pd.DataFrame:
-    """For each group, the value of `over` whose mean of `on` over repetitions is best.
+    """Return, for each group, the value of `over` whose mean of `on` over repetitions is best.
 
-    A value that diverged in any repetition (NaN, inf) is never chosen while another one did not, nor one of
-    which fewer repetitions are there than of another (a sweep that still runs). Repetitions that only a minority of
-    the values has (more seeds for a part of the grid) do not count. Of equals it is the smallest.
+    A value that diverged in any repetition (NaN, inf) is never chosen if another value did not diverge. A value with
+    fewer repetitions than another (a sweep that still runs) is not chosen either. Repetitions that only a minority of
+    the values has (more seeds for a part of the grid) do not count. Among equal values the smallest is chosen.
 
     Args:
         runs: one row per run and evaluation.
@@ -78,13 +79,14 @@ def choose(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: s
 def tuned_elsewhere(
     runs: pd.DataFrame, others: pd.DataFrame, *, by: Sequence[str], over: Sequence[str], on: str, best: str
 ) -> pd.DataFrame:
-    """The rows of `runs` at the settings that are best among other runs, such as those on validation data.
+    """Return the rows of `runs` at the settings that are best among other runs, such as those on validation data.
 
     Args:
-        runs: what is shown.
-        others: what is chosen by; no row of `runs` may be among them.
+        runs: the runs to show.
+        others: the runs to choose by; no row of `runs` may be among them.
         by, on, best: as for `choose`.
-        over: columns that make up a setting. Of equals it is the smallest in the first, then in the second, ...
+        over: columns that make up a setting. Among equals the smallest in the first column is chosen, then in the
+            second, and so on.
     """
     settings = others[list(over)].drop_duplicates().sort_values(list(over), ignore_index=True)
     numbered = others.merge(settings.assign(setting=settings.index), on=list(over))
@@ -94,7 +96,7 @@ def tuned_elsewhere(
 
 
 def _common(runs: pd.DataFrame, by: Sequence[str], over: str) -> pd.Series:
-    """Rows of repetitions that at least half of the values of `over` have, within each group."""
+    """Select the rows of repetitions that at least half of the values of `over` have, within each group."""
     groups = [runs[c] for c in by]
     values = runs[over].groupby(groups, observed=True).transform("nunique")
     have = runs[over].groupby([*groups, *(runs[c] for c in REPETITION)], observed=True).transform("nunique")
@@ -102,17 +104,17 @@ def _common(runs: pd.DataFrame, by: Sequence[str], over: str) -> pd.Series:
 
 
 def half_width(std, count):
-    """Half of the 95 % confidence interval of a mean (Student's t); NaN for one repetition.
+    """Return half of the 95 % confidence interval of a mean (Student's t); NaN for one repetition.
 
     Args:
         std: standard deviation over repetitions, with count - 1 in the denominator.
-        count: of repetitions.
+        count: number of repetitions.
     """
     return stdtrit(np.maximum(np.asarray(count) - 1, 1), 0.975) * std / np.sqrt(count)
 
 
 def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = False) -> pd.DataFrame:
-    """Mean over repetitions with its 95 % confidence interval (Student's t), one row per group.
+    """Return the mean over repetitions with its 95 % confidence interval (Student's t), one row per group.
 
     Args:
         rows: one row per repetition in each group.
@@ -121,8 +123,9 @@ def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = F
         log: average logarithms, for a positive quantity on a logarithmic axis.
 
     Returns:
-        The columns of `by`, then `value`, "low", "high" and "repetitions". With one repetition low and high are
-        NaN: there is no interval. Where one repetition is not finite all three are: it is not averaged away.
+        The columns of `by`, then `value`, "low", "high" and "repetitions". With one repetition there is no interval, so
+        low and high are NaN. Where one repetition is not finite, all three are not finite, since it is not averaged
+        away.
     """
     grouped = _measured(rows[value], log).groupby([rows[c] for c in by], observed=True)
     mean, std, count = grouped.mean(), grouped.std(ddof=1), grouped.size()
@@ -134,18 +137,18 @@ def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = F
 
 
 def row(table: pd.DataFrame, label: Any) -> pd.Series:
-    """The one row of a table that has this label, which is a tuple where the index has several levels."""
+    """Return the one row of a table with this label, which is a tuple where the index has several levels."""
     return table.loc[label]
 
 
 def repetitions(runs: pd.DataFrame) -> tuple[int, int]:
-    """How many repetitions the points of a table of runs have, the fewest and the most; 0 without runs."""
+    """Return the fewest and the most repetitions of the points of a table of runs; 0 without runs."""
     counts = runs[["sweep", "point", *REPETITION]].drop_duplicates().groupby(["sweep", "point"]).size()
     return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
 
 
 def span(pair: Sequence[int]) -> str:
-    """One number, or from which to which."""
+    """Return a range as text: one number, or "from to" both."""
     few, many = pair
     return f"{few}" if few == many else f"{few} to {many}"
 
@@ -160,19 +163,19 @@ def tuned_curves(
     carry: Sequence[str] = (),
     log: bool = False,
 ) -> pd.DataFrame:
-    """Curves of `value`, step size tuned per point, for each way of tuning.
+    """Return curves of `value`, with the step size tuned per point, for each way of tuning.
 
     Args:
         runs: one row per run and evaluation.
         by: columns of a point on a curve.
         value: the metric shown.
         best: "min" or "max".
-        tunings: label -> metric that the step size is chosen by.
+        tunings: label -> metric by which the step size is chosen.
         carry: further columns, whose mean in the group is kept (epsilon).
         log: choose by, and show, means of logarithms.
 
     Returns:
-        One row per point and tuning, with columns "tuned_on", "step_size" and "edge", as of `tune`.
+        One row per point and tuning, with columns "tuned_on", "step_size" and "edge", as from `tune`.
     """
     frames = []
     for label, metric in tunings.items():
@@ -187,11 +190,11 @@ def tuned_curves(
 
 
 def where_from(runs: pd.DataFrame) -> dict[str, str]:
-    """What must stand beside the numbers of a figure: the data's source and task, the scale, the code's commit."""
+    """Return the origin of a figure's numbers: the data's source and task, the scale, and the code's commit."""
     names = ("source", "task", "scale", "commit")
     return {name: ", ".join(sorted(map(str, runs[name].unique()), key=_natural)) for name in names}
 
 
 def _natural(name: str) -> tuple[str, str]:
-    """What names sort by as a reader expects: "linear_p2p_5" before "linear_p2p_10"."""
+    """Return the key that sorts names as a reader expects: "linear_p2p_5" before "linear_p2p_10"."""
     return re.sub(r"\d+", lambda number: number[0].zfill(12), name), name

@@ -1,4 +1,4 @@
-"""One look for all figures. A picture shows numbers and makes none: they come from a figure's `table`."""
+"""One style for all figures. A picture only shows numbers; they come from a figure's `table`."""
 
 import math
 import textwrap
@@ -22,8 +22,8 @@ from bench.analysis import possible
 from bench.analysis.files import written_whole
 from bench.errors import InputError
 
-Look = dict[str, Any]  # what distinguishes a line or a patch: its properties, by name
-STYLE: dict[Any, Any] = {  # beyond matplotlib's defaults
+Look = dict[str, Any]  # the properties that distinguish a line or a patch, by name
+STYLE: dict[Any, Any] = {  # changes of matplotlib's defaults
     "figure.dpi": 100,
     "savefig.dpi": 160,
     "font.size": 9,
@@ -39,7 +39,7 @@ STYLE: dict[Any, Any] = {  # beyond matplotlib's defaults
     "legend.fontsize": 8.5,
     "pdf.fonttype": 42,
 }
-PRINTED: dict[Any, Any] = {  # beyond STYLE, in a journal's column: all text is as large as that of a caption
+PRINTED: dict[Any, Any] = {  # changes of STYLE for a journal's column, where all text has the size of a caption
     "font.size": 8,
     "axes.titlesize": 8,
     "legend.fontsize": 8,
@@ -47,20 +47,20 @@ PRINTED: dict[Any, Any] = {  # beyond STYLE, in a journal's column: all text is 
     "lines.markersize": 3.2,
     "axes.linewidth": 0.6,
 }
-LEAST = 0.4  # of a picture's own width: panels are too narrow for such text below it
+LEAST = 0.4  # least share of a picture's own width; below it panels are too narrow for this text
 _printed_width: ContextVar[float | None] = ContextVar("printed width", default=None)
 
 
 @contextmanager
 def applied(width: float | None = None) -> Iterator[None]:
-    """What is drawn and saved within has the suite's style, whatever the caller's; afterwards the caller's is back.
+    """Draw and save in the suite's style, whatever the caller's; afterwards the caller's style is restored.
 
     Args:
-        width: inches, of a picture for print: `subplots` makes it so wide, text has 8 points, and title and footer
-            are left out, since a caption says them there; None for the picture's own width.
+        width: inches, of a picture for print: `subplots` gives it this width, text has 8 points, and title and footer
+            are left out, since the caption contains them; None for the picture's own width.
     """
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # leaves the backend alone
+        matplotlib.rcdefaults()  # does not change the backend
         matplotlib.rcParams.update(STYLE if width is None else STYLE | PRINTED)
         before = _printed_width.set(width)
         try:
@@ -78,7 +78,7 @@ def subplots(rows: int, columns: int, *, figsize: tuple[float, float], **layout)
 
 
 def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], **layout) -> tuple[Figure, Any]:
-    """A figure that no window knows of, and its axes, as `Figure.subplots` gives them.
+    """Return a figure without a window, and its axes, as from `Figure.subplots`.
 
     Args:
         figsize: width and height in inches.
@@ -92,21 +92,21 @@ def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], *
         least = math.ceil(round(100 * LEAST * figsize[0], 6)) / 100
         if width < least:
             raise InputError(f"a width of {width:g} inches is too narrow for it: give {least:g} or more")
-        figsize = (width, 1.15 * figsize[1] * width / figsize[0])  # text does not shrink, so panels need the room
+        figsize = (width, 1.15 * figsize[1] * width / figsize[0])  # text does not shrink, so panels need more height
     figure = Figure(figsize=figsize)
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, **layout)
 
 
 def literal(text: str) -> str:
-    """A text of somebody's, such as the name of a file, in which a dollar sign begins no formula."""
+    """Escape a text from outside, such as the name of a file, so that a dollar sign begins no formula."""
     return text.replace("$", r"\$")
 
 
 def head(figure: Figure, title: str, *legends: Sequence[Line2D]) -> None:
-    """Title and rows of legend above the panels, at the same distance whatever the figure's height; no title in print.
+    """Draw title and rows of legend above the panels, at a fixed distance for any height; no title in print.
 
-    A row that is wider than the figure becomes several. Intervals of shares are held within 0 and 1.
+    A row that is wider than the figure is broken into several. Intervals of shares are limited to 0 and 1.
     """
     _hold_shares(figure)
     printed = _printed_width.get() is not None
@@ -128,14 +128,14 @@ def head(figure: Figure, title: str, *legends: Sequence[Line2D]) -> None:
 
 
 def _legend(figure: Figure, handles: Sequence[Line2D], top: float):
-    """A row of legend; in print it is set closer."""
+    """Draw a row of legend, more closely spaced in print."""
     close: Look = {"columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.4, "borderaxespad": 0.2}
     look = {} if _printed_width.get() is None else close
     return figure.legend(handles=handles, loc="upper center", ncol=len(handles), bbox_to_anchor=(0.5, top), **look)
 
 
 def _rows(figure: Figure, handles: Sequence[Line2D]) -> list[Sequence[Line2D]]:
-    """A row of legend, in as many rows of about the same length as the figure's width asks for."""
+    """Divide a row of legend into rows of about the same length that fit the figure's width."""
     for number in range(1, len(handles) + 1):
         size = -(-len(handles) // number)
         rows = [handles[at : at + size] for at in range(0, len(handles), size)]
@@ -149,7 +149,7 @@ def _rows(figure: Figure, handles: Sequence[Line2D]) -> list[Sequence[Line2D]]:
 
 
 def _taken_out(ax: Axes) -> list[list[Any]]:
-    """The legend that lies within the axes, to stand above them, where a narrow panel has no room for it."""
+    """Remove the legend within the axes and return it, to be drawn above a panel that is too narrow for it."""
     legend = ax.get_legend()
     if legend is None:
         return []
@@ -161,7 +161,7 @@ def _taken_out(ax: Axes) -> list[list[Any]]:
 
 
 def _fold_labels(figure: Figure) -> None:
-    """Labels of vertical axes that are longer than their axis, in more lines."""
+    """Break labels of vertical axes that are longer than their axis into several lines."""
     for ax in figure.axes:
         label, height = ax.yaxis.label, ax.get_window_extent().height
         longest = label.get_window_extent().height
@@ -172,7 +172,7 @@ def _fold_labels(figure: Figure) -> None:
 
 
 def _hold_shares(figure: Figure) -> None:
-    """On axes of shares (`percent`) neither the axes nor what is shown of an interval goes on below 0 or above 1."""
+    """Limit axes of shares (`percent`), and the intervals on them, to 0 and 1."""
     for ax in figure.axes:
         formatter = ax.yaxis.get_major_formatter()
         if not (isinstance(formatter, FuncFormatter) and formatter.func is _as_percent):
@@ -185,20 +185,20 @@ def _hold_shares(figure: Figure) -> None:
 
 
 def present(table: pd.DataFrame, column: str, order: Iterable) -> list:
-    """The values of `order` that occur in the column, in that order."""
+    """Return the values of `order` that occur in the column, in that order."""
     return [value for value in order if (table[column] == value).any()]
 
 
 @contextmanager
 def same_limits(ax: Axes) -> Iterator[None]:
-    """What is drawn within does not stretch the axes."""
+    """Keep the limits of the axes whatever is drawn within."""
     limits = ax.dataLim.frozen()
     yield
     ax.dataLim.set(limits)
 
 
 def curve(ax: Axes, table: pd.DataFrame, x: str, y: str, *, band: bool = True, **look) -> None:
-    """A line with its interval as a band, which does not stretch the axes; nothing where there is no value."""
+    """Draw a line, where it has values, with its interval as a band that does not stretch the axes."""
     table = table.sort_values(x)
     if not np.isfinite(table[y]).any():
         return
@@ -222,11 +222,11 @@ def nothing(ax: Axes, table: pd.DataFrame) -> None:
     )
 
 
-SLACK = 0.005  # of an axis of shares beyond 0 and 1, for markers there
+SLACK = 0.005  # extension of an axis of shares beyond 0 and 1, for markers there
 
 
 def percent(axis) -> None:
-    """Ticks of a share, as percent, with as many decimals as they need."""
+    """Set ticks of a share as percent, with the decimals that they need."""
     axis.set_major_locator(MaxNLocator(10 if _printed_width.get() is None else 6, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(_as_percent))
 
@@ -236,7 +236,7 @@ def _as_percent(value: float, _) -> str:
 
 
 def plain_log_ticks(axis, subs: Sequence[float] = (1,)) -> None:
-    """Ticks at these multiples of each power of ten, written as plain numbers."""
+    """Set ticks at these multiples of each power of ten, written as plain numbers."""
     axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())
@@ -246,16 +246,16 @@ UNFINISHED = "(the runs are not complete)"
 
 
 def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands", unequal: str = UNFINISHED) -> None:
-    """Source, scale, repetitions and how to read the figure, under it; a note each begins a line.
+    """Draw source, scale, repetitions and how to read the figure under it; each note begins a line.
 
-    A table of geometric means says so in a column "mean".
+    A table of geometric means declares them in a column "mean".
 
     Args:
-        bands: what shows the intervals.
-        unequal: why some numbers rest on fewer repetitions than others.
+        bands: the marks that show the intervals.
+        unequal: why some numbers are based on fewer repetitions than others.
     """
     if _printed_width.get() is not None:
-        return  # a caption says it there
+        return  # the caption contains it
     facts, counts = table.iloc[0], table["repetitions"].dropna().astype(int)
     few, many = counts.min(), counts.max()
     repetitions = f"{few} to {many} repetitions {unequal}" if few < many else f"{many} repetitions"
@@ -270,9 +270,9 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
 
 
 def save(figure: Figure, table: pd.DataFrame, folder: Path, name: str, alt: str = "") -> list[Path]:
-    """PNG, PDF and the numbers behind them as CSV; nothing in them depends on the hour.
+    """Save PNG, PDF and the numbers behind them as CSV; the files do not depend on the time.
 
-    alt: what the picture shows, in words for those who do not see it; it is in the metadata of both pictures.
+    alt: a description of the picture for readers who cannot see it; it is in the metadata of both pictures.
     """
     paths = [folder / f"{name}.{kind}" for kind in ("png", "pdf", "csv")]
     with applied(), written_whole(paths) as (png, pdf, csv):
@@ -283,7 +283,7 @@ def save(figure: Figure, table: pd.DataFrame, folder: Path, name: str, alt: str 
 
 
 def save_printed(figure: Figure, folder: Path, name: str, alt: str) -> Path:
-    """A picture that was drawn for print (`applied` with a width), as a PDF of exactly this width; no other file."""
+    """Save a picture drawn for print (`applied` with a width) as a PDF of exactly this width, and nothing else."""
     path = folder / f"{name}_{figure.get_figwidth():g}in.pdf"
     with applied(), written_whole([path]) as (pdf,):
         figure.savefig(pdf, metadata=_pdf_metadata(name, alt))

@@ -1,6 +1,6 @@
-"""Tables as a reader sees them: the same cells as picture, Markdown and LaTeX.
+"""Tables for readers: the same cells as picture, Markdown and LaTeX.
 
-What stands between two dollar signs in a cell is mathematics, in the subset of LaTeX that matplotlib knows as well.
+Text between two dollar signs in a cell is mathematics, in the subset of LaTeX that matplotlib supports as well.
 A cell may have several lines.
 """
 
@@ -23,24 +23,24 @@ LATEX = str.maketrans(
 
 
 def number(value: float, form: str = ".4f", missing: str = "") -> str:
-    """A number as a cell; a word of its own where there is none."""
+    """Return a number as a cell, or `missing` where there is none."""
     return format(value, form) if np.isfinite(value) else missing
 
 
 def with_interval(value: float, low: float, high: float, form: str = ".4f", metric: str = "") -> str:
-    """A mean with its interval, cut to the values that the metric can have; the mean alone without an interval."""
+    """Return a mean with its interval, cut to the values that the metric can have, or by itself where there is none."""
     mean = number(value, form, "diverged")
     low, high = (float(end) for end in possible.cut(value, low, high, metric))
     return f"{mean} [{low:{form}}, {high:{form}}]" if np.isfinite([value, low, high]).all() else mean
 
 
 def no_markup(text: str) -> str:
-    """A text in Markdown whose "<" begins no tag."""
+    """Escape "<" in a text for Markdown, so that it begins no tag."""
     return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text)
 
 
 def markdown(cells: pd.DataFrame, words: bool = False) -> str:
-    """A Markdown table: the first column left, the others right, or left as well where they are words."""
+    """Return a Markdown table with the first column aligned left, and the others right, or left for words."""
     rule = ["---", *["---" if words else "---:"] * (cells.shape[1] - 1)]
     table = [cells.columns, rule, *cells.to_numpy()]
     rows = [[no_markup(str(cell)).replace("|", r"\|").replace("\n", "<br>") for cell in row] for row in table]
@@ -48,13 +48,13 @@ def markdown(cells: pd.DataFrame, words: bool = False) -> str:
 
 
 def _words_and_formulas(cell: str) -> list[str]:
-    """Words and formulas in turn, words first; where a dollar sign has no partner, all is words."""
+    """Return words and formulas in turn, words first; where a dollar sign has no partner, everything is words."""
     parts = cell.split("$")
     return parts if len(parts) % 2 else [cell]
 
 
 def _latex(cell: str, side: str) -> str:
-    """A cell, its lines one above the other and flush on their side, "l" or "r"."""
+    """Return a cell with its lines one above the other and flush on one side, "l" or "r"."""
     lines = [_latex_line(line) for line in cell.split("\n")]
     stacked = r" \\ ".join(lines)
     return stacked if len(lines) == 1 else rf"\shortstack[{side}]{{{stacked}}}"
@@ -66,24 +66,27 @@ def _latex_line(cell: str) -> str:
 
 
 def _lines(row) -> int:
-    """Lines of the tallest cell of a row."""
+    """Return the number of lines of the tallest cell of a row."""
     return max(str(cell).count("\n") + 1 for cell in row)
 
 
 def _width(cell: str) -> float:
-    """The length of a cell's longest line."""
+    """Return the length of a cell's longest line."""
     return max(map(_length, cell.split("\n")))
 
 
 def _length(cell: str) -> float:
-    """About how many letters wide a cell is drawn: a formula's marks and spaces take no room, its indices little."""
+    """Return the approximate width of a drawn cell in letters.
+
+    A formula's marks and spaces take no room, and its indices take little.
+    """
     parts = _words_and_formulas(cell)
     formulas = [re.sub(r"[{}^_ ]", "", re.sub(r"\\[a-z]+", "xx", part)) for part in parts[1::2]]
     return sum(map(len, parts[::2])) + 0.8 * sum(map(len, formulas))
 
 
 def latex(cells: pd.DataFrame) -> str:
-    """A LaTeX tabular, with the rules of the package booktabs."""
+    """Return a LaTeX tabular, with the rules of the package booktabs."""
     table = [cells.columns, *cells.to_numpy()]
     head, *rows = [[_latex(str(cell), "r" if place else "l") for place, cell in enumerate(row)] for row in table]
     lines = [f"{' & '.join(row)} \\\\" for row in rows]
@@ -93,13 +96,13 @@ def latex(cells: pd.DataFrame) -> str:
 
 
 def draw(cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, legend: Sequence[Artist] = ()) -> Figure:
-    """The table as a picture, as wide as its words.
+    """Draw the table as a picture whose width fits its words.
 
     Args:
-        cells: what is written.
+        cells: the text of the cells.
         title: above the table.
-        looks: what distinguishes the background of each cell, as properties of a patch, or None for a plain one.
-        legend: what the backgrounds mean, above the table.
+        looks: the background of each cell, as properties of a patch, or None for a plain one.
+        legend: the meaning of the backgrounds, above the table.
     """
     longest = [max(_width(str(cell)) for cell in [name, *cells[name]]) for name in cells]
     lines = [_lines(row) for row in [cells.columns, *cells.to_numpy()]]
@@ -126,7 +129,7 @@ def draw(cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, le
         if look is not None:
             cell.visible_edges = "closed"
             cell.set(edgecolor="#ffffff", linewidth=1.5, **look)
-    if looks is not None:  # the rules, which white edges cover
+    if looks is not None:  # draws the rules again, because white edges cover them
         for place in (0, 1 - heights[0] / height):
             ax.axhline(place, color="#999999", linewidth=1, zorder=table.zorder + 1)
     figure.suptitle(title, y=1 - 0.05 * inch, va="top", fontsize=11)
@@ -138,7 +141,7 @@ def draw(cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, le
 
 
 def save(cells: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Markdown and LaTeX beside the picture."""
+    """Save Markdown and LaTeX beside the picture."""
     paths = [folder / f"{name}.{kind}" for kind in ("md", "tex")]
     with written_whole(paths) as files:
         for path, text in zip(files, (markdown(cells), latex(cells)), strict=True):

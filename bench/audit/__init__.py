@@ -4,14 +4,14 @@ An attacker who knows everything but one bit, whether one unit of privacy (a can
 method makes public and guesses. If the method is (epsilon, delta)-DP, the accuracy of the guesses is bounded; more
 accurate guesses, with a confidence interval, prove a LOWER bound on epsilon. A lower bound above the declared epsilon
 refutes it at the confidence level. A lower bound below it proves nothing: another attack might find more. A method
-declares an epsilon at every delta, and the bounds may be taken at any of them: what is refuted is the description of
-what is released, from which all of these follow.
+declares an epsilon at every delta, and the bounds may be taken at any of them: a bound refutes the description of the
+release, from which all these epsilons follow.
 
-Two experiments. A game (`game`), which is the statistical test of the noise: thousands of independent runs with and
-without the canary (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021, 2023). One run (`one_run`): many canaries in one
-data set, each by a coin of its own (Steinke, Nasr, Jagielski 2023; Mahloujifar, Melis, Chaudhuri 2024). Both on tasks
-on which a canary is as visible as the theory allows (`tasks`), through the method's own functions. The estimators are
-those of jax_privacy, but for the one of Gaussian noise (`bounds.gaussian`).
+There are two experiments. A game (`game`), which is the statistical test of the noise, makes thousands of independent
+runs with and without the canary (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021, 2023). The one-run audit (`one_run`)
+has many canaries in one data set, each included by a coin of its own (Steinke, Nasr, Jagielski 2023; Mahloujifar,
+Melis, Chaudhuri 2024). Both use tasks on which a canary is as visible as the theory allows (`tasks`), and call the
+method's own functions. The estimators are those of jax_privacy, except for that of Gaussian noise (`bounds.gaussian`).
 
     from bench.audit import audit
     audit("ppsgd").refuted
@@ -19,7 +19,7 @@ those of jax_privacy, but for the one of Gaussian noise (`bounds.gaussian`).
 
 
 def __getattr__(name: str):
-    """`audit`, imported when it is asked for: the command line is there without waiting for JAX."""
+    """Import `audit` on first use, so that the command line need not wait for JAX."""
     if name != "audit":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from bench.audit.report import audit

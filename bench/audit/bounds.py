@@ -1,8 +1,8 @@
-"""From scores of runs with and without a canary to lower bounds on epsilon.
+"""Lower bounds on epsilon from scores of runs with and without a canary.
 
-A threshold and, where it is free, delta are chosen on pilot runs, and the bound is taken on other runs: one test, no
-correction for the choice. The intervals are Clopper and Pearson's, those of jax_privacy, half of the significance for
-each of the two error rates, so that both directions (the canary more likely, or less) hold at once.
+A threshold and, where it is free, delta are chosen on pilot runs, and the bound is taken on other runs, so there is one
+test, and no correction for the choice. The intervals are Clopper and Pearson's, those of jax_privacy. Each of the two
+error rates has half of the significance, so that both directions (the canary more likely, or less) hold at once.
 """
 
 import math
@@ -18,24 +18,24 @@ Scores = tuple[np.ndarray, np.ndarray]  # of the runs (with, without the canary)
 
 
 class Test(NamedTuple):
-    """What a canary is looked for by: scores of the pilot runs, on which choices are made, and of the others."""
+    """The scores for one way of finding a canary: of the pilot runs, on which choices are made, and of the others."""
 
     pilot: Scores
     scores: Scores
 
 
 THRESHOLDS = 200
-SMALLEST = 1e-9  # of a declared epsilon, where a part of it is asked for
+SMALLEST = 1e-9  # of a declared epsilon that a bound is divided by
 
 
 def thresholds(ins: np.ndarray, outs: np.ndarray) -> np.ndarray:
-    """Places between the scores, at quantiles of all of them."""
+    """Return thresholds between the scores, at quantiles of all of them."""
     values = np.unique(np.quantile(np.concatenate([ins, outs]), np.linspace(0, 1, THRESHOLDS), method="nearest"))
     return (values[1:] + values[:-1]) / 2 if len(values) > 1 else values
 
 
 def error_rates(ins: np.ndarray, outs: np.ndarray, places, significance: float) -> tuple[np.ndarray, np.ndarray]:
-    """Upper bounds on the rates of misses and of false alarms of "the canary is in, if the score is at least this".
+    """Return upper bounds on the rates of misses and false alarms of "the canary is in, if the score is at least this".
 
     Each holds with probability 1 - significance / 2.
     """
@@ -50,15 +50,16 @@ def error_rates(ins: np.ndarray, outs: np.ndarray, places, significance: float) 
 
 
 def epsilon_at(delta: float, misses, alarms):
-    """The epsilon that error rates prove: hits <= exp(epsilon) alarms + delta, in both directions; 0 for nothing."""
+    """Return the epsilon proven by error rates: hits <= exp(epsilon) alarms + delta, in both directions; at least 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ways = [np.log(1 - one - delta) - np.log(other) for one, other in ((misses, alarms), (alarms, misses))]
     return np.fmax(np.fmax(*ways), 0.0)
 
 
 def counted(tests: Sequence[Test], declared: Mapping[float, float], significance: float) -> tuple[float, float]:
-    """(delta, epsilon proven there), by the test and at the delta where pilot runs prove the largest part of what is
-    declared.
+    """Return a delta and the epsilon proven at it.
+
+    The test and the delta are those at which pilot runs prove the largest fraction of the declared epsilon.
 
     Args:
         declared: delta -> epsilon.
@@ -75,16 +76,17 @@ def counted(tests: Sequence[Test], declared: Mapping[float, float], significance
     _, delta, place, test = best
     auditor = auditing.CanaryScoreAuditor(*test.scores)
     strategy = auditing.Explicit(place)
-    found = auditor.epsilon_clopper_pearson(significance, delta, one_sided=False, threshold_strategy=strategy)
-    return delta, float(found)
+    bound = auditor.epsilon_clopper_pearson(significance, delta, one_sided=False, threshold_strategy=strategy)
+    return delta, float(bound)
 
 
 def gaussian(tests: Sequence[Test], delta: float, significance: float) -> float:
-    """Epsilon at delta, of a mechanism whose trade-off of errors is that of Gaussians (Dong, Roth, Su 2022).
+    """Return the epsilon at delta of a mechanism whose trade-off of errors is that of Gaussians (Dong, Roth, Su 2022).
 
-    Valid for Gaussian noise without sampling alone: two error rates then give mu = Phi^-1(1 - alarms) - Phi^-1(misses),
-    and mu the whole curve, also where no run ever comes. (`epsilon_from_gdp` of jax_privacy 2.0 is no lower bound: it
-    takes the absolute value of mu, and so an interval that is too wide to say anything for evidence.)
+    It is valid only for Gaussian noise without sampling. There two error rates give
+    mu = Phi^-1(1 - alarms) - Phi^-1(misses), and mu gives the whole curve, also where no run ever falls.
+    (`epsilon_from_gdp` of jax_privacy 2.0 is no lower bound: it takes the absolute value of mu, and so treats an
+    interval that is too wide to prove anything as evidence.)
     """
 
     def separation(misses, alarms):
@@ -104,7 +106,7 @@ class Likelihood(NamedTuple):
     """The score that separates best if a canary moves what is public as it did in simulated runs, under known noise.
 
     centre, scale: of what is public without the canary, [feature]; features are counted in units of scale.
-    precision: inverse of the covariance without the canary, [feature, feature], which Gaussian noise is known by.
+    precision: inverse of the covariance without the canary, [feature, feature], which determines Gaussian noise.
     laplace: whether noise is independent Laplace noise instead.
     moves: how far the canary moved what is public, (in one world, in the other), each [simulated run, feature].
     """
@@ -116,13 +118,13 @@ class Likelihood(NamedTuple):
     moves: tuple[np.ndarray, np.ndarray]
 
     def __call__(self, seen: np.ndarray) -> np.ndarray:
-        """Log of the likelihood ratio of runs [run, feature], [run]."""
+        """Return the log of the likelihood ratio of runs [run, feature], [run]."""
         seen = (seen - self.centre) / self.scale
         whitened = seen @ self.precision
 
         def log_likelihood(moves: np.ndarray) -> np.ndarray:
-            # Moves that differ by rounding alone count as one, which is kept as it is: what is public may hold a number
-            # twice, and then a move that is not the same in both places would look like one of a number without noise.
+            # Moves that differ only by rounding count as one, which is kept unrounded. What is public may hold a number
+            # twice, and a move that differs between the two places would look like the move of a number without noise.
             rounded = np.round(moves / self.scale, 3)
             _, first, count = np.unique(rounded, axis=0, return_index=True, return_counts=True)
             distinct = moves[first] / self.scale
@@ -136,18 +138,19 @@ class Likelihood(NamedTuple):
 
 
 def _laplace(seen: np.ndarray, move: np.ndarray) -> np.ndarray:
-    """Log of the likelihood ratio of runs [run, feature] moved so far [feature], and not moved, under Laplace noise of
-    variance 1."""
+    """Return the log of the likelihood ratio of runs [run, feature] with and without this move [feature], under Laplace
+    noise of variance 1.
+    """
     return 2**0.5 * (np.abs(seen) - np.abs(seen - move)).sum(1)
 
 
 def likelihoods(without: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tuple[Likelihood, Likelihood]:
-    """Scores for Gaussian and for Laplace noise, from runs without a canary [run, feature], and from how far a canary
-    moves what is public.
+    """Return scores for Gaussian and for Laplace noise, from runs without a canary [run, feature], and from how far a
+    canary moves what is public.
 
-    Where Gaussian noise of different rounds is correlated, as that of prefix sums is, the covariance takes it apart;
-    where the canary moves another round in every run, as with sampling, all of these moves are weighed against each
-    other. A feature without noise that the canary moves decides.
+    The covariance separates Gaussian noise that is correlated between rounds, such as that of prefix sums. Where the
+    canary moves another round in every run, as with sampling, the likelihood averages over all of these moves. A
+    feature without noise that the canary moves decides.
     """
     spread = np.abs(np.concatenate(moves)).max(0, initial=0.0)
     scale = np.maximum(without.std(0), spread / 1e3)
@@ -159,5 +162,5 @@ def likelihoods(without: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tu
 
 
 def is_declared(epsilon: float) -> bool:
-    """Whether a bound could exceed this epsilon."""
+    """Return whether a bound could exceed this epsilon."""
     return not math.isnan(epsilon) and epsilon < math.inf

@@ -22,7 +22,7 @@ def audit(
     rounds: Annotated[
         int, typer.Option(help="Rounds of a run; a power of two completes the trees of partial sums.")
     ] = 4,
-    runs: Annotated[int, typer.Option(help="Number of runs with the canary, and as many without.")] = 20_000,
+    runs: Annotated[int, typer.Option(help="Number of runs with the canary, and the same number without.")] = 20_000,
     canaries: Annotated[int, typer.Option(help="Number of canaries in the one-run audit; 0 skips it.")] = 200,
     family: Annotated[str | None, typer.Option(help="Kind of task: users, records, agents, speakers, images.")] = None,
     confidence: Annotated[float, typer.Option(help="Joint confidence level of all bounds.")] = 0.999,
@@ -94,7 +94,7 @@ COLUMNS: dict[str, Callable] = {
 
 
 def text_of(found) -> str:
-    """An `Audit` as text: what was run, a line for each way of accounting, and the verdict."""
+    """Return an `Audit` as text: what was run, a line for each way of accounting, and the verdict."""
     if not found.findings:
         return f"{found.method} declares no privacy: there is nothing to audit."
     first = found.findings[0].release
@@ -125,7 +125,7 @@ def text_of(found) -> str:
 
 
 def verdict(found) -> list[str]:
-    """The verdict in lines; one begins with FAILED or passed, and only the power of the game follows it."""
+    """Return the verdict in lines; one begins with FAILED or passed, and only the power of the game follows it."""
     lines = []
     for finding in found.findings:
         if finding.refuted and not finding.release.sound:
@@ -142,7 +142,7 @@ def verdict(found) -> list[str]:
 
 
 def _power(found) -> list[str]:
-    """How much too little noise the game would have detected, where that was asked for."""
+    """Return a line on how much too little noise the game would have detected, if that was computed."""
     factors = {one.reading: one.detected for one in found.findings if one.detected is not None}
     known = [f"{factor:.3g} ({reading})" for reading, factor in factors.items() if factor < math.inf]
     none = [reading for reading, factor in factors.items() if factor == math.inf]
@@ -161,7 +161,7 @@ def _power(found) -> list[str]:
 
 
 def _said(finding) -> str:
-    """The declared epsilon and the lower bound that exceeds it most."""
+    """Return the declared epsilon and the lower bound that exceeds it most."""
     refuting = [bound for bound in finding.bounds if bound.refutes]
     worst = max(refuting, key=lambda bound: bound.found - bound.declared)
     return (
@@ -171,7 +171,7 @@ def _said(finding) -> str:
 
 
 def _bound(finding, how: str) -> str:
-    """The lower bound, with the epsilon and delta that it refers to where those are not the declared ones."""
+    """Return the lower bound, with the epsilon and delta that it refers to where those are not the declared ones."""
     for bound in finding.bounds:
         if bound.how == how:
             of = "" if bound.declared == finding.epsilon else f" of {_number(bound.declared)}"

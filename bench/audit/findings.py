@@ -10,15 +10,15 @@ from bench.audit.game import Game, play
 from bench.audit.setting import Setting, spent
 from bench.privacy.events import ParallelDpEvent, Release
 
-OTHER_DELTAS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4)  # at which a reading is asked what it declares, beside its own
-FACTORS = tuple(2 ** (quarter / 4) for quarter in range(1, 9))  # by which the noise is divided
+OTHER_DELTAS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4)  # further deltas at which a declared epsilon is computed
+FACTORS = tuple(2 ** (quarter / 4) for quarter in range(1, 9))  # divisors of the noise
 
 
 class Bound(NamedTuple):
-    """A lower bound beside what is declared at the same delta.
+    """A lower bound, and the epsilon declared at the same delta.
 
-    how: "game" (error rates, at the declared delta), "other delta" (error rates, where they say most), "Gaussian" (the
-        game, for Gaussian noise without sampling), "one run", "one run, Gaussian".
+    how: "game" (error rates, at the declared delta), "other delta" (error rates, at the most informative delta),
+        "Gaussian" (the game, for Gaussian noise without sampling), "one run", "one run, Gaussian".
     """
 
     how: str
@@ -28,27 +28,28 @@ class Bound(NamedTuple):
 
     @property
     def refutes(self) -> bool:
-        """Whether the lower bound exceeds the declared epsilon."""
+        """Return whether the lower bound exceeds the declared epsilon."""
         return bounds.is_declared(self.declared) and self.found > self.declared
 
 
 def by_game(release: Release, released: int, game: Game, significance: float) -> list[Bound]:
-    """The bounds of a game, played under the reading's own relation.
+    """Return the bounds of a game that is played under the release's own neighbouring relation.
 
     Args:
+        release: one way of accounting.
         released: releases in a run.
-        significance: of each bound. Readings of one relation share all but the one at another delta.
+        significance: of each bound. Ways of accounting with one relation share all bounds but that at another delta.
     """
     delta, declared = release.delta, spent(release, released)
-    found = [Bound("game", delta, declared, bounds.counted(game.tests, {delta: 0.0}, significance)[1])]
+    results = [Bound("game", delta, declared, bounds.counted(game.tests, {delta: 0.0}, significance)[1])]
     if is_gaussian(release, released):
-        found.append(Bound("Gaussian", delta, declared, bounds.gaussian(game.tests, delta, significance)))
+        results.append(Bound("Gaussian", delta, declared, bounds.gaussian(game.tests, delta, significance)))
     if bounds.is_declared(declared):
         every = {other: spent(release, released, other) for other in (delta, *OTHER_DELTAS)}
         every = {other: epsilon for other, epsilon in every.items() if bounds.is_declared(epsilon)}
         other, proven = bounds.counted(game.tests, every, significance)
-        found.append(Bound("other delta", other, every[other], proven))
-    return found
+        results.append(Bound("other delta", other, every[other], proven))
+    return results
 
 
 def detected_factors(
@@ -61,11 +62,14 @@ def detected_factors(
     seed: int,
     significance: float,
 ) -> dict[str, float]:
-    """Of each reading the least of FACTORS by which the noise could be too small for the game to refute it, found by
-    playing it with so much less noise; inf where none is enough. Nothing is said of a reading that declares 0.
+    """Return, for each way of accounting, the least of FACTORS by which the noise could be too small for the game to
+    refute it; inf where none is large enough.
+
+    The factor is found by playing the game with the noise divided by it. Ways of accounting with epsilon 0 are left
+    out.
 
     Args:
-        one: with the noise that the readings are for.
+        one: with the noise that the ways of accounting are for.
         released: releases in a run.
         shapes, runs, seed: as for `play`; a seed that the audit did not use.
         significance: of each bound.
@@ -79,14 +83,14 @@ def detected_factors(
         for relation in dict.fromkeys(release.neighbors for release in left.values()):
             game = play(less, relation, shapes, runs=runs, seed=seed)
             for key, release in left.items():
-                said = by_game(release, released, game, significance) if release.neighbors == relation else []
-                if any(bound.refutes for bound in said):
+                results = by_game(release, released, game, significance) if release.neighbors == relation else []
+                if any(bound.refutes for bound in results):
                     detected[key] = factor
     return detected
 
 
 def is_gaussian(release: Release, released: int) -> bool:
-    """Whether all that is released of a unit are Gaussians without sampling, and at least one."""
+    """Return whether all releases about a unit are Gaussians without sampling, and there is at least one."""
 
     def parts(event) -> list:
         if isinstance(event, dp.SelfComposedDpEvent):
@@ -95,5 +99,5 @@ def is_gaussian(release: Release, released: int) -> bool:
             return [part for one in event.events for part in parts(one)]
         return [] if isinstance(event, dp.NoOpDpEvent) else [event]
 
-    found = parts(release.event(released))
-    return bool(found) and all(isinstance(part, dp.GaussianDpEvent) for part in found)
+    released_events = parts(release.event(released))
+    return bool(released_events) and all(isinstance(part, dp.GaussianDpEvent) for part in released_events)

@@ -1,7 +1,8 @@
-"""Many independent runs with and without one canary: the statistical test of the noise.
+"""Many independent runs with and without one canary, which are the statistical test of the noise.
 
-What is public after every round is seen, and weighed by its likelihood with and without the canary, which simulated
-runs tell. (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021, whose adversaries choose the data as here.)
+The attacker sees everything that is public after every round, and scores it by its likelihood ratio with and without
+the canary, which is estimated from simulated runs. (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021, whose adversaries
+choose the data as here.)
 """
 
 from collections.abc import Sequence
@@ -17,23 +18,27 @@ from bench.errors import InputError
 from bench.privacy.events import ADD_OR_REMOVE
 
 PILOT = 1 / 3  # of the runs
-MOVES = 128  # simulated runs that tell how a canary moves what is public; the time a score takes grows with them
+MOVES = 128  # simulated runs that show how a canary moves what is public; the time of a score grows with them
 OTHER_SIGN = {ADD_OR_REMOVE: 0.0}  # of the canary in the neighbouring data set; -1 where it is replaced
 
 
 class Game(NamedTuple):
-    """tests: one for each shape of the canary and kind of noise. released: the most releases of any run."""
+    """The scores of a game.
+
+    tests: one for each shape of the canary and kind of noise.
+    released: the most releases of any run.
+    """
 
     tests: list[Test]
     released: int
 
 
 def play(one: Setting, relation: str, shapes: Sequence[str], *, runs: int, seed: int) -> Game:
-    """So many runs on each of two neighbouring data sets, for every shape of the canary.
+    """Make `runs` runs on each of two neighbouring data sets, for every shape of the canary.
 
     Args:
-        relation: of `bench.privacy.events`; add-or-remove takes the canary away, replace one turns it round.
-        shapes: of `tasks.SHAPES`.
+        relation: of `bench.privacy.events`; "add-or-remove one" removes the canary, "replace one" reverses its sign.
+        shapes: names in `tasks.SHAPES`.
 
     Raises:
         InputError: for fewer pilot runs than numbers to weigh.
@@ -53,8 +58,9 @@ def play(one: Setting, relation: str, shapes: Sequence[str], *, runs: int, seed:
 
 
 def _scores(one: Setting, without: np.ndarray, shape: str, other: float, seed: int) -> tuple[Likelihood, ...]:
-    """From runs without the canary [run, round and feature], and from others that share their randomness with runs that
-    have it."""
+    """Return scores from runs without the canary [run, round and feature], and from other runs that share their
+    randomness with runs that have it.
+    """
     keys = jax.random.split(jax.random.key(seed), MOVES)
     with_one, with_other, with_none = (
         run(one, np.broadcast_to(sign * canary(shape), (MOVES, *canary(shape).shape)), keys)[0].reshape(MOVES, -1)

@@ -1,8 +1,9 @@
 """Many canaries in one data set, each included by a coin of its own, and one run (Steinke, Nasr, Jagielski 2023).
 
-The score of a canary is what is public, projected on the canary's own trace: the change that it alone makes, found in
-simulated runs that share all their randomness with one without it. It needs one run of the method where the game needs
-thousands, and so suits large methods; here, where runs are cheap, it is the weaker of the two.
+The score of a canary is the projection of what is public on the canary's own trace. The trace is the change that this
+canary alone makes, found in simulated runs that share all their randomness with a run without it. This needs one run of
+the method where the game needs thousands, and so suits large methods. Here runs are cheap, and it is the weaker of the
+two.
 """
 
 import jax
@@ -14,17 +15,17 @@ from bench.audit.bounds import thresholds
 from bench.audit.game import OTHER_SIGN
 from bench.audit.setting import Setting, run, views
 
-TRACES = 4  # simulated runs for each canary's trace: with sampling it does not show in every one
+TRACES = 4  # simulated runs for each canary's trace, since with sampling the canary is not drawn in every run
 NEGLIGIBLE = 20  # canaries times delta is this much less than the significance
-NUMBERS = 2**24  # of simulated runs that are held at once
+NUMBERS = 2**24  # numbers of simulated runs in memory at once
 
 
 def one_run(
     one: Setting, relation: str, *, delta: float, significance: float, seed: int, gaussian: bool
 ) -> dict[str, tuple[float, float]]:
-    """The lower bounds of one run, "one run" and "one run, Gaussian", each as (delta, epsilon proven there).
+    """Return the lower bounds of one run, "one run" and "one run, Gaussian", each as (delta, epsilon proven at it).
 
-    Thresholds are chosen on another, a pilot run. The first bound is at a smaller delta than the declared one where its
+    Thresholds are chosen on a separate pilot run. The first bound is at a smaller delta than the declared one where its
     term 2 delta (number of canaries) would by itself exceed the significance.
 
     Args:
@@ -52,7 +53,7 @@ def one_run(
 
 
 def on_traces(one: Setting, seen: np.ndarray, other: float, seed: int) -> np.ndarray:
-    """What was seen [run, round and feature] along each canary's trace, [run, canary].
+    """Return the projection of what was seen [run, round and feature] on each canary's trace, [run, canary].
 
     Args:
         other: sign of the canaries that are not in.
@@ -75,7 +76,7 @@ def on_traces(one: Setting, seen: np.ndarray, other: float, seed: int) -> np.nda
 
 
 def _along_axes(signs: np.ndarray) -> np.ndarray:
-    """Canary j along axis j, [run, canary, feature], from signs [run, canary]."""
+    """Return canary j along axis j, [run, canary, feature], from signs [run, canary]."""
     return signs[:, :, None].astype(np.float32) * np.eye(signs.shape[1], dtype=np.float32)
 
 

@@ -19,14 +19,14 @@ MOST_ROUNDS, MOST_RUNS, MOST_CANARIES = 1_000, 10_000_000, 10_000  # more takes 
 
 
 class Finding(NamedTuple):
-    """What the audit says of one reading.
+    """The result of the audit for one way of accounting.
 
-    epsilon: declared, at the reading's own delta.
-    detected: the least of FACTORS by which the noise could be too small for the game to refute the reading; inf where
-        none is enough, None where that was not asked.
+    epsilon: the declared epsilon, at the release's own delta.
+    detected: the least of FACTORS by which the noise could be too small for the game to refute it; inf where none is
+        large enough, None where this was not computed.
 
-    A reading describes what is released, and declares an epsilon for every delta. A bound at another delta, and a
-    Gaussian one, refute that description, and so the reason for the epsilon that is declared.
+    A release describes what is made public, and declares an epsilon for every delta. A bound at another delta, and a
+    Gaussian one, refute that description, and with it the reason for the declared epsilon.
     """
 
     reading: str
@@ -37,18 +37,19 @@ class Finding(NamedTuple):
 
     @property
     def refuted(self) -> bool:
-        """Whether some bound is larger than declared."""
+        """Return whether some bound is larger than the declared epsilon."""
         return any(bound.refutes for bound in self.bounds)
 
 
 class Audit(NamedTuple):
     """An audit, or, without findings, the reason why there was nothing to audit.
 
-    method, family, args, rounds: what was run, on which kind of task.
+    method, family, args, rounds: the method that was run, and the kind of its task.
     released: releases in a run.
-    runs: in each of the game's two worlds. canaries: in the one run, 0 for none.
-    confidence: joint confidence level of all bounds. left_out: whether a unit that is removed takes part in nothing; if
-    not, it is there with data of 0.
+    runs: in each of the game's two worlds.
+    canaries: in the one run, 0 for none.
+    confidence: joint confidence level of all bounds.
+    left_out: whether a removed unit takes part in nothing; otherwise it takes part with data of 0.
     """
 
     method: str
@@ -64,7 +65,7 @@ class Audit(NamedTuple):
 
     @property
     def refuted(self) -> bool:
-        """Whether a reading that the method calls proven is refuted."""
+        """Return whether a way of accounting that the method declares as proven is refuted."""
         return any(finding.refuted and finding.release.sound for finding in self.findings)
 
 
@@ -114,10 +115,10 @@ def audit(
     readings = one.readings()
     relations = list(dict.fromkeys(release.neighbors for release in readings.values()))
     units = {release.privacy_unit for release in readings.values()}
-    shapes = SHAPES[:1] if "coordinate" in units else SHAPES  # a coordinate is replaced along its axis alone
+    shapes = SHAPES[:1] if "coordinate" in units else SHAPES  # a coordinate is replaced along its own axis only
     games = {relation: play(one, relation, shapes, runs=runs, seed=seed + 1) for relation in relations}
     released = max(released, *(game.released for game in games.values()))
-    # Of each relation a count and a Gaussian bound of the game and of the one run; of each reading a count.
+    # A count and a Gaussian bound of the game and of the one run for each relation; a count for each way of accounting.
     significance = (1 - confidence) / (4 * len(relations) + len(readings))
     found = {
         key: by_game(release, released, games[release.neighbors], significance) for key, release in readings.items()
@@ -128,15 +129,15 @@ def audit(
         for relation in relations:
             own = [key for key, release in readings.items() if release.neighbors == relation]
             gaussian = {key for key in own if is_gaussian(readings[key], released)}
-            said: dict = {"delta": delta, "significance": significance, "seed": seed, "gaussian": bool(gaussian)}
-            for how, (at, proven) in one_run(many, relation, **said).items():
-                for key in own if "Gaussian" not in how else gaussian:  # beside what is declared on its own task
+            options: dict = {"delta": delta, "significance": significance, "seed": seed, "gaussian": bool(gaussian)}
+            for how, (at, proven) in one_run(many, relation, **options).items():
+                for key in own if "Gaussian" not in how else gaussian:  # with the epsilon of its own task
                     found[key].append(Bound(how, at, spent(of_many[key], released, at), proven))
     detected: dict[str, float] = {}
     if power and one.scales_noise:
         sound = {key: release for key, release in readings.items() if release.sound}
-        said = {"shapes": shapes, "runs": runs, "seed": seed + 2, "significance": significance}
-        detected = detected_factors(one, sound, released, **said)
+        options = {"shapes": shapes, "runs": runs, "seed": seed + 2, "significance": significance}
+        detected = detected_factors(one, sound, released, **options)
     findings = tuple(
         Finding(key, release, spent(release, released), tuple(found[key]), detected.get(key))
         for key, release in readings.items()

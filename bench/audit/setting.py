@@ -17,7 +17,7 @@ from bench.privacy import accounting
 from bench.privacy.events import Release
 from bench.sweeps.spec import arguments, parameters
 
-TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, for finding out which of them are finite
+TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
 CHUNK = 1000  # runs at once
 
 
@@ -27,8 +27,8 @@ class Setting(NamedTuple):
     family: its name in `tasks.FAMILIES`.
     args: of the method; those that a sweep may vary are floats.
     rounds: rounds of a run.
-    delta: at which epsilon is declared.
-    canaries: in the task.
+    delta: the delta at which epsilon is declared.
+    canaries: number of canaries in the task.
     """
 
     method: Method
@@ -39,25 +39,25 @@ class Setting(NamedTuple):
     canaries: int = 1
 
     def readings(self, **changes) -> dict[str, Release]:
-        """What the method declares, with some arguments changed."""
+        """Return the method's releases, with some arguments changed."""
         task = _task(self.family, self.canaries)
         return self.method.readings(task, delta=self.delta, **self.args | changes)
 
     @property
     def scales_noise(self) -> bool:
-        """Whether the method has the argument that it says scales its noise."""
+        """Return whether the method has the argument that it declares as the scale of its noise."""
         return self.method.noise in self.args
 
 
 def setting(method: Method, *, family: str | None, rounds: int, delta: float, given: Mapping[str, Any]) -> Setting:
-    """The first family of tasks that the method accepts and whose units it protects.
+    """Return the first family of tasks that the method accepts and whose units it protects.
 
     Args:
-        family: take this one; None finds out.
-        given: arguments of the method, before those of the family and the method's own defaults.
+        family: a name in FAMILIES; None tries all.
+        given: arguments of the method, which take precedence over those of the family and the method's own defaults.
 
     Raises:
-        InputError: unknown names, a missing argument, or no task that fits, with what the method says of each.
+        InputError: unknown names, a missing argument, or no task that fits, with the method's message for each.
     """
     keywords, _ = parameters(method)
     for name in given:
@@ -76,7 +76,7 @@ def setting(method: Method, *, family: str | None, rounds: int, delta: float, gi
         except InputError as error:
             reason = str(error).rstrip(".")
         refused.setdefault(reason, []).append(name)
-    for reason in refused:  # a value that was given is the likeliest culprit
+    for reason in refused:  # a value given by the user is the likeliest cause
         if any(reason.startswith(f"{name} is ") for name in given):
             raise InputError(reason)
     why = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in refused.items())
@@ -100,7 +100,7 @@ def _on(family: str, method: Method, keywords, rounds: int, delta: float, given)
 
 
 def for_canaries(one: Setting, number: int) -> Setting:
-    """The same on the task with so many canaries: arguments that the family chooses by a task's size grow with it.
+    """Return the same setting on the task with `number` canaries; arguments that depend on a task's size grow with it.
 
     Raises:
         InputError: where the method refuses it.
@@ -123,7 +123,7 @@ def for_canaries(one: Setting, number: int) -> Setting:
 def views(
     one: Setting, canaries, seed: int, *, present: np.ndarray | None = None, chunk: int = CHUNK
 ) -> tuple[np.ndarray, int]:
-    """What is public in independent runs, as its changes from round to round.
+    """Return what is public in independent runs, as its changes from round to round.
 
     Args:
         canaries: of each run, [run, canary, feature]; see `tasks.Family`.
@@ -143,7 +143,7 @@ def views(
 
 
 def run(one: Setting, canaries, keys, *, present=None, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
-    """`views` with given keys [run].
+    """Compute `views` with given keys [run].
 
     Raises:
         InputError: as `views`, and where the method stops on the task.
@@ -202,13 +202,16 @@ def _run(canaries, present, keys, hypers, *, make: Callable, static, task_of: Ca
 
 
 def count_releases(one: Setting) -> int:
-    """How often a run releases something: what an epsilon is declared for."""
+    """Return the number of releases in a run, for which an epsilon is declared."""
     return views(one, np.broadcast_to(canary("axis"), (CHUNK, 1, FEATURES)), seed=0)[1]
 
 
 def leaves_absent_out(one: Setting) -> bool:
-    """Whether a canary that is not present changes nothing, whatever its data: whether the method takes such a unit out
-    of all that it computes, as methods do that draw users by `participation` and weigh what they send."""
+    """Return whether a canary that is not present changes nothing, whatever its data.
+
+    This holds for methods that take an absent unit out of everything they compute, such as methods that draw users by
+    `participation` and weight their messages.
+    """
     data = np.broadcast_to(canary("axis"), (CHUNK, 1, FEATURES))
     absent = np.zeros((CHUNK, 1), bool)
     there, zero = (views(one, each, seed=0, present=absent)[0] for each in (data, 0 * data))
@@ -216,15 +219,17 @@ def leaves_absent_out(one: Setting) -> bool:
 
 
 def spent(release: Release, rounds: int, delta: float | None = None) -> float:
-    """Epsilon of a reading after so many releases, at its own delta or another one."""
+    """Return the epsilon of a release after this number of rounds, at its own delta or another one."""
     return accounting.epsilon(release if delta is None else release._replace(delta=delta), rounds)
 
 
 def with_noise_for(one: Setting, epsilon: float, released: int) -> Setting:
-    """The least noise with which some sound reading keeps within epsilon; unchanged where none depends on noise."""
+    """Return the setting with the least noise at which some sound way of accounting keeps within epsilon; unchanged
+    where none depends on noise.
+    """
 
     def run_of(name: str) -> Callable[[float], Release]:
-        """The releases of a run as those of one round: some methods release before the first round alone."""
+        """Return the releases of a run as one round's, because some methods release only before the first round."""
 
         def release(sigma: float) -> Release:
             reading = one.readings(**{one.method.noise: sigma})[name]

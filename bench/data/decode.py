@@ -21,7 +21,7 @@ CIFAR_BATCH = 10_000  # pictures in a file of CIFAR-10
 
 
 def plain(name: str, data: bytes) -> bytes:
-    """The bytes as they are, decompressed if gzipped (no canonical form begins like gzip)."""
+    """Return the bytes as they are, decompressed if gzipped (no canonical form begins like gzip)."""
     if data[:2] != b"\x1f\x8b":
         return data
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
@@ -32,15 +32,15 @@ def plain(name: str, data: bytes) -> bytes:
 
 
 def without_header(name: str, data: bytes) -> bytes:
-    """All but the first line: u.data as RecBole keeps it."""
+    """Return all but the first line, for u.data as RecBole keeps it."""
     return data.split(b"\n", 1)[1]
 
 
 def cifar_from_png(name: str, image: bytes, labels: bytes) -> bytes:
-    """A file of CIFAR-10's binary version from a PNG with one image per row of 1,024 pixels.
+    """Return a file of CIFAR-10's binary version from a PNG with one image per row of 1,024 pixels.
 
     Args:
-        name: the canonical name, which says which stretch of the labels belongs to the batch.
+        name: the canonical name, which determines the part of the labels that belongs to the batch.
         image: the PNG, [images, 1024] in RGB.
         labels: all labels of the split, a JSON list.
     """
@@ -53,7 +53,7 @@ def cifar_from_png(name: str, image: bytes, labels: bytes) -> bytes:
 
 
 def cifar_binary(images: np.ndarray, labels: np.ndarray) -> bytes:
-    """Images and labels in CIFAR-10's binary form.
+    """Return images and labels in CIFAR-10's binary form.
 
     Args:
         images: uint8 [image, row, column, colour].
@@ -64,13 +64,13 @@ def cifar_binary(images: np.ndarray, labels: np.ndarray) -> bytes:
 
 
 def idx_bytes(array: np.ndarray) -> bytes:
-    """An array of unsigned bytes as an idx file."""
+    """Return an array of unsigned bytes as an idx file."""
     header = bytes([0, 0, 0x08, array.ndim]) + np.asarray(array.shape, ">u4").tobytes()
     return header + array.astype(np.uint8).tobytes()
 
 
 def idx_of_rows(split: Callable[[str], Rows]) -> Contents:
-    """The four idx files of MNIST, or of Fashion-MNIST."""
+    """Yield the four idx files of MNIST, or of Fashion-MNIST."""
     for part, prefix in (("train", "train"), ("test", "t10k")):
         rows = split(part)
         yield f"{prefix}-images-idx3-ubyte", idx_bytes(np.stack([row["image"][..., 0] for row in rows]))
@@ -78,7 +78,7 @@ def idx_of_rows(split: Callable[[str], Rows]) -> Contents:
 
 
 def cifar_of_rows(split: Callable[[str], Rows]) -> Contents:
-    """The six files of CIFAR-10's binary version."""
+    """Yield the six files of CIFAR-10's binary version."""
     for part, prefix in (("train", "data_batch"), ("test", "test_batch")):
         rows = split(part)
         for start in range(0, len(rows), CIFAR_BATCH):
@@ -88,7 +88,7 @@ def cifar_of_rows(split: Callable[[str], Rows]) -> Contents:
 
 
 def movielens_of_rows(split: Callable[[str], Rows]) -> Contents:
-    """The file u.data of MovieLens-100K."""
+    """Yield the file u.data of MovieLens-100K."""
     fields = ("user_id", "movie_id", "user_rating", "timestamp")
     rows = [[int(row[field]) for field in fields] for row in split("train")]
     yield "u.data", "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()

@@ -1,4 +1,4 @@
-"""Options for where data files may come from, passed on to everything that reads data."""
+"""Options for the sources of data files, passed on to everything that reads data."""
 
 import inspect
 import os

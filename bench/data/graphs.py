@@ -75,7 +75,7 @@ def _refuse_pieces(matrix) -> None:
 
 
 def _pack(matrix, slots: int) -> Graph:
-    """Padded lists of a checked matrix with sorted rows and no stored zeros."""
+    """Return padded lists of a checked matrix with sorted rows and no stored zeros."""
     count, starts, columns = matrix.shape[0], matrix.indptr, matrix.indices
     sizes = np.diff(starts)
     rows = np.repeat(np.arange(count), sizes)
@@ -91,9 +91,9 @@ def _pack(matrix, slots: int) -> Graph:
 
 
 def by_angle(models: np.ndarray, *, width: float):
-    """exp((cos(angle) - 1) / width) between clients' models, without the small ones.
+    """Return weights exp((cos(angle) - 1) / width) between clients' models, without the small ones.
 
-    Weights from max(W) 10^(-k/2) up are kept, for the smallest k = 1, 2, ... at which the graph is connected, and
+    Weights of at least max(W) 10^(-k/2) are kept, for the smallest k = 1, 2, ... at which the graph is connected, and
     divided by their mean row sum, so that the mean of D_ii is 1.
 
     Args:
@@ -106,23 +106,24 @@ def by_angle(models: np.ndarray, *, width: float):
     weights = np.exp((unit @ unit.T - 1) / width)
     np.fill_diagonal(weights, 0)
     k, threshold = 0, np.inf
-    while threshold > 0:  # it underflows at last, and then all are kept
+    while threshold > 0:  # it underflows in the end, and then all are kept
         k += 1
         threshold = weights.max() * 10.0 ** (-k / 2)
         kept = sparse.csr_matrix(np.where(weights >= threshold, weights, 0))
         if connected_components(kept, directed=False)[0] == 1:
             break
-    return kept * (len(models) / (kept.sum() or 1.0))  # no sum: all underflowed, `from_weights` will say so
+    return kept * (len(models) / (kept.sum() or 1.0))  # `from_weights` refuses weights of sum 0
 
 
 def nearest_neighbors(vectors, *, num_neighbors: int):
-    """Weight 1 between two clients of which either is among the other's nearest by cosine; work grows as clients^2.
+    """Return weights 1 between clients of which either is among the other's nearest by cosine; work grows as clients^2.
 
-    A client whose vector is 0 has cosine 0 with everybody; of equals the first is the nearest.
+    A client whose vector is 0 has cosine 0 with everybody; among equals the first is the nearest.
 
     Args:
         vectors: [client, coordinate], dense or scipy.sparse.
-        num_neighbors: how many nearest each client names, 1 <= k < clients; it may have more, named by others.
+        num_neighbors: the number k of nearest clients that each client chooses, 1 <= k < clients; a client may have
+            more neighbours, which chose it.
 
     Raises:
         InputError: k is out of range.
@@ -146,9 +147,9 @@ def nearest_neighbors(vectors, *, num_neighbors: int):
 
 
 def ring_with_chords(num_clients: int, *, degree: int, seed: int = 0):
-    """Weight 1 along a ring and along degree / 2 - 1 closed walks through all clients in random order.
+    """Return weights 1 along a ring and along degree / 2 - 1 closed walks through all clients in random order.
 
-    The graph is connected; each client has at most `degree` neighbours, and nearly always exactly as many.
+    The graph is connected; each client has at most `degree` neighbours, and nearly always exactly this number.
 
     Args:
         num_clients: at least 3.

@@ -23,13 +23,13 @@ def pack(arrays: Sequence[np.ndarray], capacity: int | None = None) -> np.ndarra
 
 
 def by_label(labels: np.ndarray) -> list[np.ndarray]:
-    """Indices of the examples of each label, labels ascending, examples in their own order."""
+    """Return the indices of the examples of each label, labels ascending, examples in their own order."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
 def hold_out(indices: np.ndarray, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Shuffle and split the indices of one client: all but round(fraction n), but at least one, and the rest."""
+    """Shuffle and split the indices of one client into all but round(fraction n), but at least one, and the rest."""
     shuffled = rng.permutation(indices)
     num_held = max(1, round(fraction * len(indices)))
     return shuffled[num_held:], shuffled[:num_held]
@@ -59,7 +59,7 @@ def by_style(first: np.ndarray, second: np.ndarray, classes: np.ndarray, counts:
 
 
 def independent_draws(rng: np.random.Generator, num_examples: int, num_clients: int, size: int) -> np.ndarray:
-    """Examples of clients that draw independently from one pool, so that their draws overlap.
+    """Return examples of clients that draw independently from one pool, so that their draws overlap.
 
     Each client draws uniformly without replacement, in ascending order; an example belongs to Binomial(num_clients,
     size / num_examples) clients. Adding clients does not change the draws of the first ones.
@@ -83,11 +83,11 @@ def independent_draws(rng: np.random.Generator, num_examples: int, num_clients: 
 
 
 def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int, size: int | None = None) -> np.ndarray:
-    """Disjoint examples of clients: a random split into equal parts; the remainder is left out.
+    """Return disjoint examples of clients: a random split into equal parts; the remainder is left out.
 
     Args:
         num_examples: of the pool.
-        size: examples of a client; default as many as there are for each, num_examples // num_clients.
+        size: examples of a client; default num_examples // num_clients.
 
     Returns:
         int32 [client, example], each client's in ascending order.
@@ -107,7 +107,7 @@ def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int, size
 def by_class_shares(
     rng: np.random.Generator, labels: np.ndarray, num_clients: int, concentration: float, size: int | None = None
 ) -> np.ndarray:
-    """Disjoint examples of clients with different class distributions: equally many each; the remainder is left out.
+    """Return disjoint examples of clients with different class distributions, equally many each, without the remainder.
 
     A client's shares of the classes are drawn from a Dirichlet distribution around those of the pool, and it takes its
     examples from the classes by these shares; where a class is used up, the shares of the others grow (Hsu, Qi and
@@ -116,8 +116,8 @@ def by_class_shares(
     Args:
         labels: classes of the pool, [example].
         concentration: alpha > 0 of Dirichlet(alpha p), p the pool's shares times the number of classes; inf gives
-            everybody the pool's shares, 0.1 most clients one or two classes.
-        size: examples of a client; default as many as there are for each.
+            every client the pool's shares, 0.1 gives most clients one or two classes.
+        size: examples of a client; default num_examples // num_clients.
 
     Returns:
         int32 [client, example], each client's in ascending order.
@@ -140,7 +140,7 @@ def by_class_shares(
 
 
 def _taken(rng: np.random.Generator, shares: np.ndarray, left: np.ndarray, size: int) -> np.ndarray:
-    """How many examples of each class a client of `size` takes, of what is left of them."""
+    """Return how many of the remaining examples of each class a client of `size` takes."""
     taken = np.zeros(len(left), int)
     while (missing := size - taken.sum()) > 0:
         weights = np.where(taken < left, shares, 0.0)

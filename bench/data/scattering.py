@@ -34,15 +34,15 @@ PLANES = 48  # images times colours at once: the intermediate results stay in a 
 
 
 def recipe() -> str:
-    """A description of everything except the images that the features depend on, for file names and checksums."""
+    """Return a description of everything but the images that determines features, for names and checksums."""
     return f"J{SCALES}-L{ANGLES}-recipe{RECIPE}"
 
 
 def group_normalized(x: Array) -> Array:
-    """Each image's GROUPS groups of neighbouring channels, all places together, at mean 0 and variance 1.
+    """Normalise each image's GROUPS groups of neighbouring channels, all places together, to mean 0 and variance 1.
 
-    PyTorch's GroupNorm(27, channels) without its scale and bias, and as well GroupNorm(27, channels * places) of the
-    flattened features: a group is the same numbers.
+    It is PyTorch's GroupNorm(27, channels) without its scale and bias, and also GroupNorm(27, channels * places) of the
+    flattened features, since a group contains the same numbers.
 
     Args:
         x: [image, channel, height, width], the channels a multiple of GROUPS.
@@ -55,12 +55,12 @@ def group_normalized(x: Array) -> Array:
 
 @cache
 def transform(height: int, width: int):
-    """The features of images of one size, as a compiled function.
+    """Return the features of images of one size, as a compiled function.
 
     It takes uint8 [image, height, width, colour] and returns float32 [image, height / 4, width / 4, channel]; the
     channels of the first colour come first.
     """
-    # The front end alone: the package imports what newer SciPy no longer has.
+    # Only the front end is imported, because the package imports names that newer SciPy no longer has.
     from kymatio.scattering2d.frontend.jax_frontend import ScatteringJax2D
 
     scattering = ScatteringJax2D(SCALES, (height, width), ANGLES)
@@ -79,10 +79,11 @@ def transform(height: int, width: int):
 
 
 def features(name: str, images: np.ndarray, checksum: str) -> np.ndarray:
-    """The features of a data set's images, from the cache; computed and cached where they are missing.
+    """Return the features of a data set's images from the cache; they are computed and cached where they are missing.
 
-    They are stored in half precision: normalised numbers are at most the root of a group's size, 24, and rounding moves
-    none by more than 2^-11 of itself (2^-25 for those below 2^-14), far less than DP-SGD's noise or its batches do.
+    They are stored in half precision: a normalised number is at most the root of a group's size, 24, and rounding
+    changes a number by at most 2^-11 of itself (2^-25 for those below 2^-14), far less than DP-SGD's noise or its
+    batches do.
 
     Args:
         name: of the data set, for the file's name.
@@ -120,17 +121,17 @@ def _compute(name: str, images: np.ndarray, path: Path) -> None:
     title = f"{name}: scattering features, once"
     if not console.is_terminal:
         console.print(title, highlight=False)
-    with open(path, "wb") as file:  # not a map: where the disk is full, that ends the process
+    with open(path, "wb") as file:  # not a memory map, which ends the process where the disk is full
         np.lib.format.write_array_header_1_0(file, header)
         for start in track(range(0, count, batch), title, console=console, disable=not console.is_terminal):
             part = images[start : start + batch]
-            whole = np.pad(part, [(0, batch - len(part)), (0, 0), (0, 0), (0, 0)])  # one shape, one program
+            whole = np.pad(part, [(0, batch - len(part)), (0, 0), (0, 0), (0, 0)])  # one shape needs one program
             file.write(np.asarray(compute(whole))[: len(part)].astype("<f2").tobytes())
     _sum(path).write_text(f"{_digest(path)}  {path.name}\n")
 
 
 def _sum(path: Path) -> Path:
-    """Beside a file of features: its checksum, as sha256sum writes and checks it."""
+    """Return the path of a feature file's checksum, in the format of sha256sum."""
     return path.with_name(f"{path.name}.sha256")
 
 
@@ -141,7 +142,7 @@ def _digest(path: Path) -> str:
 
 @cache
 def _verify(path: Path, size: int, changed: int) -> None:
-    """Once in a process, as long as the file keeps its size and its time of change."""
+    """Verify a file, once in a process as long as its size and its time of change stay the same."""
     right = _sum(path).read_text().split()[:1] if _sum(path).is_file() else []
     if [_digest(path)] != right:
         raise InputError(f"{path}: does not match {_sum(path).name}: delete it, and it will be computed again.")

@@ -21,7 +21,7 @@ def _static(default: Any = None) -> Any:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Network:
-    """What a method that trains networks needs.
+    """The fields that a method for networks needs.
 
     Attributes:
         pool: examples that clients may share, (inputs, labels) with leaves [example, ...]; the task's `train` holds the
@@ -35,13 +35,13 @@ class Network:
 
 
 class Linear(NamedTuple):
-    """What a method for linear models needs: loss = link(<shared + local, input>, target) with one vector as model and
-    train = (inputs [client, example, feature], targets [client, example]).
+    """The fields that a method for linear models needs: loss = link(<shared + local, input>, target) with one vector as
+    model and train = (inputs [client, example, feature], targets [client, example]).
 
     Attributes:
         link: (score, target) -> scalar loss.
         lipschitz: bounds on the gradient of the loss in the model, in L1 and in L2, over all examples that a client
-            may have, not only those it has; (inf, inf) where there are none.
+            may have, not only its actual ones; (inf, inf) where there are none.
     """
 
     link: Callable
@@ -51,7 +51,7 @@ class Linear(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Peers:
-    """What a peer-to-peer method needs.
+    """The fields that a peer-to-peer method needs.
 
     Attributes:
         graph: which clients communicate, and how similar they are.
@@ -89,7 +89,7 @@ class Task:
         train: training examples, padded; None, the empty pytree, for a stream. For a task with a network, int32
             [client, example]: indices of each client's examples in the pool.
         network: for tasks whose model is a network.
-        evaluation: what `metrics` reads: test and validation examples, known optima.
+        evaluation: the data that `metrics` uses: test and validation examples, known optima.
         init_local: a client's initial local model, where it is not a copy of the shared one.
         gram: X_i X_i^T of the training inputs, where the dual form of local models is used.
         peers: for tasks whose clients communicate with each other.
@@ -99,8 +99,8 @@ class Task:
         loss: (shared, local, example) -> scalar loss of one example.
         metrics: (params, task) -> dict of scalars; params are the parameters that an algorithm predicts with.
         sample: (key, task, clients, batch_size) -> fresh examples [client, example, ...], for a stream.
-        name: what the task is called in results.
-        source: where its data came from.
+        name: the name of the task in results.
+        source: the origin of its data.
         checksum: of the data, or of the recipe that generates them.
     """
 
@@ -127,7 +127,7 @@ class Task:
 
     @property
     def capacity(self) -> int:
-        """Length of the padded axis of the stored examples."""
+        """Return the length of the padded axis of the stored examples."""
         return jax.tree.leaves(self.train)[0].shape[1]
 
     def need(self, group: type[Group]) -> Group:
@@ -147,5 +147,5 @@ class Task:
 
 
 def recipe_checksum(recipe: tuple) -> str:
-    """The checksum of generated data: a digest of the parameters of the generator."""
+    """Return the checksum of generated data, a digest of the parameters of the generator."""
     return hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest()

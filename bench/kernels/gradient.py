@@ -1,4 +1,4 @@
-"""Clipping and noise: the two operations that every private gradient method shares."""
+"""Clipping and noise, the two operations shared by all private gradient methods."""
 
 import jax
 import jax.numpy as jnp
@@ -9,30 +9,30 @@ from jaxtyping import Float, PRNGKeyArray, PyTree
 
 from bench.kernels import sparse
 
-# Within one call, all pytrees have one structure.
+# Within one call, all pytrees have the same structure.
 Tree = PyTree[Float[Array, "..."], " T"]
 ClientTrees = PyTree[Float[Array, "client ..."], " T"]
 
 
 def clip_factor(norm: Float[Array, "*norm"], clip_norm: float | Float[Array, ""]) -> Float[Array, "*norm"]:
-    """What a vector of length `norm` is multiplied with, so that its length is at most `clip_norm`.
+    """Return the factor that scales a vector of length `norm` to length at most `clip_norm`.
 
-    min(1, C / norm), written as 1 / max(1, norm / C): finite at norm 0, and 1 for C = inf.
+    The factor min(1, C / norm) is computed as 1 / max(1, norm / C), which is finite at norm 0, and 1 for C = inf.
     """
     return 1.0 / jnp.maximum(1.0, norm / clip_norm)
 
 
 def clip(tree: Tree, clip_norm: float | Float[Array, ""]) -> Tree:
-    """The pytree scaled to joint L2 norm at most `clip_norm`; unchanged where it is shorter."""
+    """Return the pytree scaled to joint L2 norm at most `clip_norm`; unchanged where it is shorter."""
     factor = clip_factor(optax.tree.norm(tree), clip_norm)
     return jax.tree.map(lambda leaf: leaf * factor, tree)
 
 
 def clipped_sum(trees: ClientTrees, clip_norm: float | Float[Array, ""]) -> tuple[Tree, Float[Array, " client"]]:
-    """Sum over clients of their clipped gradients, sum_i clip(g_i, C).
+    """Return the sum over clients of their clipped gradients, sum_i clip(g_i, C), and the norms before clipping.
 
     Replacing one client's gradient moves the sum by at most 2 C, removing it by at most C, in L2.
-    Scale-and-sum is one tensordot: XLA on a CPU would otherwise recompute the factor per element.
+    Scale-and-sum is one tensordot, because XLA on a CPU would otherwise recompute the factor per element.
 
     Args:
         trees: the norm is joint over all leaves of one client.
@@ -53,12 +53,12 @@ def clipped_sum_linear(
     gram: Float[Array, "client example example"],
     clip_norm: float | Float[Array, ""],
 ) -> tuple[Float[Array, "output feature"] | Float[Array, "feature output"], Float[Array, " client"]]:
-    """`clipped_sum` for linear models, without forming the gradients.
+    """Compute `clipped_sum` for linear models, without forming the gradients.
 
     Client i's gradient is R_i^T X_i with inputs X_i [example, feature] and weighted residuals
-    R_i [example, output]; its squared norm is <R_i, X_i X_i^T R_i>. Where terms cancel, rounding could make that
-    too small and let a long gradient through, so an allowance for rounding is added: at worst a gradient is
-    clipped by a few millionths more than it need be.
+    R_i [example, output]; its squared norm is <R_i, X_i X_i^T R_i>. Where terms cancel, rounding could make this
+    norm too small and leave a long gradient unclipped, so an allowance for rounding is added: at worst a gradient is
+    clipped by a few millionths more than necessary.
 
     Args:
         inputs: as an array or as sparse rows [client, example, feature].
@@ -81,7 +81,7 @@ def clipped_sum_linear(
 
 
 def gaussian_like(key: PRNGKeyArray, tree: Tree) -> Tree:
-    """Standard normal noise of the pytree's shape: the direction, to be scaled by each point's own std."""
+    """Draw standard normal noise of the pytree's shape, the direction that each point scales by its own std."""
     leaves, structure = jax.tree.flatten(tree)
     keys = jax.random.split(key, len(leaves))
     noise = [jax.random.normal(k, leaf.shape, leaf.dtype) for k, leaf in zip(keys, leaves, strict=True)]
@@ -89,7 +89,7 @@ def gaussian_like(key: PRNGKeyArray, tree: Tree) -> Tree:
 
 
 def gaussian_rows_like(key: PRNGKeyArray, trees: ClientTrees) -> ClientTrees:
-    """As `gaussian_like` for many clients, drawn as one matrix: compiles many times faster for many leaves."""
+    """Draw the noise of `gaussian_like` for many clients as one matrix, which compiles much faster for many leaves."""
     leaves, structure = jax.tree.flatten(trees)
     rows = leaves[0].shape[0]
     ends = np.cumsum([leaf.size // rows for leaf in leaves])
@@ -98,6 +98,6 @@ def gaussian_rows_like(key: PRNGKeyArray, trees: ClientTrees) -> ClientTrees:
 
 
 def noise_scale(noise_multiplier: float | Float[Array, ""], clip_norm: float | Float[Array, ""]) -> Float[Array, ""]:
-    """sigma C, the std of the noise on a sum of clipped terms; exactly 0 for sigma = 0, also when C = inf."""
+    """Return sigma C, the std of the noise on a sum of clipped terms; exactly 0 for sigma = 0, also when C = inf."""
     silent = jnp.asarray(noise_multiplier) == 0
     return jnp.where(silent, 0.0, noise_multiplier * jnp.where(silent, 1.0, clip_norm))

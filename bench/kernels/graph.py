@@ -7,13 +7,13 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Float32, Int, Int32
 
-DENSE = 1024  # clients up to which a matrix of clients x clients is the faster way to solve a system
+DENSE = 1024  # number of clients up to which solving with a matrix of clients x clients is faster
 
 
 class Graph(NamedTuple):
     """A symmetric weighted graph without loops.
 
-    neighbors: an empty slot names the client itself.
+    neighbors: an empty slot holds the client's own number.
     weights: W_ij; 0 in an empty slot.
     reverse: the slot in which the neighbour lists this client; 0 in an empty slot.
     """
@@ -24,24 +24,25 @@ class Graph(NamedTuple):
 
     @property
     def degrees(self) -> Float32[Array, " client"]:
-        """D_ii = sum_j W_ij."""
+        """Return D_ii = sum_j W_ij."""
         return self.weights.sum(1)
 
     @property
     def num_neighbors(self) -> Int32[Array, " client"]:
-        """|N_i|."""
+        """Return |N_i|."""
         return jnp.sum(self.weights > 0, axis=1, dtype=jnp.int32)
 
 
 def neighbor_sum(graph: Graph, models: Float[Array, "client feature"]) -> Float[Array, "client feature"]:
-    """sum_j W_ij theta_j for every client."""
+    """Return sum_j W_ij theta_j for every client."""
     return jnp.einsum("nk,nkd->nd", graph.weights, models[graph.neighbors], precision="highest")
 
 
 def roughness(graph: Graph, models: Float[Array, "client feature"]) -> Float[Array, ""]:
-    """sum_{i<j} W_ij |theta_i - theta_j|^2.
+    """Return sum_{i<j} W_ij |theta_i - theta_j|^2.
 
-    Up to DENSE clients as theta^T (D - W) theta: under vmap that is one product of matrices, ten times faster.
+    Up to DENSE clients it is computed as theta^T (D - W) theta: under vmap that is one product of matrices, ten times
+    faster.
     """
     if models.shape[0] <= DENSE:
         laplacian = jnp.diag(graph.degrees) - dense(graph)
@@ -51,7 +52,7 @@ def roughness(graph: Graph, models: Float[Array, "client feature"]) -> Float[Arr
 
 
 def dense(graph: Graph) -> Float[Array, "client client"]:
-    """W as a matrix; for small graphs."""
+    """Return W as a matrix; for small graphs."""
     num_clients = graph.weights.shape[0]
     rows = jnp.broadcast_to(jnp.arange(num_clients)[:, None], graph.neighbors.shape)
     return jnp.zeros((num_clients, num_clients)).at[rows, graph.neighbors].add(graph.weights)
@@ -64,10 +65,10 @@ def propagate(
     *,
     tolerance: float = 1e-5,
 ) -> Float[Array, "client feature"]:
-    """The models that minimise sum_{i<j} W_ij |theta_i - theta_j|^2 + sum_i D_ii a_i |theta_i - local_i|^2.
+    """Return the models that minimise sum_{i<j} W_ij |theta_i - theta_j|^2 + sum_i D_ii a_i |theta_i - local_i|^2.
 
     They solve (D - W + D a) theta = D a local: directly up to DENSE clients, where that is faster under vmap, and by
-    conjugate gradients above, one product with W an iteration.
+    conjugate gradients above, with one product with W an iteration.
 
     Args:
         graph: connected.
@@ -84,7 +85,7 @@ def propagate(
     def product(models):
         return (degrees + pull) * models - neighbor_sum(graph, models)
 
-    # Jacobi's preconditioner makes the iterations independent of how unequal the degrees are.
+    # With Jacobi's preconditioner the number of iterations does not depend on how unequal the degrees are.
     solved, _ = jax.scipy.sparse.linalg.cg(
         product, pull * local, x0=local, tol=tolerance, maxiter=1000, M=lambda x: x / (degrees + pull)
     )
@@ -92,6 +93,6 @@ def propagate(
 
 
 def confidence(num_examples: Int[Array, " client"]) -> Float[Array, " client"]:
-    """c_i = m_i / max_j m_j; a client without examples counts as one with a hundredth of an example."""
+    """Return c_i = m_i / max_j m_j; a client without examples counts as having a hundredth of an example."""
     sizes = jnp.maximum(num_examples.astype(jnp.float32), 0.01)
     return sizes / jnp.max(sizes)

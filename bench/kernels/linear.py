@@ -1,7 +1,7 @@
-"""Gradients of linear models, example by example clipped, without forming one gradient an example.
+"""Gradients of linear models, clipped example by example, without forming the gradients.
 
-The gradient of link(<theta, x>, y) is r x with r the link's derivative, so its norm is |r| |x|: one product with the
-inputs gives the scores, another one the sum.
+The gradient of link(<theta, x>, y) is r x with r the link's derivative, so its norm is |r| |x|. One product with the
+inputs gives the scores, and another one the sum.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from bench.kernels.gradient import clip_factor
 
 
 def lengths(inputs: Float[Array, "*vectors feature"], order: int) -> Float[Array, "*vectors"]:
-    """L1 (order 1) or L2 (order 2) norms of the inputs over their last axis."""
+    """Return the L1 (order 1) or L2 (order 2) norms of the inputs over their last axis."""
     return jnp.sum(jnp.abs(inputs), -1) if order == 1 else jnp.sqrt(jnp.sum(jnp.square(inputs), -1))
 
 
@@ -28,7 +28,7 @@ def clipped_gradient(
     clip_norm: float | Float[Array, ""],
     order: int = 2,
 ) -> Float[Array, " feature"]:
-    """sum_j weight_j clip(grad_j, C), the clipped gradients of one client's examples, weighted.
+    """Return sum_j weight_j clip(grad_j, C), the weighted sum of the clipped gradients of one client's examples.
 
     Replacing one example moves the result by at most 2 C max_j weight_j in the norm of that order.
 
@@ -38,7 +38,7 @@ def clipped_gradient(
         inputs, targets: the examples.
         weight: 0 for padding.
         clip_norm: C > 0; inf does not clip.
-        order: of the norm that is clipped, 1 or 2.
+        order: order of the clipped norm, 1 or 2.
     """
     slopes = jax.vmap(jax.grad(link))(inputs @ model, targets)
     return clipped_combination(slopes, inputs, weight, clip_norm, order)
@@ -51,7 +51,7 @@ def clipped_combination(
     clip_norm: float | Float[Array, ""],
     order: int = 2,
 ) -> Float[Array, " feature"]:
-    """sum_j weight_j clip(slope_j x_j, C): `clipped_gradient` where the slopes are known."""
+    """Return sum_j weight_j clip(slope_j x_j, C), which is `clipped_gradient` where the slopes are known."""
     norms = jnp.abs(slopes) * lengths(inputs, order)
-    # The factor last: XLA on a CPU then keeps scores and slopes of many models within one fused kernel.
+    # The factor comes last, so that XLA on a CPU keeps scores and slopes of many models within one fused kernel.
     return inputs.T @ (slopes * weight * clip_factor(norms, clip_norm))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int32
 
-HALVINGS = 12  # of the step, tried all at once: 1, 1/2, ..., and none
+HALVINGS = 12  # of the step; the lengths 1, 1/2, ... and 0 are tried all at once
 
 
 def newton_step(
@@ -18,7 +18,7 @@ def newton_step(
     weight: Float[Array, " example"],
     ridge: float | Float[Array, ""],
 ) -> Float[Array, " feature"]:
-    """The model after one Newton step, of the length among 1, 1/2, ... and 0 that lowers the objective most.
+    """Return the model after one Newton step, with the length among 1, 1/2, ... and 0 that lowers the objective most.
 
     Args:
         link: (score, target) -> loss, convex and twice differentiable in the score.
@@ -33,7 +33,7 @@ def newton_step(
     identity = jnp.eye(model.shape[0])
     hessian = (inputs * (curvature * weight)[:, None]).T @ inputs + 2 * ridge * identity
     direction = jax.scipy.linalg.solve(hessian, gradient, assume_a="pos")
-    # A Hessian that is singular to float precision has no Newton step: then one as short as its trace asks for.
+    # A Hessian that is singular to float precision has no Newton step; a gradient step over its trace replaces it.
     direction = jnp.where(jnp.all(jnp.isfinite(direction)), direction, gradient / jnp.trace(hessian))
     steps = jnp.append(0.5 ** jnp.arange(HALVINGS, dtype=jnp.float32), 0.0)
 
@@ -54,7 +54,7 @@ def minimizer(
     *,
     most: int = 50,
 ) -> Float[Array, " feature"]:
-    """The minimiser to float precision: `newton_step` from 0 until it stays, `most` times at most."""
+    """Return the minimiser to float precision: `newton_step` from 0 until it stays, `most` times at most."""
     return _minimized(link, inputs, targets, weight, ridge, most)[0]
 
 
@@ -67,12 +67,12 @@ def steps_to_minimizer(
     *,
     most: int = 50,
 ) -> Int32[Array, ""]:
-    """How many steps `minimizer` takes."""
+    """Return the number of steps that `minimizer` takes."""
     return _minimized(link, inputs, targets, weight, ridge, most)[2]
 
 
 def _minimized(link: Callable, inputs, targets, weight, ridge, most: int) -> tuple[Array, Array, Array]:
-    """The minimiser, whether the last step still moved it, and how many there were."""
+    """Return the minimiser, whether the last step still changed it, and the number of steps."""
 
     def goes_on(carry):
         _, moved, count = carry

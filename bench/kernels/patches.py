@@ -1,7 +1,8 @@
-"""Convolutions as products: the patches of an image, which a convolution multiplies with its kernel.
+"""Convolutions as products of the patches of an image with a kernel.
 
-Where many kernels meet, of a sweep or of clients with models of their own, XLA on a CPU makes a grouped convolution of
-them, several times slower than a batch of products; and the patches of the same images are cut once for all kernels.
+For a batch of different kernels, from the points of a sweep or from clients with models of their own, XLA on a CPU
+makes a grouped convolution, which is several times slower than a batch of products. The patches of the same images are
+also extracted once for all kernels.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ def patches(
     strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
 ) -> Shaped[Array, "example row column patch"]:
-    """The patch at every place of the windows, in the order of a kernel's first three axes.
+    """Return the patch at every place of the windows, in the order of a kernel's first three axes.
 
     Args:
         x: the images.
@@ -30,7 +31,7 @@ def patches(
     x = jnp.pad(x, ((0, 0), *padding, (0, 0)))
 
     def windows(x, axis):
-        """[..., place, ...] -> [..., window, ..., place in it, channel]."""
+        """Turn [..., place, ...] into [..., window, ..., place in the window, channel]."""
         length, stride = size[axis - 1], strides[axis - 1]
         last = (x.shape[axis] - length) // stride * stride + 1
         return jnp.stack([jax.lax.slice_in_dim(x, i, i + last, stride, axis) for i in range(length)], -2)

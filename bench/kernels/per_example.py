@@ -1,4 +1,4 @@
-"""Clipped sums of the per-example gradients of a flax network, without forming what is not needed.
+"""Clipped sums of the per-example gradients of a flax network, without forming every gradient.
 
 One forward and one backward pass over a batch give, for every layer with parameters, its inputs a and the gradient d
 of each example's loss in its outputs. Both the norm of an example's gradient and the clipped sum follow from these:
@@ -26,11 +26,11 @@ from bench.kernels.gradient import Tree, clip_factor
 from bench.kernels.patches import patches
 from bench.kernels.platforms import by_platform, only
 
-ACCELERATOR_BATCH = 128  # examples that are differentiated together where memory is not a CPU's cache
+ACCELERATOR_BATCH = 128  # examples that are differentiated together on an accelerator
 
 
 class Affine(nn.Module):
-    """scale * x + bias, elementwise over the last `axes` axes, from 1 and 0: what a normalisation may end with."""
+    """scale * x + bias, elementwise over the last `axes` axes, initially 1 and 0; it may end a normalisation."""
 
     axes: int = 1
 
@@ -43,26 +43,31 @@ class Affine(nn.Module):
 
 
 def cross_entropy(logits: Float[Array, "*example class"], labels: Int[Array, "*example"]) -> Float[Array, "*example"]:
-    """-log softmax of the label's logit."""
+    """Return -log softmax of the label's logit."""
     return optax.softmax_cross_entropy_with_integer_labels(logits, labels)
 
 
 def in_turn(function: Callable) -> Callable:
-    """The function, whose vmapped calls are made one after the other on a CPU, where one call's data then stay in the
-    cache and convolutions of different kernels stay convolutions; on an accelerator together, as always."""
-    # `jit` for its cache: every `vmap` around the call would trace the function anew, and outside of the choice.
+    """Return the function with its vmapped calls made one after the other on a CPU.
+
+    There the data of one call then stay in the cache, and convolutions with different kernels stay convolutions. On an
+    accelerator the calls are made together.
+    """
+    # `jit` caches the trace: otherwise every `vmap` around the call would trace the function anew, outside of `only`.
     traced_once = jax.jit(only(function, on_cpu=True), inline=True)
     one_by_one = jax.custom_batching.sequential_vmap(traced_once)
     return lambda *args: by_platform(one_by_one, function, *args)
 
 
 def micro_batch(widest: int) -> int:
-    """Examples that are differentiated together on a CPU. It changes memory and time, and results by rounding only.
+    """Return the number of examples that are differentiated together on a CPU.
+
+    It changes memory and time, and the results by rounding only.
 
     Args:
-        widest: numbers that one example brings into the widest layer, patches of a convolution included.
+        widest: the size of one example in the widest layer, patches of a convolution included.
     """
-    # About a megabyte, which stays in the cache; a power of two, because XLA is slower with other sizes.
+    # About a megabyte stays in the cache, and XLA is slower with sizes other than powers of two.
     fitting = min(max(2**18 // widest, 8), 64)
     return 2 ** (fitting.bit_length() - 1)
 
@@ -75,12 +80,12 @@ def clipped_gradient_sum(
     weight: Float[Array, " example"],
     clip_norm: float | Float[Array, ""],
 ) -> tuple[Tree, Float[Array, " example"], Float[Array, "example class"]]:
-    """sum_j weight_j clip(grad_j, C) of the cross-entropy of a network.
+    """Compute sum_j weight_j clip(grad_j, C) of the cross-entropy of a network.
 
     Adding or removing one example of weight 1 moves the sum by at most C, in L2 over all parameters together.
 
     Args:
-        network: its parameters all in nn.Conv, nn.Dense and Affine layers, each called once.
+        network: its parameters are all in nn.Conv, nn.Dense and Affine layers, each called once.
         params: of the network.
         inputs: as the network takes them; another dtype is cast.
         labels: of the inputs.
@@ -94,7 +99,7 @@ def clipped_gradient_sum(
         TypeError: for a network with parameters elsewhere.
     """
     inputs = inputs.astype(jnp.float32)
-    rules = {}  # filled while tracing: which layers there are
+    rules = {}  # the layers of the network, filled while tracing
 
     def forward(probes):
         logits, layers = _tapped(network, params, inputs, probes, rules)
@@ -120,18 +125,19 @@ def clipped_gradient_of_rows(
     count: int | Int[Array, ""],
     clip_norm: float | Float[Array, ""],
 ) -> tuple[Tree, Float[Array, ""], Float[Array, ""]]:
-    """`clipped_gradient_sum` over the first `count` of some rows of a pool, a micro-batch at a time.
+    """Compute `clipped_gradient_sum` over the first `count` of some rows of a pool, a micro-batch at a time.
 
     Memory grows with the micro-batch, time with `count` and not with the length of `rows`.
 
     Args:
-        network, params, clip_norm: as there.
+        network, params, clip_norm: as for `clipped_gradient_sum`.
         pool: (inputs, labels).
         rows: of the pool; places from `count` on are ignored.
-        count: of examples.
+        count: number of examples.
 
     Returns:
-        The sum, a pytree as params, and of the examples how many were clipped and how many the network gets right.
+        The sum, a pytree as params, the number of examples that were clipped, and the number that the network gets
+        right.
     """
     one = jax.ShapeDtypeStruct((1, *pool[0].shape[1:]), jnp.float32)
     layers = jax.eval_shape(lambda x: _tapped(network, params, x, None, {})[1], one)
@@ -141,7 +147,7 @@ def clipped_gradient_of_rows(
 
 
 def _in_batches_of(size: int, network: nn.Module, params, pool, rows, count, clip_norm):
-    """`clipped_gradient_of_rows` with so many examples at a time."""
+    """Compute `clipped_gradient_of_rows` with `size` examples at a time."""
     padded = jnp.pad(rows, (0, -rows.shape[0] % size))
 
     def add(at, totals):
@@ -159,7 +165,7 @@ def _in_batches_of(size: int, network: nn.Module, params, pool, rows, count, cli
 
 
 def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
-    """Logits, and each layer's (inputs, outputs); probes are added to the outputs. Fills in the layers' rules."""
+    """Return the logits, and each layer's (inputs, outputs plus probes); the layers' rules are filled in."""
     layers = {}
 
     def intercept(call, args, kwargs, context):
@@ -183,7 +189,7 @@ def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
 
 
 def _patches(conv: nn.Conv, x: Array) -> Array:
-    """`patches` of a layer's inputs."""
+    """Return the `patches` of a layer's inputs."""
     size, strides, padding = conv.kernel_size, conv.strides or 1, conv.padding
     size, strides = ((both, both) if isinstance(both, int) else both for both in (size, strides))
     padding = (padding, padding) if isinstance(padding, int) else padding
@@ -193,7 +199,7 @@ def _patches(conv: nn.Conv, x: Array) -> Array:
 
 
 def _product(inputs: Array, slopes: Array):
-    """Dense layers and convolutions."""
+    """Return the rule of dense layers and convolutions."""
     a = inputs.reshape(inputs.shape[0], -1, inputs.shape[-1])  # [example, place, input]
     d = slopes.reshape(slopes.shape[0], -1, slopes.shape[-1])  # [example, place, output]
     places, width, height = a.shape[1], a.shape[2], d.shape[2]
@@ -206,7 +212,7 @@ def _product(inputs: Array, slopes: Array):
         def kernel(scale):
             return jnp.einsum("bpi,bpo->io", a, d * scale[:, None, None])
     else:
-        # The longer axis last: XLA on a CPU is up to twice as fast with it.
+        # XLA on a CPU is up to twice as fast with the longer axis last.
         form = "boi" if width > height else "bio"
         each = jnp.einsum(f"bpi,bpo->{form}", a, d)
         squares = squares + jnp.sum(jnp.square(each), axis=(1, 2))
@@ -229,7 +235,7 @@ def _elementwise(inputs: Array, slopes: Array, axes: int):
 
 
 def _nested(params, found: dict):
-    """The layers' sums in the shape of params."""
+    """Return the layers' sums in the shape of params."""
     out: dict = {}
     for path, leaves in found.items():
         at = out

@@ -21,11 +21,11 @@ from bench.kernels.gradient import clipped_sum, clipped_sum_linear
 
 
 class Batch(NamedTuple):
-    """What the sampled clients use in one round.
+    """The examples of the sampled clients in one round.
 
-    clients: all different; None when everybody takes part, in order.
-    rows: which of its examples a client uses; None when they are not stored.
-    examples: what the loss takes, of every place.
+    clients: all different; None when all clients take part, in order.
+    rows: the rows of the client's examples that are used; None when examples are not stored.
+    examples: the examples of every place, as the loss takes them.
     weight: of each example in the client's gradient: 1 / m_i for a mean, 1 for a sum, 0 for padding. A client whose
         weights are all 0 does not take part.
     """
@@ -37,7 +37,7 @@ class Batch(NamedTuple):
 
 
 class Local(NamedTuple):
-    """A way to keep the local models; `grads` is whatever the form needs to pass on.
+    """A form of the local models. `grads` is whatever the form passes from `gradients` to the other functions.
 
     init: () -> local, all theta_i = 0.
     gradients: (w, local, batch) -> grads, with g_i = sum_k weight_ik grad f(w, theta_i, example_ik).
@@ -52,7 +52,7 @@ class Local(NamedTuple):
 
 
 def dense(loss: Callable, init_local: PyTree[Float[Array, "..."]], num_clients: int) -> Local:
-    """Local models kept as they are.
+    """Return the form that keeps the local models themselves.
 
     Args:
         loss: f(w, theta_i, example) -> scalar, any differentiable function.
@@ -83,7 +83,8 @@ def dense(loss: Callable, init_local: PyTree[Float[Array, "..."]], num_clients: 
 
 
 def dual(gram: Float[Array, "client example example"], num_outputs: int) -> Local:
-    """Local linear models kept as coefficients of the client's own examples, A_i [example, output].
+    """Return the form that keeps linear local models as coefficients of the client's own examples, A_i [example,
+    output].
 
     Args:
         gram: X_i X_i^T of every client's stored inputs.

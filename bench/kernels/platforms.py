@@ -1,6 +1,7 @@
-"""Where programs for a CPU and for an accelerator differ: every such choice is made here.
+"""All choices between programs for a CPU and programs for an accelerator.
 
-It is made when a program is lowered, for the platform that it is lowered for, whether or not this machine has one.
+The choice is made when a program is lowered, for the platform that it is lowered for, whether or not this machine has
+one.
 """
 
 from collections.abc import Callable
@@ -9,17 +10,17 @@ from typing import Any
 
 import jax
 
-_ON_CPU: ContextVar[bool | None] = ContextVar("on_cpu", default=None)  # of the branch that is being traced
+_ON_CPU: ContextVar[bool | None] = ContextVar("on_cpu", default=None)  # set while a branch is traced
 
 
 def by_platform(cpu: Callable, accelerator: Callable, *args: Any) -> Any:
-    """What `cpu` gives for the arguments on a CPU, and `accelerator` elsewhere; the compiler sees one of them alone.
+    """Return the result of `cpu` on a CPU, and of `accelerator` elsewhere; the compiler sees only one of them.
 
     Within a function made by `only` the choice has been made already.
 
     Args:
         cpu, accelerator: functions with results of the same shapes. Both are traced.
-        args: pytrees of arrays that they take.
+        args: the functions' arguments, pytrees of arrays.
     """
     on_cpu = _ON_CPU.get()
     if on_cpu is not None:
@@ -28,9 +29,9 @@ def by_platform(cpu: Callable, accelerator: Callable, *args: Any) -> Any:
 
 
 def only(function: Callable, on_cpu: bool) -> Callable:
-    """The function for that kind of platform alone, so that what it calls need not be traced for the other as well.
+    """Return the function for one kind of platform, so that nothing it calls is traced for the other.
 
-    Traces that JAX keeps do not say which kind they are of: what is jitted within is to be jitted nowhere else.
+    JAX's cached traces do not record the kind, so a function that is jitted inside must not be jitted anywhere else.
     """
 
     def chosen(*args):

@@ -10,10 +10,10 @@ from bench.kernels.gradient import clip_factor
 def project_ball(
     point: Float[Array, " feature"], center: Float[Array, " feature"], radius: float | Float[Array, ""]
 ) -> Float[Array, " feature"]:
-    """The nearest point of the ball { |w - center| <= radius } in L2.
+    """Return the nearest point of the ball { |w - center| <= radius } in L2.
 
     Args:
-        point: what is projected.
+        point: the point to project.
         center: of the ball.
         radius: above 0; inf is the whole space.
     """
@@ -28,7 +28,7 @@ def proximal_step(
     center: Float[Array, " feature"],
     radius: float | Float[Array, ""],
 ) -> Float[Array, " feature"]:
-    """argmin <g, w> + a/2 |w - u|^2 + b/2 |w - v|^2 over the ball around `center`.
+    """Return argmin <g, w> + a/2 |w - u|^2 + b/2 |w - v|^2 over the ball around `center`.
 
     The sum of the squares is one square around a weighted mean, so the minimiser over a ball is the projection of
     the minimiser over the whole space.

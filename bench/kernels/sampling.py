@@ -1,4 +1,4 @@
-"""Which clients take part in a round, and which of their examples they use.
+"""Sampling of the clients of a round and of their examples.
 
 Nothing here depends on a hyper-parameter that a sweep varies, so a draw is made once for all points.
 """
@@ -18,17 +18,17 @@ from scipy import stats
 
 
 def fixed_size(key: PRNGKeyArray, num_clients: int, num_sampled: int) -> Int32[Array, " {num_sampled}"]:
-    """A uniformly random subset of exactly `num_sampled` clients, without replacement."""
+    """Draw a uniformly random subset of exactly `num_sampled` clients, without replacement."""
     return jax.lax.top_k(jax.random.uniform(key, (num_clients,)), num_sampled)[1]
 
 
 def poisson(
     key: PRNGKeyArray, num_clients: int, rate: float, bound: int
 ) -> tuple[Int32[Array, " {bound}"], Bool[Array, " {bound}"]]:
-    """Every client independently with probability `rate`, padded to `bound` places.
+    """Draw every client independently with probability `rate`, padded to `bound` places.
 
-    Should more than `bound` clients be drawn, a uniformly random `bound` of them are kept; `poisson_bound`
-    says how unlikely that is.
+    If more than `bound` clients are drawn, a uniformly random `bound` of them are kept; `poisson_bound` bounds the
+    probability of this.
 
     Returns:
         Clients, all different, and whether each place is taken.
@@ -41,25 +41,25 @@ def poisson(
 def poisson_in_order(
     key: PRNGKeyArray, num: int, rate: float, bound: int
 ) -> tuple[Int32[Array, " {bound}"], Int32[Array, ""]]:
-    """Each of `num` things independently with probability `rate`, in increasing order, at the cost of `bound` draws.
+    """Draw each of `num` items independently with probability `rate`, in increasing order, with `bound` random numbers.
 
-    The gaps between the chosen are geometric. Should more than `bound` be drawn, the first are kept; `poisson_bound`
-    says how unlikely that is.
+    The gaps between the drawn items are geometric. If more than `bound` are drawn, the first are kept; `poisson_bound`
+    bounds the probability of this.
 
     Returns:
-        Numbers of things, of which the first are the chosen, and how many these are.
+        Numbers of items, the drawn ones first, and how many are drawn.
     """
     if rate == 1:
         return jnp.minimum(jnp.arange(bound), num - 1), jnp.asarray(num)
     tiny = jnp.finfo(jnp.float32).tiny
     gaps = jnp.floor(jnp.log(jax.random.uniform(key, (bound,), minval=tiny)) / math.log1p(-rate))
-    # A gap beyond the end is as good as the end, and sums of such do not overflow.
+    # Gaps beyond the end are cut to the end, so that their sums do not overflow.
     places = jnp.cumsum(jnp.minimum(gaps, num).astype(jnp.int32) + 1) - 1
     return jnp.minimum(places, num - 1), jnp.sum(places < num, dtype=jnp.int32)
 
 
 def poisson_bound(num_clients: int, rate: float, failure: float = 1e-12) -> int:
-    """The smallest number of places that a Poisson sample exceeds with probability at most `failure`, at least 1e-15.
+    """Return the least number of places that a Poisson sample exceeds with probability at most `failure` >= 1e-15.
 
     The bound moves a round's output by at most `failure` in total variation: it adds at most
     (1 + e^epsilon) * rounds * failure to delta. With the default that is below 1e-6 in 20,000 rounds at epsilon 3.
@@ -70,15 +70,15 @@ def poisson_bound(num_clients: int, rate: float, failure: float = 1e-12) -> int:
 def uniform_rows(
     key: PRNGKeyArray, first: int | Int[Array, ""], num_rows: int, width: int
 ) -> Float32[Array, "{num_rows} {width}"]:
-    """Rows first, first + 1, ... of `jax.random.uniform(key, (any number, width))`, without those before and after.
+    """Return rows first, first + 1, ... of `jax.random.uniform(key, (any number, width))`, without the other rows.
 
-    JAX's generator hashes the key with each number's place, counted row by row. Another generator than the default, or
-    the default set to count in another way, gives rows of other numbers, as independent.
+    JAX's default generator hashes the key with each number's place, counted row by row. With another generator, or with
+    the default set to count in another way, the rows hold other independent numbers.
 
     Args:
         key: randomness.
         first: row; first + num_rows rows hold fewer than 2^32 numbers.
-        num_rows, width: of what is returned.
+        num_rows, width: of the result.
     """
     if str(jax.random.key_impl(key)) != "threefry2x32" or not jax.config.jax_threefry_partitionable:  # pyright: ignore[reportAttributeAccessIssue]
         return jax.random.uniform(jax.random.fold_in(key, first), (num_rows, width))
@@ -86,7 +86,7 @@ def uniform_rows(
     place = rows[:, None] * jnp.uint32(width) + jnp.arange(width, dtype=jnp.uint32)[None]
     halves = threefry_2x32(jax.random.key_data(key), jnp.concatenate([jnp.zeros_like(place), place]))
     bits = halves[:num_rows] ^ halves[num_rows:]
-    one = jnp.uint32(0x3F800000)  # the bits of 1.0, to which 23 random ones add what is below 1
+    one = jnp.uint32(0x3F800000)  # the bits of 1.0; 23 random bits are its fraction
     return jax.lax.bitcast_convert_type(bits >> jnp.uint32(9) | one, jnp.float32) - 1.0
 
 
@@ -97,15 +97,15 @@ def distinct_rows(
     batch_size: int,
     first: int | Int[Array, ""] | None = None,
 ) -> tuple[Int32[Array, "client {batch_size}"], Bool[Array, "client {batch_size}"]]:
-    """`batch_size` different examples of each client, uniformly at random without replacement.
+    """Draw `batch_size` different examples of each client, uniformly at random without replacement.
 
     Args:
         key: randomness.
         num_examples: how many of the `capacity` padded examples are real.
         capacity: length of the padded example axis, at least `batch_size`.
         batch_size: places in the minibatch.
-        first: where these are some of the clients, how many come before them: their rows are those that they would
-            get if all were given together.
+        first: the number of clients before these, where these are part of all clients. Their rows are then the same as
+            if all clients were given together.
 
     Returns:
         Rows, and which of them are real: a client with fewer examples than `batch_size` uses all of them.
@@ -120,10 +120,10 @@ def distinct_rows(
 def dealt(
     key: PRNGKeyArray, num_clients: int, num_groups: int
 ) -> tuple[Int32[Array, "{num_groups} place"], Bool[Array, "{num_groups} place"]]:
-    """All clients dealt at random into groups whose sizes differ by one at most.
+    """Divide all clients at random into groups whose sizes differ by one at most.
 
     Returns:
-        Clients, and whether each place is taken; an empty place is the last of its group, and names client 0.
+        Clients, and whether each place is taken; an empty place is the last of its group, and holds client 0.
     """
     places = -(-num_clients // num_groups)
     taken = jnp.arange(places * num_groups) < num_clients
@@ -132,10 +132,10 @@ def dealt(
 
 
 class Queue(NamedTuple):
-    """Every client's blocks in the order in which it will use them, and how far it has come.
+    """Every client's blocks in the order in which it will use them, and its position in this order.
 
     order: block numbers; an independent permutation per epoch.
-    position: how many blocks each client has used.
+    position: the number of blocks that each client has used.
     """
 
     order: Int32[Array, "client epoch block"]
@@ -143,7 +143,7 @@ class Queue(NamedTuple):
 
 
 def queue_start(key: PRNGKeyArray, num_blocks: Int32[Array, " client"], num_epochs: int, max_blocks: int) -> Queue:
-    """Queues of `num_epochs` passes over each client's blocks.
+    """Return queues of `num_epochs` passes over each client's blocks.
 
     Args:
         key: randomness.
@@ -160,7 +160,7 @@ def queue_start(key: PRNGKeyArray, num_blocks: Int32[Array, " client"], num_epoc
 def queue_draw(
     key: PRNGKeyArray, queue: Queue, num_blocks: Int32[Array, " client"], num_sampled: int
 ) -> tuple[Queue, Int32[Array, " {num_sampled}"], Int32[Array, " {num_sampled}"], Bool[Array, " {num_sampled}"]]:
-    """`num_sampled` random clients among those that still have blocks, and the next block of each.
+    """Draw `num_sampled` random clients among those that still have blocks, and the next block of each.
 
     Fewer take part when fewer are left. The rounds are not independent: a client takes part in exactly
     num_epochs * num_blocks of them.
@@ -185,7 +185,7 @@ def queue_rounds(
     num_sampled: int,
     seed: int = 0,
 ) -> int:
-    """How many rounds `queue_draw` needs until every queue is empty, by playing one schedule through.
+    """Return the number of rounds until `queue_draw` has emptied every queue, by simulating one schedule.
 
     The number depends on the draw only through the tail in which fewer than `num_sampled` clients are left.
 
@@ -193,7 +193,7 @@ def queue_rounds(
         num_blocks: blocks of each client.
         num_epochs: passes.
         num_sampled: clients in a round.
-        seed: of the schedule that is played.
+        seed: of the simulated schedule.
     """
     return _play_queue(tuple(np.asarray(num_blocks).tolist()), num_epochs, num_sampled, seed)[1]
 
@@ -204,16 +204,16 @@ def full_queue_rounds(
     num_sampled: int,
     seed: int = 0,
 ) -> int:
-    """How many rounds of `queue_draw` have all `num_sampled` clients, by playing one schedule through.
+    """Return the number of rounds in which `queue_draw` draws all `num_sampled` clients, by simulating one schedule.
 
-    What follows is the tail. The arguments are those of `queue_rounds`.
+    The rounds after these are the tail. The arguments are those of `queue_rounds`.
     """
     return _play_queue(tuple(np.asarray(num_blocks).tolist()), num_epochs, num_sampled, seed)[0]
 
 
 @cache
 def _play_queue(num_blocks: tuple[int, ...], num_epochs: int, num_sampled: int, seed: int) -> tuple[int, int]:
-    """Rounds in which `num_sampled` clients take part, and rounds in which anybody does."""
+    """Return the number of rounds in which `num_sampled` clients take part, and of rounds in which any client does."""
     rng = np.random.default_rng(seed)
     left = np.array(num_blocks) * num_epochs
     full = rounds = 0

@@ -1,7 +1,7 @@
-"""Smooth stand-ins for a convex loss that is Lipschitz but not smooth, one example at a time.
+"""Smooth approximations of a convex loss that is Lipschitz but not smooth, one example at a time.
 
-Both keep the gradient of every single example within the bound that the loss has, so that noise calibrated for the
-loss is calibrated for its smoothing: what replaces an example moves no message by more than before.
+Both keep the gradient of every example within the Lipschitz bound of the loss, so noise calibrated for the loss is
+calibrated for its smoothing: replacing an example moves no message by more than before.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from jaxtyping import Float, PRNGKeyArray
 
 
 def uniform_ball(key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape"]:
-    """Vectors uniform in the unit ball of the last axis' dimension d: a uniform direction, times U^(1/d)."""
+    """Draw vectors uniformly in the unit ball of the last axis' dimension d: a uniform direction, times U^(1/d)."""
     key_direction, key_length = jax.random.split(key)
     direction = jax.random.normal(key_direction, shape)
     length = jax.random.uniform(key_length, (*shape[:-1], 1)) ** (1 / shape[-1])
@@ -27,16 +27,16 @@ def moreau_slopes(
     stretch: Float[Array, " example"],
     num_steps: int,
 ) -> Float[Array, " example"]:
-    """Slopes a of the Moreau envelopes of linear examples: the envelope's gradient is a x.
+    """Return slopes a of the Moreau envelopes of linear examples: the envelope's gradient is a x.
 
     With f(w) = link(<w, x>, y), the prox of f / beta at w moves along x alone, prox = w - (a / beta) x, where a is
-    the link's slope at the score that it reaches,
+    the link's slope at the score of prox,
 
         a = link'(<w, x> - a |x|^2 / beta, y)    (at a kink: one of the subgradients there).
 
-    The minimiser is never overshot, so a lies between 0 and link'(<w, x>); there the difference of the two sides is
-    monotone, and it is halved `num_steps` times: |error| <= 2^-num_steps |link'|. So the gradient is within
-    2^-num_steps L of the envelope's, and no longer than L.
+    The minimiser is never overshot, so a lies between 0 and link'(<w, x>). In this interval the difference of the two
+    sides is monotone, and the interval is halved `num_steps` times: |error| <= 2^-num_steps |link'|. So the gradient is
+    within 2^-num_steps L of the envelope's, and no longer than L.
 
     Args:
         link: (score, target) -> loss, convex in the score.

@@ -1,8 +1,8 @@
 """Sparse inputs, such as bags of words: rows that hold few of many features, multiplied without the zeros.
 
-A minibatch of documents uses few of the words. Its products go through the words that it does use: those rows of the
-model are gathered once, and what follows is a small dense product. Which words those are depends on the data alone, so
-a sweep finds them once for all its points.
+A minibatch of documents uses few of the words. Its products need only the words in use: those rows of the model are
+gathered once, and the rest is a small dense product. Which words are in use depends on the data alone, so a sweep
+finds them once for all its points.
 """
 
 from collections.abc import Callable
@@ -13,15 +13,15 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-DISTINCT = 2048  # words that the small product has room for; a minibatch with more takes the longer way
+DISTINCT = 2048  # most words of the small product; a minibatch with more words is multiplied entry by entry
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Rows:
-    """Sparse vectors with the same room each, an array [..., feature].
+    """Sparse vectors with the same number of entries each, an array [..., feature].
 
-    index: which features, int32 [..., entry]; a feature may stand twice, its values then add up.
+    index: feature numbers, int32 [..., entry]; the values of a feature that occurs twice add up.
     value: float32 [..., entry]; 0 for padding.
     num_features: length of the vectors.
     """
@@ -31,13 +31,13 @@ class Rows:
     num_features: int = field(metadata={"static": True})
 
     def flat(self) -> "Rows":
-        """The same vectors as one list, [row, entry]."""
+        """Return the same vectors as one list, [row, entry]."""
         index, value = (leaf.reshape(-1, leaf.shape[-1]) for leaf in (self.index, self.value))
         return Rows(index, value, self.num_features)
 
 
 def densify(rows: Rows) -> Float[Array, "... {rows.num_features}"]:
-    """The rows as an array."""
+    """Return the rows as an array."""
     flat = rows.flat()
     out = jnp.zeros((flat.index.shape[0], rows.num_features))
     out = out.at[jnp.arange(out.shape[0])[:, None], flat.index].add(flat.value)
@@ -45,7 +45,7 @@ def densify(rows: Rows) -> Float[Array, "... {rows.num_features}"]:
 
 
 def product(rows: Rows, model: Float[Array, "{rows.num_features} output"]) -> Float[Array, "... output"]:
-    """X w of rows X [..., feature] and the model w."""
+    """Return X w for rows X [..., feature] and the model w."""
     flat = rows.flat()
 
     def by_words(words, small):
@@ -60,7 +60,7 @@ def product(rows: Rows, model: Float[Array, "{rows.num_features} output"]) -> Fl
 def transposed_product(
     rows: Rows, coefficients: Float[Array, "*rows output"]
 ) -> Float[Array, "{rows.num_features} output"]:
-    """X^T A of rows X [..., feature] and coefficients A of the same rows."""
+    """Return X^T A for rows X [..., feature] and coefficients A of the same rows."""
     flat, coefficients = rows.flat(), coefficients.reshape(-1, coefficients.shape[-1])
     empty = jnp.zeros((rows.num_features, coefficients.shape[-1]))
 
@@ -75,7 +75,7 @@ def transposed_product(
 
 
 def _either(flat: Rows, by_words: Callable, by_entries: Callable) -> Array:
-    """The first, given the words in use and the rows over them; the second where the words are too many."""
+    """Apply `by_words` to the words in use and the rows over them, or `by_entries` where there are too many words."""
     most = min(flat.index.size, flat.num_features)
     if most <= DISTINCT:
         return by_words(*_in_use(flat, most))
@@ -88,8 +88,9 @@ def _used(flat: Rows) -> Array:
 
 
 def _in_use(flat: Rows, room: int) -> tuple[Array, Array]:
-    """The features that occur, ascending and then ever larger ones that do not exist, int32 [room]; and the rows
-    over them, [row, room]."""
+    """Return the features that occur, ascending and padded with increasing numbers beyond the last feature, int32
+    [room], and the rows over them, [row, room].
+    """
     used = _used(flat)
     beyond = flat.num_features + jnp.arange(room)
     words = jnp.flatnonzero(used, size=room, fill_value=flat.num_features)

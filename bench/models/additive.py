@@ -26,26 +26,26 @@ class Additive(NamedTuple):
 
 
 def squared_loss(w: Array, theta: Array, example) -> Array:
-    """|(w + theta) x - y|^2 / 2, summed over outputs, of one example (x [feature], y [output])."""
+    """Return |(w + theta) x - y|^2 / 2, summed over outputs, of one example (x [feature], y [output])."""
     x, y = example
-    # x on the left: over many clients, model @ x takes 3.5 times as long on a CPU, gradient included.
+    # x is on the left because over many clients model @ x takes 3.5 times as long on a CPU, gradient included.
     prediction = jnp.tensordot(x, w + theta, (0, w.ndim - 1))
     return 0.5 * jnp.sum(jnp.square(prediction - y))
 
 
 def sparse_squared_loss(w: Array, theta: Array, example) -> Array:
-    """`squared_loss` of one example (x of `Rows`, y [output]), with models [feature, output]."""
+    """Return `squared_loss` of one example (x of `Rows`, y [output]), with models [feature, output]."""
     x, y = example
     return 0.5 * jnp.sum(jnp.square(product(x, w + theta) - y))
 
 
 def scores(params, inputs: Array, support: Array) -> Array:
-    """Predictions of every client for its own inputs.
+    """Return predictions of every client for its own inputs.
 
     Args:
         params: Additive, or a plain w when no client has a model of its own.
         inputs: [client, example, feature].
-        support: the clients' stored training inputs, [client, stored example, feature]; read only in the
+        support: the clients' stored training inputs, [client, stored example, feature]; used only in the
             dual form.
 
     Returns:

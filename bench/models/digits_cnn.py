@@ -18,12 +18,12 @@ SIDE, FEATURES, NUM_CLASSES = 28, 32, 10
 
 
 def patch_convolution(inputs: Array, kernel: Array, strides, padding, **_) -> Array:
-    """`jax.lax.conv_general_dilated` of [example, row, column, channel], written as one product with the `patches`."""
+    """Compute `jax.lax.conv_general_dilated` of [example, row, column, channel], as one product with the `patches`."""
     return patches(inputs, kernel.shape[:2], strides, padding) @ kernel.reshape(-1, kernel.shape[-1])
 
 
 def max_pool(x: Array) -> Array:
-    """The largest of each 2 x 2 window, stride 1, of [example, row, column, channel]."""
+    """Return the largest value of each 2 x 2 window, stride 1, of [example, row, column, channel]."""
     x = jnp.maximum(x[:, 1:], x[:, :-1])
     return jnp.maximum(x[:, :, 1:], x[:, :, :-1])
 
@@ -42,7 +42,7 @@ class Representation(nn.Module):
 
 
 def initial_parameters(key: Array) -> dict:
-    """The shared model: phi's weights under "representation" and w ~ N(0, 1/32), [feature, output], under "head"."""
+    """Return the shared model: phi's weights ("representation") and w ~ N(0, 1/32), [feature, output] ("head")."""
     key_phi, key_head = jax.random.split(key)
     return {
         "representation": Representation().init(key_phi, jnp.zeros((1, SIDE, SIDE, 1)))["params"],
@@ -51,13 +51,13 @@ def initial_parameters(key: Array) -> dict:
 
 
 def features(shared: dict, pixels: Array) -> Array:
-    """phi of images given as pixels [example, 784]; [example, feature]."""
+    """Return phi of images given as pixels [example, 784]; [example, feature]."""
     images = pixels.reshape(-1, SIDE, SIDE, 1)
     return jnp.asarray(Representation().apply({"params": shared["representation"]}, images))
 
 
 def mean_squared_loss(shared: dict, theta: Array, example) -> Array:
-    """Mean over the ten outputs of ((w + theta)^T phi(x) - y)^2 for one example (pixels [784], y [output])."""
+    """Return the mean of ((w + theta)^T phi(x) - y)^2 over the outputs for one example (pixels [784], y [output])."""
     pixels, y = example
     prediction = features(shared, pixels[None])[0] @ (shared["head"] + theta)
     return jnp.mean(jnp.square(prediction - y))

@@ -1,11 +1,12 @@
 """Image networks: on pixels, and on scattering features that are already group-normalised.
 
-Convolutions, pooling, padding and initial values are PyTorch's, in which the networks were published; the layers are
-flax's, on [batch, height, width, channel]. Each line says the height (and width) of what it makes.
+Convolutions, pooling, padding and initial values are those of PyTorch, in which the networks were published; the
+layers are flax's, on [batch, height, width, channel]. The comment on each line gives the height (and width) of its
+result.
 
-Sources: Bhaskar et al. 2025, as in its program; "papernot" are of Papernot et al., "Tempered sigmoid activations for
-deep learning with differential privacy", AAAI 2021; "tramer" of Tramèr and Boneh, "Differentially private learning
-needs better features (or much more data)", ICLR 2021, as in its program.
+Sources: Bhaskar et al. 2025, as in its program; the "papernot" networks are of Papernot et al., "Tempered sigmoid
+activations for deep learning with differential privacy", AAAI 2021; the "tramer" networks are of Tramèr and Boneh,
+"Differentially private learning needs better features (or much more data)", ICLR 2021, as in its program.
 """
 
 from collections.abc import Callable
@@ -24,14 +25,14 @@ CLASSES = 10
 
 @dataclass(frozen=True)
 class TemperedSigmoid:
-    """s / (1 + exp(-T z)) - o; tanh by default."""
+    """The activation s / (1 + exp(-T z)) - o; tanh by default."""
 
     scale: float = 2.0
     inverse_temperature: float = 2.0
     offset: float = 1.0
 
     def __call__(self, z: Array) -> Array:
-        # By 1 / (1 + exp(-2 u)) = (1 + tanh u) / 2, which near 0 loses no digits.
+        # 1 / (1 + exp(-2 u)) = (1 + tanh u) / 2, and the right side loses no digits near 0.
         half = self.scale / 2
         return half * jnp.tanh(self.inverse_temperature / 2 * z) + (half - self.offset)
 
@@ -40,7 +41,9 @@ class TemperedSigmoid:
 
 
 def _uniform(fan_in: int) -> Callable:
-    """Uniform in +-1 / sqrt(fan-in): PyTorch's kaiming_uniform_(a=sqrt(5)), and what it does to biases."""
+    """Return the initialiser uniform in +-1 / sqrt(fan-in), which is PyTorch's kaiming_uniform_(a=sqrt(5)) and its
+    initialiser of biases.
+    """
     bound = fan_in**-0.5
     return lambda key, shape, dtype=jnp.float32: random.uniform(key, shape, dtype, -bound, bound)
 
@@ -61,22 +64,22 @@ def _flat(x: Array) -> Array:
 
 
 def _windows(x: Array, stride: int) -> list[Array]:
-    """The four places of every 2 x 2 window: what is left over at the lower and right edge belongs to none."""
+    """Return the four places of every 2 x 2 window, without the remainder at the lower and right edge."""
     height, width = ((length - 2) // stride * stride + 1 for length in x.shape[1:3])
     return [x[:, i : i + height : stride, j : j + width : stride] for i in (0, 1) for j in (0, 1)]
 
 
 def max_pool(x: Array, stride: int = 2) -> Array:
-    """Maxima of 2 x 2 windows of [batch, height, width, channel]; equal maxima share the gradient.
+    """Return maxima of 2 x 2 windows of [batch, height, width, channel]; equal maxima share the gradient.
 
-    By slices: XLA's own windows, and above all their gradient, are slow on a CPU.
+    It uses slices, because XLA's own windows, and above all their gradient, are slow on a CPU.
     """
     first, second, third, fourth = _windows(x, stride)
     return jnp.maximum(jnp.maximum(first, second), jnp.maximum(third, fourth))
 
 
 def mean_pool(x: Array, stride: int = 2) -> Array:
-    """Means of 2 x 2 windows of [batch, height, width, channel]."""
+    """Return means of 2 x 2 windows of [batch, height, width, channel]."""
     return cast(Array, sum(_windows(x, stride)) / 4)
 
 
@@ -84,7 +87,7 @@ def mean_pool(x: Array, stride: int = 2) -> Array:
 
 
 class DigitCNN(nn.Module):
-    """[batch, 28, 28, 1]; the activation is that of the convolutions."""
+    """A network on [batch, 28, 28, 1]; `activation` is used after the convolutions."""
 
     activation: Callable = TemperedSigmoid()
 
@@ -99,7 +102,7 @@ class DigitCNN(nn.Module):
 
 
 class ColourCNN(nn.Module):
-    """[batch, 32, 32, 3]; also the network of Papernot et al. for CIFAR-10."""
+    """A network on [batch, 32, 32, 3]; also the network of Papernot et al. for CIFAR-10."""
 
     activation: Callable = TemperedSigmoid()
 
@@ -115,7 +118,9 @@ class ColourCNN(nn.Module):
 
 
 class ScatterLinear(nn.Module):
-    """[batch, height, width, channel] of scattering features; `affine` ends the normalisation, one for each feature."""
+    """A linear classifier on [batch, height, width, channel] of scattering features; `affine` ends the normalisation,
+    one for each feature.
+    """
 
     affine: bool = True
 
@@ -127,7 +132,7 @@ class ScatterLinear(nn.Module):
 
 
 class ScatterDigitCNN(nn.Module):
-    """[batch, 7, 7, 81] of scattering features."""
+    """A network on [batch, 7, 7, 81] of scattering features."""
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
@@ -141,7 +146,7 @@ class ScatterDigitCNN(nn.Module):
 
 
 class ScatterColourCNN(nn.Module):
-    """[batch, 8, 8, 243] of scattering features."""
+    """A network on [batch, 8, 8, 243] of scattering features."""
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
@@ -152,13 +157,14 @@ class ScatterColourCNN(nn.Module):
         return _dense(_flat(x), CLASSES)
 
 
-# ---- Networks of the papers it cites ----
+# ---- Networks of the papers that Bhaskar et al. cite ----
 
 
 class OriginalDigitCNN(nn.Module):
-    """[batch, 28, 28, 1]. Papernot et al. pad the first convolution to 14 places, Tramèr and Boneh by 2 to 13.
+    """A network on [batch, 28, 28, 1]. Papernot et al. pad the first convolution to 14 places, Tramèr and Boneh by 2 to
+    13.
 
-    Both have 5 places after the second convolution, so as many parameters.
+    Both have 5 places after the second convolution, so equally many parameters.
     """
 
     activation: Callable = TemperedSigmoid()
@@ -175,7 +181,7 @@ class OriginalDigitCNN(nn.Module):
 
 
 class OriginalColourCNN(nn.Module):
-    """[batch, 32, 32, 3], Tramèr and Boneh."""
+    """A network on [batch, 32, 32, 3], of Tramèr and Boneh."""
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
@@ -188,7 +194,7 @@ class OriginalColourCNN(nn.Module):
 
 
 class OriginalScatterDigitCNN(nn.Module):
-    """[batch, 7, 7, 81] of scattering features, Tramèr and Boneh."""
+    """A network on [batch, 7, 7, 81] of scattering features, of Tramèr and Boneh."""
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
@@ -199,7 +205,7 @@ class OriginalScatterDigitCNN(nn.Module):
 
 
 class OriginalScatterColourCNN(nn.Module):
-    """[batch, 8, 8, 243] of scattering features, Tramèr and Boneh."""
+    """A network on [batch, 8, 8, 243] of scattering features, of Tramèr and Boneh."""
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
@@ -213,7 +219,7 @@ class OriginalScatterColourCNN(nn.Module):
 
 
 class Network(NamedTuple):
-    """A network and what it sees.
+    """A network and its kind of input.
 
     module: float32 [batch, height, width, channel] -> logits [batch, class].
     features: "pixels" or "scattering".
@@ -251,10 +257,10 @@ NETWORKS: dict[str, dict[str, Network]] = {
 
 
 def network(dataset: str, model: str) -> Network:
-    """The network of that name for that data set.
+    """Return the network of that name for that data set.
 
     Raises:
-        InputError: for a data set that has no networks, or a name that it does not have.
+        InputError: for a data set that has no networks, or an unknown name.
     """
     if dataset not in NETWORKS:
         raise unknown_name("data set with networks", dataset, NETWORKS)

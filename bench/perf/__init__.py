@@ -1,7 +1,7 @@
-"""Speed and memory: the compiled programs against plain NumPy loops of the same algorithms, and against what this
-machine can do at most, here and now.
+"""Speed and memory of the compiled programs, against plain NumPy loops of the same algorithms, and against the limits
+of this machine.
 
-Not a test: it prints what it measures. The limits are measured in the same run.
+This is not a test: it prints what it measures. The limits are measured in the same run.
 """
 
 from collections.abc import Callable
@@ -34,11 +34,11 @@ BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
 
 
 def report(names: list[str], data_files: DataFiles | None = None) -> None:
-    """Run the benchmarks and print their lines, and then the shares of this machine's limits.
+    """Run the benchmarks and print their lines, and then their shares of this machine's limits.
 
     Args:
-        names: of BENCHMARKS.
-        data_files: where the data of those may come from that read any; default DataFiles().
+        names: names in BENCHMARKS.
+        data_files: the allowed sources of the data of benchmarks that read any; default DataFiles().
     """
     table = Table("what", "value", "unit", "wanted", "remarks")
     lines: list[Measurement] = []

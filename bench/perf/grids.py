@@ -37,7 +37,7 @@ def _small_regression(num_clients: int, num_examples: int, num_features: int) ->
 
 
 def fedavg_grid() -> Grid:
-    """User-level private FedAvg: 1,000 users, 100 features, one step on 10 examples, clip, noise; one point."""
+    """User-level private FedAvg: 1,000 users, 100 features, one step on 10 examples, clipping, noise; one point."""
     task = _small_regression(1000, 10, 100)
     points = grid(
         num_sampled=1000,
@@ -53,7 +53,7 @@ def fedavg_grid() -> Grid:
 
 
 def fedavg_round() -> list[Measurement]:
-    """`fedavg_grid`, and how many users that is a second."""
+    """Time `fedavg_grid`, with the number of users a second."""
     chosen = fedavg_grid()
     timed = time_grid(chosen)
     rate = 1e-6 * chosen.task.num_clients / timed.seconds
@@ -64,7 +64,7 @@ def fedavg_round() -> list[Measurement]:
 
 
 def small_runs() -> list[Measurement]:
-    """A grid of 64 small runs and one of 2,048 with their Parquet written, and again when all is there."""
+    """Time a grid of 64 small runs and one of 2,048, with their Parquet written, and again with all results there."""
     lines = []
     for num_points, wanted in ((16, "1.5"), (512, "5")):
         points = grid(

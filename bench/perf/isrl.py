@@ -12,7 +12,7 @@ from bench.sweeps.points import resolve
 
 
 def odd_even_grid(data_files: DataFiles | None = None) -> Grid:
-    """Localized MB-SGD on MNIST odd/even, two phases of ten rounds, all points of the grid that share a program."""
+    """Localized MB-SGD on MNIST odd/even, two phases of ten rounds, with all points that share a program."""
     sweep = SWEEPS["isrl_odd_even"]("paper")
     tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
     ((name, task),) = tasks.items()
@@ -22,7 +22,7 @@ def odd_even_grid(data_files: DataFiles | None = None) -> Grid:
 
 
 def isrl_odd_even(data_files: DataFiles | None = None) -> list[Measurement]:
-    """`odd_even_grid` against its loop."""
+    """Time `odd_even_grid` against its loop."""
     grid = odd_even_grid(data_files)
     task, args, rounds = grid.task, grid.points[-1].args, grid.num_rounds
     x, y = (np.asarray(leaf, np.float64) for leaf in task.train)

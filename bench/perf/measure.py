@@ -1,4 +1,4 @@
-"""How the benchmarks measure: the best of several runs."""
+"""Measurements of the benchmarks: the best of several runs."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +13,11 @@ from bench.sweeps.counts import Counts, work_of
 from bench.sweeps.execution import memory
 from bench.sweeps.points import Point
 
-REPEATS = 3  # the best of so many: others use the machine too
+REPEATS = 3  # the best repetition counts, since others use the machine too
 
 
 class Measurement(NamedTuple):
-    """One line: what, its value and unit, what is wanted (empty where nothing is), and remarks."""
+    """One line: a name, its value and unit, the target (empty where there is none), and remarks."""
 
     what: str
     value: float
@@ -27,7 +27,7 @@ class Measurement(NamedTuple):
 
 
 def best_time(call: Callable[[], object]) -> float:
-    """Seconds of the fastest of REPEATS calls, after one that is not counted."""
+    """Return the seconds of the fastest of REPEATS calls, after one that is not counted."""
     call()
     times = []
     for _ in range(REPEATS):
@@ -38,7 +38,7 @@ def best_time(call: Callable[[], object]) -> float:
 
 
 class Grid(NamedTuple):
-    """Points that share a program, on their task; `num_rounds` are timed, which are a multiple of `eval_every`."""
+    """Points that share a program, on their task; `num_rounds` rounds are timed, a multiple of `eval_every`."""
 
     task: Task
     points: Sequence[Point]
@@ -55,13 +55,13 @@ class Timed(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """Something to be timed over and over.
+    """A computation to be timed repeatedly.
 
-    run: does all of it, and returns when it is done.
-    unit: what is counted, such as "round of a point".
-    units: of them in a call.
-    work: of one of them; bytes are those that it must read and write.
-    bytes: that the program works on, which decides whether they come from a cache or from memory.
+    run: does the whole computation, and returns when it is done.
+    unit: name of the unit that is counted, such as "round of a point".
+    units: the number of units in a call.
+    work: the work of one unit; its bytes are those that the unit must read and write.
+    bytes: the memory of the program, which decides whether data come from a cache or from memory.
     together: points in a call.
     """
 
@@ -74,11 +74,11 @@ class Workload(NamedTuple):
 
 
 def workload_of(grid: Grid, budget: float | None = None) -> Workload:
-    """The compiled program on as many of the points as fit; rounds include evaluations, as in a sweep.
+    """Return the compiled program on as many of the points as fit in memory; rounds include evaluations, as in a sweep.
 
     Args:
-        grid: what to run.
-        budget: bytes that the program may need; default what is free.
+        grid: the points to run.
+        budget: bytes that the program may need; default the free memory.
     """
     task, points, first = grid.task, grid.points, grid.points[0]
     program = engine.Program(first.method.make, first.static, grid.eval_every)
@@ -105,7 +105,7 @@ def time_grid(grid: Grid) -> Timed:
 
 
 def time_rounds(loop: Iterator, num_rounds: int) -> float:
-    """Seconds of one round of a reference loop, after one that is not counted."""
+    """Return the seconds of one round of a reference loop, after one that is not counted."""
     next(loop)
     began = time.perf_counter()
     for _ in range(num_rounds):
@@ -114,7 +114,7 @@ def time_rounds(loop: Iterator, num_rounds: int) -> float:
 
 
 def against_loop(what: str, timed: Timed, loop_s: float, wanted: float) -> list[Measurement]:
-    """The lines of a sweep against its reference."""
+    """Return the lines that compare a sweep with its reference."""
     together = f"{timed.chunk} points together"
     return [
         Measurement(f"{what}: NumPy loop", 1e3 * loop_s, "ms a round"),

@@ -1,4 +1,4 @@
-"""A round of every method that stands beside DP-FedAvg, against one of DP-FedAvg on the same task, in turns."""
+"""A round of every method that is a variant of DP-FedAvg, against one of DP-FedAvg on the same task, in turns."""
 
 import time
 from functools import partial
@@ -18,7 +18,7 @@ from bench.sweeps.spec import parameters
 
 CLIENTS, SAMPLED, EXAMPLES, FEATURES = 1024, 64, 32, 256
 ROUNDS, REPEATS = 16, 9
-WANTED = 1.5  # times DP-FedAvg at most
+WANTED = 1.5  # the largest allowed ratio to the time of DP-FedAvg
 COMMON: dict[str, Any] = {"clip_norm": 1.0, "noise_multiplier": 1.0, "step_size": 0.01, "batch_size": EXAMPLES}
 USERS = COMMON | {"num_sampled": SAMPLED, "server_step_size": 0.01}
 FIVE, IN_TURN = USERS | {"num_steps": 5}, {"sampler": "cyclic", "planned_rounds": 1000}
@@ -32,8 +32,10 @@ OF_RECORDS = (  # name, method, arguments, clients in a round, local steps
 
 
 class Case(NamedTuple):
-    """A method with its arguments, and DP-FedAvg's that it is timed against: that of users, which clips what a user
-    sends, or that of records ("dp_scaffold" without control variates), which clips the gradient of every record."""
+    """A method with its arguments, and those of the DP-FedAvg that it is timed against. This is the DP-FedAvg of users,
+    which clips the message of a user, or that of records ("dp_scaffold" without control variates), which clips the
+    gradient of every record.
+    """
 
     method: str
     args: dict[str, Any]
@@ -70,7 +72,7 @@ CASES: dict[str, Case] = {
 
 
 def _task() -> Task:
-    """Least squares of 1,024 clients with 32 records of 256 features, on a ring."""
+    """Return least squares for 1,024 clients with 32 records of 256 features, on a ring."""
     rng = np.random.default_rng(0)
     inputs = rng.standard_normal((CLIENTS, EXAMPLES, FEATURES), np.float32) / FEATURES**0.5
     return Task(
@@ -106,12 +108,12 @@ def _algorithm(task: Task, method: str, static):
 
 
 def _known(method: str, args: dict[str, Any]) -> dict[str, Any]:
-    """Those of the arguments that the method has."""
+    """Return the arguments that the method has."""
     return {name: value for name, value in args.items() if name in parameters(ALGORITHMS[method])[0]}
 
 
 class _Runs:
-    """Rounds of one method, going on from one call to the next."""
+    """Rounds of one method, continued from one call to the next."""
 
     def __init__(self, task: Task, method: str, args: dict[str, Any]):
         self.task, self.method, self.static = task, method, tuple(sorted(args.items()))
@@ -119,7 +121,7 @@ class _Runs:
         self.keys = jax.random.split(jax.random.key(1), ROUNDS)
 
     def seconds(self) -> float:
-        """Of a round."""
+        """Return the seconds of a round."""
         began = time.perf_counter()
         self.state = _rounds(self.task, self.state, self.keys, method=self.method, static=self.static)
         jax.block_until_ready(self.state)
@@ -127,11 +129,11 @@ class _Runs:
 
 
 def methods(names: tuple[str, ...] = tuple(CASES), repeats: int = REPEATS) -> list[Measurement]:
-    """Medians over repetitions in each of which DP-FedAvg and the method run one after the other.
+    """Return medians over repetitions, in each of which DP-FedAvg and the method run one after the other.
 
     Args:
-        names: of CASES.
-        repeats: so many, after one that compiles and is not counted.
+        names: names in CASES.
+        repeats: the number of repetitions, after one that compiles and is not counted.
     """
     task, lines = _task(), []
     for name in names:

@@ -24,7 +24,7 @@ def _grid(method: Method, task: Task, points, num_rounds: int) -> Grid:
 
 
 def _as_lists(task: Task):
-    """The task's examples and dense weights as the reference takes them."""
+    """Return the task's examples and dense weights in the form of the reference."""
     inputs, labels = (np.asarray(leaf, float) for leaf in task.train)
     sizes = np.asarray(task.num_examples)
     return (
@@ -47,14 +47,14 @@ def _lines(what: str, timed: Timed, loop_s: float, wanted: str) -> list[Measurem
 
 
 def descent_grid() -> Grid:
-    """Private coordinate descent, 100 agents, 100 features: 256 budgets and weights in one program."""
+    """Return private coordinate descent, 100 agents, 100 features: 256 budgets and weights in one program."""
     task = linear_p2p(0)
     points = grid(mu=[0.02, 0.04, 0.08, 0.16], noise_multiplier=np.linspace(0.1, 10, 64), num_ticks=TICKS)
     return _grid(ALGORITHMS["coordinate_descent"], task, points, 20)
 
 
 def p2p_descent() -> list[Measurement]:
-    """`descent_grid` against its loop."""
+    """Time `descent_grid` against its loop."""
     chosen = descent_grid()
     task, timed = chosen.task, time_grid(chosen)
     inputs, labels, weights = _as_lists(task)
@@ -68,14 +68,14 @@ def p2p_descent() -> list[Measurement]:
 
 
 def admm_grid() -> Grid:
-    """Gossip ADMM, 100 agents, 100 features, ten gradient steps: 32 penalties in one program."""
+    """Return gossip ADMM, 100 agents, 100 features, ten gradient steps: 32 penalties in one program."""
     task = linear_p2p(0)
     points = grid(mu=0.04, penalty=np.geomspace(0.001, 1, 32), start="zero", num_ticks=TICKS)
     return _grid(ALGORITHMS["admm"], task, points, 4)
 
 
 def p2p_admm() -> list[Measurement]:
-    """`admm_grid` against its loop."""
+    """Time `admm_grid` against its loop."""
     chosen = admm_grid()
     task, timed = chosen.task, time_grid(chosen)
     inputs, labels, weights = _as_lists(task)
@@ -91,7 +91,7 @@ def p2p_admm() -> list[Measurement]:
 
 
 def _large(num_agents: int, degree: int, num_features: int, num_examples: int) -> Task:
-    """Random points on a graph of bounded degree."""
+    """Return random points on a graph of bounded degree."""
     rng = np.random.default_rng(0)
     shape = (num_agents, num_examples, num_features)
     inputs = rng.uniform(-1, 1, shape).astype(np.float32)
@@ -121,13 +121,13 @@ def _norm(params: Personal, task: Task) -> dict:
 
 
 def large_grid(num_agents: int = 100_000, num_awake: int = 1000, num_rounds: int = 4) -> Grid:
-    """Private coordinate descent on agents of degree 10, 20 features, one point."""
+    """Return private coordinate descent on agents of degree 10, 20 features, one point."""
     points = grid(mu=0.04, noise_multiplier=1.0, num_ticks=TICKS, num_awake=num_awake)
     return _grid(ALGORITHMS["coordinate_descent"], _large(num_agents, 10, 20, 10), points, num_rounds)
 
 
 def p2p_large() -> list[Measurement]:
-    """`large_grid` with 100,000 agents, and with a tenth of them."""
+    """Time `large_grid` with 100,000 agents, and with a tenth of them."""
     lines = []
     for num_agents in (10_000, 100_000):
         for num_awake, num_rounds in ((1, 100), (1000, 4)):

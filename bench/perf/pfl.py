@@ -1,7 +1,8 @@
-"""Bhaskar et al. 2025: steps of DP-SGD by the kernel here, by plain vmap(grad), and by Opacus where it is installed.
+"""Bhaskar et al. 2025: steps of DP-SGD with the kernel of this project, with plain vmap(grad), and with Opacus where it
+is installed.
 
-A step is: gradients of the examples, clipped and summed, noise, one step of SGD. All are timed in turn within the same
-minutes, because others use the machine too.
+A step computes the gradients of the examples, clips and sums them, adds noise, and takes one step of SGD. All are timed
+in turn within the same minutes, because others use the machine too.
 """
 
 import importlib.metadata
@@ -29,7 +30,7 @@ REPEATS, REPEAT_SECONDS = 15, 0.3
 
 
 class Timed(NamedTuple):
-    """Of one step: seconds in the fastest and the median repetition, and of all cores together in the thriftiest."""
+    """The times of one step: seconds of the fastest and the median repetition, and the least CPU seconds."""
 
     best: float
     median: float
@@ -37,7 +38,7 @@ class Timed(NamedTuple):
 
 
 def _in_turn(steps: dict[str, Callable[[], object]]) -> dict[str, Timed]:
-    """Time each in turn, REPEATS times, each time for about REPEAT_SECONDS."""
+    """Time each step in turn, REPEATS times, each time for about REPEAT_SECONDS."""
     found = {name: [] for name in steps}
     calls = {}
     for name, step in steps.items():
@@ -58,11 +59,11 @@ def _in_turn(steps: dict[str, Callable[[], object]]) -> dict[str, Timed]:
     }
 
 
-# ---- The kernel here, and plain JAX ----
+# ---- The project's kernel, and plain JAX ----
 
 
 def _plain(module, params, pool, rows):
-    """Every example's gradient formed, clipped, summed."""
+    """Form every example's gradient, clip it, and return the sum."""
 
     def loss(params, x, y):
         logits = module.apply({"params": params}, x[None].astype(jnp.float32))
@@ -79,7 +80,7 @@ def _here(module, params, pool, rows):
 
 
 def _step(clipped_sum, module, key, params, pool, rows):
-    """The parameters after a step."""
+    """Return the parameters after a step."""
     total = clipped_sum(module, params, pool, rows)
     noise = gradient.gaussian_like(key, params)
     scale = STEP_SIZE / len(rows)
@@ -87,13 +88,13 @@ def _step(clipped_sum, module, key, params, pool, rows):
 
 
 def _program(clipped_sum, module, params, pool, num_rows: int):
-    """The compiled step (key, params, pool, rows) -> params."""
+    """Return the compiled step (key, params, pool, rows) -> params."""
     rows = jax.ShapeDtypeStruct((num_rows,), jnp.int32)
     return jax.jit(partial(_step, clipped_sum, module)).lower(jax.random.key(0), params, pool, rows).compile()
 
 
 def _client(dataset: str, model: str, shape: tuple[int, ...], dtype):
-    """A network, its initial parameters, and random examples of a client."""
+    """Return a network, its initial parameters, and random examples of a client."""
     module = network(dataset, model).module
     rng = np.random.default_rng(0)
     inputs = jnp.asarray(rng.standard_normal((POOL, *shape), np.float32), dtype)
@@ -103,7 +104,7 @@ def _client(dataset: str, model: str, shape: tuple[int, ...], dtype):
 
 
 def _jax_steps(module, params, pool) -> tuple[dict[str, Callable], dict[str, float]]:
-    """Steps with a batch of BATCH by name; and MB of memory of each, by name and batch."""
+    """Return steps with a batch of BATCH by name, and the memory of each in MB by name and batch."""
     rows = jnp.asarray(np.sort(np.random.default_rng(1).choice(POOL, BATCH, replace=False)), jnp.int32)
     key = jax.random.key(1)
     steps, memory = {}, {}
@@ -122,9 +123,10 @@ def _jax_steps(module, params, pool) -> tuple[dict[str, Callable], dict[str, flo
 
 
 def _opacus_steps(inputs, labels) -> dict[str, Callable]:
-    """Steps of the same network in PyTorch on one batch, by Opacus' modes, on one core and on all.
+    """Return steps of the same network in PyTorch on one batch, by Opacus' modes, on one core and on all.
 
-    Its threads wait for each other busily: where others use the machine, one may be several times faster than all.
+    PyTorch's threads busy-wait for each other, so one thread may be several times faster than all where others use the
+    machine.
     """
     # PyTorch comes with the extra "opacus".
     import opacus.utils.fast_gradient_clipping_utils as fast_clipping  # pyright: ignore[reportMissingImports]
@@ -191,12 +193,12 @@ def _workload(dataset: str, model: str, shape: tuple[int, ...], dtype) -> Worklo
 
 
 def cnn_workload() -> Workload:
-    """The step of `clipping_cnn`."""
+    """Return the step of `clipping_cnn`."""
     return _workload("mnist", "papernot_cnn", (28, 28, 1), jnp.float32)
 
 
 def scattering_workload() -> Workload:
-    """The step of `clipping_scattering`."""
+    """Return the step of `clipping_scattering`."""
     return _workload("mnist", "scatter_linear", (7, 7, 81), jnp.float16)
 
 
@@ -213,7 +215,7 @@ def _lines(what: str, timed: dict[str, Timed], memory: dict[str, float]) -> list
 
 
 def clipping_cnn() -> list[Measurement]:
-    """A step of DP-SGD with the CNN of 26,010 parameters, batch 256."""
+    """Time a step of DP-SGD with the CNN of 26,010 parameters, batch 256."""
     module, params, pool = _client("mnist", "papernot_cnn", (28, 28, 1), jnp.float32)
     steps, memory = _jax_steps(module, params, pool)
     what = "W2: DP-SGD, CNN"
@@ -221,7 +223,7 @@ def clipping_cnn() -> list[Measurement]:
         missing = Measurement(f"{what}: Opacus", np.nan, "examples/s", remarks="not here: pip install '.[opacus]'")
         return [*_lines(what, _in_turn(steps), memory), missing]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of hooks, and of noise that is not for production
+        warnings.simplefilter("ignore")  # warnings about hooks, and about noise that is not for production
         theirs = _opacus_steps(*pool)
         timed = _in_turn(steps | theirs)
     fastest = min(theirs, key=lambda name: timed[name].best)
@@ -234,7 +236,7 @@ def clipping_cnn() -> list[Measurement]:
 
 
 def clipping_scattering() -> list[Measurement]:
-    """A step of DP-SGD with the linear classifier of MNIST's scattering features, 47,638 parameters, batch 256."""
+    """Time a step of DP-SGD with the linear classifier of MNIST's scattering features, 47,638 parameters, batch 256."""
     module, params, pool = _client("mnist", "scatter_linear", (7, 7, 81), jnp.float16)
     steps, memory = _jax_steps(module, params, pool)
     timed, what = _in_turn(steps), "W2: DP-SGD, scattering + linear"

@@ -13,7 +13,7 @@ from bench.sweeps.points import resolve
 
 
 def synthetic_grid() -> Grid:
-    """The published synthetic grid at C = 10: 1,000 users, 100 features, everybody in every round."""
+    """Return the published synthetic grid at C = 10: 1,000 users, 100 features, everybody in every round."""
     sweep = SWEEPS["ppsgd_synthetic"]("paper")
     tasks = {name: sweep.task(name, 0) for name in sweep.tasks}
     name = next(iter(tasks))
@@ -22,7 +22,7 @@ def synthetic_grid() -> Grid:
 
 
 def ppsgd_synthetic() -> list[Measurement]:
-    """`synthetic_grid` against its loop."""
+    """Time `synthetic_grid` against its loop."""
     grid = synthetic_grid()
     task, args = grid.task, grid.points[-1].args
     truth, variance = np.asarray(task.evaluation["truth"]), np.asarray(task.evaluation["variance"])
@@ -35,7 +35,7 @@ def ppsgd_synthetic() -> list[Measurement]:
 
 
 def digits_grid(data_files: DataFiles | None = None) -> Grid:
-    """The published digit grid at C = 10 on the digits that are here, ten users in a round."""
+    """Return the published digit grid at C = 10 on the available digits, ten users in a round."""
     sweep = SWEEPS["ppsgd_digits"]("paper")
     tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
     (name, task), *_ = tasks.items()
@@ -44,7 +44,7 @@ def digits_grid(data_files: DataFiles | None = None) -> Grid:
 
 
 def ppsgd_digits(data_files: DataFiles | None = None) -> list[Measurement]:
-    """`digits_grid` against its loop."""
+    """Time `digits_grid` against its loop."""
     grid = digits_grid(data_files)
     task, args = grid.task, grid.points[-1].args
     pixels, targets = (np.asarray(leaf) for leaf in task.train)
@@ -59,9 +59,9 @@ def ppsgd_digits(data_files: DataFiles | None = None) -> list[Measurement]:
 
 
 def tags_grid() -> Grid:
-    """The published tag grid at C = 0.01 on generated documents of the paper's size, ten users in a round.
+    """Return the published tag grid at C = 0.01 on generated documents of the paper's size, ten users in a round.
 
-    Forty points of it, for a chunk of the whole grid takes minutes from one evaluation to the next.
+    It has forty points, because a chunk of the whole grid takes minutes from one evaluation to the next.
     """
     sweep = SWEEPS["ppsgd_tags_made_up"]("paper")
     name, *_ = sweep.tasks
@@ -74,7 +74,7 @@ def tags_grid() -> Grid:
 
 
 def ppsgd_tags() -> list[Measurement]:
-    """`tags_grid` against its loop."""
+    """Time `tags_grid` against its loop."""
     grid = tags_grid()
     task, args = grid.task, grid.points[-1].args
     fixed = {k: args[k] for k in ("clip_norm", "noise_multiplier")}
@@ -90,7 +90,7 @@ def ppsgd_tags() -> list[Measurement]:
 
 
 def _dense_rounds(task: Task, num_sampled: int, batch_size: int) -> Iterator[tuple]:
-    """Rounds for `reference.as_run` with the documents written out: random users, the first block of each."""
+    """Yield rounds for `reference.as_run` with dense documents: random users, the first block of each."""
     rng = np.random.default_rng(0)
     rows, targets = task.train[0], np.asarray(task.train[1])
     index, value = np.asarray(rows.index), np.asarray(rows.value)

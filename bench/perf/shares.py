@@ -1,8 +1,8 @@
-"""What share of this machine's limit each workload reaches, on one core and with a worker on every core.
+"""The share of this machine's limits that each workload reaches, on one core and with a worker on every core.
 
-Every worker is a process that keeps to a core of its own (or to a GPU). On one core one of them works, and the others
-wait; with all workers each has the workload for itself, and all run it at the same time. The limits are measured in the
-same processes, in the same way.
+Every worker is a process pinned to its own core (or to a GPU). For one core only one worker runs, and the others wait.
+For all cores each worker has the whole workload, and all run it at the same time. The limits are measured in the same
+processes, in the same way.
 """
 
 import multiprocessing
@@ -22,8 +22,8 @@ from bench.perf import grids, isrl, limits, p2p, pfl, ppsgd, users
 from bench.perf.measure import Workload, workload_of
 from bench.sweeps.execution import memory, resources
 
-SECONDS = 1.0  # that a workload runs at least
-LEAD = 0.2  # seconds from an order until all begin
+SECONDS = 1.0  # the least time for which a workload runs
+LEAD = 0.2  # seconds from the order to the common start
 NOTE = (
     "Operations and bytes of a unit are counted on the traced program, loops as often as they run; bytes are what it "
     "must read and write at least. The limit is the one that the unit would take longer at: a product of two matrices "
@@ -51,17 +51,17 @@ OTHERS: dict[str, dict[str, Callable[[], Workload]]] = {
 
 
 def workloads(name: str) -> list[str]:
-    """The names of a benchmark's workloads."""
+    """Return the names of a benchmark's workloads."""
     return [name] if name in GRIDS else list(OTHERS.get(name, ()))
 
 
 def make(name: str, data_files: DataFiles, budget: float) -> Workload:
-    """A workload by its name.
+    """Return a workload by its name.
 
     Args:
-        name: as `workloads` gives it.
-        data_files: where data may come from.
-        budget: bytes that its program may need, where it can do with less.
+        name: a name returned by `workloads`.
+        data_files: the allowed sources of data.
+        budget: bytes that its program may need, where its memory can be limited.
     """
     if name in GRIDS:
         return workload_of(with_files(GRIDS[name], data_files)(), budget)
@@ -69,12 +69,12 @@ def make(name: str, data_files: DataFiles, budget: float) -> Workload:
 
 
 class Rates(NamedTuple):
-    """What one worker reached.
+    """The rates of one worker.
 
     unit, together: of the workload.
     flops, bytes: of a unit.
     rate: units a second.
-    arithmetic_s, moving_s: of a unit, were it done at either limit.
+    arithmetic_s, moving_s: seconds of a unit at either limit.
     """
 
     unit: str
@@ -87,12 +87,12 @@ class Rates(NamedTuple):
 
 
 def rate(workload: Workload, *, several: bool, seconds: float = SECONDS) -> float:
-    """Units a second, of a workload that has run before.
+    """Return the units a second of a workload that has run before.
 
     Args:
-        workload: to run over and over.
-        several: whether others do so at the same time: then all calls count, and else the fastest.
-        seconds: that it runs at least.
+        workload: the workload to run repeatedly.
+        several: whether other workers run at the same time; then all calls count, otherwise only the fastest.
+        seconds: the least time for which it runs.
     """
     times: list[float] = []
     while sum(times) < seconds or len(times) < 3:
@@ -134,7 +134,7 @@ def _rate(given: tuple[str, DataFiles, float], begin: float, several: bool) -> t
 
 
 def _measured(workers: Sequence[ProcessPoolExecutor], given: tuple[str, DataFiles, float]) -> list[Rates]:
-    """What these workers reach at the same time."""
+    """Return the rates of these workers when they run at the same time."""
 
     def all_of(function):
         begin = time.time() + LEAD
@@ -146,12 +146,12 @@ def _measured(workers: Sequence[ProcessPoolExecutor], given: tuple[str, DataFile
 
 
 def row(name: str, place: str, rates: Sequence[Rates]) -> tuple[str, ...]:
-    """A line of the table. The rates of the workers are added up, and so are their limits.
+    """Return a line of the table, with the sums of the workers' rates and of their limits.
 
     Args:
         name: of the workload.
         place: where the workers are.
-        rates: of each.
+        rates: the rates of each worker.
     """
     first = rates[0]
     reached = sum(one.rate for one in rates)
@@ -172,8 +172,8 @@ def report(names: Sequence[str], data_files: DataFiles, console: Console) -> Non
 
     Args:
         names: of benchmarks; those without a limit are left out.
-        data_files: where data may come from.
-        console: to print on.
+        data_files: the allowed sources of data.
+        console: the console to print on.
     """
     chosen = [workload for name in names for workload in workloads(name)]
     if not chosen:

@@ -1,5 +1,6 @@
-"""Rounds of private FedAvg and PPSGD on ever more users: time and memory, beside a straight line through the first, and
-the time at the most users beside what the cost model makes of the others."""
+"""Rounds of private FedAvg and PPSGD with growing numbers of users: time and memory, with a straight line through the
+first two, and the time with the most users, with the cost model's prediction from the others.
+"""
 
 import gc
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from bench.sweeps.execution import memory
 
 FEATURES, EXAMPLES = 10, 5
 COUNTS = (10**3, 10**4, 10**5, 10**6)
-MOST = 10**5  # users in a round, of which there are as many as users up to here
+MOST = 10**5  # the most users in a round; with fewer users in all, every user takes part
 ROUNDS = 3
 ARGS = {
     "dp_fedavg": {"step_size": 0.1, "server_step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0},
@@ -32,7 +33,7 @@ def _norm(params, task: Task) -> dict:
 
 
 def _generated(num_users: int) -> Task:
-    """Least squares on random examples."""
+    """Return least squares on random examples."""
     rng = np.random.default_rng(0)
     return Task(
         init_params=jnp.zeros(FEATURES),
@@ -49,7 +50,7 @@ def _generated(num_users: int) -> Task:
 
 
 def round_of(name: str, task: Task) -> Workload:
-    """ROUNDS rounds of a method at one point, going on from one call to the next."""
+    """Return ROUNDS rounds of a method at one point, continued from one call to the next."""
     cohort = min(task.num_clients, MOST)
     static = {"num_sampled": cohort, "batch_size": EXAMPLES, "sampler": "fixed"}
     program = engine.Program(ALGORITHMS[name].make, tuple(sorted(static.items())), ROUNDS)
@@ -69,12 +70,12 @@ def round_of(name: str, task: Task) -> Workload:
 
 
 def round_of_many(name: str) -> Workload:
-    """A round of as many users as ever take part in one."""
+    """Return a round with the largest number of users that ever take part in one."""
     return round_of(name, _generated(MOST))
 
 
 class Measured(NamedTuple):
-    """Of one round of a method: seconds, GB of the compiled program and of the process while it runs, and its work."""
+    """One round of a method: seconds, GB of the compiled program and of the running process, and its work."""
 
     seconds: float
     program: float
@@ -89,7 +90,7 @@ def _measured(name: str, task: Task) -> Measured:
 
 
 def _predicted(name: str, counts: list[int], rows: list[Measured]) -> list[Measurement]:
-    """The time at the largest number of users, by the cost model fitted on the others."""
+    """Predict the time at the largest number of users with the cost model fitted on the others."""
     if len(rows) < 3:
         return []
     model = cost.fit([cost.Cell(row.work, 1, row.seconds) for row in rows[:-1]])
@@ -100,21 +101,21 @@ def _predicted(name: str, counts: list[int], rows: list[Measured]) -> list[Measu
 
 
 def _line(counts, values, count: int) -> float:
-    """The straight line through the first two counts, at another."""
+    """Return the value at `count` of the straight line through the first two counts."""
     slope = (values[1] - values[0]) / (counts[1] - counts[0])
     return values[0] + slope * (count - counts[0])
 
 
 def users(counts=COUNTS) -> list[Measurement]:
-    """A round of private FedAvg and of PPSGD at 1,000 to a million users, of whom up to 100,000 take part.
+    """Measure a round of private FedAvg and of PPSGD at 1,000 to a million users; up to 100,000 of them take part.
 
-    Numbers of users for which memory has no room are left out.
+    Numbers of users that do not fit in memory are left out.
     """
     free = memory.available()
     found: dict[str, list[Measured]] = {name: [] for name in ARGS}
     done = []
     for count in counts:
-        # Data, and a model of their own for every user, before and after a round.
+        # The data, and every user's own model before and after a round.
         if 4 * count * (EXAMPLES + 2) * (FEATURES + 1) * 3 > free:
             break
         task = _generated(count)

@@ -6,5 +6,5 @@ runs on the host with NumPy and dp_accounting; nothing is traced.
 
 from bench.privacy.on_demand import package_on_demand
 
-# All that it imports costs a second, of which describing a release and Renyi DP need a tenth.
+# Importing all of it takes a second; describing a release and Renyi DP need a tenth of that.
 package_on_demand("dp_accounting")

@@ -96,7 +96,7 @@ def noise(
 
 
 def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str) -> float:
-    """The sampling rate to account with; raises an InputError that names the option for an unusable value."""
+    """Return the sampling rate to account with; raises an InputError that names the option for an unusable value."""
     from bench.privacy import events
 
     if sampling not in events.SAMPLINGS:
@@ -119,7 +119,7 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
 
 
 def _meaning(release: "Release", steps: int, value: float) -> str:
-    """What is protected, against whom, under which relation and sampler, and how it was computed."""
+    """Describe what is protected, against whom, under which relation and sampler, and how it was computed."""
     from bench.privacy import accounting, events
 
     text = (

@@ -1,4 +1,4 @@
-"""A package whose modules can be imported one by one, without all that its __init__ imports."""
+"""Import of a package's modules one by one, without everything that its __init__ imports."""
 
 import importlib.util
 import sys
@@ -8,13 +8,13 @@ _lock = threading.RLock()
 
 
 def package_on_demand(name: str) -> None:
-    """Have a package in place whose __init__ runs when somebody asks for a name of it that is no module in it.
+    """Provide a package whose __init__ runs only when a name is requested that is no module in it.
 
-    Modules of the package then import what they need themselves, as `import dp_accounting.dp_event` does. Whoever else
-    imports the package notices nothing. Does nothing where it has been imported already.
+    Modules of the package then import what they need themselves, as `import dp_accounting.dp_event` does. Other
+    importers of the package notice no difference. Does nothing if the package has been imported already.
 
     Raises:
-        ModuleNotFoundError: where there is none.
+        ModuleNotFoundError: if there is no such package.
     """
     if name in sys.modules:
         return
@@ -24,7 +24,7 @@ def package_on_demand(name: str) -> None:
     module, loader = importlib.util.module_from_spec(spec), spec.loader
 
     def find(attribute: str):
-        """Called for a name that the package does not have yet."""
+        """Find a name that the package does not have yet."""
         if attribute.startswith("__"):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         if importlib.util.find_spec(f"{name}.{attribute}"):

@@ -2,8 +2,8 @@
 released.
 
 Papernot and Steinke (Hyperparameter tuning with Renyi differential privacy, ICLR 2022) let the number of runs be
-random, which keeps the cost of choosing from growing with it: a run of RDP epsilon(a) at order a, repeated K times, on
-average m = E[K], has
+random, which keeps the cost of choosing from growing with it. For a run of RDP epsilon(a) at order a, repeated K times,
+with mean m = E[K], the best has the RDP
 
     K Poisson (Theorem 6):        epsilon(a) + m delta^ + log(m) / (a - 1),
                                   delta^ that of one run at epsilon^ = log(1 + 1 / (a - 1))
@@ -12,9 +12,8 @@ average m = E[K], has
 
 with the gamma of that mean. Assumptions:
 
-- Every run is one release of the same epsilon: settings that differ in what they release count as the most expensive
-one.
-  Settings may be drawn anew for each run.
+- Every run is one release of the same epsilon. Settings that differ in what they release all count as the most
+  expensive of them. Settings may be drawn anew for each run.
 - The score by which the best run is chosen is part of what a run releases, or is computed from public data. A score
   from held-out data of the same clients is a release that is not covered here.
 - The number of runs is drawn, and nothing but the best run is published: neither their number nor the others.
@@ -38,21 +37,22 @@ BY_THEIR_OWN_FORMULA = ("zcdp_as_published", "moments_as_published")
 def epsilon_of_best(
     release: Release, count: int, mean_runs: float, delta: float | None = None, *, shape: float | None = None
 ) -> float:
-    """The epsilon of the best of a random number of runs.
+    """Return the epsilon of the best of a random number of runs.
 
     Args:
         release: of one run.
         count: rounds in which a run releases something, 0 or more.
         mean_runs: m, the mean number of runs, 1 or more.
         delta: of the result; None for that of the release.
-        shape: of the distribution of the number of runs: inf Poisson, by which with probability exp(-m) there is no run
-            at all; 1 geometric; another number above 0 truncated negative binomial. None: Poisson or geometric,
-            whichever costs less, which the release decides and no data: Poisson where a run costs little.
+        shape: of the distribution of the number of runs: inf Poisson, which makes no run at all with probability
+            exp(-m); 1 geometric; another number above 0 truncated negative binomial. None: Poisson or geometric,
+            whichever has the smaller epsilon (Poisson where the epsilon of a run is small). This choice depends on the
+            release, not on data.
 
     Returns:
-        0 where runs release nothing, and inf where they do without noise. NaN where Renyi DP has nothing to say: of a
+        0 where runs release nothing, and inf where they release without noise. NaN where Renyi DP gives no bound: for a
         release under a relation for which it does not know the mechanism, such as sampling without replacement under
-        "add-or-remove one", and of a reading by a closed form "as published", which is a claim of its own.
+        "add-or-remove one", and for a closed form "as published", which is a claim of its own.
 
     Raises:
         InputError: for a number outside its range.
@@ -73,7 +73,7 @@ def epsilon_of_best(
 
 
 def _of_best(curve: np.ndarray, mean_runs: float, delta: float, shape: float) -> float:
-    """Of runs with this RDP at ORDERS, [order]."""
+    """Return the epsilon of the best of runs with this RDP at ORDERS, [order]."""
     if not np.any(curve):
         return 0.0
     if np.all(np.isinf(curve)):
@@ -89,8 +89,9 @@ def _of_best(curve: np.ndarray, mean_runs: float, delta: float, shape: float) ->
 
 
 def _gamma(mean_runs: float, shape: float) -> float:
-    """gamma in (0, 1] of the truncated negative binomial of this mean, shape (1 - gamma) / (gamma (1 - gamma^shape)),
-    not above it; the mean falls as gamma rises, down to 1."""
+    """Return gamma in (0, 1] of the truncated negative binomial whose mean, shape (1 - gamma) / (gamma (1 -
+    gamma^shape)), is `mean_runs`, rounded down; the mean falls as gamma rises, down to 1.
+    """
     if mean_runs == 1 or shape == GEOMETRIC:
         return 1 / mean_runs
     low, high = 0.0, 1.0

@@ -1,1 +1,1 @@
-"""Second implementations in plain NumPy, which the compiled ones are checked and timed against."""
+"""Second implementations in plain NumPy, against which the compiled ones are checked and timed."""

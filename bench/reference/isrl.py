@@ -1,7 +1,7 @@
-"""Localized MB-SGD and its parts a second time, in plain NumPy: silo by silo, round by round.
+"""A second implementation of localized MB-SGD and its parts in plain NumPy: silo by silo, round by round.
 
-Written from Gao et al. 2024 and shares nothing with `bench.algorithms`, which is checked and timed against it. All
-randomness comes in from outside.
+It is written from Gao et al. 2024 and shares nothing with `bench.algorithms`, which is checked and timed against it.
+All randomness is an argument.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,12 +10,12 @@ import numpy as np
 
 
 def clip(gradients: np.ndarray, clip_norm: float) -> np.ndarray:
-    """Each row g / max(1, |g| / C)."""
+    """Return each row as g / max(1, |g| / C)."""
     return gradients / np.maximum(1, np.linalg.norm(gradients, axis=-1, keepdims=True) / clip_norm)
 
 
 def logistic_slopes(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Derivative of log(1 + exp(-y s)) in s."""
+    """Return the derivative of log(1 + exp(-y s)) in s."""
     return -labels / (1 + np.exp(labels * scores))
 
 
@@ -28,7 +28,7 @@ def message(
     noise_std: float,
     normal: np.ndarray,
 ) -> np.ndarray:
-    """A silo's noisy mean of clipped gradients.
+    """Return a silo's noisy mean of clipped gradients.
 
     Args:
         w: [feature].
@@ -56,12 +56,12 @@ def localized_sgd(
     noise_multiplier: float,
     num_averaged: int = 8,
 ) -> np.ndarray:
-    """Algorithm 1 with projected MB-SGD inside; every phase answers with the mean of its last iterates.
+    """Run Algorithm 1 with projected MB-SGD inside; the answer of every phase is the mean of its last iterates.
 
     With one phase of all records, regularization 0 and constraint inf it is multi-pass MB-SGD.
 
     Args:
-        w: where to start.
+        w: the start.
         phases: of each phase, the records (x, y) of each silo.
         draws: of each round, the silos that answer and standard normal noise [silo that answers, feature].
         rounds: R, of each phase.
@@ -97,7 +97,7 @@ def localized_sgd(
 def ac_sa(
     w: np.ndarray, gradient: Callable, *, stages: Sequence[int], mu: float, v: float, radius: float = np.inf
 ) -> np.ndarray:
-    """Algorithm 2 (AC-SA), one stage after the other from its answer, in the ball around the start.
+    """Run Algorithm 2 (AC-SA) in stages, each from the answer of the one before, in the ball around the start.
 
     Args:
         w: start.

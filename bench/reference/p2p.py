@@ -10,14 +10,14 @@ import numpy as np
 
 
 def gradient(model, inputs, labels, ridge):
-    """grad L_i: the mean of the examples' gradients, and the regulariser's."""
+    """Return grad L_i, the sum of the mean of the examples' gradients and the regulariser's gradient."""
     scores = inputs @ model
     slope = -labels / (1 + np.exp(labels * scores))
     return inputs.T @ slope / len(labels) + 2 * ridge * model
 
 
 def objective(models, inputs, labels, weights, mu):
-    """Q(theta), lambda_i = 1 / m_i and c_i = m_i / max_j m_j."""
+    """Return Q(theta), with lambda_i = 1 / m_i and c_i = m_i / max_j m_j."""
     sizes = np.array([len(y) for y in labels])
     smooth = 0.0
     for i in range(len(models)):
@@ -31,7 +31,9 @@ def objective(models, inputs, labels, weights, mu):
 
 
 def coordinate_descent(models, inputs, labels, weights, smoothness, mu, order, noise):
-    """Equation 6: agent order[t] moves in tick t, with noise[t] [feature] added to its gradient. A new array."""
+    """Return the models after updates by equation 6: agent order[t] moves in tick t, with noise[t] [feature] added to
+    its gradient. The array is new.
+    """
     models = np.array(models)
     sizes = np.array([len(y) for y in labels])
     trust, degrees = sizes / sizes.max(), weights.sum(1)
@@ -44,7 +46,9 @@ def coordinate_descent(models, inputs, labels, weights, smoothness, mu, order, n
 
 
 def model_propagation(local, weights, trust, mu, order):
-    """Equation 16, from the local models: agent order[t] moves in tick t. A new array."""
+    """Return the models after updates by equation 16, from the local models: agent order[t] moves in tick t. The array
+    is new.
+    """
     models = np.array(local)
     degrees = weights.sum(1)
     for i in order:
@@ -53,9 +57,10 @@ def model_propagation(local, weights, trust, mu, order):
 
 
 def admm(models, inputs, labels, weights, smoothness, mu, penalty, edges, num_steps=10):
-    """Gossip ADMM from given models; in tick t the edge edges[t] = (i, j) wakes up. A new array.
+    """Return the models after gossip ADMM from given models; in tick t the edge edges[t] = (i, j) wakes up. The array
+    is new.
 
-    Keyed by (agent, neighbour): copies[i, j] is j's model as i would have it, z[i, j] the secondary variable of edge
+    Keyed by (agent, neighbour): copies[i, j] is i's copy of j's model, z[i, j] the secondary variable of edge
     (i, j) for i's model, own_a[i, j] and other_a[i, j] the multipliers that i keeps for its own model and for j's.
     """
     models = np.array(models)

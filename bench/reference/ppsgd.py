@@ -1,7 +1,8 @@
-"""PPSGD a second time, in plain NumPy: the loop that was run, and Algorithms 1, 2 and 3 as printed.
+"""A second implementation of PPSGD in plain NumPy: the loop of the published experiments, and Algorithms 1, 2 and 3 as
+printed.
 
-Written from the paper (Bietti et al. 2022) and shares nothing with `bench.algorithms.ppsgd`, which is checked
-and timed against it. All randomness comes in from outside, so both can be given the same draws. Models are
+It is written from the paper (Bietti et al. 2022) and shares nothing with `bench.algorithms.ppsgd`, which is checked
+and timed against it. All randomness is an argument, so both can be given the same draws. Models are
 [feature] or [feature, output] here, as in the paper, where predictions are (w + theta_i)^T x.
 """
 
@@ -10,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-# ---- The loop that was run: averages of minibatch gradients, and noise on the average of those present ----
+# ---- The published experiments' loop: averages of minibatch gradients, and noise on the average over participants ----
 
 
 def step_sizes(step_size: float, personalization: float) -> tuple[float, float]:
-    """(eta_w, eta_theta) of a grid's pair (s, a)."""
+    """Return (eta_w, eta_theta) of a grid's pair (s, a)."""
     if personalization == math.inf:
         return step_size, 0.0
     if personalization > 1:
@@ -32,9 +33,9 @@ def as_run(
     clip_norm: float,
     noise_multiplier: float,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The loop behind the published experiments; yields (w, theta) after each round.
+    """Run the loop of the published experiments; yields (w, theta) after each round.
 
-    Both are changed in place by the next round: copy what is to be kept.
+    Both are changed in place by the next round, so copy them to keep them.
 
     Args:
         rounds: one tuple a round: users [L], all different; their minibatches x [L, example, feature] and
@@ -71,7 +72,7 @@ def stream(
     batch_size: int,
     num_rounds: int,
 ) -> Iterator[tuple]:
-    """Rounds of the synthetic experiment for `as_run`: everybody, with fresh examples each time.
+    """Yield rounds of the synthetic experiment for `as_run`, in which everybody takes part with fresh examples.
 
     Args:
         rng: of examples and noise.
@@ -98,7 +99,7 @@ def queue(
     batch_size: int,
     num_epochs: int,
 ) -> Iterator[tuple]:
-    """Rounds on stored data for `as_run`, until every user has used each of its blocks `num_epochs` times.
+    """Yield rounds on stored data for `as_run`, until every user has used each of its blocks `num_epochs` times.
 
     Users that still have blocks are shuffled and the first `num_sampled` of them use one block each; towards
     the end there are fewer. A user's last n mod m examples are in no block.
@@ -127,12 +128,12 @@ def queue(
 
 
 def example_gradient(w: np.ndarray, theta: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Gradient of |(w + theta)^T x - y|^2 / 2, in w and in theta alike."""
+    """Return the gradient of |(w + theta)^T x - y|^2 / 2, which is the same in w and in theta."""
     return np.multiply.outer(x, x @ (w + theta) - y)
 
 
 def clip(gradient: np.ndarray, clip_norm: float) -> np.ndarray:
-    """g / max(1, ||g|| / C)."""
+    """Return g / max(1, ||g|| / C)."""
     return gradient / max(1.0, np.linalg.norm(gradient) / clip_norm)
 
 
@@ -145,7 +146,7 @@ def algorithm_1(
     sigma_zeta: float,
     clip_norm: float,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Algorithm 1, Personalized-Private-SGD. Returns the iterates z_0 .. z_n, each (w, theta).
+    """Run Algorithm 1, Personalized-Private-SGD, and return the iterates z_0 .. z_n, each (w, theta).
 
     Args:
         samples: xi_{i,t} as samples[t][i], a minibatch (x, y) over which the gradient is averaged.
@@ -184,9 +185,9 @@ def algorithm_2(
     clip_norm: float,
     average_users: bool = False,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Algorithm 2, PPSGD with client sampling; or Algorithm 3, which optimises the average user.
+    """Run Algorithm 2, PPSGD with client sampling, or Algorithm 3 for the average user, and return z_0 .. z_T.
 
-    Algorithm 3 is Algorithm 2 with averages over a minibatch for sums, and N for M. Returns z_0 .. z_T.
+    Algorithm 3 is Algorithm 2 with averages over a minibatch for sums, and N for M.
 
     Args:
         present: b_{i,t} as present[t][i], drawn from Ber(q).
@@ -222,6 +223,6 @@ def algorithm_2(
 
 
 def average_iterate(iterates: Sequence[tuple]) -> tuple[np.ndarray, np.ndarray]:
-    """The theorems' z-bar, the mean of z_0 .. z_{T-1}."""
+    """Return the theorems' z-bar, the mean of z_0 .. z_{T-1}."""
     before_last = list(iterates)[:-1]
     return np.mean([w for w, _ in before_last], axis=0), np.mean([theta for _, theta in before_last], axis=0)

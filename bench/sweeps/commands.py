@@ -61,7 +61,8 @@ def status(
         ),
     ] = False,
     predict: Annotated[
-        bool, typer.Option("--predict", help="Predict what all runs of these sweeps cost, on one machine and on many.")
+        bool,
+        typer.Option("--predict", help="Predict the cost of all runs of these sweeps, on one machine and on many."),
     ] = False,
     users: Annotated[int | None, typer.Option(help="With --predict: number of users, in place of the sweep's.")] = None,
     points: Annotated[

@@ -1,4 +1,4 @@
-"""Merges results made elsewhere: checks every run against its sweep, drops duplicates, and writes few files."""
+"""Merging of results made elsewhere: checks runs against their sweep, drops duplicates, and writes few files."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,17 +19,17 @@ from bench.sweeps.sound_runs import in_words, sound_runs
 from bench.sweeps.spec import Sweep, on_task
 from bench.sweeps.store import Store
 
-MOST_ROWS = 1_000_000  # of a part
+MOST_ROWS = 1_000_000  # in a part
 
 
 class Merged(NamedTuple):
     """The outcome for one sweep's folder.
 
-    folder: where its results are now.
+    folder: the folder of its results.
     added: runs that it did not have.
-    twice: runs that were there already, or several times among what was merged.
-    runs, parts: how many it has now.
-    before: how many parts it had.
+    twice: runs that existed already, or occurred several times in the source folders.
+    runs, parts: their numbers after merging.
+    before: number of parts before merging.
     """
 
     folder: Path
@@ -41,7 +41,7 @@ class Merged(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A folder of parts, of which sweep and scale they are by their rows, and the request beside them."""
+    """A folder of parts, the sweep and scale of their rows, and the request beside them."""
 
     folder: Path
     scale: str
@@ -55,15 +55,15 @@ def merge(
     """Copy the runs in folders into a results folder. The source folders are not changed.
 
     Args:
-        folders: of results, of a scale, or of a sweep; what each is follows from its content.
+        folders: of results, of a scale, or of a sweep; the kind of each follows from its content.
         out: the folder of results to copy into.
-        data_files: where the sweeps' data may come from, by which points are told; default DataFiles().
+        data_files: the allowed sources of the sweeps' data, by which points are identified; default DataFiles().
 
     Returns:
-        What became of every sweep; what was left out, a sentence each; and what was set aside where it was copied to.
+        The outcome for every sweep; what was left out, a sentence each; and what was set aside in the results folder.
 
     Raises:
-        InputError: for a folder without results, or data that are not there, before anything is written.
+        InputError: for a folder without results, or data that are not available, before anything is written.
     """
     left_out: list[str] = []
     sources = [one for folder in folders for one in sources_in(Path(folder), left_out)]
@@ -85,7 +85,7 @@ def merge(
 
 
 def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
-    """The folders of parts in a folder, down to two below it; those that cannot be told are added to `left_out`.
+    """Return the folders of parts in a folder, down to two levels below it; unidentified ones are added to `left_out`.
 
     Raises:
         InputError: where there is none.
@@ -109,8 +109,8 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
             else:
                 kinds |= {(str(scale), str(sweep)) for scale, sweep in _distinct(table, ["scale", "sweep"])}
         if len(kinds) > 1:
-            said = ", ".join(sorted("/".join(kind) for kind in kinds))
-            left_out.append(f"{one} holds results of several sweeps or scales ({said}): sort them into folders")
+            listed = ", ".join(sorted("/".join(kind) for kind in kinds))
+            left_out.append(f"{one} holds results of several sweeps or scales ({listed}): sort them into folders")
         elif kinds:
             ((scale, sweep),) = kinds
             sources.append(Source(one, scale, sweep, read_request(one)))
@@ -122,7 +122,7 @@ def _distinct(table: pa.Table, columns: list[str]) -> Iterable[tuple]:
 
 
 def _sweep_of(source: Source, left_out: list[str]) -> Sweep | None:
-    """The sweep of a folder's runs as it is now; None where there is none, which is added to `left_out`."""
+    """Return the current sweep of a folder's runs; None where there is none, which is added to `left_out`."""
     try:
         return sweep_named(source.sweep, source.scale, source.request)
     except InputError as error:
@@ -131,7 +131,7 @@ def _sweep_of(source: Source, left_out: list[str]) -> Sweep | None:
 
 
 def sweep_named(name: str, scale: str, request: Request | None) -> Sweep:
-    """The sweep whose results a folder of that name holds: of the suite, on another task, or over a user's own values.
+    """Return the sweep of a results folder of that name: the suite's, on another task, or over a user's own values.
 
     Raises:
         InputError: where there is none.
@@ -150,10 +150,10 @@ def sweep_named(name: str, scale: str, request: Request | None) -> Sweep:
 
 
 def points_of(sweep: Sweep, data_files: DataFiles) -> dict[str, Point]:
-    """The points that a sweep has now, by id.
+    """Return the points that a sweep has now, by id.
 
     Raises:
-        InputError: where its data are not there.
+        InputError: where its data are not available.
     """
     trial = sweep.repetitions()[0][0]
     tasks = {name: sweep.task(name, trial, data_files) for name in sweep.tasks}
@@ -180,7 +180,7 @@ def _into(
                 tables += [(path, _table(path)) for path in parts_in(source.folder)]
         kept, seen, twice, added = [], set(), 0, 0
         for path, table in tables:
-            if table is None:  # named when the folders were looked through
+            if table is None:  # reported when the folders were searched
                 continue
             if path is not None:
                 sound = sound_runs(table, table.column_names, shapes)
@@ -208,10 +208,10 @@ def _table(path: Path) -> pa.Table | None:
 
 
 def _once(table: pa.Table, runs: set[tuple]) -> pa.Table:
-    """The rows of these runs, every evaluation once."""
+    """Return the rows of these runs, every evaluation once."""
     rows = table.select([*IDENTITY, "rounds"]).to_pandas()
-    wanted = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(list(runs)) & ~rows.duplicated()
-    return table if wanted.all() else table.filter(pa.array(wanted))
+    kept = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(list(runs)) & ~rows.duplicated()
+    return table if kept.all() else table.filter(pa.array(kept))
 
 
 def _joined(tables: list[pa.Table]) -> list[pa.Table]:

@@ -1,4 +1,4 @@
-"""Predicts the cost of a sweep's runs, also with other numbers of users and points.
+"""Predictions of the cost of a sweep's runs, also with other numbers of users and points.
 
 Times follow from the work of a round, counted on the traced program with shapes for that many users, and from a model
 fitted to existing runs. Bytes are counted directly.
@@ -24,23 +24,23 @@ from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
 from bench.sweeps.status import as_text, rows_as_text, runs_there
 
 CPU, GPU = "cpu", "gpu"
-QUARTILE = 0.25  # of the times of a program's chunks: others used the machine during many of them
+QUARTILE = 0.25  # of the times of a program's chunks, because others used the machine during many of them
 NODES = 1000
-MOST_TRACED = 10**5  # users; sizes of arrays of many more are no 32-bit numbers
+MOST_TRACED = 10**5  # users; sizes of arrays of many more users do not fit in 32 bits
 
 
 class Prediction(NamedTuple):
-    """An entry of a sweep.
+    """The predicted cost of an entry of a sweep.
 
     users: in all.
-    points: each with the sweep's repetitions, so that there are so many `runs`.
+    points: each has the sweep's repetitions, which gives the number of `runs`.
     rounds: of a run, on average.
     user_bytes, state_bytes: of a user, for all points together, and for each point that is trained at the same time.
-    memory: bytes of all users with one point, beside the block of users that is worked on.
+    memory: bytes of all users with one point, in addition to the block of users in training.
     seconds: of a core, or a GPU, for a point and round; None where nothing of the method was measured there.
     checks: how far predictions are from measured runs that were not fitted, by device.
     hours: on "core", "gpu", "8 gpus" and "1000 nodes"; None as for seconds.
-    notes: what to know, a sentence each.
+    notes: remarks, a sentence each.
     """
 
     sweep: str
@@ -58,7 +58,7 @@ class Prediction(NamedTuple):
     notes: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, and for tables of one level without its `checks`."""
+        """Return the prediction for JSON, and for tables of one level without its `checks`."""
         checks = {device: one and one._asdict() for device, one in self.checks.items()}
         return self._asdict() | {"checks": checks}
 
@@ -93,20 +93,20 @@ def _groups(sweep: Sweep, entry: Entry, tasks: dict[str, Task]) -> list[_Group]:
 
 
 class _Line(NamedTuple):
-    """The work of a group's round as a straight line in the points that go together."""
+    """The work of a group's round as a linear function of the number of points trained together."""
 
     one: Work
     two: Work
     eval_every: int
 
     def each(self, chunk: float) -> Counts:
-        """Of a point and round."""
+        """Return the work of a point and round."""
         first, second = (work.per_round(self.eval_every) for work in (self.one, self.two))
         return Counts().plus(first, (2 - chunk) / chunk).plus(second, (chunk - 1) / chunk)
 
 
 def _line(entry: Entry, group: _Group, num_users: int) -> _Line:
-    """Traced with MOST_TRACED users at most, beyond which work is a straight line in the users too."""
+    """Return the line of a group. At most MOST_TRACED users are traced; with more the work is linear in users."""
 
     def traced(number: int, points: int) -> Work:
         static = static_of(group.static, group.task, number)
@@ -124,15 +124,15 @@ def _line(entry: Entry, group: _Group, num_users: int) -> _Line:
 
 
 def _measured(entry: Entry, label: str, group: _Group, line: _Line, runs: pd.DataFrame) -> dict[str, cost.Cell]:
-    """The group's measured runs as a cell for each kind of device."""
+    """Return the group's measured runs as a cell for each kind of device."""
     if runs.empty:
         return {}
     names = [name for name, _ in group.static]
     here = runs["algorithm"].eq(label) & runs["task"].eq(group.task.name) & runs["num_rounds"].eq(group.num_rounds)
     here &= runs["version"].eq(entry.method.version)
     if names:
-        wanted = "|".join(as_text(value) for _, value in group.static)
-        here &= rows_as_text(runs, names).eq(wanted)
+        settings = "|".join(as_text(value) for _, value in group.static)
+        here &= rows_as_text(runs, names).eq(settings)
     cells = {}
     for device, found in runs[here].groupby(np.where(runs.loc[here, "device"].str.contains("cpu"), CPU, GPU)):
         chunk = float(found["points_per_chunk"].median())
@@ -142,7 +142,7 @@ def _measured(entry: Entry, label: str, group: _Group, line: _Line, runs: pd.Dat
 
 
 class _Known(NamedTuple):
-    """An entry, its programs, and what of them was measured."""
+    """An entry, its programs, and their measured runs."""
 
     sweep: Sweep
     label: str
@@ -153,7 +153,11 @@ class _Known(NamedTuple):
 
 
 def check(names: Sequence[str], *, predict: bool, users: int | None, points: int | None) -> None:
-    """Refuse what makes no sense together: InputError."""
+    """Refuse options that are incompatible.
+
+    Raises:
+        InputError: naming the options.
+    """
     if not predict and (users, points) != (None, None):
         raise InputError("--users and --points only apply to a prediction: add --predict")
     if predict and not names:
@@ -179,12 +183,12 @@ def predict(
         names: of sweeps, or of folders with a user's own values; at least one.
         scale: smoke, laptop or paper.
         out: the folder of results.
-        data_files: where data may come from; the sizes of a task are read off its data.
-        users: in place of those of the sweep's tasks. Where all take part in a round, all of these do.
+        data_files: the allowed sources of data, from which the sizes of a task are read.
+        users: in place of those of the sweep's tasks. Where all users take part in a round, all of these do.
         points: of every entry, in place of the sweep's, in the same mixture.
 
     Raises:
-        InputError: for what `check` refuses, and data that are not there.
+        InputError: for what `check` refuses, and data that are not available.
     """
     check(names, predict=True, users=users, points=points)
     known = [one for name in names for one in _known(name, scale, out / scale / name, data_files)]
@@ -211,7 +215,7 @@ def _known(name: str, scale: str, folder: Path, data_files: DataFiles) -> list[_
 
 
 def _prediction(known: _Known, cells: dict, users: int | None, points: int | None) -> Prediction:
-    """Of one entry."""
+    """Return the prediction for one entry."""
     groups, own = known.groups, sum(group.count for group in known.groups)
     number = own if points is None else points
     share, repetitions = number / own, len(known.sweep.repetitions(known.entry))
@@ -225,7 +229,7 @@ def _prediction(known: _Known, cells: dict, users: int | None, points: int | Non
     weights = [share * group.count * repetitions for group in groups]
 
     def total(model: cost.Model | None, workers: int) -> float | None:
-        """Hours with so many workers: runs are dealt to them, and none ends before the rounds of one run."""
+        """Return the hours with `workers` workers that share the runs; at least the hours of the rounds of one run."""
         if model is None:
             return None
         spent, longest = 0.0, 0.0

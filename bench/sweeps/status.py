@@ -1,7 +1,7 @@
 """The status of sweeps: finished and missing runs, and the time left at the rates measured so far.
 
-Runs are told by their settings, which stand in the rows: no data set is read. Only the check of ids (`verify`) reads
-data, since a point's id depends on their checksum.
+Runs are identified by their settings, which are columns of the rows, so no data set is read. Only the check of ids
+(`verify`) reads data, since a point's id depends on their checksum.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,16 +21,17 @@ from bench.sweeps.points import shapes_of
 from bench.sweeps.sound_runs import in_words, sound_runs
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
 
-# Where a rate is from, the nearest first: runs that differ in nothing that is compiled in, runs of the method, of the
+# The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method, of the
 # sweep.
 ALIKE, METHOD, SWEEP = "alike", "method", "sweep"
 
 
 class Rest(NamedTuple):
-    """An entry of a sweep, or all of it.
+    """The state of an entry of a sweep, or of all of it.
 
-    wanted, there: runs. hours: of a core, for the missing ones; None where nothing was measured. rates: where they are
-    from -> how many missing runs have such a rate; "unknown" for those without one.
+    wanted, there: numbers of runs.
+    hours: of a core, for the missing runs; None where nothing was measured.
+    rates: origin of a rate -> how many missing runs have such a rate; "unknown" for those without one.
     """
 
     wanted: int
@@ -44,7 +45,10 @@ class Rest(NamedTuple):
 
 
 class Status(NamedTuple):
-    """One sweep at one scale. problems: what is damaged or foreign, a sentence each, where that was looked for."""
+    """One sweep at one scale.
+
+    problems: what is damaged or foreign, a sentence each, if this was checked.
+    """
 
     sweep: str
     scale: str
@@ -65,7 +69,7 @@ class Status(NamedTuple):
         return Rest(sum(part.wanted for part in parts), sum(part.there for part in parts), hours, rates)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the status as plain values for JSON."""
 
         def plain(rest: Rest) -> dict[str, Any]:
             hours = {"core_hours": None if rest.hours is None else round(rest.hours, 4), "rates": rest.rates}
@@ -77,7 +81,7 @@ class Status(NamedTuple):
 
 
 def status(sweep: Sweep, scale: str, folder: Path) -> Status:
-    """What of a sweep is in its folder. Opens every part, changes nothing.
+    """Return the status of a sweep's folder. Every part is opened, and nothing is changed.
 
     Raises:
         InputError: where a part cannot be opened.
@@ -92,7 +96,7 @@ def status(sweep: Sweep, scale: str, folder: Path) -> Status:
 
 
 def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of all parts that can be read, the last row of each, and a sentence for every part that cannot."""
+    """Return the last row of each run in the readable parts, and a sentence for every unreadable part."""
     frames, problems = [], []
     for _, table in readable_parts(folder, problems):
         frames.append(table.to_pandas().sort_values("rounds").drop_duplicates(IDENTITY, keep="last"))
@@ -103,7 +107,7 @@ def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
 
 
 def as_text(value: Any) -> str:
-    """A value as text: alike for 1, 1.0 and True, and for no value at all."""
+    """Return a value as text, the same for 1, 1.0 and True, and the same for all missing values."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     return repr(float(value)) if isinstance(value, int | float | np.number | np.bool_) else str(value)
@@ -128,7 +132,7 @@ def rows_as_text(table: pd.DataFrame, names: Sequence[Any]) -> pd.Series:
 
 
 def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame) -> tuple[Rest, int]:
-    """What is missing of an entry, and how many of its runs belong to it."""
+    """Return what is missing of an entry, and how many of the folder's runs belong to it."""
     made = entry.derived.made if entry.derived else ()
     rows = [
         {str(k): v for k, v in record.items() if k != "task"}
@@ -146,7 +150,7 @@ def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame
         settings = rows_as_text(runs, names)
         there = runs[["point", "trial", "seed"]].assign(key=settings)
         there = there[there["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
-    # Points that differ in the task alone share a key: as many runs of it count as there are such points.
+    # Points that differ only in the task share a key, so up to their number of its runs count.
     counts = keys.value_counts()
     done = there.groupby(["key", "trial", "seed"]).size() if len(there) else pd.Series(dtype=int)
     most = counts.reindex(done.index.get_level_values("key")).to_numpy() if len(done) else np.array([])
@@ -159,7 +163,7 @@ def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame
 
 
 def _time(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.DataFrame):
-    """Core-hours of the missing runs of an entry, and where the rates are from."""
+    """Return the core-hours of the missing runs of an entry, and the origins of the rates."""
     todo = points[points["missing"] > 0]
     if todo.empty:
         return 0.0, {}
@@ -193,13 +197,13 @@ def _time(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.D
 def statuses(
     names: Sequence[str], scale: str, out: Path, data_files: DataFiles, *, verified: bool = False
 ) -> list[Status]:
-    """What is there of sweeps at a scale.
+    """Return the statuses of sweeps at a scale.
 
     Args:
         names: of sweeps, or of folders with a user's own values; none means all of both.
         scale: smoke, laptop or paper.
         out: the folder of results.
-        data_files: where data may come from; read only where `verified`.
+        data_files: the allowed sources of data; used only where `verified`.
         verified: also check every part and every id.
 
     Raises:
@@ -221,29 +225,31 @@ def statuses(
 
 
 def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> list[str]:
-    """What of a folder's parts is damaged, foreign, or there twice, a sentence each. Looks only.
+    """Return what is damaged, foreign or duplicated in a folder's parts, a sentence each. Nothing is changed.
 
-    Where the sweep's data are not there, the ids of points cannot be checked, and a sentence says so.
+    Where the sweep's data are not available, the ids of points cannot be checked, and a sentence reports this.
     """
-    said, points = [], None
+    problems, points = [], None
     try:
         points = points_of(sweep, data_files or DataFiles()) if parts_in(folder) else {}
     except InputError as error:
-        said.append(f"ids in {folder} are not checked, since data are missing: {error}")
+        problems.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()
     shapes = None if points is None else shapes_of(points.values())
-    for path, table in readable_parts(folder, said):
+    for path, table in readable_parts(folder, problems):
         if shapes is not None and (left_out := sound_runs(table, table.column_names, shapes).left_out):
-            said.append(f"{path}: {in_words(left_out)}")
+            problems.append(f"{path}: {in_words(left_out)}")
         runs = set(runs_in(table).itertuples(index=False, name=None))
         if runs & seen:
-            said.append(f"{path}: {len(runs & seen):,} runs that another part has as well: `bench merge` drops them")
+            problems.append(
+                f"{path}: {len(runs & seen):,} runs that another part has as well: `bench merge` drops them"
+            )
         seen |= runs
-    return said
+    return problems
 
 
 def written(statuses: Sequence[Status], by_entry: bool) -> str:
-    """A table for people: a line a sweep, and a line an entry where asked for."""
+    """Return a table for users: a line a sweep, and, if `by_entry`, a line an entry."""
     lines = [("sweep", "there", "missing", "core-hours", "rate from")]
     for one in statuses:
         lines.append(_line(one.sweep, one.whole))

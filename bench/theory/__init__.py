@@ -1,1 +1,1 @@
-"""The papers' bounds and thresholds as functions: plain NumPy, float64, the paper's symbols named."""
+"""The papers' bounds and thresholds as functions in plain NumPy and float64, with the paper's symbols named."""

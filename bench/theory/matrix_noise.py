@@ -1,15 +1,15 @@
-"""Gaussian noise that is correlated over rounds: strategies C, what they cost, and the noise of prefix sums under them.
+"""Gaussian noise that is correlated over rounds: strategies C, their cost, and the noise of prefix sums.
 
-In round t the sum over users x_t gets row t of C^-1 Z, with Z of independent normal rows: so C X + Z is what is
-released, up to post-processing, and the sum of rounds 1..t, which a model follows, has noise A C^-1 Z, with A the
-matrix of ones on and below the diagonal. C is lower triangular without negative entries, and scaled so that one
-participation in the planned rounds moves C X by at most as much as x itself. What users send may depend on what earlier
-rounds released (Denisov, McMahan, Rush, Smith and Thakurta 2022, Theorem 2.1). A user that takes part every
-`separation` rounds, and no oftener, moves C X by
+In round t the sum over users x_t gets row t of C^-1 Z, with Z of independent normal rows. So C X + Z is released, up to
+post-processing, and the sum of rounds 1..t, which a model follows, has noise A C^-1 Z, with A the matrix of ones on and
+below the diagonal. C is lower triangular without negative entries, and scaled so that one participation in the planned
+rounds moves C X by at most as much as x itself. What users send may depend on what earlier rounds released (Denisov,
+McMahan, Rush, Smith and Thakurta 2022, Theorem 2.1). A user that takes part every `separation` rounds, and no more
+often, moves C X by
 
     sensitivity(rounds) = max over its first round g of |sum_j C[:, g + j separation]|,
 
-since with entries that are not negative parts that all point one way are the worst.
+because with non-negative entries the worst case is that all parts of a user point in one direction.
 
 square_root: bands, the first coefficients of the square root of A (Kalinin and Lampert 2024, arXiv 2405.13763).
 optimal_bands: bands with the least mean squared noise of prefix sums (Choquette-Choo et al. 2023, arXiv 2306.08153,
@@ -19,8 +19,8 @@ optimal_buffers: coefficients sum_j scale_j decay_j^(i-1), i = 1, 2, ..., with t
     2408.08868).
 Tree: sums of the nodes of a binary tree, as in DP-FTRL (Kairouz et al. 2021, arXiv 2103.00039).
 
-jax_privacy.matrix_factorization minimises such losses in up to minutes; with the exact gradient in float64 it takes a
-second.
+jax_privacy.matrix_factorization takes up to minutes to minimise such losses. With the exact gradient in float64 it
+takes a second.
 """
 
 from collections.abc import Sequence
@@ -35,17 +35,17 @@ PRECISE = {"maxiter": 5000, "maxfun": 20_000, "ftol": 1e-14, "gtol": 1e-9}  # of
 
 
 class Bands(NamedTuple):
-    """A Toeplitz matrix by its first column, 1, c_1, c_2, ..., 0, 0, ..."""
+    """A Toeplitz matrix given by its first column, 1, c_1, c_2, ..., 0, 0, ..."""
 
     coefficients: tuple[float, ...]
 
     @property
     def norm(self) -> float:
-        """Of the longest column."""
+        """Return the norm of the longest column."""
         return float(np.linalg.norm(self.coefficients))
 
     def rows(self, x: Array) -> Array:
-        """The matrix, of as many rows as x has, times x [round, ...]."""
+        """Return the product of the matrix, with as many rows as x, and x [round, ...]."""
         return _filtered(self.coefficients, (1.0,), x)
 
 
@@ -60,34 +60,34 @@ class Buffers(NamedTuple):
     norm: float
 
     def rows(self, x: Array) -> Array:
-        """As of `Bands`."""
+        """Return the product of the matrix and x, as for `Bands`."""
         sums = [s * _filtered((0.0, 1.0), (1.0, -d), x) for d, s in zip(self.decay, self.scale, strict=True)]
         return x + np.sum(sums, axis=0)
 
 
 class Tree(NamedTuple):
-    """Row t = 1, 2, ... sums the last 2^l rounds, with l the place of the lowest bit of t that is set, at most L.
+    """A matrix whose row t = 1, 2, ... sums the last 2^l rounds; l <= L is the place of the lowest set bit of t.
 
-    L = levels. These are the nodes of binary trees of 2^L leaves, each in the round that completes it, but for right
-    children, in whose place their parents are. A prefix of t rounds is the sum of one row for each bit of t.
+    L = levels. The rows are nodes of binary trees of 2^L leaves, each in the round that completes it. Where a right
+    child completes, its parent takes its place. A prefix of t rounds is the sum of one row for each bit of t.
     """
 
     levels: int
 
     @property
     def norm(self) -> float:
-        """Of the longest column: the first round is in a node of every level."""
+        """Return the norm of the longest column; the first round is in a node of every level."""
         return float(np.sqrt(self.levels + 1))
 
     def rows(self, x: Array) -> Array:
-        """As of `Bands`."""
+        """Return the product of the matrix and x, as for `Bands`."""
         before = np.concatenate([np.zeros_like(x[:1]), np.cumsum(x, axis=0)])
         t = np.arange(1, len(x) + 1)
         return before[t] - before[t - np.minimum(t & -t, 2**self.levels)]
 
 
 class Strategy(NamedTuple):
-    """C, as `form` over its norm, and how often a user takes part.
+    """A strategy C, which is `form` over its norm, and how often a user takes part.
 
     separation: rounds from one participation of a user to its next.
     """
@@ -97,18 +97,19 @@ class Strategy(NamedTuple):
 
     @property
     def orthogonal(self) -> bool:
-        """Whether the columns of the rounds in which a user takes part have no row in common."""
+        """Return whether the columns of the rounds in which a user takes part have no row in common."""
         return isinstance(self.form, Bands) and len(self.form.coefficients) <= self.separation
 
     def matrix(self, rounds: int) -> Array:
-        """C of so many rounds."""
+        """Return C for this number of rounds."""
         return self.form.rows(np.eye(rounds)) / self.form.norm
 
     def sensitivity(self, rounds: int) -> float:
-        """How far a user whose parts are at most 1 long moves C X, in L2.
+        """Return how far a user whose parts have norm at most 1 moves C X, in L2.
 
-        Where a user's columns have no row in common it is the root of their number, also where the end of the run cuts
-        the last one off, which moves it a little less. Of Toeplitz matrices the users of the first round move most.
+        Where a user's columns have no row in common it is the root of their number. This also holds where the end of
+        the run truncates the last column, which moves C X slightly less. For Toeplitz matrices the users of the first
+        round move C X most.
         """
         if self.orthogonal:
             return float(np.sqrt(-(-rounds // self.separation)))
@@ -118,7 +119,10 @@ class Strategy(NamedTuple):
         return float(np.linalg.norm(moved, axis=0).max(initial=0.0))
 
     def prefix_noise(self, rounds: int) -> float:
-        """Root mean square over rounds of the noise of prefix sums, over that of independent noise at equal privacy."""
+        """Return the root mean square over rounds of the noise of prefix sums, relative to independent noise.
+
+        Both have equal privacy.
+        """
         mixed = np.linalg.solve(self.matrix(rounds).T, np.tri(rounds).T)
         participations = -(-rounds // self.separation)
         noise = self.sensitivity(rounds) * np.sqrt(np.square(mixed).sum(0).mean())
@@ -127,12 +131,13 @@ class Strategy(NamedTuple):
 
 @cache
 def strategy(name: str, separation: int, num_bands: int, planned_rounds: int) -> Strategy:
-    """The strategy of a name of NAMES.
+    """Return the strategy of this name.
 
     Args:
+        name: a name in NAMES.
         separation: rounds from one participation of a user to its next.
-        num_bands: of "banded_sqrt" and "banded"; of "blt" its buffers; "tree" does not read it.
-        planned_rounds: that the last three are made for, 1 or more; "banded_sqrt" does not read it.
+        num_bands: bands of "banded_sqrt" and "banded", or buffers of "blt"; "tree" does not use it.
+        planned_rounds: rounds for which the last three are made, 1 or more; "banded_sqrt" does not use it.
     """
     if name == "banded_sqrt":
         return Strategy(Bands(square_root(num_bands)), separation)
@@ -144,13 +149,13 @@ def strategy(name: str, separation: int, num_bands: int, planned_rounds: int) ->
 
 
 def square_root(num_bands: int) -> tuple[float, ...]:
-    """1, 1/2, 3/8, ..., binomial(2i, i) / 4^i: the first column of the square root of A."""
+    """Return 1, 1/2, 3/8, ..., binomial(2i, i) / 4^i, the first column of the square root of A."""
     i = np.arange(1, num_bands)
     return (1.0, *np.cumprod((2 * i - 1) / (2 * i)).tolist())
 
 
 def optimal_bands(rounds: int, num_bands: int) -> tuple[float, ...]:
-    """Coefficients c, c_0 = 1, that minimise |c|^2 times the mean over rounds of the squared noise of a prefix sum."""
+    """Return c, c_0 = 1, that minimises |c|^2 times the mean over rounds of the squared noise of a prefix sum."""
     num_bands = min(num_bands, rounds)
 
     def loss(free: Array) -> tuple[float, Array]:
@@ -163,15 +168,15 @@ def optimal_bands(rounds: int, num_bands: int) -> tuple[float, ...]:
         return (1.0,)
     from scipy.optimize import minimize  # here, since it takes long to import
 
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=PRECISE)
-    return (1.0, *found.x.tolist())
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=PRECISE)
+    return (1.0, *result.x.tolist())
 
 
 def optimal_buffers(rounds: int, separation: int, num_buffers: int) -> Buffers:
-    """Buffers that minimise sensitivity^2 times the mean over rounds of the squared noise of a prefix sum."""
+    """Return buffers that minimise sensitivity^2 times the mean over rounds of the squared noise of a prefix sum."""
 
     def parts(free: Array) -> tuple[Array, Array, Array, Array]:
-        """Decays, scales, powers of the decays [round, buffer], and the first column."""
+        """Return decays, scales, powers of the decays [round, buffer], and the first column."""
         decay, scale = 1 / (1 + np.exp(-free[:num_buffers])), np.exp(free[num_buffers:])
         powers = decay ** np.arange(rounds - 1)[:, None]
         return decay, scale, powers, np.concatenate([[1.0], powers @ scale])
@@ -189,27 +194,29 @@ def optimal_buffers(rounds: int, separation: int, num_buffers: int) -> Buffers:
 
     decay = 1 - np.logspace(-0.3, -0.3 - np.log10(rounds), num_buffers)
     start = np.concatenate([np.log(decay / (1 - decay)), np.full(num_buffers, np.log(0.5 / num_buffers))])
-    # Scales that add up to 1 at most: with larger ones the noise of later rounds may grow without bound.
+    # The scales add up to 1 at most; with larger scales the noise of later rounds may grow without bound.
     within = [(-12.0, 12.0)] * num_buffers + [(-20.0, -np.log(num_buffers))] * num_buffers
     from scipy.optimize import minimize  # here, since it takes long to import
 
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=within, options=PRECISE)
-    decay, scale, _, c = parts(found.x)
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=within, options=PRECISE)
+    decay, scale, _, c = parts(result.x)
     return Buffers(tuple(decay.tolist()), tuple(scale.tolist()), float(np.linalg.norm(c)))
 
 
 def _filtered(above: Sequence[float] | Array, below: Sequence[float] | Array, x: Array) -> Array:
-    """T(below)^-1 T(above) x with Toeplitz matrices by their first columns, which go on with 0; x [round, ...]."""
+    """Return T(below)^-1 T(above) x for Toeplitz matrices given by their first columns, which continue with 0; x
+    [round, ...].
+    """
     from scipy.signal import lfilter  # here, since it takes long to import
 
     return np.asarray(lfilter(above, below, x, axis=0))
 
 
 def _error(c: Array, rounds: int, num_bands: int) -> tuple[float, Array]:
-    """Mean squared noise of the prefix sums, and its gradient in the first `num_bands` coefficients.
+    """Return the mean squared noise of the prefix sums, and its gradient in the first `num_bands` coefficients.
 
-    Row t of A C^-1 has the entries b_t, ..., b_1 of b = C^-1 1: the mean over t of its squared norm weighs b_s^2 with
-    the share of rounds from s on.
+    Row t of A C^-1 has the entries b_t, ..., b_1 of b = C^-1 1, so the mean over t of its squared norm weights b_s^2
+    with the share of rounds from s on.
     """
     b = _filtered((1.0,), c, np.ones(rounds))
     weight = 1 - np.arange(rounds) / rounds

@@ -1,4 +1,5 @@
-"""Gaussian noise of which neighbours on a graph share parts that cancel: what it hides of one agent, from whom.
+"""Gaussian noise of which neighbours on a graph share parts that cancel, and the noise that remains on one agent for
+each adversary.
 
 Agent i sends its message plus u_i + sum_j v_ij over its neighbours j, with u_i ~ N(0, a_i^2 I) its own, and
 v_ij = -v_ji ~ N(0, b^2 I) known to i and j alone. Over agents the noise has the covariance
@@ -6,9 +7,9 @@ v_ij = -v_ji ~ N(0, b^2 I) known to i and j alone. Over agents the noise has the
     Sigma = diag(a^2) + b^2 L,    L the Laplacian of the graph,
 
 in each coordinate. Where the message of agent i alone moves, by Delta, all messages together are a Gaussian mechanism
-whose sensitivity in units of its noise is |Delta| ((Sigma^-1)_ii)^(1/2): as private as independent noise of deviation
-((Sigma^-1)_ii)^(-1/2). Who knows some v_ij takes them off, which leaves the graph without these edges; so what is known
-to agent k leaves the graph without agent k, and what is known to all other agents leaves a_i alone.
+whose sensitivity in units of its noise is |Delta| ((Sigma^-1)_ii)^(1/2). This is as private as independent noise of
+deviation ((Sigma^-1)_ii)^(-1/2). An adversary who knows some v_ij subtracts them, which leaves the graph without these
+edges. So for agent k the graph without agent k remains, and for all other agents together a_i alone remains.
 
 Source: Allouah, Koloskova, El Firdoussi, Jaggi and Guerraoui, ICML 2024; their program for its Renyi privacy has the
 same (Sigma^-1)_ii.
@@ -18,34 +19,34 @@ import numpy as np
 
 
 def covariance(own: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
-    """Sigma, [agent, agent].
+    """Return Sigma, [agent, agent].
 
     Args:
-        own: a_i, the deviation of every agent's own noise, [agent].
-        neighbors: who shares noise with whom, symmetric bool [agent, agent], False on the diagonal.
-        pair: b, the deviation of what a pair shares.
+        own: a_i, the standard deviation of every agent's own noise, [agent].
+        neighbors: which agents share noise, symmetric bool [agent, agent], False on the diagonal.
+        pair: b, the standard deviation of the noise shared by a pair.
     """
     edges = neighbors.astype(float)
     return np.diag(own**2) + pair**2 * (np.diag(edges.sum(1)) - edges)
 
 
 def hidden_from_outsiders(own: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
-    """((Sigma^-1)_ii)^(-1/2), the noise on agent i for those who know nothing that a pair shares, [agent].
+    """Return ((Sigma^-1)_ii)^(-1/2), the noise on agent i for adversaries who know no shared noise, [agent].
 
     Args:
-        own: above 0; the others as of `covariance`.
+        own: above 0; the others as for `covariance`.
     """
     return np.diagonal(np.linalg.inv(covariance(own, neighbors, pair))) ** -0.5
 
 
 def hidden_from_one(own: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
-    """The least noise on agent i for any one other agent, who knows what it shares with its own neighbours, [agent].
+    """Return the least noise on agent i for any one other agent, who knows the noise that it shares itself, [agent].
 
-    Sigma without the edges of agent k is Sigma less a matrix of the rank of their number, whose inverse follows from
-    Sigma^-1 by the formula of Woodbury.
+    Sigma without the edges of agent k is Sigma less a matrix whose rank is the number of these edges, so its inverse
+    follows from Sigma^-1 by Woodbury's formula.
 
     Args:
-        own: above 0; the others as of `covariance`.
+        own: above 0; the others as for `covariance`.
     """
     inverse = np.linalg.inv(covariance(own, neighbors, pair))
     worst = np.diagonal(inverse).copy()

@@ -27,7 +27,7 @@ import numpy as np
 
 
 class Guarantee(NamedTuple):
-    """What a theorem promises.
+    """The guarantee of a theorem.
 
     step_w, step_local: alpha eta, the step of w along the mean gradient, and eta.
     bound: on the expected excess risk of the average iterate.
@@ -39,12 +39,12 @@ class Guarantee(NamedTuple):
 
 
 def weights(alpha: float) -> tuple[float, float]:
-    """(p, r): (alpha, 1), and (1, 0) for alpha = inf."""
+    """Return (p, r): (alpha, 1), and (1, 0) for alpha = inf."""
     return (1.0, 0.0) if math.isinf(alpha) else (alpha, 1.0)
 
 
 def norm(w: float, local: float, alpha: float) -> float:
-    """|z|_alpha with |w| = w and |theta_1..N| = local; inf where a part that is not 0 may not move.
+    """Return |z|_alpha with |w| = w and |theta_1..N| = local; inf where a part that is not 0 may not move.
 
     For alpha = inf it is |w|, the limit of sqrt(alpha) |z|_alpha.
     """
@@ -54,13 +54,13 @@ def norm(w: float, local: float, alpha: float) -> float:
 
 
 def minimal_norm(v: float, alpha: float, num_clients: int) -> float:
-    """Lemma 4.6: the least |z|_alpha of all w + theta_i = v with |v| = v; reached at the shares of `split`."""
+    """Return the least |z|_alpha of all w + theta_i = v with |v| = v (Lemma 4.6), attained at the shares of `split`."""
     shared, local = split(alpha, num_clients)
     return norm(shared * v, math.sqrt(num_clients) * local * v, alpha)
 
 
 def split(alpha: float, num_clients: int) -> tuple[float, float]:
-    """Lemma 4.6: w = alpha N / (alpha N + 1) v and theta_i = 1 / (alpha N + 1) v; the two shares of v."""
+    """Return the two shares of v in Lemma 4.6: w = alpha N / (alpha N + 1) v and theta_i = 1 / (alpha N + 1) v."""
     local = 1 / (alpha * num_clients + 1)
     return 1 - local, local
 
@@ -77,7 +77,7 @@ def everybody(
     dimension: int,
     noise_std: float,
 ) -> Guarantee:
-    """Theorem 4.5, of Algorithm 1: everybody takes part in every round.
+    """Return the guarantee of Theorem 4.5, for Algorithm 1: everybody takes part in every round.
 
     Args:
         alpha: ratio of the steps.
@@ -109,7 +109,7 @@ def weighted(
     gradient_norms=0.0,
     as_printed: bool = False,
 ) -> Guarantee:
-    """Theorem 5.2, of Algorithm 2: Poisson sampling and sums; the risk weighs users by their minibatches.
+    """Return the guarantee of Theorem 5.2, for Algorithm 2: Poisson sampling, sums, risk weighted by minibatches.
 
     Args:
         sizes: m_i, minibatches, [user].
@@ -145,7 +145,7 @@ def averaged(
     gradient_norms=0.0,
     as_printed: bool = False,
 ) -> Guarantee:
-    """Theorem B.4, of Algorithm 3: Poisson sampling and means; the risk is the average over users.
+    """Return the guarantee of Theorem B.4, for Algorithm 3: Poisson sampling, means, risk averaged over users.
 
     Arguments as for `weighted`; noise_std is that of the noise on the sum of users' means over q N.
     """
@@ -171,7 +171,7 @@ def _guarantee(
 
 
 def local_is_better(num_clients: int, variance: float, dimension: int, noise_std: float) -> bool:
-    """Lemma 4.6: whether the bound's second term does not fall as alpha grows: d sigma_zeta^2 N >= sigma^2 (N - 1).
+    """Return whether the bound's second term does not fall with alpha (Lemma 4.6): d sigma_zeta^2 N >= sigma^2 (N - 1).
 
     Users are alike, and `variance` sigma^2 is that of their gradients at z* in w and in theta.
     """
@@ -187,13 +187,14 @@ def threshold(
     delta: float,
     constant: float = 1.0,
 ) -> float:
-    """(10): the number of samples of a user from which small alpha is better, at one epsilon for the whole run.
+    """Return the threshold (10): the number of samples of a user from which small alpha is better, at one epsilon for
+    the whole run.
 
     n = N (N - 1) sigma^2 epsilon^2 / (c^2 d G^2 log(1 / delta)), with the noise (4),
     sigma_zeta = c G sqrt(n log(1 / delta)) / (N epsilon).
 
     Args:
-        constant: c of the noise (4), which the paper leaves open; for a calibrated sigma_zeta ask `local_is_better`.
+        constant: c of the noise (4), which the paper leaves open; for a calibrated sigma_zeta use `local_is_better`.
     """
     noise = (constant * gradient_bound) ** 2 * dimension * math.log(1 / delta)
     return num_clients * (num_clients - 1) * variance * epsilon**2 / noise

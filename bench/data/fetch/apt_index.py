@@ -1,7 +1,7 @@
-"""What a Debian release says of its packages: the index files that apt fetches and whose signatures it checks.
+"""The index files of a Debian release, which apt fetches and whose signatures it checks.
 
-As for packages, nothing needs root and nothing of the machine's own apt is touched: it works in a scratch folder, on
-the archives that the machine is set up for.
+As for packages, nothing needs root and the machine's own apt is not touched: apt works in a scratch folder, with the
+archives that the machine is configured for.
 """
 
 from pathlib import Path
@@ -27,12 +27,12 @@ FORMAT = "$(CODENAME) $(COMPONENT) $(CREATED_BY) $(FILENAME)"
 
 
 def contents(index: AptIndex, scratch: Path, report: Report) -> Contents:
-    """The canonical files made of an index.
+    """Return the canonical files made of an index.
 
     Args:
-        index: which one.
+        index: the index.
         scratch: an empty folder, for the caller to remove.
-        report: is told in words how far it is.
+        report: receives progress messages.
 
     Returns:
         an iterator over canonical names and their bytes, not yet checked against the table.
@@ -47,7 +47,7 @@ def contents(index: AptIndex, scratch: Path, report: Report) -> Contents:
         folder.mkdir(parents=True)
     settings = scratch / "apt.conf"
     settings.write_text(APT.format(apt_files, CONNECT) + INDEX)
-    said = watch([apt, f"-c={settings}", "update"], str(index), scratch, report)
+    output = watch([apt, f"-c={settings}", "update"], str(index), scratch, report)
     listing = watch([apt, f"-c={settings}", "indextargets", "--format", FORMAT], str(index), scratch, report)
     paths = {}
     for line in listing.splitlines():
@@ -56,7 +56,7 @@ def contents(index: AptIndex, scratch: Path, report: Report) -> Contents:
             paths[target] = Path(path)
     for name, targets in index.members.items():
         if missing := [target for target in targets if target not in paths]:
-            if NO_NETWORK.search(said):  # which apt-get update takes for a success
+            if NO_NETWORK.search(output):  # which apt-get update treats as a success
                 raise Unreachable("no network")
             raise Unavailable(f"apt is set up for no archive with {missing[0]} of {index.codename}/{index.component}")
         report(f"{index}: reading")

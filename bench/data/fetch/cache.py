@@ -17,11 +17,11 @@ from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
 from bench.locking import PART, open_lock, write_whole
 
-RECORD = "source.json"  # beside the files: where they came from
+RECORD = "source.json"  # a record beside the files of their source
 
 
 def md5(path: Path) -> str:
-    """The md5 of a file's content, gunzipped where it is gzipped; empty for a damaged .gz.
+    """Return the md5 of a file's content, gunzipped where it is gzipped; empty for a damaged .gz.
 
     Raises:
         InputError: the file cannot be read.
@@ -37,7 +37,7 @@ def md5(path: Path) -> str:
 
 
 def checksum(sums: Mapping[str, str]) -> str:
-    """Twelve hexadecimal digits over a set of files.
+    """Return twelve hexadecimal digits over a set of files.
 
     Args:
         sums: name -> digest of the content.
@@ -47,7 +47,7 @@ def checksum(sums: Mapping[str, str]) -> str:
 
 
 def load(name: str) -> LocalCopy | None:
-    """The data set as cached; None unless every file is there with the right md5."""
+    """Return the data set as cached; None unless every file exists with the right md5."""
     files = {file: folder(name) / file for file in DATASETS[name].files}
     present = files and all(path.is_file() for path in files.values())
     if not present or wrong(name):
@@ -60,7 +60,7 @@ def load(name: str) -> LocalCopy | None:
 
 
 def wrong(name: str) -> list[Path]:
-    """The cached files of a data set that have a wrong checksum."""
+    """Return the cached files of a data set that have a wrong checksum."""
     here = folder(name)
     return [
         here / file
@@ -75,15 +75,15 @@ def set_aside(path: Path) -> Path:
 
 
 def store(name: str, contents: Contents, source: str) -> LocalCopy:
-    """Fills the cache: each file is checked, written under another name, then moved into place.
+    """Fill the cache: each file is checked, written under another name, then moved into place.
 
     Args:
         name: the data set.
         contents: the canonical file names with their bytes.
-        source: where they came from, in words; remembered beside them.
+        source: the source in words, which is recorded beside them.
 
     Raises:
-        Unavailable: the bytes of a file have another md5; files before it are kept, for they are right.
+        Unavailable: the bytes of a file have another md5; files before it are kept, since they are right.
     """
     for file, data in contents:
         if (got := hashlib.md5(data).hexdigest()) != DATASETS[name].files[file]:
@@ -98,7 +98,7 @@ def store(name: str, contents: Contents, source: str) -> LocalCopy:
 
 @contextlib.contextmanager
 def filling(name: str) -> Iterator[Path]:
-    """Holds the cache of one data set for writing, one process at a time, and lends a scratch folder.
+    """Lock the cache of one data set for writing, one process at a time, and yield a scratch folder.
 
     Raises:
         InputError: the folder cannot be written, or the disk is full.
@@ -108,7 +108,7 @@ def filling(name: str) -> Iterator[Path]:
         here.mkdir(parents=True, exist_ok=True)
         with open(open_lock(here / ".lock")) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # waits for a process that is filling it now
-            for left in here.glob(f"{PART}*"):  # by a process that was killed
+            for left in here.glob(f"{PART}*"):  # left by a process that was killed
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
             with tempfile.TemporaryDirectory(prefix=PART, dir=here, ignore_cleanup_errors=True) as scratch:
                 yield Path(scratch)

@@ -8,18 +8,18 @@ from bench.data.fetch.packages import CONNECT, STALLED, unpack
 
 
 def contents(address: Address, scratch: Path, report: Report) -> Contents:
-    """The canonical files behind an address, each archive downloaded once.
+    """Return the canonical files at an address, each archive downloaded once.
 
     Args:
-        address: which one.
+        address: the address.
         scratch: an empty folder, for the caller to remove.
-        report: is told in words how far it is.
+        report: receives progress messages.
 
     Returns:
         an iterator over canonical names and their bytes, not yet checked.
 
     Raises:
-        Unavailable: no answer, or not the file that was asked for.
+        Unavailable: no answer, or not the expected file.
         OSError: the disk is full.
     """
     for name, (url, member) in address.files.items():
@@ -53,7 +53,7 @@ def _download(url: str, file: Path, report: Report) -> None:
 
 
 class _Progress:
-    """What pooch asks of a progress bar, in words; it sets the total itself."""
+    """The interface that pooch needs of a progress bar, reported in words; pooch sets the total itself."""
 
     def __init__(self, report: Report):
         self.report, self.done, self.total = report, 0, 0

@@ -1,7 +1,7 @@
-"""Packages that hold a data set, got with the ordinary client of their registry and only unpacked.
+"""Packages that hold a data set, downloaded with the ordinary client of their registry and only unpacked.
 
-Nothing of a package is imported, built or run, nothing needs root, and nothing of the user's own package
-managers is touched: each client works in a scratch folder.
+Nothing in a package is imported, built or run, nothing needs root, and the user's own package managers are not
+touched: each client works in a scratch folder.
 """
 
 import errno
@@ -24,11 +24,11 @@ from pathlib import Path
 from bench.data.dataset import Package, Report, Unavailable, Unreachable
 from bench.data.decode import Contents
 
-# Seconds. A download that goes on takes as long as it takes.
-CONNECT = 5  # that a client may wait for an answer
-SILENT = 12  # without a byte, before the first ones: there is no network, or one that drops everything
+# Timeouts in seconds. A download that makes progress has no limit.
+CONNECT = 5  # wait of a client for an answer
+SILENT = 12  # without a first byte: there is no network, or it drops everything
 STALLED = 60  # without a byte, in the middle of a download
-FIRST_BYTES = 1 << 16  # more than a client writes for itself
+FIRST_BYTES = 1 << 16  # more than the files of the client itself
 
 NO_NETWORK = re.compile(
     r"connection error|connection (refused|failed)|(could not|unable to) (connect|resolve)"
@@ -67,15 +67,15 @@ Acquire::https::Timeout "{1}";
 
 
 def contents(package: Package, scratch: Path, report: Report) -> Contents:
-    """The canonical files that a package holds.
+    """Return the canonical files in a package.
 
     Args:
-        package: which one.
+        package: the package.
         scratch: an empty folder, for the caller to remove.
-        report: is told in words how far it is.
+        report: receives progress messages.
 
     Returns:
-        an iterator over canonical names and their bytes; what was downloaded is checked before the first.
+        an iterator over canonical names and their bytes; the download is checked before the first.
 
     Raises:
         Unreachable: the client is not installed, or no registry answers it.
@@ -95,11 +95,11 @@ def contents(package: Package, scratch: Path, report: Report) -> Contents:
 
 
 def unpack(archive: Path, folder: Path, members: Iterable[str]) -> Path:
-    """Takes some files out of a zip (a wheel is one), a tar or a Debian package.
+    """Extract some files from a zip (a wheel is one), a tar or a Debian package.
 
     Args:
-        archive: the archive; its form is told by its name's ending, and is tar where nothing else fits.
-        folder: where to put them, under their names in the archive.
+        archive: the archive; its format follows from the ending of its name, and is tar if no other fits.
+        folder: the folder to extract to, under their names in the archive.
         members: their names in the archive.
 
     Raises:
@@ -114,7 +114,7 @@ def unpack(archive: Path, folder: Path, members: Iterable[str]) -> Path:
             subprocess.run(["dpkg-deb", "-x", archive, folder], check=True, capture_output=True)
         else:
             with tarfile.open(archive) as file:
-                for entry in file:  # by hand: only the names that were asked for, and only their content
+                for entry in file:  # extracted by hand, to get only the requested names, and only their content
                     if entry.name in members and (content := file.extractfile(entry)):
                         (folder / entry.name).parent.mkdir(parents=True, exist_ok=True)
                         (folder / entry.name).write_bytes(content.read())
@@ -128,7 +128,7 @@ def unpack(archive: Path, folder: Path, members: Iterable[str]) -> Path:
 
 
 def _download(package: Package, scratch: Path, report: Report) -> Path:
-    """Runs the client; the archive is then the one file in scratch/got."""
+    """Run the client; the archive is then the only file in scratch/got."""
     got = scratch / "got"
     got.mkdir()
     output = ""
@@ -142,7 +142,7 @@ def _download(package: Package, scratch: Path, report: Report) -> Path:
 
 def _pip(package: Package, scratch: Path) -> list[list[str]]:
     pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else [program("pip")]
-    # Only wheels: to look into a source archive pip would run it. Verbose: else it hides why it found none.
+    # Only wheels, because pip would run a source archive to read it. Verbose, or else pip hides why it found none.
     options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--no-cache-dir", "-vv"]
     options += ["--disable-pip-version-check", "--no-input", "--progress-bar=off"]
     options += ["--retries=0", f"--timeout={CONNECT}"]
@@ -170,10 +170,10 @@ COMMANDS: dict[str, Callable[[Package, Path], list[list[str]]]] = {"pip": _pip, 
 
 
 def program(name: str) -> str:
-    """Where a client is installed.
+    """Return the path of a client.
 
     Raises:
-        Unreachable: nowhere.
+        Unreachable: it is not installed.
     """
     if path := shutil.which(name):
         return path
@@ -181,16 +181,16 @@ def program(name: str) -> str:
 
 
 def watch(command: list, label: str, scratch: Path, report: Report, output: str = "") -> str:
-    """Runs a client in scratch/got for as long as bytes keep coming, and says why it failed.
+    """Run a client in scratch/got for as long as bytes keep coming; an error gives the reason for its failure.
 
-    Adds what it prints to the output of the commands before, which may hold the reason: apt-get update
-    without a network succeeds.
+    The output of earlier commands is kept before its own, because it may contain the reason: apt-get update without a
+    network succeeds.
 
     Args:
         command: the words.
         label: what is fetched, for reports.
         scratch: the folder that grows.
-        report: is told in words how far it is.
+        report: receives progress messages.
         output: of the commands before.
 
     Raises:
@@ -206,7 +206,7 @@ def watch(command: list, label: str, scratch: Path, report: Report, output: str 
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # its helpers end with it
+            start_new_session=True,  # so that its child processes end with it
         )
         silent = False
         try:
@@ -243,7 +243,7 @@ def _size(folder: Path) -> int:
         for file in files:
             try:
                 total += os.lstat(os.path.join(here, file)).st_size
-            except FileNotFoundError:  # the client renamed it meanwhile
+            except FileNotFoundError:  # the client renamed it in the meantime
                 continue
     return total
 
@@ -252,4 +252,4 @@ def _reason(output: str) -> str:
     if NOT_THERE.search(output):
         return "not in the registry"
     lines = [line for line in output.splitlines() if re.search(r"error|E:", line, re.IGNORECASE)] or ["it failed"]
-    return re.sub(r"//[^/@\s]+@", "//", lines[0]).strip()[:100]  # an address may carry a password
+    return re.sub(r"//[^/@\s]+@", "//", lines[0]).strip()[:100]  # an address may contain a password

@@ -1,8 +1,8 @@
-"""A data set that tensorflow_datasets has prepared before: read without TensorFlow, never downloaded.
+"""Data sets that tensorflow_datasets has already prepared, read without TensorFlow and never downloaded.
 
-It shuffles as it prepares, but by a fixed rule: examples are sorted by a hash of the split's name and the
-example's index. Sorting the indices by the same hash gives the original order back, so the canonical bytes
-can be rebuilt and checked like those of any other source.
+tensorflow_datasets shuffles as it prepares, but by a fixed rule: examples are sorted by a hash of the split's name and
+the example's index. Sorting the indices by the same hash gives the original order, so the canonical bytes can be
+rebuilt and checked like those of any other source.
 """
 
 import os
@@ -16,7 +16,7 @@ SOURCE = "tensorflow_datasets"
 
 
 def folder(name: str) -> Path | None:
-    """Where a prepared version lies: under TFDS_DATA_DIR, or tensorflow_datasets in the home folder."""
+    """Return the folder of a prepared version, under TFDS_DATA_DIR, or in tensorflow_datasets in the home folder."""
     prepared = DATASETS[name].prepared
     if prepared is None:
         return None
@@ -26,17 +26,17 @@ def folder(name: str) -> Path | None:
 
 
 def contents(name: str, report: Report) -> Contents:
-    """The canonical files, rebuilt from the prepared examples.
+    """Return the canonical files, rebuilt from the prepared examples.
 
     Args:
         name: the data set.
-        report: is told in words how far it is.
+        report: receives progress messages.
 
     Returns:
         an iterator over canonical names and their bytes, not yet checked.
 
     Raises:
-        Unavailable: it is not there, or in a form that only TensorFlow reads.
+        Unavailable: it does not exist, or its format is readable only by TensorFlow.
     """
     prepared, where = DATASETS[name].prepared, folder(name)
     if prepared is None or where is None:

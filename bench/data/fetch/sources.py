@@ -60,7 +60,7 @@ DATASETS: dict[str, DataSet] = {
                 members={name: (f"package/data/{name}",) for name in IDX},
             ),
         ),
-        # The authors' own site asks for a password since 2021; both mirrors hold the same four files.
+        # The authors' own site has required a password since 2021; both mirrors hold the same four files.
         addresses=(
             Address("mirror ossci", _gzipped("https://ossci-datasets.s3.amazonaws.com/mnist", IDX)),
             Address("mirror cvdf", _gzipped("https://storage.googleapis.com/cvdf-datasets/mnist", IDX)),

@@ -1,4 +1,4 @@
-"""Finds data files that the user already has, by name and checksum."""
+"""Search for data files that the user already has, by name and checksum."""
 
 import hashlib
 import os
@@ -11,25 +11,25 @@ from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
 
 SOURCE = "user files"
-DEPTH = 4  # folders below the given one
+DEPTH = 4  # levels of folders below the given one
 
 
 def search(name: str, folder: Path | None) -> tuple[LocalCopy | None, str]:
-    """The data set among the user's files, as they lie there, gzipped or not; or else why not.
+    """Return the data set from the user's files, gzipped or not and not copied, or the reason why it is missing.
 
-    MNIST and Fashion-MNIST have the same file names: the md5 decides. Files of another known data set, and
-    files in a folder named after one, are passed over.
+    MNIST and Fashion-MNIST have the same file names, so the md5 decides. Files of another known data set, and
+    files in a folder named after one, are ignored.
 
     Args:
         name: the data set.
-        folder: the one to search, four levels deep; None for none.
+        folder: the folder to search, four levels deep; None for none.
 
     Returns:
-        the data set, or None; and then, for an error, where it is not, in words.
+        the data set, or None; in that case also the places that were searched, in words, for an error.
 
     Raises:
         InputError: a file has the right name and the wrong content, and there is no better one; files of a set
-            without known checksums are there twice.
+            without known checksums exist twice.
     """
     if folder is None:
         return None, "--data-dir"
@@ -87,7 +87,7 @@ def _of_another(name: str, file: str, path: Path, md5: str, root: Path) -> bool:
 
 
 def _pick_unchecked(name: str, candidates: dict[str, list[Path]], root: Path) -> tuple[dict[str, Path], list[str]]:
-    """The first alternative that is there whole: without checksums there must be only one copy of it."""
+    """Return the first alternative whose files all exist; without checksums there must be only one copy of it."""
     for files in DATASETS[name].user_files:
         if all(file in candidates for file in files):
             for file in files:

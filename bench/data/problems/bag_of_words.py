@@ -1,7 +1,7 @@
 """Documents as bags of words with tags, by client, and the linear problem of predicting a tag.
 
-A document's vector is the mean of the one-hot vectors of its words, those outside the vocabulary counted but left out,
-so that it sums to at most one. Its targets are 0.9 for each of its tags and -0.1 for the other tags.
+A document's vector is the mean of the one-hot vectors of its words. Words outside the vocabulary are counted but left
+out, so the vector sums to at most one. Its targets are 0.9 for each of its tags and -0.1 for the other tags.
 
 Source: Bietti et al. 2022, section 6 and the authors' program.
 """
@@ -21,7 +21,7 @@ from bench.data.task import Task
 from bench.kernels.sparse import Rows, densify, product
 from bench.models.additive import Additive, sparse_squared_loss
 
-EVALUATED_TOGETHER = 2000  # documents whose vectors are written out at once
+EVALUATED_TOGETHER = 2000  # documents whose vectors are made dense at once
 
 
 class Bags(NamedTuple):
@@ -51,9 +51,9 @@ class Documents(NamedTuple):
 
     rows: [document, entry].
     tags: bool [document, tag]; padding has none, so it is never right.
-    place: where a document stands in a [client, slot] array laid flat, int32 [document].
+    place: the position of a document in a flattened [client, slot] array, int32 [document].
     cross: inner products with the client's training inputs, [client, slot, stored example].
-    count: how many documents there are.
+    count: the number of documents.
     """
 
     rows: Rows
@@ -64,13 +64,13 @@ class Documents(NamedTuple):
 
 
 def most_frequent(lists: Iterable[Sequence[str]], count: int) -> list[str]:
-    """The `count` most frequent items; of equals the first in alphabetical order."""
+    """Return the `count` most frequent items; among equals the first in alphabetical order."""
     counts = Counter(item for items in lists for item in items)
     return sorted(counts, key=lambda item: (-counts[item], item))[:count]
 
 
 def bags(tokens: Sequence[Sequence[str]], tags: Sequence[Sequence[str]], words: list[str], labels: list[str]) -> Bags:
-    """Documents as bags of words.
+    """Return documents as bags of words.
 
     Args:
         tokens: of each document.
@@ -102,16 +102,16 @@ def tag_task(
     batch_size: int,
     capacity: tuple[int, int, int, int],
 ) -> Task:
-    """The additive linear problem on documents by client.
+    """Return the additive linear problem on documents by client.
 
     The published loop cuts a client's documents into blocks of `batch_size` and never uses the remainder. Here that
-    remainder is the validation set, so tuning on held-out data costs the training set nothing.
+    remainder is the validation set, so tuning on held-out data takes nothing from the training set.
 
     Args:
         clients: training and test documents of each.
         name, source, checksum: of the data.
         batch_size: m; a client's last n mod m training documents become validation documents.
-        capacity: room for words in a document, for training documents of a client, and for test and for validation
+        capacity: places for words in a document, for training documents of a client, and for test and for validation
             documents of all clients; the same for all trials.
     """
     num_entries, num_train, *room = capacity
@@ -144,7 +144,7 @@ def tag_task(
 
 
 def _entries(words: sparse.csr_matrix, room: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices and values of each row, [document, room]."""
+    """Return indices and values of each row, [document, room]."""
     sizes = np.diff(words.indptr)
     row = np.repeat(np.arange(len(sizes)), sizes)
     slot = np.arange(words.nnz) - words.indptr[:-1][row]
@@ -169,7 +169,7 @@ def _documents(held: list[Bags], train: list[Bags], num_entries: int, num_train:
 
 
 def _products(left: Bags, right: Bags, room: int) -> np.ndarray:
-    """Inner products of documents, [left, room]."""
+    """Return inner products of documents, [left, room]."""
     out = np.zeros((len(left), room), np.float32)
     out[:, : len(right)] = (left.words @ right.words.T).toarray()
     return out
@@ -180,8 +180,9 @@ def _fill(array: np.ndarray, room: int) -> np.ndarray:
 
 
 def tag_accuracy(params, task: Task) -> dict:
-    """Top-1 accuracy, of all documents together and by user (`bench.data.problems.by_user`), on test and held-out
-    documents: a document counts as right where its best tag is one of its own."""
+    """Return the top-1 accuracy, of all documents together and by user (`bench.data.problems.by_user`), on test and
+    held-out documents. A document counts as right where its best tag is one of its own.
+    """
     out = {}
     for split in task.evaluation:
         right, counts, finite = _hits(params, task, split)
@@ -206,7 +207,7 @@ def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Arr
 
 
 def _scores(model: Additive, documents: Documents) -> jax.Array:
-    """[document, tag]."""
+    """Return scores [document, tag]."""
     own = None
     if model.coefficients is not None:
         own = jnp.einsum("nsj,njk->nsk", documents.cross, model.coefficients)

@@ -1,7 +1,7 @@
 """Regression streams with bounded inputs, as the theorems of Bietti et al. 2022 assume, and users of unequal size.
 
 User i answers y = theta_i* x +- noise to inputs x_k = +- sqrt(c / k) with random signs, so that |x| = 1. With unequal
-sizes, those who bring more examples than the median differ from the others in one direction.
+sizes, the users with more examples than the median differ from the others in one direction.
 """
 
 import jax
@@ -24,10 +24,10 @@ def bounded(
     """A stream with |x| = 1 and |v| = 1.
 
     Args:
-        trial: which draw of v.
+        trial: the number of the draw of v.
         num_clients: N.
         num_features: d; coordinate k of x has a variance proportional to 1/k.
-        label_noise: the answers are off by exactly so much, up or down.
+        label_noise: the size of the error of every answer, up or down.
         largest: most examples of a user in a round; user i has ceil(largest u^3), u spread evenly over (0, 1].
         spread: theta_i* = v +- spread e, + for users with more examples than the median; e is a unit vector.
     """
@@ -56,7 +56,7 @@ def bounded(
 
 
 def draw(key, task: Task, clients, batch_size: int):
-    """Fresh examples of the given clients (all when None): x [client, example, feature], y [client, example]."""
+    """Draw fresh examples of the given clients (all when None): x [client, example, feature], y [client, example]."""
     truth = task.evaluation["truth"]
     truth = truth if clients is None else truth[clients]
     key_x, key_y = jax.random.split(key)
@@ -67,9 +67,10 @@ def draw(key, task: Task, clients, batch_size: int):
 
 
 def risks(params, task: Task) -> dict:
-    """Exact excess risks of the loss (prediction - y)^2 / 2.
+    """Return exact excess risks of the loss (prediction - y)^2 / 2.
 
-    excess_risk: averaged over users. weighted_risk: the same with the users' numbers of examples as weights.
+    excess_risk: averaged over users.
+    weighted_risk: the same with the users' numbers of examples as weights.
     """
     known, theta = task.evaluation, getattr(params, "theta", None)
     w = getattr(params, "w", params)

@@ -8,14 +8,14 @@ and with the most training examples. Users without test examples are left out.
 import jax
 import jax.numpy as jnp
 
-WORST = 10  # one user in ten is among the worst
+WORST = 10  # the worst tenth of the users
 
 
 BY_USER = tuple(f"test_accuracy_{name}" for name in ("per_user", "worst_tenth", "small_users", "large_users"))
 
 
 def test_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
-    """Accuracy on test examples.
+    """Return accuracies on test examples.
 
     Args:
         hits: right answers of each user, [user].
@@ -44,15 +44,15 @@ def test_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) -> dic
 
 
 def validation_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
-    """Accuracy on held-out examples; arguments as for `test_accuracies`, of held-out examples.
+    """Return accuracies on held-out examples; arguments as for `test_accuracies`, for held-out examples.
 
-    Held out are the examples left over by the blocks, 0 to m - 1 per user whatever its size, so the pooled value gives
+    The held-out examples are those left over by the blocks, 0 to m - 1 per user for any size, so the pooled value gives
     users with few examples more weight than the test does.
 
     Returns:
         validation_accuracy: of all examples together.
-        validation_accuracy_by_size: mean over users, each weighed by its training examples, as if what is held out
-            were in proportion to them.
+        validation_accuracy_by_size: mean over users, each weighted by its training examples, as if the held-out
+            examples were in proportion to them.
     """
     own = hits / jnp.maximum(counts, 1)
     return {
@@ -62,23 +62,23 @@ def validation_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) 
 
 
 def pooled(hits: jax.Array, counts: jax.Array) -> jax.Array:
-    """Right answers over examples, of all users together."""
+    """Return right answers over examples, of all users together."""
     return jnp.sum(hits) / jnp.sum(counts)
 
 
 def _mean(values: jax.Array, weights: jax.Array) -> jax.Array:
-    """Mean of the values that have weight; NaN where none has."""
+    """Return the mean of the values that have weight; NaN where none has."""
     weights = weights.astype(jnp.float32)
     return jnp.sum(jnp.where(weights > 0, values, 0) * weights) / jnp.sum(weights)
 
 
 def by_client(hits: jax.Array, real: jax.Array, client: jax.Array, num_clients: int) -> tuple[jax.Array, jax.Array]:
-    """Right answers and examples of each user, [user], from a list of examples of all users.
+    """Return right answers and examples of each user, [user], from a list of examples of all users.
 
     Args:
         hits: whether the answer is right, bool [example].
-        real: whether the example is none of the padding, bool [example].
-        client: whose it is, int32 [example].
+        real: whether the example is no padding, bool [example].
+        client: the owner of the example, int32 [example].
         num_clients: users.
     """
     hits, counts = (
@@ -91,6 +91,6 @@ ACCURACIES = {"test": test_accuracies, "validation": validation_accuracies}
 
 
 def accuracies(split: str, hits: jax.Array, counts: jax.Array, sizes: jax.Array, finite: jax.Array) -> dict:
-    """What is reported of a split ("test" or "validation"); NaN where the model is not finite."""
+    """Return the metrics of a split ("test" or "validation"); NaN where the model is not finite."""
     values = ACCURACIES[split](hits, counts, sizes)
     return {name: jnp.where(finite, value, jnp.nan) for name, value in values.items()}

@@ -24,7 +24,7 @@ TEST, VALIDATION = 0.2, 0.1  # shares of each client's examples
 
 @cache
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
-    """Inputs [example, feature], classes [example], clients [example], checksum."""
+    """Return inputs [example, feature], classes [example], clients [example], and a checksum."""
     if not path.is_file():
         raise InputError(f"{path} is not a file: give one that numpy.savez wrote")
     try:
@@ -72,12 +72,12 @@ def clients_file(trial: int, *, path: str | Path) -> Task:
     The trial shuffles each client's examples; 20 % are for testing, 10 % for tuning and the rest for training.
 
     Args:
-        trial: which split.
+        trial: the number of the split.
         path: an npz file with inputs (numbers [example, feature], best in the range of 0 to 1; add a column of ones
-            for a bias), targets (classes from 0, [example]) and clients (whatever names or numbers, [example]).
+            for a bias), targets (classes from 0, [example]) and clients (any names or numbers, [example]).
 
     Raises:
-        InputError: a file that is none, fewer than two clients, or a client with fewer than five examples.
+        InputError: an invalid file, fewer than two clients, or a client with fewer than five examples.
     """
     path = Path(path)
     inputs, classes, clients, checksum = _read(path)
@@ -90,15 +90,15 @@ def clients_table(
     """Linear classification or regression on a user's table with one example per row.
 
     Args:
-        trial: which split.
-        path: a CSV or Parquet file, or a folder of such files with the same columns, one below the other.
-        client: the column that says whose example it is.
+        trial: the number of the split.
+        path: a CSV or Parquet file, or a folder of such files with the same columns, which are concatenated.
+        client: the column with the owner of each example.
         label: the column of classes, whole numbers or words; of numbers to predict with `regression`. All other columns
             are features, in their order.
         regression: predict the label as a number, by least squares.
 
     Raises:
-        InputError: a file that is none, a column that is missing or no numbers, fewer than two clients, or a client
+        InputError: an invalid file, a column that is missing or not numeric, fewer than two clients, or a client
             with fewer than five examples.
     """
     path = Path(path)
@@ -115,7 +115,7 @@ def _task(
     checksum: str,
     regression: bool = False,
 ) -> Task:
-    """Of inputs [example, feature], classes or numbers [example], and whose each is [example]."""
+    """Return the task of inputs [example, feature], classes or numbers [example], and clients [example]."""
     names, numbers = np.unique(clients, return_inverse=True)
     if len(names) < 2:
         raise InputError(f"{path}: all examples are of client {names[0]}: give at least two clients")
@@ -157,13 +157,14 @@ ERRORS_BY_USER = ("test_squared_error_per_user", "test_squared_error_worst_tenth
 
 
 def squared_errors(params, task: Task) -> dict:
-    """Mean of (prediction - label)^2 over all test and over all held-out examples, and of the test its mean over users
-    and over the tenth of users with the largest, rounded up to whole users."""
+    """Return the mean of (prediction - label)^2 over all test and over all held-out examples, and for the test its mean
+    over users and over the tenth of users with the largest error, rounded up to whole users.
+    """
     out = {}
     for split in ("test", "validation"):
         of_user, sizes = sums_of_squares(params, task, split)
         out[f"{split}_squared_error"] = jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)
-        if split == "test":  # of which every user has an example
+        if split == "test":  # every user has a test example
             own = of_user / sizes.astype(jnp.float32)
             worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
             out |= dict(zip(ERRORS_BY_USER, (jnp.mean(own), jnp.mean(worst)), strict=True))

@@ -39,12 +39,12 @@ class Digits(NamedTuple):
 
 
 def joint_checksum(*parts: str) -> str:
-    """The checksum of a task made of several parts, from their checksums or descriptions."""
+    """Return the checksum of a task made of several parts, from their checksums or descriptions."""
     return hashlib.blake2b("/".join(parts).encode(), digest_size=8).hexdigest()
 
 
 def style(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Slant and stroke width of each image, from its ink.
+    """Return the slant and stroke width of each image, from its ink.
 
     Slant is the horizontal shift per row, the covariance of column and row over the variance of row, both
     weighted by ink. Stroke width, in pixels, is twice the ink's area over the length of its edge.
@@ -65,7 +65,7 @@ def style(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def mnist(data_files: DataFiles) -> tuple[np.ndarray, np.ndarray, LocalCopy]:
-    """MNIST's training and then its test images, uint8 [70000, 28, 28], their classes [70000], and the files."""
+    """Return MNIST's training and then its test images, uint8 [70000, 28, 28], their classes [70000], and the files."""
     copy = retrieval.get("mnist", data_files)
     arrays = formats.mnist(copy)
     images = np.concatenate([arrays["train_images"], arrays["test_images"]])
@@ -73,7 +73,7 @@ def mnist(data_files: DataFiles) -> tuple[np.ndarray, np.ndarray, LocalCopy]:
 
 
 def _deal(images: np.ndarray, labels: np.ndarray, groups: list[np.ndarray], trial: int, test_fraction: float) -> Digits:
-    """Images by client, each client's shuffled by the trial and split into training and test."""
+    """Return images by client, each client's shuffled by the trial and split into training and test."""
     pixels = 1 - images.reshape(len(images), -1).astype(np.float32) / 255
     rng = np.random.default_rng([trial, 0xD161])
     train, test = [], []
@@ -85,10 +85,10 @@ def _deal(images: np.ndarray, labels: np.ndarray, groups: list[np.ndarray], tria
 
 
 def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: str, batch_size: int) -> Task:
-    """The additive problem on digits by client.
+    """Return the additive problem on digits by client.
 
     The published loop cuts a client's examples into blocks of `batch_size` and never uses the remainder. Here
-    that remainder is the validation set, so tuning on held-out data costs the training set nothing.
+    that remainder is the validation set, so tuning on held-out data takes nothing from the training set.
 
     Args:
         digits: images by client.
@@ -113,7 +113,7 @@ def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: 
 
 
 def _stack(split):
-    """Pixels [client, example, 784] and labels [client, example], padded, and how many each client has."""
+    """Return padded pixels [client, example, 784] and labels [client, example], and the numbers of examples."""
     pixels = pack([x for x, _ in split])
     labels = pack([y.astype(np.int32) for _, y in split])
     sizes = np.array([len(y) for _, y in split], np.int32)
@@ -148,13 +148,13 @@ def _cnn(common: dict, held: dict) -> Task:
     )
 
 
-CNN_SEED = 42  # of the network's weights at the start, the same in all runs, as in the authors' program
+CNN_SEED = 42  # seed of the network's initial weights, the same in all runs, as in the authors' program
 MODELS = {"linear": _linear, "cnn": _cnn}
 EVALUATED_TOGETHER = 500  # images that pass through the network at once
 
 
 def accuracy(params, task: Task) -> dict:
-    """Accuracy of all examples together and by user (`bench.data.problems.by_user`), on test and held-out examples."""
+    """Return test and held-out accuracy of all examples together and by user (`bench.data.problems.by_user`)."""
     out = {}
     for split in ("test", "validation"):
         hits, sizes, finite = _hits(params, task, split)
@@ -178,7 +178,7 @@ def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Arr
 
 
 def cnn_accuracy(params, task: Task) -> dict:
-    """`accuracy` of the network: params with its shared weights as w, and theta [client, feature, output]."""
+    """Return `accuracy` of the network: params with its shared weights as w, and theta [client, feature, output]."""
     w, theta = params.w, params.theta
 
     def of_block(block):
@@ -212,11 +212,11 @@ def mnist_by_writer(
     """MNIST's 70,000 images by the 836 people who wrote them, about 84 each.
 
     Args:
-        trial: which split of each writer's images.
+        trial: the number of the split of each writer's images.
         batch_size: see `digit_task`.
         test_fraction: share of each writer's images for the test.
         model: "linear" or "cnn".
-        data_files: where the data may come from; default DataFiles().
+        data_files: the allowed sources of the data; default DataFiles().
     """
     data_files = data_files or DataFiles()
     writers = retrieval.get("qmnist_writers", data_files)
@@ -269,9 +269,9 @@ def emnist_digits(
     Args:
         trial: not used.
         batch_size: see `digit_task`.
-        num_clients: how many of the file's clients.
+        num_clients: number of the file's clients that are used.
         model: "linear" or "cnn".
-        data_files: where the data may come from; default DataFiles().
+        data_files: the allowed sources of the data; default DataFiles().
     """
     del trial
     copy = retrieval.get("federated_emnist", data_files)

@@ -1,6 +1,7 @@
-"""Logistic regression of one model by agents on a graph, or by one party with all their points, to study shared noise.
+"""Logistic regression of one model by agents on a graph, or by one client with all their points, to study shared noise.
 
-The graph is a ring, a grid or complete (after Allouah et al., ICML 2024, whose data set is a9a)."""
+The graph is a ring, a grid or complete (after Allouah et al., ICML 2024, whose data set is a9a).
+"""
 
 import math
 
@@ -17,16 +18,16 @@ from bench.models.linear import logistic, logistic_loss, personal
 ALL_IN_ONE = "none"
 GRAPHS = ("ring", "grid", "complete", ALL_IN_ONE)
 NUM_AGENTS, NUM_EXAMPLES, NUM_FEATURES = 16, 64, 10
-SLOPE = 6.0  # of the log-odds along the true model
-APART = 0.5  # deviation of the agents' centres, in units of that of their points around them
+SLOPE = 6.0  # slope of the log-odds along the true model
+APART = 0.5  # standard deviation of the agents' centres, in units of that of their points around them
 
 
 def adjacency(graph: str, num_agents: int = NUM_AGENTS) -> np.ndarray:
-    """The adjacency matrix of the graph, bool [agent, agent].
+    """Return the adjacency matrix of the graph, bool [agent, agent].
 
     Args:
         graph: "ring", "grid" (square, without wrapping round) or "complete".
-        num_agents: at least 3; of a grid a square.
+        num_agents: at least 3; for a grid a square.
 
     Raises:
         InputError: for another graph or number.
@@ -60,9 +61,9 @@ def gossip(
     trial are the same on all graphs.
 
     Args:
-        trial: which draw.
+        trial: the number of the draw.
         graph: "ring", "grid", "complete"; or "none": one client has the points of all agents.
-        num_agents: at least 3; of a grid a square.
+        num_agents: at least 3; for a grid a square.
         num_examples: of every agent.
         num_features: the length of an input.
 
@@ -105,7 +106,7 @@ def gossip(
 
 
 def least_loss(inputs: np.ndarray, labels: np.ndarray) -> float:
-    """The smallest mean logistic loss of a linear model on points [point, feature] and labels [point], in float64."""
+    """Return the least mean logistic loss of linear models on points [point, feature], labels [point], in float64."""
 
     def loss(model):
         margins = labels * (inputs @ model)
@@ -116,7 +117,7 @@ def least_loss(inputs: np.ndarray, labels: np.ndarray) -> float:
 
 
 def excess(params, task: Task) -> dict:
-    """Mean loss over the points of all agents, above the least that one model has.
+    """Return the mean loss over the points of all agents, less the least loss of one model.
 
     excess_loss: of agents' own models, the mean over agents.
     excess_loss_of_mean: of the mean of their models.

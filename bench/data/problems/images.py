@@ -34,12 +34,11 @@ from bench.models.networks import network
 class Pictures(NamedTuple):
     """A data set of pictures of ten classes, whose name in `DATASETS` is its key in PICTURES.
 
-    title: as figures and results write it.
+    title: its name in figures and results.
     read: the copy on this machine -> train_images uint8 [image, height, width] or [..., colour], train_labels, and the
-        same of the test.
+        same for the test.
     num_train: training pictures.
-    normalisation: mean and standard deviation of each colour that pixels in [0, 1] are brought to 0 and 1 with, as
-        published.
+    normalisation: mean and standard deviation of each colour, by which pixels in [0, 1] are normalised, as published.
     """
 
     title: str
@@ -53,12 +52,12 @@ PICTURES = {
     "fashion_mnist": Pictures("Fashion-MNIST", formats.mnist, 60_000, ([0.5], [0.5])),
     "cifar10": Pictures("CIFAR-10", formats.cifar10, 50_000, ([0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010])),
 }
-SHARE = 10  # a client has at least one picture in so many
+SHARE = 10  # a client has at least 1 / SHARE of the pictures
 PARTS = ("test", "validation")
 NUM_VALIDATION = 10_000  # of the training pictures
 CHUNK = 500  # test pictures at a time
 
-# Arrays of (data set, features) in use, so that tasks of several models and trials share one copy.
+# The arrays of each (data set, features) in use, so that tasks of several models and trials share one copy.
 _in_use: WeakValueDictionary = WeakValueDictionary()
 
 
@@ -78,25 +77,25 @@ def images(
     """Image classification by a network that the clients train together.
 
     Args:
-        trial: which draw of the clients' pictures, and which initial parameters.
+        trial: the number of the draw of the clients' pictures and of the initial parameters.
         dataset: "mnist", "fashion_mnist" or "cifar10".
-        model: a network for it, see `bench.models.networks`; it says whether the inputs are pixels or scattering
-            features.
+        model: a network for it, see `bench.models.networks`, which determines whether the inputs are pixels or
+            scattering features.
         num_clients: k; each has max(N / k, N / 10) of the N images, so a single client has all of them, and the draws
             of more than 10 clients necessarily overlap.
         disjoint: give every image to at most one client, N / k each; not in the paper.
         share: the fraction of its images that a client keeps, in (0, 1]; not in the paper.
         concentration: how similar the class distributions of disjoint clients are, see `partition.by_class_shares`; inf
             ignores the classes. Not in the paper.
-        normalisation: of which data set mean and deviation the pixels are normalised with; default its own.
+        normalisation: the data set whose mean and deviation normalise the pixels; default its own.
         part: "test"; or "validation", where clients draw from all but the last 10,000 of the training pictures and are
             tested on those, to tune on.
-        data_files: where the data may come from; default DataFiles().
+        data_files: the allowed sources of the data; default DataFiles().
 
     Raises:
         InputError: no such data set or model; a normalisation of pictures with other colours, or of features; fewer
-            than 1 client, or more disjoint ones than pictures; a share out of its range; the data set is not to be
-            had, or its cached features are damaged.
+            than 1 client, or more disjoint ones than pictures; a share out of its range; an unavailable data set, or
+            damaged features in the cache.
     """
     module, features = network(dataset, model)
     if not 0 < share <= 1:
@@ -144,7 +143,7 @@ def images(
 
 
 def client_size(dataset: str, num_clients: int, *, share: float = 1.0) -> int:
-    """Pictures of a client by the published draw: that share of max(N / k, N / 10)."""
+    """Return the pictures of a client by the published draw, which is the given share of max(N / k, N / 10)."""
     return _client_size(PICTURES[dataset].num_train, num_clients, share)
 
 
@@ -154,15 +153,15 @@ def _client_size(size: int, num_clients: int, share: float) -> int:
 
 @cache
 def _init(module, shape: tuple[int, ...]):
-    """key -> initial parameters of a network for inputs of that shape."""
-    # Run a few times and then never again: quick to compile, not quick to run.
+    """Return a function: key -> initial parameters of a network for inputs of that shape."""
+    # It runs only a few times, so it is optimised for compile time and not for run time.
     options = {"xla_backend_optimization_level": 0}
     return jax.jit(lambda key: module.init(key, jnp.zeros((1, *shape)))["params"], compiler_options=options)
 
 
 @cache
 def _loss(module):
-    """The cross-entropy of one example (inputs [height, width, channel], label): one function for all trials."""
+    """Return the cross-entropy of one example (inputs [height, width, channel], label), one function for all trials."""
 
     def loss(shared, local, example):
         del local  # one model for all
@@ -174,8 +173,9 @@ def _loss(module):
 
 
 def accuracy(params, task: Task) -> dict:
-    """Share of test pictures whose class is named, in [0, 1], and their mean cross-entropy; NaN where a parameter or
-    the loss is not finite."""
+    """Return the share of test pictures with the right class, in [0, 1], and their mean cross-entropy; NaN where a
+    parameter or the loss is not finite.
+    """
 
     inputs, labels = task.evaluation["test"]
     size = math.gcd(len(labels), CHUNK)
@@ -200,7 +200,7 @@ def accuracy(params, task: Task) -> dict:
 
 
 def _constants(dataset: str, features: str, normalisation: str) -> tuple[list[float], list[float]]:
-    """Mean and deviation of each colour."""
+    """Return the mean and deviation of each colour."""
     if normalisation not in PICTURES:
         raise unknown_name("normalisation", normalisation, PICTURES)
     constants = PICTURES[normalisation].normalisation
@@ -211,7 +211,7 @@ def _constants(dataset: str, features: str, normalisation: str) -> tuple[list[fl
 
 
 def _examples(dataset: str, features: str, constants, data_files: DataFiles) -> tuple[LocalCopy, list[Array]]:
-    """The files, and made of them training inputs and labels, test inputs and labels."""
+    """Return the files, and training inputs and labels, test inputs and labels made from them."""
     copy = _copy(dataset, data_files)
     keys = [(dataset, copy.checksum, features, repr(constants), part) for part in range(4)]
     arrays = [array for array in map(_in_use.get, keys) if array is not None]
@@ -234,7 +234,7 @@ def _load(dataset: str, features: str, copy: LocalCopy, constants) -> list[Array
             raise InputError(f"{dataset}: its {split} images and labels do not match: fetch it again.")
     if features == "scattering":
         pictures = np.concatenate([raw["train_images"], raw["test_images"]])
-        # On a CPU device_put takes the mapped file as it is: processes share it, and it needs no memory of its own.
+        # On a CPU device_put uses the mapped file itself, so processes share it and it needs no further memory.
         whole = scattering.features(dataset, pictures, copy.checksum)
         count = len(raw["train_labels"])
         inputs = [jax.device_put(whole[:count]), jax.device_put(whole[count:])]
@@ -245,6 +245,6 @@ def _load(dataset: str, features: str, copy: LocalCopy, constants) -> list[Array
 
 
 def _pixels(pictures: np.ndarray, constants) -> np.ndarray:
-    """float32 [image, height, width, colour], normalised."""
+    """Return the normalised pixels, float32 [image, height, width, colour]."""
     mean, deviation = (np.array(each, np.float32) for each in constants)
     return (pictures.reshape(*pictures.shape[:3], -1) / np.float32(255) - mean) / deviation

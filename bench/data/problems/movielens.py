@@ -3,7 +3,7 @@
 A user's rating of a film, less the user's mean training rating, is predicted by <theta_i, phi_film>. Features come from
 alternating least squares on all training ratings, and users with similar training ratings are neighbours in the graph.
 The features, the graph, the centring and the curvature of each user's objective are computed from the private ratings
-but treated as given: the privacy analysis does not cover them, only what is sent once they are fixed.
+but treated as given: the privacy analysis covers only what is sent once they are fixed.
 
 Source: Bellet et al. 2018, section 5 and appendix D; the features after Zhou et al. 2008 (ALS-WR).
 """
@@ -28,13 +28,13 @@ from bench.errors import InputError, unknown_name
 from bench.models.linear import personal, squared, squared_loss
 
 PARTS = ("test", "validation")
-# Length of the neighbour lists, by what is compared: with ten nearest neighbours the longest of 80 splits were 72 and
-# 143. A graph that needs more gets more, but then needs a separately compiled program.
+# Length of the neighbour lists by kind of similarity: with ten nearest neighbours the longest of 80 splits were 72 and
+# 143. A graph with longer lists needs a separately compiled program.
 SLOTS = {"centred": 88, "raw": 160}
 
 
 class Ratings(NamedTuple):
-    """Who rated which film how; users and films are numbered from 0 without gaps."""
+    """Users, films and ratings; users and films are numbered from 0 without gaps."""
 
     user: np.ndarray
     film: np.ndarray
@@ -45,7 +45,7 @@ class Ratings(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """One split of the ratings, and what is made of its training half.
+    """One split of the ratings, and the means of its training part.
 
     train, test: ordered by user, ratings less the user's mean in `train`.
     mean: that mean, [user].
@@ -57,15 +57,15 @@ class Fold(NamedTuple):
 
 
 def checked(table: np.ndarray, path: Path) -> Ratings:
-    """The ratings of a u.data as read.
+    """Return the ratings of a u.data file.
 
     Args:
-        table: int [rating, 4], as `formats.movielens` gives it.
-        path: what an error names.
+        table: int [rating, 4], as from `formats.movielens`.
+        path: the path that errors name.
 
     Raises:
-        InputError: no ratings, or a line that cannot be used: its rating is not 1 to 5, its user or film has no
-            number, the user rated that film before, or has too few ratings to train, validate and test with.
+        InputError: no ratings, or an unusable line: its rating is not 1 to 5, its user or film has no number, the user
+            rated that film before, or has too few ratings to train, validate and test with.
     """
     if not len(table):
         raise InputError(f"{path}: no ratings: replace it by the original u.data.")
@@ -93,7 +93,7 @@ def _ratings(data_files: DataFiles) -> tuple[Ratings, LocalCopy]:
 
 
 def split(ratings: Ratings, trial: int, *, part: str = "test", test_fraction: float = 0.2) -> Fold:
-    """Each user's ratings at random in training and test; for validation, each training set in two once more."""
+    """Split each user's ratings at random into training and test; for validation, split each training set once more."""
     rng = np.random.default_rng([trial, 0x30F1E5])
     halves = [hold_out(rows, test_fraction, rng) for rows in by_label(ratings.user)]
     if part == "validation":
@@ -113,7 +113,7 @@ def factors(
     weighted: bool = True,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Alternating least squares: vectors u of users and f of films that minimise, one half at a time,
+    """Compute alternating least squares: vectors u of users and f of films that minimise, one half at a time,
 
         sum (r - <u, f>)^2 + ridge (sum_users n_u |u|^2 + sum_films n_f |f|^2),
 
@@ -124,7 +124,7 @@ def factors(
         shape: numbers of users and films.
         rank: length of the vectors.
         ridge: > 0.
-        sweeps: how often both halves are solved, users first.
+        sweeps: the number of times that both halves are solved, users first.
         weighted: whether n is the number of ratings.
         seed: of the films' vectors at the start.
 
@@ -154,7 +154,7 @@ def factors(
 def _prepared(
     data_files: DataFiles, trial: int, part: str, test_fraction: float, num_neighbors: int, similarity: str, **als
 ):
-    """What takes seconds on the host: the fold, the films' features, the weights of the graph."""
+    """Return everything that takes seconds on the host: the fold, the films' features, and the weights of the graph."""
     ratings, _ = _ratings(data_files)
     shape = int(ratings.user.max()) + 1, int(ratings.film.max()) + 1
     fold = split(ratings, trial, part=part, test_fraction=test_fraction)
@@ -181,19 +181,19 @@ def movielens(
     """Rating prediction for the 943 users of MovieLens-100K, with 20 to 737 ratings each.
 
     All trials and both parts share all shapes (see SLOTS). lambda_i = 1/m_i, and the smoothness is the true one of
-    each user's examples, 2 lambda_max(Phi_i^T Phi_i) / m_i + 2 lambda_i. Gradients are unbounded: private methods
+    each user's examples, 2 lambda_max(Phi_i^T Phi_i) / m_i + 2 lambda_i. Gradients are unbounded, so private methods
     clip them.
 
     Args:
-        trial: which split, and where alternating least squares starts.
+        trial: the number of the split and of the start of alternating least squares.
         part: "test": 80 % of each user's ratings to train on, the others to test on. "validation": 80 % of those
-            80 %, tested on their rest; means, features and graph are those of the smaller training set, so no test
-            rating has a part in anything.
+            80 %, tested on their rest; means, features and graph are those of the smaller training set, so that nothing
+            depends on a test rating.
         rank, ridge, weighted, sweeps: of the features, see `factors`.
-        num_neighbors: each user is joined with that many nearest by cosine of their training ratings.
+        num_neighbors: the number of nearest users by cosine of their training ratings that each user is joined with.
         similarity: whether that is of "centred" or of "raw" ratings.
         test_fraction: share of a user's ratings held out, at least one rating.
-        data_files: where the data may come from; default DataFiles().
+        data_files: the allowed sources of the data; default DataFiles().
 
     Raises:
         InputError: a value out of its range, a damaged u.data, or no u.data.
@@ -240,7 +240,9 @@ def movielens(
 
 
 def _by_user(ratings: Ratings, features: np.ndarray, capacity: int):
-    """Features float32 [user, capacity, rank] and ratings [user, capacity] of each user, 0 beyond; and how many."""
+    """Return features float32 [user, capacity, rank] and ratings [user, capacity] of each user, padded with 0, and
+    their numbers.
+    """
     sizes = np.bincount(ratings.user).astype(np.int32)
     slot = np.arange(len(ratings.user)) - (np.cumsum(sizes) - sizes)[ratings.user]
     inputs = np.zeros((len(sizes), capacity, features.shape[1]), np.float32)
@@ -251,10 +253,10 @@ def _by_user(ratings: Ratings, features: np.ndarray, capacity: int):
 
 
 def rmse(params, task: Task) -> dict:
-    """Root mean squared error of the test ratings, by user and then averaged over users, and the objective.
+    """Return the root mean squared error of the test ratings, by user and then averaged over users, and the objective.
 
     test_rmse: of the models.
-    user_mean_rmse: of each user's mean training rating, theta = 0, which knows nothing of films.
+    user_mean_rmse: of each user's mean training rating, theta = 0, which uses no features of films.
     objective: see `bench.data.problems.peers.objective`.
     """
     inputs, ratings, sizes = task.evaluation["test"]

@@ -8,12 +8,12 @@ NUM_CLIENTS, NUM_FEATURES = 160, 4000
 
 
 def no_loss(w, theta, example):
-    """0, whatever the model and the example."""
+    """Return 0 for any model and example."""
     return 0.0 * example * jnp.sum(w + theta)
 
 
 def mean_square(w, task: Task) -> dict:
-    """Of the model's numbers, which start at 0."""
+    """Return the mean square of the model's numbers, which start at 0."""
     return {"mean_square": jnp.mean(jnp.square(w))}
 
 

@@ -1,11 +1,11 @@
 """Odd or even: MNIST in 25 silos, each with one even and one odd digit (Gao et al. 2024, section 4).
 
-The pipeline is the program of Lowy and Razaviyayn 2023, which the paper says it reuses and which follows Woodworth
-et al. 2020: training images only, the first seventh of each digit, pixels in [0, 1], PCA to 50 dimensions without
-whitening, draws WITH replacement within a silo, then 80 % training. So a digit's images are shared by five silos, and
-54 % of the test records are copies of a training record of their own silo, 98 % of one of some silo: the test error is
-nearly a training error, and what is protected is a record, not an image. That is the published setting; `split_first`
-leaves it.
+The pipeline is the program of Lowy and Razaviyayn 2023, which the paper states that it reuses and which follows
+Woodworth et al. 2020: training images only, the first seventh of each digit, pixels in [0, 1], PCA to 50 dimensions
+without whitening, draws WITH replacement within a silo, then 80 % training. So a digit's images are shared by five
+silos. 54 % of the test records are copies of a training record of their own silo, and 98 % of a training record of some
+silo, so the test error is nearly a training error, and what is protected is a record, not an image. This is the
+published setting; `split_first` departs from it.
 
 Here the features are divided by the largest norm among all 60,000 images, so that the losses are 1-Lipschitz; this only
 rescales w. PCA, mean and largest norm count as public, as in the paper.
@@ -27,20 +27,21 @@ from bench.models import linear
 from bench.models.additive import Additive
 
 NUM_FEATURES = 50
-PART = 7  # one image in seven
+PART = 7  # the first seventh of each digit's images is used
 TRAIN = 0.8
 SMALLEST_DIGIT = 5421  # images of the rarest digit among the 60,000
 NUM_RECORDS = int(TRAIN * 2 * (SMALLEST_DIGIT // PART))  # of a silo, for training
-SCRIPT_SILO = 1  # whose records the authors' program takes L from
+SCRIPT_SILO = 1  # the silo from whose records the authors' program takes L
 PARTS = ("test", "validation")
-NUM_DEALT = 10 * int(TRAIN * (SMALLEST_DIGIT // PART)) // 25  # of each of 25 silos by `odd_even_dirichlet`
+NUM_DEALT = 10 * int(TRAIN * (SMALLEST_DIGIT // PART)) // 25  # of each of 25 silos in `odd_even_dirichlet`
 PAIRS = [(even, odd) for even in range(0, 10, 2) for odd in range(1, 10, 2)]
 
 
 @cache
 def _features(data_files: DataFiles) -> tuple[np.ndarray, np.ndarray, str, str]:
-    """Features of the first images of each digit, [digit, image, feature], lengths of all training images [image],
-    and source and checksum of MNIST."""
+    """Return features of the first images of each digit, [digit, image, feature], lengths of all training images
+    [image], and source and checksum of MNIST.
+    """
     images, labels, pictures = digits.mnist(data_files)
     images, labels = images[:60_000], labels[:60_000]
     flat = images.reshape(len(images), -1).astype(np.float32) / 255
@@ -63,14 +64,14 @@ def odd_even(
     """Logistic regression: is the digit even (1) or odd (-1)? 25 silos, 1,238 training records each.
 
     Args:
-        trial: which draw of the silos' records.
-        bound: what the features are divided by, so that clipping at 1 is clipping at it: the longest of "all images";
-            or, as in the authors' program, twice the longest training record of "one silo", which is no bound.
+        trial: the number of the draw of the silos' records.
+        bound: the divisor of the features, at which clipping at 1 then clips: the longest of "all images"; or, as in
+            the authors' program, twice the longest training record of "one silo", which is no bound.
         split_first: split each digit's images before the silos draw, so that no test image is a training image of
             any silo; not in the paper.
-        part: "test"; or, with split_first, "validation": the same made of the images alone that "test" trains on, to
+        part: "test"; or, with split_first, "validation": the same made only of the images that "test" trains on, to
             tune on.
-        data_files: where the data may come from; default DataFiles().
+        data_files: the allowed sources of the data; default DataFiles().
 
     Raises:
         InputError: another part, or validation without split_first.
@@ -97,15 +98,15 @@ def odd_even_dirichlet(
 ) -> Task:
     """Odd or even in silos with disjoint images and different digit distributions; not in the paper.
 
-    Of each digit's images a fifth are for the test, and the others are dealt to the silos by
+    A fifth of each digit's images are for the test, and the others are divided between the silos by
     `partition.by_class_shares`, equally many to each. The test images are the same for all silos.
 
     Args:
-        trial: which split, and which deal.
+        trial: the number of the split and of the division.
         concentration: of the Dirichlet distribution of a silo's digits.
-        num_silos: as it says.
+        num_silos: number of silos.
         part: "test"; or "validation", the same made of the training images alone, to tune on.
-        data_files: where the data may come from; default DataFiles().
+        data_files: the allowed sources of the data; default DataFiles().
 
     Raises:
         InputError: another part, or values that leave a silo without records.
@@ -146,10 +147,11 @@ def odd_even_dirichlet(
 
 
 def draws(trial: int, count: int, *, split_first: bool = False, part: str = "test") -> np.ndarray:
-    """Images of each silo's records [silo, record], the training records first; below `count` of the even digit.
+    """Return the images of each silo's records [silo, record], the training records first; numbers below `count` are of
+    the even digit.
 
     Args:
-        trial: which draw.
+        trial: the number of the draw.
         count: images of a digit.
         split_first, part: see `odd_even`.
     """
@@ -208,7 +210,8 @@ def _task(features, trial: int, bound: str, name: str, link, loss, split_first: 
 
 
 def loss_and_error(params, task: Task) -> dict:
-    """Mean loss on training records, share of test records on the wrong side; NaN where a model is not finite.
+    """Return the mean loss on training records and the share of test records on the wrong side; NaN where a model is
+    not finite.
 
     Args:
         params: one model of all silos, w [feature], or an Additive with a model of each.
@@ -219,8 +222,8 @@ def loss_and_error(params, task: Task) -> dict:
     own = isinstance(params, Additive)
 
     def mean_of_silos(measure, records):
-        """The mean of measure(scores, targets) of a silo."""
-        # One silo after the other: with many points, the scores of one at a time stay in a CPU's cache.
+        """Return the mean over silos of measure(scores, targets)."""
+        # One silo after the other: with many points, only the scores of a single silo fit in a CPU's cache.
         if own:
             return jnp.mean(jax.lax.map(lambda silo: measure(silo[1] @ silo[0], silo[2]), (models, *records)))
         return jnp.mean(jax.lax.map(lambda silo: measure(silo[0] @ models, silo[1]), records))

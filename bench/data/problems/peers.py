@@ -28,18 +28,18 @@ SIZE_BINS = (10, 20, 30, 40, 50, 60, 70, 80, 90)  # lower edges of the groups of
 
 
 def mean_of_real(values: Array, sizes: Array) -> Array:
-    """Mean of the first sizes[i] entries of each row, 0 for none: [client, example] -> [client]."""
+    """Return the mean of the first sizes[i] entries of each row, 0 for none: [client, example] -> [client]."""
     real = jnp.arange(values.shape[1])[None] < sizes[:, None]
     return jnp.sum(jnp.where(real, values, 0.0), axis=1) / jnp.maximum(sizes, 1).astype(values.dtype)
 
 
 def scores(models: Array, inputs: Array) -> Array:
-    """<theta_i, x> of every example, [client, example]."""
+    """Return <theta_i, x> of every example, [client, example]."""
     return jnp.einsum("nmp,np->nm", inputs, models, precision="highest")
 
 
 def objective(params, task: Task) -> Array:
-    """Q of the training examples with the mu of a Personal; NaN for other params, which have none."""
+    """Return Q of the training examples with the mu of a Personal; NaN for other params, which have no mu."""
     if not isinstance(params, Personal):
         return jnp.full((), jnp.nan)
     models = personal(params, task.num_clients)
@@ -52,7 +52,7 @@ def objective(params, task: Task) -> Array:
 
 
 def accuracy(params, task: Task) -> dict:
-    """Test accuracy averaged over agents, also of the agents by how much data they have, and the objective.
+    """Return the test accuracy averaged over agents, also by their number of training examples, and the objective.
 
     test_accuracy: mean over agents of the share of test points with <theta_i, x> y > 0.
     test_accuracy_m10 ... _m90: over the agents with 10 to 19, ..., 80 to 89, and 90 or more training examples;
@@ -92,15 +92,16 @@ def linear_p2p(
     """Linear classification by 100 agents with individual target models; agents with similar targets are neighbours.
 
     Target models are N(0, 1/2) in the first two coordinates and 0 in the others, inputs uniform on [-r, r]^p, labels
-    the sign of the target's score with a fixed share flipped. Weights: `graphs.by_angle` of the targets, so the
-    graph is known to all and made of no training example. Trials of one num_features share all shapes. The agents
-    and the graph of a trial are the same for every num_features, and its data too whether scaled or not.
+    the sign of the target's score with a fixed share flipped. The weights are `graphs.by_angle` of the targets, so the
+    graph is public and does not depend on training examples. Trials with the same num_features share all shapes. The
+    agents and the graph of a trial are the same for every num_features, and its data are the same whether scaled or
+    not.
 
-    The published experiments draw Laplace noise for |gradient| <= 1, which these inputs do not give: see `lipschitz`
-    for what they allow, and scaled=True for inputs that do.
+    The published experiments draw Laplace noise for |gradient| <= 1, which these inputs do not satisfy: see `lipschitz`
+    for their actual bound, and scaled=True for inputs that do.
 
     Args:
-        trial: which draw.
+        trial: the number of the draw.
         num_features: p >= 2.
         num_agents: n >= 2.
         instances: "test" or "validation", other problems of the same kind, to tune on. Both are one compiled program.
@@ -109,9 +110,9 @@ def linear_p2p(
         input_range: r > 0.
         label_noise: of m labels exactly floor(label_noise m) are flipped, of training and of test.
         graph_width: gamma > 0.
-        smoothness: of L_i, "one": 1 + 2 lambda_i as in the experiments, which bounds it for |x|^2 <= 4 alone;
+        smoothness: of L_i, "one": 1 + 2 lambda_i as in the experiments, which is a bound only for |x|^2 <= 4;
             "quarter": 1/4 + 2 lambda_i, for |x| <= 1; "data": lambda_max(X_i^T X_i) / (4 m_i) + 2 lambda_i, the true
-            bound, which reveals something of the examples and no privacy analysis here covers.
+            bound, which reveals something about the examples that no privacy analysis here covers.
         scaled: divide the inputs by r p, so that the L1 norm of an example's gradient is at most 1.
 
     Raises:
@@ -165,9 +166,10 @@ def linear_p2p(
 
 
 def slots(num_agents: int, graph_width: float) -> int:
-    """Length of the neighbour lists, one for all trials: four deviations above the expected number, in eights.
+    """Return the length of the neighbour lists: four deviations above the expected number, in multiples of eight.
 
-    At the first cut, a weight of 10^(-1/2), an agent's neighbours are those within some angle of it, of n - 1.
+    At the first cut, a weight of 10^(-1/2), an agent's neighbours are those of the n - 1 others within some angle of
+    it.
     """
     share = math.acos(max(-1.0, 1 - graph_width * math.log(10) / 2)) / math.pi
     expected = (num_agents - 1) * share
@@ -175,19 +177,19 @@ def slots(num_agents: int, graph_width: float) -> int:
 
 
 def _draw(rng, plane, sizes, capacity: int, num_features: int, input_range: float, label_noise: float):
-    """Inputs float32 [agent, capacity, feature], 0 from an agent's size on, and labels [agent, capacity], 1 there."""
+    """Return inputs float32 [agent, capacity, feature] and labels [agent, capacity], padded with 0 and 1."""
     inputs = rng.uniform(-input_range, input_range, (len(plane), capacity, num_features)).astype(np.float32)
     score = np.einsum("nmp,np->nm", inputs[..., :2].astype(np.float64), plane)
     labels = np.where(score > 0, 1, -1).astype(np.float32)
     for row, x, size in zip(labels, inputs, sizes, strict=True):
-        # A share such as 0.29 of 100 is not to lose a flip to its binary fraction.
+        # A share such as 0.29 of 100 must not lose a flip to its binary fraction.
         row[rng.permutation(size)[: math.floor(label_noise * size + 1e-9)]] *= -1
         row[size:], x[size:] = 1, 0
     return inputs, labels
 
 
 def _curvature(smoothness: str, inputs: np.ndarray, sizes: np.ndarray):
-    """Of the logistic part of L_i."""
+    """Return the curvature of the logistic part of L_i."""
     if smoothness == "data":
         return np.linalg.norm(inputs, 2, axis=(1, 2)) ** 2 / (4 * np.maximum(sizes, 1))
     return {"one": 1.0, "quarter": 0.25}[smoothness]

@@ -2,10 +2,10 @@
 
 Gao et al. 2024 prove such rates but have no experiment on them.
 
-Silo l answers y = <w_l, x> + noise, with x_k = +- sqrt(lambda_k), signs at random, lambda_k falling as k^-2 and
-adding up to 1: so |x| = 1, the covariance is diag(lambda), and with the loss (<w, x> - y)^2 / 2 the mean risk over
-silos is exactly  sum_k lambda_k (w - w*)_k^2 / 2  above its least value, at w* = the mean of the w_l. |w*| = 1; records
-are drawn once, so a silo has finitely many.
+Silo l answers y = <w_l, x> + noise, with x_k = +- sqrt(lambda_k), signs at random, and lambda_k falling as k^-2 with
+sum 1. So |x| = 1, the covariance is diag(lambda), and with the loss (<w, x> - y)^2 / 2 the mean risk over silos is
+exactly  sum_k lambda_k (w - w*)_k^2 / 2  above its least value, at w* = the mean of the w_l. |w*| = 1; records are
+drawn once, so a silo has finitely many.
 """
 
 import math
@@ -18,13 +18,13 @@ from bench.models.additive import squared_loss
 
 NUM_CLIENTS, NUM_FEATURES = 25, 50
 SPREAD, LABEL_NOISE = 0.5, 0.1
-LIPSCHITZ = 2 + SPREAD + LABEL_NOISE  # |<w, x> - y| |x| for |w| <= 1: the models of silos are within SPREAD of w*
-DIAMETER = 2.0  # of the unit ball, which holds w*
+LIPSCHITZ = 2 + SPREAD + LABEL_NOISE  # bound on |<w, x> - y| |x| for |w| <= 1; silos' models are within SPREAD of w*
+DIAMETER = 2.0  # of the unit ball, which contains w*
 SMOOTHNESS = 1.0  # of every record's loss: |x|^2
 
 
 def half_square(score, target):
-    """(s - y)^2 / 2."""
+    """Return (s - y)^2 / 2."""
     return 0.5 * jnp.square(score - target)
 
 
@@ -32,7 +32,7 @@ def quadratic(trial: int, *, num_records: int = 512) -> Task:
     """Least squares in 25 silos with individual true models, 50 features, and a known minimiser.
 
     Args:
-        trial: which draw of models and records.
+        trial: the number of the draw of models and records.
         num_records: n, of every silo.
     """
     recipe = (NUM_CLIENTS, NUM_FEATURES, SPREAD, LABEL_NOISE, num_records)
@@ -63,6 +63,6 @@ def quadratic(trial: int, *, num_records: int = 512) -> Task:
 
 
 def risk(w, task: Task) -> dict:
-    """Exact excess risk, the mean over silos."""
+    """Return the exact excess risk, the mean over silos."""
     known = task.evaluation
     return {"excess_risk": 0.5 * jnp.square(w - known["minimiser"]) @ known["variance"]}

@@ -1,5 +1,6 @@
-"""Logistic regression with features of very different frequencies, like words, for which adaptive server optimisers
-were designed (Reddi et al. 2021, on Stack Overflow's words and tags)."""
+"""Logistic regression with features of very different frequencies, as of words, for which adaptive server optimisers
+were designed (Reddi et al. 2021, on Stack Overflow's words and tags).
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +10,7 @@ from bench.errors import InputError
 from bench.models.linear import logistic, logistic_loss
 
 NUM_USERS, NUM_EXAMPLES, NUM_FEATURES = 1000, 10, 100
-LARGEST = 0.5  # share of examples with the most frequent feature; the k-th has a k-th of it
+LARGEST = 0.5  # share of examples with the most frequent feature; the k-th feature has 1 / k of this share
 DEVIATION = 3.0  # of the true weights, the same for all frequencies
 NUM_TEST = 5000
 
@@ -24,7 +25,7 @@ def rare_features(
     """1,000 users with 10 examples each and one true model; features are binary, the k-th present in 1 / (2 k) of all.
 
     Args:
-        trial: which draw.
+        trial: the number of the draw.
         num_users: N.
         num_examples: of every user.
         num_features: without the bias.
@@ -61,7 +62,10 @@ def rare_features(
 
 
 def metrics(w, task: Task) -> dict:
-    """train_loss: mean logistic loss of all users' examples; test_loss, test_accuracy: of other examples."""
+    """Return train_loss, the mean logistic loss of all users' examples, and test_loss and test_accuracy.
+
+    The test uses other examples.
+    """
     (inputs, labels), (others, theirs) = task.train, task.evaluation
     scores = others @ w
     return {

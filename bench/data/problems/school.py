@@ -1,11 +1,12 @@
 """Exam scores by school, from two data sets with one interface: linear regression in silos of unequal size.
 
 - `school`: 139 schools of 22 to 251 pupils, from the file that MALSAR has;
-- `made_up_schools`: generated, with as many schools and about as many pupils.
+- `made_up_schools`: generated, with the same number of schools and about the same number of pupils.
 
-As in the program of Liu, Hu, Wu and Smith (NeurIPS 2022): of every school's pupils a random fifth, rounded up, is the
+As in the program of Liu, Hu, Wu and Smith (NeurIPS 2022), a random fifth of every school's pupils, rounded up, is the
 test; features are standardised by the mean and deviation of the school's own training pupils, which lies outside the
-privacy analysis; scores go from [1, 70] to [0, 1]. The file's last feature is 1 for everybody, and stays 1: the bias.
+privacy analysis; scores are scaled from [1, 70] to [0, 1]. The file's last feature is 1 for all pupils, and stays 1 as
+the bias.
 """
 
 import logging
@@ -41,12 +42,12 @@ def school(trial: int, *, part: str = "test", data_files: DataFiles | None = Non
     """Least squares in 139 silos of unequal size.
 
     Args:
-        trial: which split of every school's pupils.
-        part: what is held out: "test", or "validation", a fifth of the training pupils, without the test.
-        data_files: where the file may come from; default DataFiles().
+        trial: the number of the split of every school's pupils.
+        part: the held-out part: "test", or "validation", a fifth of the training pupils, without the test.
+        data_files: the allowed sources of the file; default DataFiles().
 
     Raises:
-        InputError: for another part, or where the data are nowhere.
+        InputError: for another part, or where the data are unavailable.
     """
     features, exams, copy = _schools(data_files or DataFiles())
     recipe = (copy.checksum, part, HELD_OUT)
@@ -54,11 +55,11 @@ def school(trial: int, *, part: str = "test", data_files: DataFiles | None = Non
 
 
 def made_up_schools(trial: int, *, part: str = "test", num_schools: int = 139) -> Task:
-    """Generated: pupils with 27 features, most of them 0 or 1, and scores by a model that differs from school to school
-    in its level and a little in its slopes.
+    """Generated pupils with 27 features, most of them 0 or 1, and scores by a model that differs between schools in its
+    level and a little in its slopes.
 
     Args:
-        trial: which split of every school's pupils; the pupils are the same in all.
+        trial: the number of the split of every school's pupils; the pupils are the same in all.
         part: as for `school`.
         num_schools: of 22 to 251 pupils each.
     """
@@ -90,7 +91,7 @@ def best_available(trial: int, *, data_files: DataFiles | None = None) -> Task:
 
 
 def _task(trial: int, part: str, features, exams, *, name: str, source: str, recipe: tuple) -> Task:
-    """The task of these pupils [pupil, feature] and scores [pupil] by school."""
+    """Return the task of these pupils [pupil, feature] and scores [pupil] by school."""
     if part not in PARTS:
         raise unknown_name("part", part, PARTS)
     rng = np.random.default_rng([trial, 0x5C00])
@@ -122,13 +123,13 @@ def _task(trial: int, part: str, features, exams, *, name: str, source: str, rec
 
 
 def _held_out(shuffled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What stays, and what is held out."""
+    """Return the remaining part and the held-out part."""
     number = math.ceil(HELD_OUT * len(shuffled))
     return shuffled[number:], shuffled[:number]
 
 
 def squared_error(params, task: Task) -> dict:
-    """test_squared_error: mean over all held-out pupils of (prediction - score)^2, scores in [0, 1]."""
+    """Return test_squared_error, the mean over all held-out pupils of (prediction - score)^2, scores in [0, 1]."""
     (inputs, targets), counts = task.evaluation["test"], task.evaluation["count"]
     there = jnp.broadcast_to(jnp.arange(targets.shape[1]), targets.shape) < counts[:, None]
     squares = jnp.square(scores(params, inputs, task.train[0]) - targets)

@@ -1,8 +1,8 @@
 """Softmax regression of clients that differ in their models and in their inputs (Noble, Bellet, Dieuleveut 2022).
 
 Client i has a model (W_i, b_i) with entries N(0, 1 + alpha), and inputs N(mu_i, Sigma) with mu_i of entries
-N(0, 1 + beta) and Sigma = diag(k^-1.2); an input's class is the largest of W_i x + b_i, but for a share of classes
-drawn at random. So clients differ at alpha = beta = 0, too. Read: the generator of the authors' program.
+N(0, 1 + beta) and Sigma = diag(k^-1.2). An input's class is the largest of W_i x + b_i, except for a share of classes
+drawn at random. So clients differ also at alpha = beta = 0. Source read: the generator of the authors' program.
 """
 
 import jax.numpy as jnp
@@ -26,16 +26,15 @@ def softmax(
     num_features: int = 40,
     num_classes: int = 10,
 ) -> Task:
-    """100 clients with 4,000 training records each, as in the paper; the last fifth of each client's records is for
-    testing.
+    """100 clients with 4,000 training records each, as in the paper, and the last fifth of their records for testing.
 
     Args:
-        trial: which draw.
+        trial: the number of the draw.
         alpha, beta: >= 0, how much models and inputs differ between clients.
         num_clients: N.
         num_records: of every client, test records included; at least five.
         num_features: without the bias.
-        num_classes: as it says.
+        num_classes: number of classes.
 
     Raises:
         InputError: for fewer than five records.
@@ -68,13 +67,16 @@ def softmax(
 
 
 def softmax_loss(w, theta, example):
-    """Cross-entropy of one example (x [feature], class) with the model w + theta [class, feature]."""
+    """Return the cross-entropy of one example (x [feature], class) with the model w + theta [class, feature]."""
     x, label = example
     return cross_entropy((w + theta) @ x, label)
 
 
 def metrics(w, task: Task) -> dict:
-    """train_loss: mean cross-entropy of one model w on all clients' records; test_accuracy: of their test records."""
+    """Return train_loss, the mean cross-entropy of one model w on all clients' records, and test_accuracy.
+
+    The test uses the clients' test records.
+    """
     (inputs, classes), (others, theirs) = task.train, task.evaluation
     right = jnp.argmax(jnp.einsum("nmd,cd->nmc", others, w), -1) == theirs
     return {

@@ -1,7 +1,7 @@
 """The synthetic regression stream of Bietti et al. 2022 (section 6 and appendix A).
 
 User i answers y = theta_i* x + noise with x ~ N(0, diag(1/k)). The users' theta_i* agree except in their last
-five coordinates. Data never end: every round draws fresh examples, so the risk is known exactly.
+five coordinates. Every round draws fresh examples without end, so the risk is known exactly.
 """
 
 import jax
@@ -30,14 +30,14 @@ def synthetic(
     theta_0 = 10 N(0, I); theta_i* = theta_0 + delta_std N(0, 1) on the last `num_differing` coordinates.
 
     Args:
-        trial: which draw.
+        trial: the number of the draw.
         num_clients: N.
         num_features: d; coordinate k = 1..d of x has variance 1/k.
         num_differing: how many of the last coordinates differ between users.
-        delta_std: their standard deviation. The paper says 0.01; the authors' program ran 0.1 by default.
+        delta_std: their standard deviation. The paper has 0.01; the default of the authors' program is 0.1.
         label_noise: tau, standard deviation.
         batch_size: the most examples a user draws in a round, and its number of validation examples.
-        by_user: measure `risk_by_user`, too, which sweeps do not wait for.
+        by_user: also measure `risk_and_by_user`, which takes more time than sweeps should.
 
     Raises:
         InputError: where more coordinates are to differ than there are.
@@ -73,7 +73,7 @@ def synthetic(
 
 
 def draw(key, task: Task, clients, batch_size: int):
-    """Fresh examples of the given clients (all when None): x [client, example, feature], y [client, example]."""
+    """Draw fresh examples of the given clients (all when None): x [client, example, feature], y [client, example]."""
     truth = task.evaluation["truth"]
     truth = truth if clients is None else truth[clients]
     key_x, key_y = jax.random.split(key)
@@ -84,16 +84,16 @@ def draw(key, task: Task, clients, batch_size: int):
 
 
 def risk(params, task: Task) -> dict:
-    """Exact excess risk and two companions.
+    """Return the exact excess risk, the validation loss, and the floor of a global model.
 
-    excess_risk: mean over users and coordinates of (1/k) (w + theta_i - theta_i*)_k^2, as the authors'
-        program has it; the paper's formula sums over the d coordinates.
+    excess_risk: mean over users and coordinates of (1/k) (w + theta_i - theta_i*)_k^2, as in the authors'
+        program; the paper's formula sums over the d coordinates.
     validation_loss: mean squared error / 2 on examples that no user trains on.
     global_floor: the smallest excess risk of one model for all, from the parameters drawn.
     """
     known, (inputs, targets) = task.evaluation, task.evaluation["validation"]
     model = _models(params, task)
-    # Summed over users first: a sum over everything at once takes six times as long on a CPU.
+    # The sum over users comes first, because one sum over all axes takes six times as long on a CPU.
     squares = jnp.sum(jnp.square(model - known["truth"]), axis=0)
     error = jnp.einsum("nmd,nd->nm", inputs, model) - targets
     return {
@@ -104,8 +104,9 @@ def risk(params, task: Task) -> dict:
 
 
 def risk_and_by_user(params, task: Task) -> dict:
-    """`risk`, and excess_risk_worst_tenth: its mean over the tenth of users with the largest, rounded up to whole
-    users. The mean over users is excess_risk itself, since all of them count alike."""
+    """Return `risk`, and excess_risk_worst_tenth, its mean over the tenth of users with the largest risk, rounded up to
+    whole users. The mean over users is excess_risk itself, since all of them have equal weights.
+    """
     own, _ = risks(params, task)
     worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
     return risk(params, task) | {"excess_risk_worst_tenth": jnp.mean(worst)}
@@ -119,7 +120,7 @@ def risks(params, task: Task) -> tuple[jax.Array, jax.Array]:
 
 
 def _models(params, task: Task) -> jax.Array:
-    """What every user predicts with, [user, feature]."""
+    """Return every user's model, [user, feature]."""
     theta = getattr(params, "theta", None)
     w = getattr(params, "w", params)
     return jnp.broadcast_to(w if theta is None else w[None] + theta, task.evaluation["truth"].shape)

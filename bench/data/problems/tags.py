@@ -5,7 +5,8 @@
   documents a user;
 - `made_up_tags`: generated, with exactly the paper's numbers of users, documents, words and tags.
 
-Vocabulary and tags to predict are the most frequent ones of all documents and count as public, as in the paper.
+Vocabulary and tags to predict are the most frequent words and tags of all documents and count as public, as in the
+paper.
 """
 
 import logging
@@ -28,14 +29,14 @@ log = logging.getLogger(__name__)
 
 NUM_WORDS, NUM_TAGS = 5000, 80
 WORD = re.compile(r"[a-z][a-z0-9+#-]*")
-MEAN_REMAINDER = 6  # room for a client's validation documents, on average; the remainder by ten is 4.5 in the mean
+MEAN_REMAINDER = 6  # places for a client's validation documents, on average; the remainder by ten is 4.5 on average
 
 
 @cache
 def _debian(
     data_files: DataFiles, num_words: int, num_tags: int, min_documents: int, max_words: int
 ) -> tuple[Bags, np.ndarray, np.ndarray, LocalCopy]:
-    """Bags of all packages of persons with enough of them; person and source of each; the data set."""
+    """Return bags of all packages of persons with enough of them, person and source of each, and the data set."""
     copy = retrieval.get("debian_packages", data_files)
     packages = debian.documents(copy)
     persons = np.unique([p.person for p in packages], return_inverse=True)[1]
@@ -63,18 +64,18 @@ def debian_tags(
 ) -> Task:
     """Debian's package descriptions by maintainer: 312 people with 20 to 200 packages each, 59 on average.
 
-    Packages of one source share text, so that a source lies wholly in training or in test.
+    Packages of one source share text, so all packages of a source are in training or all are in the test.
 
     Args:
-        trial: which split of each person's sources.
+        trial: the number of the split of each person's sources.
         batch_size: see `tag_task`.
         num_words: in the vocabulary.
         num_tags: to predict.
         min_documents: people with fewer are left out.
-        max_documents: of a person; of people with more, so many are drawn at random.
-        max_words: of a description; what follows is cut off.
+        max_documents: the most of a person; for people with more, this number is drawn at random.
+        max_words: the most of a description; the rest is cut off.
         test_fraction: share of a person's packages for the test, at most.
-        data_files: where the data may come from; default DataFiles().
+        data_files: the allowed sources of the data; default DataFiles().
     """
     documents, person, source, copy = _debian(data_files or DataFiles(), num_words, num_tags, min_documents, max_words)
     rng = np.random.default_rng([trial, 0xDEB])
@@ -98,7 +99,7 @@ def debian_tags(
 
 
 def _by_source(members: np.ndarray, source: np.ndarray, limit: int, rng) -> tuple[np.ndarray, np.ndarray]:
-    """Training and test documents: whole sources, in random order, go to the test while they fit into its limit."""
+    """Return training and test documents: whole sources, in random order, go to the test up to its limit."""
     test, train = [], []
     for group in (group for _, group in sorted(zip(rng.random(len(members)), by_label(source[members]), strict=False))):
         (test if len(group) + sum(map(len, test)) <= limit else train).append(members[group])
@@ -120,9 +121,9 @@ def stackoverflow_tags(
     Args:
         trial: not used.
         batch_size: see `tag_task`.
-        num_clients: how many of the file's test clients.
-        max_documents: of a user's training documents, the first so many are kept.
-        data_files: where the data may come from; default DataFiles().
+        num_clients: number of the file's test clients that are used.
+        max_documents: the most training documents of a user; the first ones are kept.
+        data_files: the allowed sources of the data; default DataFiles().
     """
     del trial
     copy = retrieval.get("federated_stackoverflow", data_files)
@@ -159,19 +160,19 @@ def made_up_tags(
 ) -> Task:
     """Documents drawn from a model, of the size of the paper's Stack Overflow data.
 
-    A word's frequency falls as a power of its rank. A user has a few favourite tags; a document has one to three of
-    them, and each of its words comes from everybody's language, from what everybody writes on one of its tags, or from
-    what this user writes on that tag.
+    A word's frequency falls as a power of its rank. A user has a few favourite tags. A document has one to three of
+    them, and each of its words comes from the common language, from the common words of one of its tags, or from this
+    user's words of that tag.
 
     Args:
-        trial: which draw.
+        trial: the number of the draw.
         batch_size: see `tag_task`.
         num_clients: users.
         num_documents: the fewest and the most training documents of a user.
         num_test: test documents of a user.
-        num_words, num_tags: as they say.
+        num_words, num_tags: numbers of words and tags.
         length: words in a document.
-        topical: share of a document's words that are on one of its tags.
+        topical: share of a document's words that belong to one of its tags.
         own_topic: share of the topical words that are the user's own.
     """
     recipe = (batch_size, num_clients, num_documents, num_test, num_words, num_tags, length, topical, own_topic)
@@ -216,8 +217,8 @@ def _counted(words: np.ndarray, tags: np.ndarray, num_words: int, num_tags: int)
 
 
 def best_available(trial: int, *, batch_size: int = 10, data_files: DataFiles | None = None) -> Task:
-    """The most faithful tags available: federated Stack Overflow, else Debian's packages, else about as many generated
-    documents.
+    """The most faithful tags available: federated Stack Overflow, else Debian's packages, else generated documents of
+    about the same number.
 
     Every row of results and every figure names the data that were used.
     """

@@ -1,4 +1,4 @@
-"""Every task by name."""
+"""The tasks by name."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,6 +1,6 @@
 """Descriptions of Debian's packages with their tags, by the person who maintains them.
 
-Made once of a release's index: one line of JSON a package, addresses replaced by a hash.
+They are made once from a release's index: one line of JSON a package, with addresses replaced by a hash.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ BRACES = re.compile(r"([^,{]*)\{([^}]*)\}")  # devel::{doc,library} stands for t
 class Package(NamedTuple):
     """One package.
 
-    person: hash of the address of the first maintainer or uploader that is a person, not a team.
-    source: the source package; those of one source share text.
+    person: hash of the address of the first maintainer or uploader who is a person, not a team.
+    source: the source package; packages of one source share text.
     name: of the package.
     text: its description in English, synopsis and long text.
     tags: its debtags.
@@ -39,7 +39,7 @@ class Package(NamedTuple):
 
 
 def distil(name: str, packages: bytes, translation: bytes, sources: bytes) -> bytes:
-    """The canonical file: a line of JSON for each package with tags, an English description and a person, by name.
+    """Return the canonical file: a JSON line, by name, for each package with tags, an English description and a person.
 
     Args:
         name: canonical.
@@ -62,7 +62,7 @@ def distil(name: str, packages: bytes, translation: bytes, sources: bytes) -> by
 
 
 def documents(copy: LocalCopy) -> list[Package]:
-    """The packages of the canonical file, in its order.
+    """Return the packages of the canonical file, in its order.
 
     Raises:
         InputError: the file cannot be read.
@@ -75,7 +75,7 @@ def documents(copy: LocalCopy) -> list[Package]:
 
 
 def stanzas(index: bytes) -> Iterator[dict[str, str]]:
-    """The stanzas of an index: field -> value, lines that go on joined by line breaks."""
+    """Yield the stanzas of an index as field -> value, with continued lines joined by line breaks."""
     for block in index.decode().split("\n\n"):
         fields: dict[str, str] = {}
         field = ""
@@ -94,7 +94,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _person(people: str) -> str:
-    """The first address that is a person's; empty where all are teams'."""
+    """Return the first address of a person; empty where all are teams' addresses."""
     addresses = PERSON.findall(people.replace("\n", " "))
     return next((address.strip().lower() for name, address in addresses if not TEAM.search(f"{name} {address}")), "")
 

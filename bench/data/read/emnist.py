@@ -19,7 +19,7 @@ Client = tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def federated_emnist(copy: LocalCopy) -> list[Client]:
-    """The digits of federated EMNIST, client by client, clients in the order of their ids as in TFF.
+    """Return the digits of federated EMNIST, client by client, clients in the order of their ids as in TFF.
 
     Args:
         copy: the two HDF5 files, or the one SQLite file; an lzma-compressed one is unpacked into a
@@ -30,7 +30,7 @@ def federated_emnist(copy: LocalCopy) -> list[Client]:
         labels; a pixel is 1 on the background and 0 on the ink.
 
     Raises:
-        InputError: a file cannot be read or is of another form.
+        InputError: a file cannot be read or has another format.
 
     Source: Caldas et al., LEAF: A Benchmark for Federated Settings, 2018, as TFF distributes it.
     """
@@ -82,7 +82,7 @@ def _database_splits(path: Path) -> list[Split]:
         splits = []
         for split in ("digits_only_train", "digits_only_test"):
             clients: dict[str, list] = {}
-            # In the order in which the rows were written, whatever index there is.
+            # The rows are read in the order in which they were written, whether or not there is an index.
             rows = database.execute(
                 "SELECT client_id, serialized_example_proto FROM examples WHERE split_name = ? ORDER BY rowid",
                 (split,),
@@ -110,7 +110,7 @@ def _images(pixels: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def parse_example(data: bytes) -> dict[str, np.ndarray]:
-    """The features of a serialized tf.train.Example: float32 [n], int64 [n], or byte strings as objects [n].
+    """Return the features of a serialized tf.train.Example: float32 [n], int64 [n], or byte strings as objects [n].
 
     Args:
         data: the message: field 1 holds the features, a map from names to lists of values.
@@ -133,7 +133,7 @@ def parse_example(data: bytes) -> dict[str, np.ndarray]:
 
 
 def _values(kind: int, message: bytes) -> np.ndarray:
-    """A list of byte strings (kind 1), of floats (kind 2) or of integers (kind 3), packed or not."""
+    """Return a list of byte strings (kind 1), of floats (kind 2) or of integers (kind 3), packed or not."""
     pieces = [value for _, value in _fields(message)]
     if kind == 1:
         return np.array(pieces, object)
@@ -152,7 +152,7 @@ def _values(kind: int, message: bytes) -> np.ndarray:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """The fields of a message: number and value, an int where it is a varint and bytes otherwise."""
+    """Yield the fields of a message: number and value, an int where it is a varint and bytes otherwise."""
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)

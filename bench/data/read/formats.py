@@ -17,15 +17,15 @@ WRITER_COLUMN = 2  # class, NIST series, writer, digit index, NIST class code, g
 
 
 def load_idx(path: Path) -> np.ndarray:
-    """The array in an idx file, plain or gzipped, in the byte order of this machine.
+    """Return the array in an idx file, plain or gzipped, in the byte order of this machine.
 
     Args:
         path: the file: two zero bytes, a type byte, the number of axes, their lengths, then the values.
 
     Raises:
-        InputError: the file cannot be read, or is not a whole idx file.
+        InputError: the file cannot be read, or is not a complete idx file.
 
-    Source: the format as described by LeCun, Cortes and Burges beside the MNIST database.
+    Source: the format as described by LeCun, Cortes and Burges with the MNIST database.
     """
     data = content(path)
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in IDX_TYPES:
@@ -39,7 +39,7 @@ def load_idx(path: Path) -> np.ndarray:
 
 
 def mnist(copy: LocalCopy) -> dict[str, np.ndarray]:
-    """MNIST or Fashion-MNIST, which share one form, in the original order.
+    """Return MNIST or Fashion-MNIST, which share one format, in the original order.
 
     Args:
         copy: the four idx files.
@@ -56,7 +56,7 @@ def mnist(copy: LocalCopy) -> dict[str, np.ndarray]:
 
 
 def cifar10(copy: LocalCopy) -> dict[str, np.ndarray]:
-    """CIFAR-10 in the order of its binary version: batches 1 to 5, then the test batch.
+    """Return CIFAR-10 in the order of its binary version: batches 1 to 5, then the test batch.
 
     Args:
         copy: the six files of the binary version.
@@ -79,7 +79,7 @@ def cifar10(copy: LocalCopy) -> dict[str, np.ndarray]:
 
 
 def movielens(copy: LocalCopy) -> np.ndarray:
-    """The ratings of MovieLens-100K, in the file's order.
+    """Return the ratings of MovieLens-100K, in the file's order.
 
     Args:
         copy: the file u.data.
@@ -98,7 +98,7 @@ def movielens(copy: LocalCopy) -> np.ndarray:
 
 
 def qmnist_writers(copy: LocalCopy) -> tuple[np.ndarray, np.ndarray]:
-    """Who wrote each digit of MNIST: NIST's writer numbers, in the order of MNIST.
+    """Return the writer of each digit of MNIST, as NIST's writer numbers in the order of MNIST.
 
     Args:
         copy: the two QMNIST label files.
@@ -113,7 +113,7 @@ def qmnist_writers(copy: LocalCopy) -> tuple[np.ndarray, np.ndarray]:
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a file, gunzipped where they are gzipped.
+    """Return the bytes of a file, gunzipped where they are gzipped.
 
     Raises:
         InputError: it cannot be read.

@@ -15,7 +15,7 @@ LOWEST, HIGHEST = 1, 70  # exam scores
 
 
 def schools(copy: LocalCopy) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Pupils and scores of every school, in the file's order.
+    """Return pupils and scores of every school, in the file's order.
 
     Args:
         copy: the file school.mat.
@@ -24,14 +24,14 @@ def schools(copy: LocalCopy) -> tuple[list[np.ndarray], list[np.ndarray]]:
         Features float64 [pupil, feature] and scores float64 [pupil] of each school.
 
     Raises:
-        InputError: the file cannot be read, or is not what its name says.
+        InputError: the file cannot be read, or its content is not as expected.
     """
     path = copy.files["school.mat"]
     return of_bytes(content(path), path)
 
 
 def of_bytes(data: bytes, path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """`schools` of a file with this content; `path` is what an error names."""
+    """Return `schools` of a file with this content; errors name `path`."""
     try:
         table = loadmat(io.BytesIO(data))
         features = [np.asarray(one, float) for one in table["X"].ravel()]

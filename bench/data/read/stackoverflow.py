@@ -23,7 +23,7 @@ class Post(NamedTuple):
 
 
 def vocabulary(copy: LocalCopy, num_words: int, num_tags: int) -> tuple[list[str], list[str]]:
-    """The most frequent words and tags of the whole data set, from the counts that come with it."""
+    """Return the most frequent words and tags of the whole data set, from the counts that come with it."""
     words, tags = (_counts(copy.files[f"stackoverflow.{kind}_count"]) for kind in ("word", "tag"))
     return [*sorted(words, key=words.__getitem__, reverse=True)][:num_words], [
         *sorted(tags, key=tags.__getitem__, reverse=True)
@@ -31,15 +31,15 @@ def vocabulary(copy: LocalCopy, num_words: int, num_tags: int) -> tuple[list[str
 
 
 def clients(copy: LocalCopy, num_clients: int, max_documents: int) -> list[tuple[list[Post], list[Post]]]:
-    """Training and test posts of the first users by id among those in the test split.
+    """Return training and test posts of the first users by id among those in the test split.
 
     Args:
         copy: with the database.
-        num_clients: how many.
-        max_documents: of a user's training posts, the first so many.
+        num_clients: the number of users.
+        max_documents: the most training posts of a user; the first ones are kept.
 
     Raises:
-        InputError: the file cannot be read or is of another form.
+        InputError: the file cannot be read or has another format.
     """
     path = copy.files["stackoverflow.sqlite"]
     try:
@@ -73,7 +73,7 @@ FIELDS = ("title", "tokens", "tags")
 
 
 def _counts(path: Path) -> dict[str, int]:
-    """Counts by word: a JSON object, or a line "word count" each."""
+    """Return counts by word, from a JSON object, or from lines "word count"."""
     try:
         text = path.read_text(encoding="utf-8")
         if text.lstrip()[:1] == "{":

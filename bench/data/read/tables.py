@@ -14,15 +14,15 @@ from bench.errors import InputError
 CLIENT, LABEL = "client", "label"  # columns, unless the caller names others
 ENDINGS = (".csv", ".parquet")
 MOST_CLASSES = 1000
-EMPTY = ("", "NA", "N/A", "NaN", "nan", "null")  # of a cell of a CSV without a number
+EMPTY = ("", "NA", "N/A", "NaN", "nan", "null")  # the content of a CSV's cell without a number
 
 
 @cache
 def client_table(
     path: Path, client: str, label: str, regression: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
-    """Inputs float32 [example, feature], classes int64 from 0 or numbers float32 [example], clients as words [example],
-    and a checksum of all of them.
+    """Return inputs float32 [example, feature], classes int64 from 0 or numbers float32 [example], clients as words
+    [example], and a checksum of all of them.
 
     Args:
         path: of a file, or of a folder of files, which are read in the order of their names.
@@ -64,7 +64,7 @@ def client_table(
 
 
 def is_table(path: Path) -> bool:
-    """Whether a path is meant as a table: a folder, or by how its name ends."""
+    """Return whether a path is meant as a table, which is a folder, or a file with a known ending."""
     return path.suffix in ENDINGS or path.is_dir()
 
 
@@ -84,7 +84,7 @@ def _read(file: Path, client: str) -> pd.DataFrame:
         if file.suffix == ".parquet":
             table = pq.ParquetFile(file).read().to_pandas()
         else:
-            # A client may be called NA or 007: its column is read as words.
+            # A client may be called NA or 007, so its column is read as words.
             columns = pd.read_csv(file, nrows=0).columns
             empty = {column: [""] if column == client else list(EMPTY) for column in columns}
             table = pd.read_csv(file, dtype={client: str}, na_values=empty, keep_default_na=False)
@@ -98,7 +98,7 @@ def _read(file: Path, client: str) -> pd.DataFrame:
 
 
 def _check(file: Path, table: pd.DataFrame, column: str, *, features: bool, number: bool) -> None:
-    """Refuse a column that is not what it should be, with the row of the first bad cell (the first row is 1)."""
+    """Refuse an invalid column, with the row of the first bad cell (the first row is 1)."""
     values = table[column]
     missing = np.flatnonzero(values.isna())
     if len(missing):
@@ -117,7 +117,7 @@ def _check(file: Path, table: pd.DataFrame, column: str, *, features: bool, numb
 
 
 def _classes(path: Path, label: str, values: pd.Series) -> np.ndarray:
-    """Numbers from 0 of the classes, in the order of their values, [example]."""
+    """Return numbers from 0 of the classes, in the order of their values, [example]."""
     if pd.api.types.is_float_dtype(values) and (values % 1 != 0).any():
         raise InputError(f"{path}: {label!r} has numbers that are not whole: give classes, or choose regression")
     names, classes = np.unique(

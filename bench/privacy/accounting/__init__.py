@@ -1,9 +1,9 @@
-"""Events to epsilon, epsilon to noise: one run (a `Release`) can be accounted in several ways.
+"""Epsilon from events, and noise from epsilon: one run (a `Release`) can be accounted for in several ways.
 
 `rdp`: Renyi DP, for sampled and unsampled releases. `pld`: privacy loss distributions, tighter. `exact`: the closed
-form "gdp" of composed Gaussians, and "composition" of pure DP. `published`: closed forms that a paper calibrates by.
-`atoms`: a composition as a count of its parts. The entry points are here; each accountant's own module says what its
-epsilon is and which releases it knows.
+form "gdp" of composed Gaussians, and "composition" of pure DP. `published`: closed forms by which a paper calibrates.
+`atoms`: a composition as a count of its parts. The entry points are here; each accountant's own module describes its
+epsilon and the releases that it supports.
 
 Releases on disjoint units cost as much as the most expensive of them, by any accountant.
 """
@@ -53,10 +53,10 @@ CLOSED_FORMS: dict[str, Callable[[Atoms, float], float]] = {
 
 
 def epsilon(release: Release, rounds: int) -> float:
-    """The epsilon that a release has spent after so many rounds, at its own delta.
+    """Return the epsilon that a release has spent after `rounds` rounds, at its own delta.
 
     Args:
-        release: what was released (`events`), which says unit, relation, sampler and accountant.
+        release: what was released (`events`), with its unit, relation, sampler and accountant.
         rounds: 0 or more.
 
     Returns:
@@ -64,23 +64,22 @@ def epsilon(release: Release, rounds: int) -> float:
         RDP value of the Gaussians in the release exceeds PLD_LIMIT; else epsilon.
 
     Raises:
-        InputError: for negative rounds, a word of the release that nobody knows, or an event that its accountant does
-            not know.
+        InputError: for negative rounds, an unknown word in the release, or an event that its accountant does not know.
     """
     rounds = operator.index(rounds)
     require("rounds", rounds, rounds >= 0, "give 0 or more")
-    parts = _parts(checked(release), rounds)  # also for no rounds: a run may begin with a release
+    parts = _parts(checked(release), rounds)  # also for 0 rounds, since a run may begin with a release
     return max((_spent(atoms_of(part), release) for part in parts), key=lambda spent: (math.isnan(spent), spent))
 
 
 def _parts(release: Release, rounds: int) -> Sequence[dp.DpEvent]:
-    """What is released on disjoint units, each part by itself."""
+    """Return what is released on disjoint units, one part for each set of units."""
     event = release.event(rounds)
     return event.events if isinstance(event, ParallelDpEvent) else (event,)
 
 
 def _spent(atoms: Atoms, release: Release) -> float:
-    """Epsilon of releases that may all concern the same unit."""
+    """Return the epsilon of releases that may all concern the same unit."""
     if not atoms:
         return 0.0
     if any(isinstance(atom, dp.NonPrivateDpEvent) for atom in atoms):
@@ -92,7 +91,7 @@ def _spent(atoms: Atoms, release: Release) -> float:
 
 
 def epsilons(release: Release, rounds: Sequence[int]) -> np.ndarray:
-    """`epsilon` at each of many round counts; the cost of one round is computed once and reused.
+    """Return `epsilon` at each of many round counts; the cost of one round is computed once and reused.
 
     Args:
         release: what was released.
@@ -108,8 +107,10 @@ def epsilons(release: Release, rounds: Sequence[int]) -> np.ndarray:
 
 
 def rdp_curves(release: Release, rounds: int) -> list[np.ndarray]:
-    """What a release has spent after so many rounds in Renyi DP at ORDERS, whatever its accountant; [order], one for
-    each of the parts that are released on disjoint units.
+    """Return the Renyi DP at ORDERS that a release has spent after `rounds` rounds, whatever its accountant.
+
+    Returns:
+        [order] for each of the parts that are released on disjoint units.
 
     Raises:
         InputError: for a mechanism that Renyi DP does not know under the relation of the release.
@@ -122,9 +123,9 @@ def rdp_curves(release: Release, rounds: int) -> list[np.ndarray]:
 
 
 def noise_multiplier(target: float, release: Callable[[float], Release], rounds: int) -> float:
-    """The smallest noise multiplier that keeps a release within a target epsilon: the end of a bisection.
+    """Return the smallest noise multiplier that keeps a release within a target epsilon, the end of a bisection.
 
-    The result keeps within the target; 0.9995 times the result does not, or (pld, hardly any noise) is not
+    The result keeps within the target; 0.9995 times the result does not, or (with "pld" and hardly any noise) is not
     computed. It is kept on disk (`disk`), and found with few evaluations (`search`).
 
     Args:

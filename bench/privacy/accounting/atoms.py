@@ -1,4 +1,4 @@
-"""A composition as a count of its parts, which is all that an accountant of adaptive composition looks at."""
+"""A composition as a count of its parts, which is all that an accountant of adaptive composition needs."""
 
 from collections import Counter
 from typing import Any
@@ -9,7 +9,7 @@ Atoms = dict[Any, int]  # DpEvent that is not a composition -> how many times
 
 
 def atoms_of(event: dp.DpEvent, times: int = 1) -> Atoms:
-    """The parts of an event, each so many times; releases of nothing are left out."""
+    """Return the parts of an event with their counts, each multiplied by `times`; releases of nothing are left out."""
     if times == 0 or isinstance(event, dp.NoOpDpEvent):
         return {}
     if isinstance(event, dp.SelfComposedDpEvent):

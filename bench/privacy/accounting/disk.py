@@ -1,9 +1,9 @@
-"""Calibrated noise kept on disk: a small file for each, named by a digest of all that the number depends on.
+"""Calibrated noise kept on disk: a small file for each, named by a digest of everything that the number depends on.
 
-That is the target, the rounds, what is released at several noise multipliers (events, relation, accountant, delta), the
-text of the accountants' own modules, and the versions of the libraries that they compute with. A file also says what
-is released at its number, which is compared when it is read: a file that is damaged or of something else counts as not
-there.
+The digest is of the target, the rounds, the releases at several noise multipliers (events, relation, accountant,
+delta), the text of the accountants' own modules, and the versions of the libraries that they compute with. A file also
+contains the release at its number, which is compared when it is read: a file that is damaged or of something else is
+ignored.
 """
 
 import functools
@@ -22,7 +22,7 @@ LIBRARIES = ("dp-accounting", "numpy", "scipy")
 
 
 def kept(target: float, release: Callable[[float], Release], rounds: int, find: Callable[[], float]) -> float:
-    """The noise multiplier of an earlier call with the same target, release and rounds, or else what `find` returns.
+    """Return the noise multiplier of an earlier call with the same arguments, or else what `find` returns.
 
     Args:
         target: epsilon.
@@ -41,20 +41,20 @@ def kept(target: float, release: Callable[[float], Release], rounds: int, find: 
 
 
 def _described(release: Release, rounds: int) -> list[str]:
-    """What accountants read of a release."""
+    """Return the parts of a release that accountants use."""
     return [repr(release.event(rounds)), release.neighbors, release.accountant, float(release.delta).hex()]
 
 
 @functools.cache
 def _computed_by() -> list[str]:
-    """The accountants and the search, as a digest of their text, and the versions of what they compute with."""
+    """Return a digest of the text of the accountants and the search, and the versions of their libraries."""
     text = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     versions = [f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES]
     return [hashlib.sha256(text).hexdigest(), *versions]
 
 
 def _read(path: Path, release: Callable[[float], Release], rounds: int) -> float | None:
-    """The number in a file; None where there is no such file, or it does not hold what it should."""
+    """Return the number in a file; None where there is no such file, or its content is not as expected."""
     content = recall(path)
     try:
         sigma = float.fromhex(content["noise_multiplier"])

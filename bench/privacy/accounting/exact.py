@@ -13,11 +13,11 @@ import numpy as np
 from bench.errors import InputError
 from bench.privacy.accounting.atoms import Atoms
 
-NO_NOISE = 1e-150  # a multiplier whose square is no float any more; epsilon is above 1e299 then
+NO_NOISE = 1e-150  # a multiplier whose square underflows; epsilon is above 1e299 then
 
 
 def gdp_epsilon(atoms: Atoms, delta: float) -> float:
-    """Epsilon at delta of composed Gaussians without sampling, exactly."""
+    """Return the epsilon at delta of composed Gaussians without sampling, exactly."""
     if not all(isinstance(atom, dp.GaussianDpEvent) for atom in atoms):
         raise InputError("accountant gdp knows plain Gaussians only: take rdp or pld for a sampled release.")
     if any(atom.noise_multiplier < NO_NOISE for atom in atoms):
@@ -30,27 +30,27 @@ def gdp_epsilon(atoms: Atoms, delta: float) -> float:
 
 
 def composition_epsilon(atoms: Atoms, delta: float) -> float:
-    """Epsilon at delta of Laplace releases, each (1 / multiplier)-DP by itself."""
+    """Return the epsilon at delta of Laplace releases, each (1 / multiplier)-DP by itself."""
     if not all(isinstance(atom, dp.LaplaceDpEvent) for atom in atoms):
         raise InputError("accountant composition knows Laplace noise only: take rdp, pld or gdp for a Gaussian.")
     return pure_composition([1 / atom.noise_multiplier for atom in atoms], list(atoms.values()), delta)
 
 
 def pure_composition(epsilons: Sequence[float], times: Sequence[int], delta: float) -> float:
-    """The epsilon at delta of mechanisms that are pure epsilon_l-DP, each so many times, in any order.
+    """Return the epsilon at delta of mechanisms that are pure epsilon_l-DP, each `times` times, in any order.
 
-    The smallest of (Kairouz, Oh, Viswanath 2015, Theorem 3.5; Bellet et al. 2018, Theorem 1), sums over l,
+    It is the smallest of (Kairouz, Oh, Viswanath 2015, Theorem 3.5; Bellet et al. 2018, Theorem 1), with sums over l,
 
         sum e,   M + sqrt(2 V log(exp(1) + sqrt(V) / delta)),   M + sqrt(2 V log(1 / delta)),
         M = sum e (exp(e) - 1) / (exp(e) + 1) = sum e tanh(e / 2),   V = sum e^2,
 
     for all of them together, or for all but one kind, whose e are added: a sum of a pure part and an (e, delta) part
-    is sound too, and smaller where one kind, such as a warm start, is unlike the others. The first holds at delta = 0
-    already. (Bellet et al. print the roots inside the sum of M; the theorem that they cite has one root.)
+    is sound too, and smaller where one kind, such as a warm start, differs from the others. The first holds at delta =
+    0 already. (Bellet et al. print the roots inside the sum of M; the theorem that they cite has one root.)
 
     Args:
         epsilons: 0 or more, e.g. one for each update.
-        times: how often each, of the same length.
+        times: the count of each, of the same length.
         delta: in (0, 1).
     """
     e, kind = np.unique(np.asarray(epsilons, dtype=np.float64), return_inverse=True)

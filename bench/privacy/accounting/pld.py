@@ -24,12 +24,12 @@ from bench.privacy.events.release import ADD_OR_REMOVE
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for a number that says "no privacy"
-PLD_LAPLACE = 32.0  # above this pure epsilon, what lies above is added to the result; costs e^-32 in delta
+PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for an epsilon that means no privacy
+PLD_LAPLACE = 32.0  # pure epsilon above this cap is added to the result; the cap costs e^-32 in delta
 
 
 def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
-    """Epsilon at delta of a composition; NaN where the RDP value of its Gaussians exceeds PLD_LIMIT.
+    """Return the epsilon at delta of a composition; NaN where the RDP value of its Gaussians exceeds PLD_LIMIT.
 
     Raises:
         InputError: for a part that is not known under this relation.
@@ -42,7 +42,9 @@ def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
 
 
 def _check_known(atoms: Atoms, neighbors: str) -> None:
-    """Multipliers are relative to the movement, so what is not sampled is the same under both relations."""
+    """Refuse parts that are not known under this relation. Multipliers are relative to the movement, so a part without
+    sampling is the same under both relations.
+    """
     for atom in atoms:
         sampled = isinstance(atom, dp.PoissonSampledDpEvent) and isinstance(atom.event, dp.GaussianDpEvent)
         plain = isinstance(atom, (dp.GaussianDpEvent, dp.LaplaceDpEvent))
@@ -52,11 +54,11 @@ def _check_known(atoms: Atoms, neighbors: str) -> None:
 
 @lru_cache(maxsize=16384)
 def _composed_epsilon(atoms: frozenset[tuple[Any, int]], delta: float) -> float:
-    """Epsilon of composed Gaussian and Laplace releases.
+    """Return the epsilon of composed Gaussian and Laplace releases.
 
-    The loss of a Laplace release of pure epsilon e is e - min(Z, 2 e), Z being 0 or exponential with mean 2,
-    even odds: lowering e to a cap c and adding e - c to the result exaggerates it. The sum of the pure epsilons
-    bounds it too, and wins where the grid is coarser than the little that composition saves.
+    The loss of a Laplace release of pure epsilon e is e - min(Z, 2 e), where Z is 0 or exponential with mean 2 with
+    even odds. Lowering e to a cap c and adding e - c to the result gives an upper bound. The sum of the pure epsilons
+    is another upper bound, and the smaller one where the grid is coarser than what composition saves.
     """
     parts: list[tuple[Any, int]] = []
     above = capped = 0.0
@@ -77,11 +79,12 @@ def _composed_epsilon(atoms: frozenset[tuple[Any, int]], delta: float) -> float:
 
 
 def _epsilon_at(composed: "PrivacyLossDistribution", delta: float, largest: float, step: float) -> float:
-    """Where delta(epsilon) falls to delta: by the library, whose search overflows at losses of 700; there by
-    bisection down to `step`, from above.
+    """Return the epsilon at which delta(epsilon) falls to delta.
+
+    The library finds it, but its search overflows at losses of 700; there a bisection from above finds it to `step`.
 
     Args:
-        largest: the loss that Laplace releases can reach.
+        largest: the largest loss of the Laplace releases.
     """
     if largest < 500:
         return float(composed.get_epsilon_for_delta(delta))
@@ -98,7 +101,7 @@ def _epsilon_at(composed: "PrivacyLossDistribution", delta: float, largest: floa
 
 @lru_cache(maxsize=64)
 def _loss(atom: Any, interval: float) -> "PrivacyLossDistribution":
-    """The privacy loss of one release, on a grid of that interval."""
+    """Return the privacy loss of one release, on a grid of that interval."""
     from dp_accounting.pld import privacy_loss_distribution  # which imports SciPy's statistics and signal processing
 
     if isinstance(atom, dp.LaplaceDpEvent):
@@ -112,29 +115,29 @@ def _loss(atom: Any, interval: float) -> "PrivacyLossDistribution":
 
 
 def _gaussian_parameters(atom: Any) -> tuple[float, float]:
-    """(noise multiplier, sampling rate)."""
+    """Return (noise multiplier, sampling rate)."""
     sampled = isinstance(atom, dp.PoissonSampledDpEvent)
     gaussian: Any = atom.event if sampled else atom
     return gaussian.noise_multiplier, atom.sampling_probability if sampled else 1.0
 
 
 def _interval(parts: Sequence[tuple[Any, int]]) -> float:
-    """Discretisation of the privacy loss: a tenth of the standard deviation of one round's loss.
+    """Return the discretisation of the privacy loss: a tenth of the standard deviation of one round's loss.
 
-    A fixed 1e-4 (dp_accounting's default) is too fine for little noise and 10 % off for much of it. The error
-    grows with the square of interval / deviation; a tenth gives about 0.1 % too large an epsilon. Laplace, whose
-    loss has an edge, takes a hundredth. The smallest of the parts counts, but each part keeps within 1e5 points.
+    A fixed 1e-4 (dp_accounting's default) is too fine for little noise and 10 % off for much noise. The error grows
+    with the square of interval / deviation; a tenth gives an epsilon about 0.1 % too large. Laplace noise, whose loss
+    has an edge, takes a hundredth. The smallest interval over the parts is used, but each part keeps within 1e5 points.
     """
-    wanted, largest = [], []
+    intervals, largest = [], []
     for atom, times in parts:
         if isinstance(atom, dp.LaplaceDpEvent):
             e = 1 / atom.noise_multiplier
             deviation = min(e, math.sqrt(3.0))  # of e - min(Z, 2 e), for small and for large e
-            wanted.append(deviation / 100)
+            intervals.append(deviation / 100)
             largest.append(max(2 * e, 16 * deviation * math.sqrt(times)))
         else:
             sigma, rate = _gaussian_parameters(atom)
             deviation = rate * math.sqrt(math.expm1(min(sigma**-2, 50.0)))
-            wanted.append(min(deviation / 10, 2e-3))
+            intervals.append(min(deviation / 10, 2e-3))
             largest.append(math.log1p(rate * math.expm1(min((10 * sigma + 0.5) / sigma**2, 700.0))))
-    return max(min(wanted), max(largest) / 1e5)
+    return max(min(intervals), max(largest) / 1e5)

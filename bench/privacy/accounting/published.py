@@ -1,5 +1,6 @@
-"""Closed forms that Gao et al. 2024 and their programs calibrate by, read backwards: what a paper says, not what the
-noise gives."""
+"""Closed forms by which Gao et al. 2024 and their programs calibrate, inverted. They give the epsilon that the paper
+states, not that of the noise.
+"""
 
 import math
 
@@ -10,7 +11,7 @@ from bench.privacy.accounting.atoms import Atoms
 
 
 def _sampled_gaussians(atoms: Atoms) -> list[tuple[float, float, int]]:
-    """(noise multiplier, sampling rate, times) of plain Gaussians and of Gaussians on samples of fixed size."""
+    """Return (noise multiplier, sampling rate, times) of plain Gaussians and of Gaussians on samples of fixed size."""
     out = []
     for atom, times in atoms.items():
         sampled = isinstance(atom, dp.SampledWithoutReplacementDpEvent)
@@ -22,17 +23,18 @@ def _sampled_gaussians(atoms: Atoms) -> list[tuple[float, float, int]]:
 
 
 def zcdp_as_published(atoms: Atoms, delta: float) -> float:
-    """epsilon = 2 sqrt(rho log(1 / delta)), rho = sum q^2 / (2 sigma^2): the converted epsilon is rho more.
+    """Return epsilon = 2 sqrt(rho log(1 / delta)), rho = sum q^2 / (2 sigma^2); the converted epsilon is larger by rho.
 
-    The inverse of std^2 = 8 L^2 R log(1 / delta) / (n epsilon)^2 on means of K records; that a sample of K out of n
-    costs q^2 = (K / n)^2 of a full batch is part of what was published, not a theorem.
+    It is the inverse of std^2 = 8 L^2 R log(1 / delta) / (n epsilon)^2 on means of K records. That a sample of K out of
+    n costs q^2 = (K / n)^2 of a full batch is part of what was published, not a theorem.
     """
     rho = sum(times * rate**2 / (2 * sigma**2) for sigma, rate, times in _sampled_gaussians(atoms))
     return 2 * math.sqrt(rho * math.log(1 / delta))
 
 
 def moments_as_published(atoms: Atoms, delta: float) -> float:
-    """The inverse of std^2 = 256 L^2 R log(2.5 R K / (delta n)) log(2 / delta) / (n epsilon)^2 on means of K records.
+    """Return the inverse of std^2 = 256 L^2 R log(2.5 R K / (delta n)) log(2 / delta) / (n epsilon)^2 on means of K
+    records.
 
     Multipliers in an event are relative to a movement of 2 L / K. NaN for several kinds of rounds, and outside the
     range in which the formula is derived: epsilon <= 2 log(2 / delta), K / n >= epsilon / (4 sqrt(2 R log(2 / delta))).

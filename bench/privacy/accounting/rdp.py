@@ -3,13 +3,15 @@
     epsilon = min over a of  rdp(a) + log((a - 1) / a) - (log delta + log a) / (a - 1)
 
 (Canonne, Kamath, Steinke 2020, Proposition 12; Opacus has the same). For a vanishing cost this stays at a floor set by
-the largest order, 63 (0.066 at delta = 1e-4): an artefact, not a privacy loss.
+the largest order, 63 (0.066 at delta = 1e-4), which is an artefact and not a privacy loss.
 
-Two of the RDP curves are computed here and not by dp_accounting 0.6. Poisson sampling: at non-integer orders
-its series adds the alternating terms as if all were positive (sound, but up to threefold too large) and
-gives up on some orders: q = 0.02, sigma = 0.5, 2000 rounds cost 36.0 there and 34.8 by Opacus and here.
-Without replacement: the bound is the one used there, its moments are integrals instead of a difference
-table for each order: 3 ms and not 80, and free of the cancellation that the table meets under much noise.
+Two of the RDP curves are computed here and not by dp_accounting 0.6:
+
+- Poisson sampling: at non-integer orders its series adds the alternating terms as if all were positive (sound, but up
+  to three times too large) and gives up on some orders: q = 0.02, sigma = 0.5, 2000 rounds cost 36.0 with it, and 34.8
+  with Opacus and with this module.
+- Without replacement: the bound is the same, but its moments are integrals instead of a difference table for each
+  order. This takes 3 ms and not 80, and avoids the table's cancellation under much noise.
 """
 
 import math
@@ -31,23 +33,23 @@ RELATIONS = {
     ADD_OR_REMOVE: NeighboringRelation.ADD_OR_REMOVE_ONE,
     REPLACE: NeighboringRelation.REPLACE_ONE,
 }
-TINY_NOISE = 0.02  # below it a round costs thousands, and sampling takes a few percent off that at most
+TINY_NOISE = 0.02  # below it a round costs thousands, and sampling saves a few percent of that at most
 
 
 def rdp_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
-    """Epsilon at delta of a composition, by the conversion of the module's docstring."""
+    """Return the epsilon at delta of a composition, by the conversion of the module's docstring."""
     total = np.sum([times * rdp_curve(atom, neighbors) for atom, times in atoms.items()], axis=0)
     return float(compute_epsilon(ORDERS.tolist(), total.tolist(), delta)[0])
 
 
 def rdp_floor(delta: float) -> float:
-    """What the RDP conversion gives for a vanishing cost; below it come only exact zeros (cost < delta^2)."""
+    """Return the RDP conversion's epsilon for a vanishing cost; only exact zeros (cost < delta^2) are smaller."""
     return float(np.min(np.log1p(-1 / ORDERS) - np.log(delta * ORDERS) / (ORDERS - 1)))
 
 
 @lru_cache(maxsize=4096)
 def rdp_curve(atom: Any, neighbors: str) -> np.ndarray:
-    """RDP at ORDERS of one release, [order]."""
+    """Return the RDP at ORDERS of one release, [order]."""
     if isinstance(getattr(atom, "event", None), dp.GaussianDpEvent):
         sigma = atom.event.noise_multiplier
         if isinstance(atom, dp.PoissonSampledDpEvent) and neighbors == ADD_OR_REMOVE:
@@ -61,7 +63,7 @@ def rdp_curve(atom: Any, neighbors: str) -> np.ndarray:
 
 
 def _grid(sigma: float) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes z and log weights of the trapezoid rule for expectations of L(z)^a over N(0, sigma^2).
+    """Return nodes z and log weights of the trapezoid rule for expectations of L(z)^a over N(0, sigma^2).
 
     L = N(1, sigma^2) / N(0, sigma^2); the mass of L^a lies around z = a. For analytic integrands the rule
     converges geometrically: a step of sigma / 6 leaves 1e-10 at most, the branch points of a power of
@@ -73,11 +75,11 @@ def _grid(sigma: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _poisson_rdp(q: float, sigma: float) -> np.ndarray:
-    """RDP at ORDERS of a Gaussian on a Poisson sample, one unit added or removed (the larger: removed).
+    """Return the RDP at ORDERS of a Gaussian on a Poisson sample, one unit added or removed (the larger: removed).
 
     rdp(a) = log E[(1 - q + q L(z))^a] / (a - 1),  z ~ N(0, sigma^2)  (Mironov, Talwar, Zhang 2019, sec. 3).
-    Sampling never costs, so the plain Gaussian's a / (2 sigma^2) bounds it, and stands in for it where the
-    noise is tiny.
+    Sampling never increases the cost, so the plain Gaussian's a / (2 sigma^2) is an upper bound, and replaces it where
+    the noise is tiny.
     """
     plain = ORDERS / (2 * sigma**2)
     if q == 1 or sigma < TINY_NOISE:
@@ -85,21 +87,21 @@ def _poisson_rdp(q: float, sigma: float) -> np.ndarray:
     z, log_weight = _grid(sigma)
     log_ratio = np.logaddexp(math.log1p(-q), math.log(q) + (2 * z - 1) / (2 * sigma**2))
     log_moment = np.array([logsumexp(log_weight + a * log_ratio) for a in ORDERS])
-    rounding = 1e-15 * ORDERS  # keeps a cost below double precision from becoming none
+    rounding = 1e-15 * ORDERS  # keeps a cost below double precision from becoming 0
     return np.minimum((np.maximum(log_moment, 0) + rounding) / (ORDERS - 1), plain)
 
 
 def _fixed_size_rdp(q: float, sigma: float) -> np.ndarray:
-    """RDP at ORDERS of a Gaussian on a fixed-size sample without replacement, one unit replaced.
+    """Return the RDP at ORDERS of a Gaussian on a fixed-size sample without replacement, one unit replaced.
 
-    `sigma` is relative to the replace-one movement (2 C), as in dp_accounting. At integer orders the bound of
-    Wang, Balle and Kasiviswanathan 2019, Theorem 27; between them, as (a - 1) rdp(a) is convex, linear
-    interpolation of that (their Corollary 10). With B(l) = E[(L - 1)^l], z ~ N(0, sigma^2),
+    `sigma` is relative to the replace-one movement (2 C), as in dp_accounting. At integer orders this is the bound of
+    Wang, Balle and Kasiviswanathan 2019, Theorem 27; between them, as (a - 1) rdp(a) is convex, it is the linear
+    interpolation of that bound (their Corollary 10). With B(l) = E[(L - 1)^l], z ~ N(0, sigma^2),
 
         (a - 1) rdp(a) <= log(1 + sum_{j=2}^a C(a, j) q^j m_j),   m_2 = min(4 (e^{1/sigma^2} - 1), 2 e^{..}),
         m_j = min(4 sqrt(B(2 floor(j/2)) B(2 ceil(j/2))), 2 e^{j (j - 1) / (2 sigma^2)}).
 
-    Samples that do not hold the unit are the same for both neighbours, so the plain Gaussian bounds it too.
+    Samples without the unit are the same for both neighbours, so the plain Gaussian is another upper bound.
     """
     plain = ORDERS / (2 * sigma**2)
     if q == 1 or sigma < TINY_NOISE:

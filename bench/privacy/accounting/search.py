@@ -1,17 +1,18 @@
 """The smallest noise multiplier that suffices, as a bisection defines it, found with few evaluations of the accountant.
 
-The bisection doubles or halves from 1 until it has the root between two powers of 2, and then takes geometric middles
-until its two ends differ by less than 0.05 %. All that it can end with are the nodes of one fixed tree. So its result
-is known as soon as two neighbouring nodes are, of which one suffices and the other does not, in whatever way they were
-found. Here a guess walks down the tree in place of the accountant, which is asked at the two nodes where the walk ends;
-every answer corrects the guess. Where more noise costs less, the result is the very float of the bisection.
+The bisection doubles or halves from 1 until it has the root between two powers of 2, and then takes geometric means
+until its two ends differ by less than 0.05 %. Every possible result is a node of one fixed tree. So the result is known
+as soon as two neighbouring nodes are found of which one suffices and the other does not. Here a guess replaces the
+accountant in the walk down the tree, and the accountant is evaluated at the two nodes where the walk ends; every answer
+corrects the guess. Where more noise costs less, the result is exactly the float of the bisection.
 
-The first guess, which the first answer scales, is the central limit of composition (Dong, Roth and Su 2022; Bu et al.
-2020): the releases are about one Gaussian mechanism with
+The first guess, scaled by the first answer, is the central limit of composition (Dong, Roth and Su 2022; Bu et al.
+2020), in which the releases are about one Gaussian mechanism with
 
-    mu^2 = sum q^2 (exp(1 / sigma^2) - 1)  at sampling rates q < 1,   sum 1 / sigma^2  without sampling,
+    mu^2 = sum q^2 (exp(1 / sigma^2) - 1)  at sampling rates q < 1,   sum 1 / sigma^2  without sampling.
 
-From the second answer on it is the line through the two answers nearest to the target, log epsilon against log sigma.
+From the second answer on the guess is the line through the two answers nearest to the target, in log epsilon against
+log sigma.
 """
 
 import functools
@@ -23,16 +24,16 @@ import dp_accounting.dp_event as dp
 from bench.privacy.accounting.atoms import Atoms
 from bench.privacy.events.release import require
 
-RATIO = 1.0005  # of the two ends when the bisection stops
-TRUSTED = 10  # answers after which guessing is given up for the bisection itself
-FAR = 4.0  # stands for epsilon / target where epsilon is infinite or not computed
-TINY = 2.0**-38  # beyond it, and beyond its inverse, nothing is guessed
-FLATTEST = -0.1  # slope of log epsilon against log sigma; 1 to 4 in size but where a conversion has its floor
-LARGE_MU = 20.0  # from which on the Gaussian is taken by its upper bound: the exact form would overflow
+RATIO = 1.0005  # ratio of the two ends at which the bisection stops
+TRUSTED = 10  # answers after which the plain bisection replaces guessing
+FAR = 4.0  # replaces epsilon / target where epsilon is infinite or not computed
+TINY = 2.0**-38  # outside this number and its inverse, nothing is guessed
+FLATTEST = -0.1  # slope of log epsilon against log sigma; 1 to 4 in size except where a conversion has its floor
+LARGE_MU = 20.0  # from here on the Gaussian's upper bound is used, because the exact form would overflow
 
 
 def bisect(target: float, enough: Callable[[float], bool]) -> tuple[float, float]:
-    """The ends of the bisection: too little noise, and noise that suffices.
+    """Return the ends of the bisection: too little noise, and noise that suffices.
 
     Args:
         target: epsilon, for the messages.
@@ -56,12 +57,12 @@ def bisect(target: float, enough: Callable[[float], bool]) -> tuple[float, float
 
 
 def smallest(target: float, spent: Callable[[float], float], model: Callable[[float], float]) -> float:
-    """The upper end of the bisection for `spent(sigma) <= target`, NaN being too much.
+    """Return the upper end of the bisection for `spent(sigma) <= target`; NaN counts as too much.
 
     Args:
         target: epsilon, above 0 and finite.
         spent: noise multiplier -> epsilon by the accountant; falls.
-        model: noise multiplier -> about that; falls, above 0 and finite.
+        model: noise multiplier -> an approximation of it; falls, above 0 and finite.
 
     Raises:
         InputError: as `bisect`.
@@ -75,7 +76,7 @@ def smallest(target: float, spent: Callable[[float], float], model: Callable[[fl
             return high
         sigma = high if high < suffices else low
         epsilon = spent(sigma)
-        if epsilon == 0:  # less than it can compute with: what it says around here may rise with the noise
+        if epsilon == 0:  # too small for the accountant, whose results near here may rise with the noise
             break
         if epsilon <= target:
             suffices = sigma
@@ -89,7 +90,7 @@ def smallest(target: float, spent: Callable[[float], float], model: Callable[[fl
 def _guessed(
     target: float, answers: Mapping[float, float], model: Callable[[float], float], too_little: float, suffices: float
 ) -> tuple[float, float]:
-    """Where the bisection would end by what is known, that is the answers and two ends, and by the model."""
+    """Return the expected ends of the bisection, from the answers, the two known ends, and the model."""
     guess, scale = _root(answers), 1.0
     if len(answers) == 1:
         ((at, value),) = answers.items()
@@ -104,7 +105,7 @@ def _guessed(
 
 
 def _root(answers: Mapping[float, float]) -> float | None:
-    """Where the line through the two answers nearest to 0 is 0; None for fewer than two."""
+    """Return the zero of the line through the two answers nearest to 0; None for fewer than two."""
     if len(answers) < 2:
         return None
     (first, value), (second, other) = sorted(answers.items(), key=lambda answer: abs(answer[1]))[:2]
@@ -113,14 +114,14 @@ def _root(answers: Mapping[float, float]) -> float | None:
 
 
 def central_limit(atoms: Atoms, delta: float) -> float:
-    """Epsilon at delta of the Gaussian mechanism that a composition is about; above 0."""
+    """Return the epsilon at delta of the Gaussian mechanism that approximates a composition; above 0."""
     mu = math.sqrt(sum(times * _precision(atom) for atom, times in atoms.items()))
     most = mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta))
     if mu > LARGE_MU:
         return most
 
     def exceeds(epsilon: float) -> bool:
-        """Whether the delta of that epsilon is larger (Balle and Wang 2018, Theorem 8)."""
+        """Return whether the delta of that epsilon is larger (Balle and Wang 2018, Theorem 8)."""
         below, above = (math.erfc((epsilon / mu + sign * mu / 2) / math.sqrt(2)) / 2 for sign in (-1, 1))
         return below - math.exp(epsilon) * above > delta
 
@@ -132,7 +133,7 @@ def central_limit(atoms: Atoms, delta: float) -> float:
 
 
 def _precision(atom: dp.DpEvent) -> float:
-    """The mu^2 of one release, as in the module's docstring; Laplace noise as if it were Gaussian."""
+    """Return the mu^2 of one release, as in the module's docstring; Laplace noise is treated as Gaussian."""
     rate = 1.0
     if isinstance(atom, dp.PoissonSampledDpEvent):
         rate, atom = atom.sampling_probability, atom.event

@@ -4,8 +4,8 @@ A run can be accounted for in several ways, called its readings, which differ in
 accountant. Each states what is protected, against whom and under which relation, so that an epsilon always comes with
 its meaning.
 
-`release`: what a release is, and its known words. `gaussian_sums`, `laplace_sums`: noisy sums. `schedules`: those of
-public schedules. `combined`: runs made of several releases. All names are imported from here.
+`release`: the type of a release, and its known words. `gaussian_sums`, `laplace_sums`: noisy sums. `schedules`: sums
+in public schedules. `combined`: runs made of several releases. All names are imported from here.
 """
 
 from bench.privacy.events.combined import ParallelDpEvent, at_once, in_parallel, nothing_released, preceded_by

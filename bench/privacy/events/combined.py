@@ -10,13 +10,12 @@ from bench.privacy.events.release import EVERYBODY, REPLACE, Release, check_numb
 
 
 def preceded_by(release: Release, first: Release) -> Release:
-    """One round of `first`, then the rounds of `release`: a run that starts from something private.
+    """Return one round of `first`, then the rounds of `release`, for a run that starts from something private.
 
-    After 0 rounds the start has been released already, and costs what it costs. Delta and accountant are those
-    of `release`.
+    After 0 rounds the start has already been released, and counts in full. Delta and accountant are those of `release`.
 
     Raises:
-        InputError: where the two do not protect the same unit, under the same relation, against the same.
+        InputError: where the two do not protect the same unit, under the same relation, against the same adversary.
     """
     for field in ("privacy_unit", "neighbors", "protects_against"):
         own, other = getattr(release, field), getattr(first, field)
@@ -41,9 +40,9 @@ class ParallelDpEvent(dp.DpEvent):
 
 
 def in_parallel(parts: Sequence[tuple[Release, int]]) -> Release:
-    """Phases one after the other, each on units of its own (McSherry 2009, parallel composition).
+    """Return the release of phases one after the other, each on its own units (McSherry 2009, parallel composition).
 
-    A later phase may depend on what an earlier one released: for a unit in the later phase, that is public.
+    A later phase may depend on what an earlier one released, because this is public for the units of the later phase.
 
     Args:
         parts: (release, rounds) of each phase, in order; all with the same relation, accountant, unit and delta.
@@ -72,12 +71,13 @@ def in_parallel(parts: Sequence[tuple[Release, int]]) -> Release:
 
 
 def at_once(parts: Sequence[tuple[Release, int]]) -> Release:
-    """Clients that release something in every round, each of units of its own (McSherry 2009, parallel composition).
+    """Return the release of clients that each release something about their own units in every round (McSherry 2009,
+    parallel composition).
 
-    What one client releases may depend on what others have released: for its units, that is public.
+    What one client releases may depend on what others have released, because this is public for its units.
 
     Args:
-        parts: (release, how often in a round) of each client; all with the same relation, accountant, unit and delta.
+        parts: (release, releases in a round) of each client; all with the same relation, accountant, unit and delta.
 
     Raises:
         InputError: where two of them differ in one of these.
@@ -99,7 +99,7 @@ def at_once(parts: Sequence[tuple[Release, int]]) -> Release:
 
 
 def _alike(releases: Sequence[Release], whose: str) -> Release:
-    """The first of them.
+    """Return the first of the releases.
 
     Raises:
         InputError: where another one has another unit, relation, accountant or delta.
@@ -115,7 +115,7 @@ def _alike(releases: Sequence[Release], whose: str) -> Release:
 def nothing_released(
     *, delta: float, privacy_unit: str = "user", protects_against: str = EVERYBODY, neighbors: str = REPLACE
 ) -> Release:
-    """Nothing about the data leaves a unit (local learning): epsilon is 0 after any number of rounds."""
+    """Return the release of local learning, in which no data leave a unit; epsilon is 0 after any number of rounds."""
     check_numbers(0.0, delta)
     return checked(
         Release(

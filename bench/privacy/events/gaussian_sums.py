@@ -1,4 +1,6 @@
-"""Gaussian noise on a sum of clipped vectors: one release for each way of sampling, and the readings of such a run."""
+"""Gaussian noise on a sum of clipped vectors: one release for each way of sampling, and the ways of accounting for such
+a run.
+"""
 
 import operator
 from collections.abc import Callable
@@ -34,9 +36,10 @@ def poisson_gaussian(
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> Release:
-    """Gaussian on a Poisson-sampled sum: each unit takes part in a round with probability q, independently.
+    """Return a Gaussian on a Poisson-sampled sum: each unit takes part in a round with probability q, independently.
 
-    Protects one unit added or removed. `accountant` is "rdp" or "pld"."""
+    It protects one unit added or removed. `accountant` is "rdp" or "pld".
+    """
     check_numbers(noise_multiplier, delta, sampling_rate)
 
     def sampled(sigma: float) -> dp.DpEvent:
@@ -64,16 +67,16 @@ def fixed_size_gaussian(
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> Release:
-    """Gaussian on a sum over a fixed number of units, drawn afresh each round, uniformly without replacement.
+    """Return a Gaussian on a sum over a fixed number of units, drawn afresh each round, uniformly without replacement.
 
-    Protects one unit replaced by another: the number of units is public, the sum moves by 2 C, and so the
+    It protects one unit replaced by another: the number of units is public, the sum moves by 2 C, and so the
     event holds sigma / 2. Only RDP is available (Wang, Balle, Kasiviswanathan 2019, Theorem 27).
 
     Args:
-        sampling_rate: units in the sample / units in all, in (0, 1]; nothing else of the two enters.
+        sampling_rate: units in the sample / units in all, in (0, 1]; only this ratio matters.
     """
     check_numbers(noise_multiplier, delta, sampling_rate)
-    size = Fraction(repr(float(sampling_rate)))  # the event wants two integers; only their ratio counts
+    size = Fraction(repr(float(sampling_rate)))  # the event needs two integers; only their ratio counts
 
     def sampled(sigma: float) -> dp.DpEvent:
         return dp.SampledWithoutReplacementDpEvent(size.denominator, size.numerator, dp.GaussianDpEvent(sigma))
@@ -101,9 +104,10 @@ def full_gaussian(
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> Release:
-    """Gaussian on the sum over everybody: no sampling, no amplification.
+    """Return a Gaussian on the sum over all units, without sampling and without amplification.
 
-    Protects one unit, under either relation. `accountant` is "gdp" (exact) or "rdp"."""
+    It protects one unit, under either relation. `accountant` is "gdp" (exact) or "rdp".
+    """
     return unsampled(
         dp.GaussianDpEvent,
         noise_multiplier,
@@ -125,15 +129,15 @@ def bounded_participation_gaussian(
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> Release:
-    """Gaussian sums in which each unit appears at most k times: sound whatever the (public) schedule.
+    """Return Gaussian sums in which each unit appears at most k times; sound for any public schedule.
 
     No amplification is claimed: replacing one unit moves at most k of the sums, each by at most 2 C, and k
     Gaussians with multiplier sigma / 2 are one with sigma / (2 sqrt(k)), accounted exactly.
 
     Args:
         max_participations: k, or rounds -> k; never counted as more than the number of rounds.
-            A negative k raises InputError when the event is asked for.
-        neighbors: "add-or-remove one" is about a unit whose place in the schedule stays, empty, when it is removed.
+            A negative k raises InputError when the event is computed.
+        neighbors: under "add-or-remove one" the place of a removed unit stays in the schedule, empty.
     """
     check_numbers(noise_multiplier, delta)
     k_gaussians = repeated(noise_multiplier, neighbors, dp.GaussianDpEvent)
@@ -162,7 +166,7 @@ def in_any_schedule(
     privacy_unit: str,
     protects_against: str,
 ) -> Release:
-    """Composed Gaussians of a public schedule, accounted exactly."""
+    """Return composed Gaussians of a public schedule, accounted for exactly."""
     return checked(
         Release(
             event=event,
@@ -188,13 +192,13 @@ def gaussian_readings(
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> dict[str, Release]:
-    """Four ways of accounting for one run that releases noisy sums over `num_sampled` of `num_clients` units a round.
+    """Return four ways of accounting for a run with noisy sums over `num_sampled` of `num_clients` units a round.
 
-    Sound are worst_case and, of the others, what describes the sampler that was used.
+    worst_case is sound, and so are those of the others that describe the sampler that was used.
 
     paper: RDP, Poisson at rate Q / N, add-or-remove (what an Opacus accountant reports).
-    sampler: RDP, fixed size without replacement, replace-one: sound for uniform samples drawn afresh each
-        round. A schedule that deals out each unit's data until it is used up is not that; see worst_case.
+    sampler: RDP, fixed size without replacement, replace-one: sound for uniform samples drawn afresh each round. A
+        schedule that deals out each unit's data until they are used up draws no such samples; see worst_case.
     tight: the mechanism of `paper` by PLD; if Q = N, exactly (composed Gaussians).
     worst_case: no amplification, each unit in at most k rounds, replace-one, exact: sound for any public
         schedule.
@@ -202,7 +206,7 @@ def gaussian_readings(
     Args:
         num_clients: N.
         num_sampled: Q, from 1 to N.
-        sampler: how the units of a round were found: "poisson", "fixed", "all", or another word for a schedule.
+        sampler: how the units of a round were drawn: "poisson", "fixed", "all", or another word for a schedule.
         max_participations: k, or rounds -> k.
     """
     require("num_sampled", num_sampled, 1 <= num_sampled <= num_clients, f"give 1 to {num_clients} clients")
@@ -234,14 +238,16 @@ def gaussian(
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> Release:
-    """The Gaussian release of a sampling and an accountant given by name, as a table or a person names them.
+    """Return the Gaussian release of a sampling and an accountant given by name.
 
     poisson: add-or-remove, rdp or pld. fixed: replace-one, rdp. none: add-or-remove, rdp, or pld, which for
-    composed Gaussians is the exact closed form; `sampling_rate` must then be 1. InputError for another name
-    or pair.
+    composed Gaussians is the exact closed form; `sampling_rate` must then be 1.
 
     Args:
-        sampling, accountant: of SAMPLINGS and GAUSSIAN_ACCOUNTANTS.
+        sampling, accountant: names in SAMPLINGS and GAUSSIAN_ACCOUNTANTS.
+
+    Raises:
+        InputError: for another name or pair.
     """
     require_name("sampling", sampling, SAMPLINGS)
     require_name("accountant", accountant, GAUSSIAN_ACCOUNTANTS)

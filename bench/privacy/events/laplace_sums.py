@@ -14,7 +14,9 @@ def laplace(
     privacy_unit: str = "point",
     protects_against: str = EVERYBODY,
 ) -> Release:
-    """Laplace on the sum over all of a client's vectors of L1 norm <= C: no sampling, no amplification.
+    """Return Laplace noise on the sum of all of a client's vectors of L1 norm <= C.
+
+    There is no sampling and no amplification.
 
     Each coordinate of the sum gets noise of scale sigma C (of the mean of m: sigma C / m). Replacing one term
     moves the sum by 2 C in L1, and so a round is (2 / sigma)-DP by itself; under "add-or-remove one",

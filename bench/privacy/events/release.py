@@ -1,4 +1,4 @@
-"""The type of a release: its descriptive words, their known values, and how its rounds become events.
+"""The type of a release: its descriptive words, their known values, and the events of its rounds.
 
 Throughout, a round releases  sum_i clip(v_i, C) + N(0, (sigma C)^2 I),  sigma = `noise_multiplier`. A method
 that releases the mean of Q terms adds noise of standard deviation sigma C / Q to the mean: the same sigma.
@@ -6,16 +6,16 @@ Between neighbours the sum moves by C under "add-or-remove one", by 2 C under "r
 INSIDE an event are always relative to that movement, so "replace one" stores sigma / 2.
 Laplace sums are the same with the L1 norm and Laplace noise of scale sigma C in each coordinate.
 
-A noise calibrated to a bound L0 that the terms can exceed has the multiplier sigma L0 / L, L being the bound
-that they do obey; without any bound L is infinite, the multiplier 0 and epsilon inf.
+If the noise is calibrated to a bound L0 that the terms can exceed, the multiplier is sigma L0 / L, where L is the
+actual bound of the terms. Without any bound L is infinite, the multiplier 0 and epsilon inf.
 
 Arguments that the factories share, each raising InputError outside its range:
     noise_multiplier: sigma, the standard deviation (Laplace: the scale) of the noise on the sum over C;
         finite, 0 or more.
     sampling_rate: share of the units in a round, in (0, 1].
     delta: in (0, 1).
-    privacy_unit: of PRIVACY_UNITS.
-    protects_against: in words.
+    privacy_unit: a word in PRIVACY_UNITS.
+    protects_against: the adversary, in words.
 """
 
 import math
@@ -27,7 +27,7 @@ import dp_accounting.dp_event as dp
 
 from bench.errors import InputError, unknown_name
 
-PRIVACY_UNITS = ("user", "record", "example", "point", "coordinate")  # one more word adds a unit of privacy
+PRIVACY_UNITS = ("user", "record", "example", "point", "coordinate")  # a further word adds a unit of privacy
 ADD_OR_REMOVE = "add-or-remove one"
 REPLACE = "replace one"
 SENSITIVITY = {ADD_OR_REMOVE: 1.0, REPLACE: 2.0}  # movement of the sum, in units of C
@@ -36,18 +36,18 @@ EVERYBODY = "everybody who sees the released sums"
 
 
 class Release(NamedTuple):
-    """What was released, to whom, and how it is accounted for; pure data, read by `accounting.epsilon`.
+    """What was released, to whom, and how it is accounted for; pure data, used by `accounting.epsilon`.
 
     Attributes:
         event: rounds -> everything released in that many rounds; multipliers as in the module's docstring.
-        privacy_unit: what one unit of privacy covers, of PRIVACY_UNITS.
+        privacy_unit: what one unit of privacy covers, a word in PRIVACY_UNITS.
         protects_against: who learns little about one unit, in words.
         neighbors: "add-or-remove one" or "replace one".
-        sampler: who took part in a round, in words: "poisson", "fixed size without replacement", "all", "any
-            schedule"; "nothing released" of a run that reveals nothing. No accountant reads it.
+        sampler: how the participants of a round are drawn, in words: "poisson", "fixed size without replacement",
+            "all", "any schedule"; "nothing released" for a run that reveals nothing. No accountant uses it.
         accountant: "rdp", "pld", "gdp" (the exact closed form of composed Gaussians), or "composition" (of
             pure DP, Kairouz, Oh and Viswanath 2015), or one of the closed forms "as published" in `accounting`.
-        delta: the delta at which epsilon is wanted.
+        delta: the delta at which epsilon is stated.
         mechanism: what a round does, in words.
         sound: whether this is proven for what the method does. False where it is only included because a paper or
             program accounts this way, such as independent samples for a schedule that uses up blocks.
@@ -65,16 +65,16 @@ class Release(NamedTuple):
 
 
 def require(name: str, value: float, fits: bool, remedy: str) -> None:
-    """Raises InputError ("name=value: remedy.") unless the value fits. NaN must fail the comparison given."""
+    """Raise InputError ("name=value: remedy.") unless the value fits. NaN must fail the comparison given."""
     if not fits:
         raise InputError(f"{name}={value}: {remedy}.")
 
 
 def require_name(kind: str, name: str, names: Iterable[str]) -> None:
-    """Raises InputError with the nearest of the names, unless the name is one of them.
+    """Raise InputError with the nearest of the names, unless the name is one of them.
 
     Args:
-        kind: what was named, in words.
+        kind: the kind of the name, in words.
     """
     names = tuple(names)
     if name not in names:
@@ -82,11 +82,11 @@ def require_name(kind: str, name: str, names: Iterable[str]) -> None:
 
 
 def checked(release: Release) -> Release:
-    """The release, if its unit of privacy, its neighbouring relation and its accountant are known words.
+    """Return the release, if its unit of privacy, its neighbouring relation and its accountant are known words.
 
     Raises:
-        InputError: naming the word that is not known, and the nearest one that is; or the field that is no function or
-            no probability.
+        InputError: naming the unknown word, and the nearest known one; or the field that is no function or no
+        probability.
     """
     if not callable(release.event):
         raise InputError(f"event={release.event!r}: give a function from rounds to what they release.")
@@ -99,7 +99,7 @@ def checked(release: Release) -> Release:
 
 
 def check_numbers(noise_multiplier: float, delta: float, sampling_rate: float = 1.0) -> None:
-    """Raises InputError for a number outside the range that the module's docstring gives."""
+    """Raise InputError for a number outside the range that the module's docstring gives."""
     sigma = noise_multiplier
     require("noise_multiplier", sigma, 0 <= sigma < math.inf, "give a finite number, 0 or more")
     require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
@@ -109,13 +109,13 @@ def check_numbers(noise_multiplier: float, delta: float, sampling_rate: float = 
 def repeated(
     noise_multiplier: float, neighbors: str, mechanism: Callable[[float], dp.DpEvent]
 ) -> Callable[[int], dp.DpEvent]:
-    """rounds -> that many releases of one mechanism, given as multiplier (relative to the movement) -> event."""
+    """Return rounds -> that many releases of a mechanism: multiplier (relative to the movement) -> event."""
     require_name("neighbouring relation", neighbors, SENSITIVITY)
     if noise_multiplier == 0:
-        one: dp.DpEvent = dp.NonPrivateDpEvent()
+        event: dp.DpEvent = dp.NonPrivateDpEvent()
     else:
-        one = mechanism(float(noise_multiplier) / SENSITIVITY[neighbors])
-    return lambda rounds: dp.SelfComposedDpEvent(one, rounds)
+        event = mechanism(float(noise_multiplier) / SENSITIVITY[neighbors])
+    return lambda rounds: dp.SelfComposedDpEvent(event, rounds)
 
 
 def unsampled(
@@ -129,7 +129,7 @@ def unsampled(
     privacy_unit: str,
     protects_against: str,
 ) -> Release:
-    """A noisy sum over all units in every round: what Gaussian and Laplace noise have in common.
+    """Return a noisy sum over all units in every round, for Gaussian or Laplace noise.
 
     Args:
         noise: multiplier (relative to the movement) -> event of one round.

@@ -30,13 +30,15 @@ def correlated_gaussian(
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> Release:
-    """Gaussian sums whose noise is correlated over rounds, rows of sigma C times S^-1 Z with a strategy S (matrix
-    factorisation): a run is one Gaussian mechanism on S X, which a unit moves as far as the schedule lets it.
+    """Return Gaussian sums whose noise is correlated over rounds, rows of sigma C times S^-1 Z with a strategy S
+    (matrix factorisation).
+
+    A run is one Gaussian mechanism on S X, and the schedule bounds how far a unit can move S X.
 
     Args:
-        sensitivity: rounds -> L2 norm by which a unit whose parts are at most 1 long moves S X in so many rounds, above
-            0 for 1 round or more. The schedule must be public.
-        neighbors: as of `bounded_participation_gaussian`.
+        sensitivity: rounds -> L2 norm by which a unit whose parts are at most 1 long moves S X in that many rounds,
+            above 0 for 1 round or more. The schedule must be public.
+        neighbors: as for `bounded_participation_gaussian`.
     """
     check_numbers(noise_multiplier, delta)
     require_name("neighbouring relation", neighbors, SENSITIVITY)
@@ -58,14 +60,14 @@ def correlated_gaussian(
 
 
 def sums_in_one_round(*noise_multipliers: float) -> float:
-    """The noise multiplier of one Gaussian that costs what several noisy sums of one round cost together.
+    """Return the noise multiplier of one Gaussian that costs as much as several noisy sums of one round together.
 
     z = (sum_i z_i^-2)^(-1/2): stacked, each in units of the noise on it, they are one sum with noise 1, which a unit
     moves by the root of the sum of z_i^-2. So for any sampler the round counts as one release of multiplier z.
 
     Args:
-        noise_multipliers: z_i, the standard deviation of the noise on each sum over the most that a unit can add to it;
-            0 has no noise, and then the round has none.
+        noise_multipliers: z_i, the standard deviation of the noise on each sum over the largest contribution of a unit
+            to it; 0 has no noise, and then the round has none.
     """
     require("noise_multipliers", len(noise_multipliers), len(noise_multipliers) > 0, "give one for each sum")
     for z in noise_multipliers:
@@ -80,13 +82,14 @@ def cyclic_readings(
     sensitivity: Callable[[int], float] | None,
     **statement: Any,
 ) -> dict[str, Release]:
-    """Ways of accounting for noisy sums of which a public schedule says which units take part: all of them proven.
+    """Return ways of accounting for noisy sums over the units of a public schedule; all of them are proven.
 
-    paper, worst_case: one unit's data replaced. removed: one unit removed, whose place in the schedule stays, empty.
+    paper, worst_case: one unit's data replaced.
+    removed: one unit removed, whose place in the schedule stays, empty.
 
     Args:
         max_participations: rounds -> k, of a unit.
-        sensitivity: as of `correlated_gaussian`; None: of independent noise, or of noise that costs as much.
+        sensitivity: as for `correlated_gaussian`; None for independent noise, or for noise that costs as much.
         statement: delta, privacy_unit, protects_against.
     """
     if sensitivity is None:

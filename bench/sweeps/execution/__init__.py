@@ -1,5 +1,5 @@
-"""Where the work of a sweep runs: in this process, in several of this machine, on a Ray cluster, or in Slurm jobs.
+"""The execution of a sweep: in this process, in several processes of this machine, on a Ray cluster, or in Slurm jobs.
 
-`unit` trains one chunk and makes its rows, `queue` says which chunk is next, an executor takes chunks and gives back
-their outcomes. The driver (`bench.sweeps.run`) alone holds the folder of results and writes it.
+`unit` trains one chunk and makes its rows, `queue` determines the next chunk, and an executor takes chunks and returns
+their outcomes. Only the driver (`bench.sweeps.run`) holds the folder of results and writes to it.
 """

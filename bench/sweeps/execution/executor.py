@@ -1,4 +1,4 @@
-"""What an executor is, and the one that works in this process."""
+"""The interface of an executor, and the executor that works in this process."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -10,11 +10,11 @@ OnBlock = Callable[[int], None]
 
 
 class WorkerDied(Exception):
-    """The process that had a unit is gone, whatever the reason. What it had not given back is lost."""
+    """The process that had a unit has ended, for any reason. Results that it had not returned are lost."""
 
 
 class Executor(Protocol):
-    """Takes units and gives their outcomes back.
+    """The interface that takes units and returns their outcomes.
 
     num_workers: units that it works on at the same time; the driver submits no more.
     """
@@ -25,13 +25,13 @@ class Executor(Protocol):
         """Begin a unit. The future fails with WorkerDied where the unit may be tried again.
 
         Args:
-            unit: what to train.
+            unit: the unit to train.
             on_block: may be called from any thread with the run-rounds done since the last call.
         """
         ...
 
     def close(self) -> None:
-        """End all workers at once; what they had not given back is lost."""
+        """End all workers at once; results that they had not returned are lost."""
         ...
 
 
@@ -49,4 +49,4 @@ class InProcess:
         return future
 
     def close(self) -> None:
-        """Nothing of it outlives a unit."""
+        """Do nothing, since nothing outlives a unit."""

@@ -1,4 +1,4 @@
-"""Memory limits: what this process may still use, what a compiled program may need, and how to detect running out."""
+"""Memory limits: the memory left to this process and to a compiled program, and how to detect running out."""
 
 import re
 import resource
@@ -8,14 +8,16 @@ from pathlib import Path
 import jax
 import psutil
 
-MEMORY_LIMIT = 10e9  # bytes that a compiled program may need at most, whatever the machine has
+MEMORY_LIMIT = 10e9  # bytes that a compiled program may need at most on any machine
 GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-# Of XLA on CPUs and GPUs, of the C++ library and of the system.
+# Messages of XLA on CPUs and GPUs, of the C++ library and of the system.
 WORDS = re.compile(r"RESOURCE_EXHAUSTED|out of memory|failed to allocate|cannot allocate|bad_alloc", re.IGNORECASE)
 
 
 def available() -> float:
-    """Bytes that this process may still take: of what is free, what its control groups allow, and its own limit."""
+    """Return the bytes that this process may still take: the least of free memory and what its control groups and its
+    own limit leave.
+    """
     left = [psutil.virtual_memory().available, *left_in_groups()]
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
@@ -24,7 +26,7 @@ def available() -> float:
 
 
 def budget() -> float:
-    """Bytes that one compiled program may need: 60 % of what is available, at most MEMORY_LIMIT on a CPU."""
+    """Return the bytes that one compiled program may need: 60 % of what is available, at most MEMORY_LIMIT on a CPU."""
     if jax.default_backend() == "cpu":
         return min(MEMORY_LIMIT, 0.6 * available())
     stats = jax.local_devices()[0].memory_stats() or {}
@@ -32,15 +34,15 @@ def budget() -> float:
 
 
 def left_in_groups(groups: Path = GROUPS, own: Path = OWN_GROUPS) -> Iterator[float]:
-    """Bytes left to each control group with a limit that this process is in, directly or not, of either version.
+    """Yield the bytes left to each control group with a limit, of either version, that contains this process.
 
     Args:
-        groups: where they are mounted.
-        own: the file that names this process's.
+        groups: the folder where they are mounted.
+        own: the file that names this process's groups.
     """
     try:
         lines = own.read_text().splitlines()
-    except OSError:  # no Linux
+    except OSError:  # not on Linux
         return
     for line in lines:
         number, controllers, path = line.split(":", 2)
@@ -58,9 +60,9 @@ def left_in_groups(groups: Path = GROUPS, own: Path = OWN_GROUPS) -> Iterator[fl
 
 
 def _left(group: Path, limit: str, used: str, cache: str) -> Iterator[float]:
-    """What one group leaves, if it has a limit; what it uses as a cache of files can be taken back."""
+    """Yield the bytes that one group leaves, if it has a limit; its cache of files counts as free."""
     try:
-        most = float((group / limit).read_text())  # "max" is no number
+        most = float((group / limit).read_text())  # "max" is not a number
         taken = float((group / used).read_text())
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
     except (OSError, ValueError):
@@ -69,5 +71,5 @@ def _left(group: Path, limit: str, used: str, cache: str) -> Iterator[float]:
 
 
 def ran_out(error: BaseException) -> bool:
-    """Whether an error says that there is no memory left."""
+    """Return whether an error means that there is no memory left."""
     return isinstance(error, MemoryError) or bool(WORDS.search(str(error)))

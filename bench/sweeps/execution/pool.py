@@ -1,4 +1,4 @@
-"""Chooses the executor of a run from the user's options and the amount of work."""
+"""The choice of the executor of a run from the user's options and the amount of work."""
 
 from typing import Any
 
@@ -10,22 +10,22 @@ from bench.sweeps.execution.executor import Executor, InProcess
 from bench.sweeps.execution.processes import Processes
 
 EXECUTORS = "local, ray, ray://HOST:PORT or slurm"
-WORTH_S = 2.0  # seconds of work, by the guess of `queue`, from which further processes are worth their start
+WORTH_S = 2.0  # least seconds of work, as estimated by `queue`, that justify starting further processes
 
 
 class Pool:
-    """Workers for the sweeps of one command; a context manager, whose end is theirs.
+    """Workers for the sweeps of one command; a context manager that ends them.
 
     Args:
         executor: "local" (processes of this machine), "ray" (the cluster that RAY_ADDRESS names, or else one of this
             machine), "ray://HOST:PORT", or "slurm".
-        workers: how many, or "auto": as many as the machine is good for, and none but this process where there is
-            little to do.
-        budget: bytes that a compiled program may need in all workers of a machine together; default from the memory
-            at hand.
+        workers: the number of workers, or "auto": the number that suits the machine, and only this process where there
+            is little work.
+        budget: bytes that a compiled program may need in all workers of a machine together; default from the available
+            memory.
 
     Raises:
-        InputError: for an executor that nobody knows or that is not installed, or for another number of workers.
+        InputError: for an executor that is unknown or not installed, or for an invalid number of workers.
     """
 
     def __init__(self, executor: str = "local", workers: int | str = "auto", *, budget: float | None = None):
@@ -33,10 +33,10 @@ class Pool:
             raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
         self.kind, self.budget = executor, budget
         self.asked = resources.number_of_workers(workers)
-        self.gpus = resources.gpus() if executor == "local" else []  # before the driver turns its back on them
+        self.gpus = resources.gpus() if executor == "local" else []  # before the driver stops using them
         self._executors: dict[str, Any] = {}
         if self.kind != "local" or (self.asked or len(self.gpus)) > 1:
-            # The driver only hands out work: it leaves the accelerators to the workers.
+            # The driver only distributes work, and leaves the accelerators to the workers.
             jax.config.update("jax_platforms", "cpu")
 
     def __enter__(self) -> "Pool":
@@ -48,7 +48,7 @@ class Pool:
         self._executors.clear()
 
     def executor(self, seconds: float) -> Executor:
-        """The executor for so many seconds of work; one of several workers is started once and kept."""
+        """Return the executor for this many seconds of work; one with several workers is started once and kept."""
         if self.kind == "local":
             workers = self.asked or (resources.automatic_workers(self.gpus) if seconds >= WORTH_S else 1)
             if workers == 1:

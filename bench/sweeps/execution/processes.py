@@ -1,4 +1,4 @@
-"""Workers that are processes of this machine, each with cores, or a GPU, of its own."""
+"""Workers that are processes of this machine, each with its own cores or its own GPU."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ PASSED_ON = (
 
 
 def settings(cores: tuple[int, ...] | None, budget: float | None, workers_here: int) -> Settings:
-    """For a worker with these cores, this budget, and so many workers on its machine."""
+    """Return the settings of a worker with these cores and this budget, on a machine with `workers_here` workers."""
     config = {name: getattr(jax.config, name) for name in PASSED_ON}
     return Settings(cores, config, code(), budget, workers_here)
 
@@ -42,8 +42,8 @@ class Worker:
 
     Args:
         number: of the worker, from 0.
-        workers: how many there are.
-        budget: bytes that a compiled program may need; None: its share of what is free.
+        workers: the number of workers.
+        budget: bytes that a compiled program may need; None: its share of the free memory.
         gpus: of the machine, which the workers share.
     """
 
@@ -58,7 +58,7 @@ class Worker:
                 environment["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.75 / here:.3f}"
         else:
             here = workers
-        # -P, for PYTHONPATH has the current folder last: a package there may be called bench, too.
+        # -P, since PYTHONPATH has the current folder last, where another package may also be called bench.
         command = [sys.executable, "-P", "-m", "bench.sweeps.execution.worker", "--fd", str(its.fileno())]
         with its:
             self.process = subprocess.Popen(
@@ -66,14 +66,14 @@ class Worker:
                 env=environment,
                 pass_fds=[its.fileno()],
                 stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for the driver, which ends its workers
+                start_new_session=True,  # Ctrl-C goes only to the driver, which ends its workers
             )
         self.connection = Connection(mine.detach())
         cores = None if gpus else resources.shares(workers)[number]
         self.connection.send_bytes(cloudpickle.dumps(tuple(settings(cores, budget, here))))
 
     def converse(self, wire: Wire, sender: Sender, on_block: OnBlock) -> Outcome:
-        """Have a unit trained.
+        """Have a unit trained, and return its outcome.
 
         Raises:
             WorkerDied: where the process ends before.
@@ -97,12 +97,12 @@ class Worker:
             raise WorkerDied from None
 
     def hang_up(self) -> None:
-        """End the conversation, which the thread that leads it will see, and with it the worker."""
+        """End the conversation; the thread that leads it notices this, and ends the worker."""
         with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self.connection.fileno())) as end:
             end.shutdown(socket.SHUT_RDWR)
 
     def kill(self) -> None:
-        """End it at once; nobody talks to it."""
+        """End the process at once; no conversation may be going on."""
         self.process.kill()
         self.process.wait()
         with contextlib.suppress(OSError):
@@ -110,11 +110,11 @@ class Worker:
 
 
 class Processes:
-    """Workers of this machine, started when there is something for them to do.
+    """Workers of this machine, started when there is work for them.
 
     Args:
-        workers: how many.
-        budget: bytes that a compiled program of each may need; None: its share of what is free.
+        workers: the number of workers.
+        budget: bytes that a compiled program of each may need; None: its share of the free memory.
         gpus: of the machine, as `resources.gpus` names them.
     """
 
@@ -144,7 +144,7 @@ class Processes:
                 raise WorkerDied
             if number not in self._workers:
                 self._workers[number] = self._start(number)
-                if self._closed.is_set():  # while it was started
+                if self._closed.is_set():  # closed while the worker was started
                     raise WorkerDied
             return self._workers[number].converse(wire, self.sender, on_block)
         except WorkerDied:

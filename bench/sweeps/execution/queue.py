@@ -8,21 +8,21 @@ from bench.errors import InputError
 from bench.sweeps.execution.unit import Outcome
 from bench.sweeps.points import Point
 
-BYTES_PER_SECOND = 5e9  # a round reads a task's data about once, before anything is known of a program's speed
-WORTH_S = 1.0  # seconds of work that are worth cutting off for another worker, beside those of compiling
+BYTES_PER_SECOND = 5e9  # assumed speed of a new program, whose round reads a task's data about once
+WORTH_S = 1.0  # least seconds of work that justify another worker, in addition to the time of compiling
 
 
 @dataclass(frozen=True)
 class Block:
-    """Points times runs still to do, which one program can train.
+    """Points times remaining runs that one program can train.
 
     task: (name of the task, trial).
     task_bytes: of its data.
     points: that share method, static arguments and rounds.
     runs: (trial, seed), all of one trial.
     chunk, runs_each: points to compile for, and runs in a unit, where that is settled.
-    whole: points that share all that with these, those that are done included; 0 where nobody says.
-    deaths: workers that have died of it.
+    whole: the number of points that share all that with these, finished ones included; 0 where unknown.
+    deaths: number of workers that died while training it.
     """
 
     task: tuple[str, int]
@@ -36,7 +36,7 @@ class Block:
 
     @property
     def program(self) -> tuple:
-        """What blocks of one compiled program have in common."""
+        """Return the key that blocks of one compiled program have in common."""
         first = self.points[0]
         return first.method.make, first.static, first.num_rounds, first.eval_every, self.task[0]
 
@@ -45,22 +45,22 @@ class Block:
         return len(self.points) * len(self.runs) * self.points[0].num_rounds
 
     def part(self, points: slice = slice(None), runs: slice = slice(None), **changes) -> "Block":
-        """Some of its points and runs."""
+        """Return a block with some of the points and runs."""
         return replace(self, points=self.points[points], runs=self.runs[runs], **changes)
 
 
 class Queue:
-    """The blocks of a sweep that nobody works on.
+    """The blocks of a sweep that are not being worked on.
 
     Args:
-        blocks: all that is to do.
-        workers: how many units are wanted at the same time.
+        blocks: all remaining work.
+        workers: the number of units to be trained at the same time.
         most: points in a unit at most.
     """
 
     def __init__(self, blocks: Sequence[Block], *, workers: int = 1, most: int | None = None):
         self.blocks, self.workers, self.most = list(blocks), workers, most
-        self.measured: dict[tuple, tuple[float, float]] = {}  # program -> seconds, and what was guessed for them
+        self.measured: dict[tuple, tuple[float, float]] = {}  # program -> seconds, measured and estimated
         self.compile_s: dict[tuple, float] = {}
         self.limits: dict[tuple, int] = {}  # (program, runs at once) -> points that fit
 
@@ -68,30 +68,32 @@ class Queue:
         return bool(self.blocks)
 
     def seconds(self, block: Block) -> float:
-        """Of work, by the speed of its program, or else by a guess that is scaled as guesses had to be so far."""
+        """Return the seconds of work, from the speed of its program, or else from an estimate scaled by the error of
+        earlier ones.
+        """
         guess = block.run_rounds * block.task_bytes / BYTES_PER_SECOND
         known = [self.measured[block.program]] if block.program in self.measured else self.measured.values()
         spent, guessed = (sum(pair[side] for pair in known) for side in (0, 1))
         return guess * spent / guessed if guessed else guess
 
     def total(self) -> float:
-        """Seconds of work of everything in the queue."""
+        """Return the seconds of work of everything in the queue."""
         return sum(map(self.seconds, self.blocks))
 
     def pop(self) -> Block:
-        """The next unit: of the longest block (or of the first, for one worker) as much as one worker shall have."""
+        """Remove and return the next unit, one worker's share of the longest block (with one worker, of the first)."""
         block = max(self.blocks, key=self.seconds) if self.workers > 1 else self.blocks[0]
         pieces = self._pieces(block)
         self.blocks.remove(block)
         limit = min(self.most or math.inf, self.limits.get((block.program, len(block.runs)), math.inf))
         if len(block.runs) > 1 and limit < max(block.whole, len(block.points)):
-            # More points than fit go one run after the other, so that each run's chunks are as large as can be.
+            # If not all points fit, runs are trained one after the other, with chunks as large as possible.
             self.blocks = [block.part(runs=slice(i, i + 1)) for i in range(len(block.runs))] + self.blocks
             return self.pop()
         if block.chunk and block.chunk > limit:
             block = block.part(chunk=None)
         if not block.chunk and pieces == 1 and limit < block.whole:
-            # What an interruption left of a group goes through the program of the whole group, to the same bits.
+            # The rest of an interrupted group uses the program of the whole group, which gives the same bits.
             block = block.part(chunk=int(limit))
         if block.runs_each or (not block.chunk and len(block.points) < pieces and len(block.runs) > 1):
             return self._cut(block, runs=block.runs_each or math.ceil(len(block.runs) / pieces))
@@ -99,7 +101,7 @@ class Queue:
         return self._cut(block, points=int(min(size, limit)))
 
     def _pieces(self, block: Block) -> int:
-        """How many workers shall share a block: all, where it is the most of what is left and worth their compiling."""
+        """Return how many workers share a block: all, if it is most of the remaining work and worth compiling."""
         if self.workers == 1:
             return 1
         seconds = self.seconds(block)
@@ -109,9 +111,9 @@ class Queue:
         return max(1, min(self.workers, math.ceil(share - 0.1), int(worth)))
 
     def _cut(self, block: Block, *, points: int | None = None, runs: int | None = None) -> Block:
-        """The first points, or runs, of a block; the rest goes back to the front."""
+        """Return the first points, or runs, of a block; the rest goes back to the front."""
         if points is not None and points < len(block.points):
-            block = block.part(chunk=points)  # the last unit, if smaller, is filled up: one program for all
+            block = block.part(chunk=points)  # a smaller last unit is padded, so that one program serves all
             self.blocks.insert(0, block.part(points=slice(points, None)))
             return block.part(points=slice(points))
         if runs is not None and runs < len(block.runs):
@@ -121,7 +123,7 @@ class Queue:
         return block
 
     def finished(self, block: Block, outcome: Outcome) -> None:
-        """Learn from what became of a unit, and take back what of it was not done.
+        """Learn from the outcome of a unit, and put back the part that was not done.
 
         Raises:
             InputError: where not even one point fits into memory.
@@ -154,7 +156,7 @@ class Queue:
         self.blocks.insert(0, block.part(chunk=None))
 
     def died(self, block: Block) -> bool:
-        """Put back a unit whose worker died; whether it gets another chance."""
+        """Put back a unit whose worker died, and return whether it gets another chance."""
         if block.deaths:
             return False
         self.blocks.insert(0, block.part(deaths=1))
@@ -162,7 +164,7 @@ class Queue:
 
 
 def describe(block: Block) -> str:
-    """A block in words, for a line that names it."""
+    """Describe a block in words, for a message."""
     first, number = block.points[0], len(block.points)
     more = f" and {number - 1} points more" if number > 1 else ""
     text = ", ".join(f"{name}={value}" for name, value in first.args.items())

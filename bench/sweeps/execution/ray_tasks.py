@@ -1,4 +1,4 @@
-"""Workers of a Ray cluster: every unit is a task, and Ray says which node has room for it."""
+"""Workers of a Ray cluster: every unit is a Ray task, and Ray chooses the node with room for it."""
 
 import os
 from concurrent.futures import Future
@@ -12,7 +12,7 @@ from bench.sweeps.execution.shared import PACKAGE, Sender, Wire
 from bench.sweeps.execution.unit import Outcome, Unit
 from bench.sweeps.execution.worker import Settings
 
-WORKER: dict[str, Any] = {}  # trainer and receiver of a process that Ray uses for our tasks, kept from unit to unit
+WORKER: dict[str, Any] = {}  # trainer and receiver of a Ray process, kept from unit to unit
 
 
 def _task(told: Settings, wire: Wire, objects: dict[str, list[Any]]) -> Outcome:
@@ -32,13 +32,14 @@ def _task(told: Settings, wire: Wire, objects: dict[str, list[Any]]) -> Outcome:
 class RayTasks:
     """Units as tasks of a Ray cluster, one core or one GPU each.
 
-    What a worker has compiled it keeps, as Ray keeps its process. A task is never retried by Ray: the driver does that,
-    for all executors alike.
+    A worker keeps its compiled programs, because Ray keeps its process. A task is never retried by Ray: the driver does
+    that, for all executors alike.
 
     Args:
         address: "ray": the cluster that RAY_ADDRESS names, or else one of this machine; or ray://HOST:PORT.
-        workers: tasks at the same time; None: as many as the cluster has GPUs, or else cores.
-        budget: bytes that a compiled program may need in all tasks of a node together; None: from what is free there.
+        workers: tasks at the same time; None: the number of the cluster's GPUs, or else of its cores.
+        budget: bytes that a compiled program may need in all tasks of a node together; None: from the free memory
+            there.
 
     Raises:
         InputError: where Ray is not installed, or there is no cluster at the address.
@@ -72,7 +73,7 @@ class RayTasks:
 
     @property
     def num_workers(self) -> int:
-        """As many tasks as the cluster has room for now; nodes may come and go."""
+        """Return the number of tasks that the cluster has room for now; nodes may come and go."""
         if self._asked:
             return self._asked
         resources = self.ray.cluster_resources()
@@ -83,7 +84,7 @@ class RayTasks:
         for key in wire.keys:
             if key not in self._objects:
                 self._objects[key] = self.ray.put(self.sender.pack(key))
-        objects = {key: [self._objects[key]] for key in wire.keys}  # in lists, or Ray would fetch all of them
+        objects = {key: [self._objects[key]] for key in wire.keys}  # lists, or else Ray would fetch all of them
         alive = max(1, sum(node["Alive"] and "CPU" in node["Resources"] for node in self.ray.nodes()))
         here = -(-self.num_workers // alive)
         gpus = int(self.ray.cluster_resources().get("GPU", 0) > 0)
@@ -98,7 +99,7 @@ class RayTasks:
     def _finished(
         self, future: Future, reference: Any, wire: Wire, unit: Unit, on_block: OnBlock, done: Future
     ) -> None:
-        """Pass on what Ray says of a task."""
+        """Pass on the result of a Ray task."""
         self._pending.discard(reference)
         self.sender.finished(wire)
         try:
@@ -113,7 +114,7 @@ class RayTasks:
             future.set_result(outcome)
 
     def close(self) -> None:
-        """Cancel all tasks; a cluster that was started here ends."""
+        """Cancel all tasks, and stop a cluster that was started here."""
         for reference in list(self._pending):
             self.ray.cancel(reference, force=True)
         if self._ours:

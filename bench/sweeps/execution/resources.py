@@ -16,19 +16,19 @@ import psutil
 from bench.errors import InputError
 from bench.sweeps.execution import memory
 
-WORKER_BYTES = 1.5e9  # of memory that a worker wants at least
-_claims: list[IO] = []  # of cores, by this process
+WORKER_BYTES = 1.5e9  # least memory of a worker
+_claims: list[IO] = []  # this process's claims of cores
 
 
 def cores() -> list[int]:
-    """The cores that this process may use."""
+    """Return the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
 
 
 def gpus() -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; found without starting jax on them."""
+    """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; jax is not started on them."""
     if jax.config.jax_platforms == "cpu":  # pyright: ignore[reportAttributeAccessIssue]
         return []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -42,7 +42,7 @@ def gpus() -> list[str]:
 
 
 def automatic_workers(gpus: Sequence[str]) -> int:
-    """One a GPU; without one, one a physical core, and fewer where memory is short."""
+    """Return one worker a GPU, or one a physical core without GPUs, and fewer where memory is short."""
     if gpus:
         return len(gpus)
     physical = min(len(cores()), psutil.cpu_count(logical=False) or 1)
@@ -50,7 +50,7 @@ def automatic_workers(gpus: Sequence[str]) -> int:
 
 
 def number_of_workers(text: str | int) -> int | None:
-    """What a person asks for; None is as many as there is use for ("auto").
+    """Return the requested number of workers; None for "auto".
 
     Raises:
         InputError: for anything but "auto" or a number from 1 to 10,000.
@@ -67,14 +67,16 @@ def number_of_workers(text: str | int) -> int | None:
 
 
 def keep_to(wanted: Sequence[int] | None) -> None:
-    """Use these cores alone, where the system can do that; () is one that no other process has claimed so."""
+    """Use only these cores, where the system supports it; () is one core that no other process has claimed this way."""
     if wanted is None or not hasattr(os, "sched_setaffinity") or (not wanted and gpus()):
         return
     os.sched_setaffinity(0, wanted or _unclaimed())
 
 
 def _unclaimed() -> list[int]:
-    """A core whose claim, a locked file, nobody holds; all cores where there is none. Held while this process lives."""
+    """Return a core whose claim, a locked file, no process holds, or all cores where there is none. The claim lasts as
+    long as this process.
+    """
     for core in cores():
         file = open(Path(tempfile.gettempdir()) / f"bench-{os.getuid()}-core-{core}.lock", "a")  # noqa: SIM115
         try:
@@ -88,7 +90,7 @@ def _unclaimed() -> list[int]:
 
 
 def shares(workers: int) -> list[tuple[int, ...]]:
-    """The cores of each worker: equal shares; several workers to a core where there are more of them."""
+    """Return the cores of each worker in equal shares; several workers share a core where there are more workers."""
     own: Sequence[int] = cores()
     if workers >= len(own):
         return [(own[number % len(own)],) for number in range(workers)]

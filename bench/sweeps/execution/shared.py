@@ -1,7 +1,7 @@
-"""What travels to a worker once, however many units need it: a task's data, its functions, a method.
+"""Objects that are sent to a worker once, for any number of units: a task's data, its functions, a method.
 
-An object has a key, under which a worker keeps it. A function that arrives twice would be two functions to the
-compiler, and its program would be compiled twice; so functions are sent apart from data, once for all splits of it.
+An object has a key, under which a worker keeps it. A function that arrived twice would be two functions to the
+compiler, and its program would be compiled twice. So functions are sent apart from data, once for all splits.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ from bench.sweeps.execution.unit import Unit
 from bench.sweeps.points import Point
 
 PACKAGE = Path(__file__).parents[2]  # the suite's
-KEPT_TASKS = 2  # whose data are held though no unit needs them now
+KEPT_TASKS = 2  # tasks whose data are kept although no unit needs them now
 
 
 class Wire(NamedTuple):
-    """A unit as it travels: keys in place of objects."""
+    """A unit as it is sent, with keys in place of objects."""
 
     unit: tuple[Any, ...]  # the fields of a Unit without task; its points without method
     data: str
@@ -43,7 +43,7 @@ class Wire(NamedTuple):
 
 @dataclass
 class _Sent:
-    """A task with the key of its data, and how many units that are being trained need it."""
+    """A task with the key of its data, and the number of units in training that need it."""
 
     task: Task
     key: str
@@ -51,12 +51,12 @@ class _Sent:
 
 
 class Sender:
-    """The driver's side: gives objects their keys, and packs them when a worker asks."""
+    """The driver's side, which assigns keys to objects, and packs them when a worker requests them."""
 
     def __init__(self):
         self._prefix, self._numbers = uuid.uuid4().hex[:12], itertools.count()
         self._keys: dict[Any, str] = {}
-        self._tasks: OrderedDict[int, _Sent] = OrderedDict()  # by identity: two splits may look alike
+        self._tasks: OrderedDict[int, _Sent] = OrderedDict()  # by identity, since two splits may be equal
         self._objects: dict[str, Any] = {}
 
     def _key(self, of: Any, value: Callable[[], Any]) -> str:
@@ -66,7 +66,7 @@ class Sender:
         return self._keys[of]
 
     def wire(self, unit: Unit) -> Wire:
-        """A unit in a form that travels. Its task is held until `finished`."""
+        """Return a unit in the form in which it is sent. Its task is held until `finished`."""
         leaves, structure = jax.tree.flatten(unit.task)
         if id(unit.task) not in self._tasks:
             data = f"{self._prefix}-{next(self._numbers)}"
@@ -84,14 +84,14 @@ class Sender:
         )
 
     def finished(self, wire: Wire) -> None:
-        """Nobody will ask for objects of this unit again; of tasks that no unit needs the last are kept."""
+        """Release the objects of a unit; of tasks that no unit needs only the last ones are kept."""
         next(sent for sent in self._tasks.values() if sent.key == wire.data).users -= 1
         unused = [name for name, sent in self._tasks.items() if not sent.users]
         for name in unused[: max(0, len(unused) - KEPT_TASKS)]:
             del self._objects[self._tasks.pop(name).key]
 
     def pack(self, key: str) -> bytes:
-        """The object of a key, as bytes."""
+        """Return the object of a key, as bytes."""
         value = self._objects[key]
         if isinstance(value, list):
             value = [np.asarray(leaf) for leaf in value]
@@ -99,23 +99,23 @@ class Sender:
 
 
 class Receiver:
-    """A worker's side: keeps what has arrived."""
+    """A worker's side, which keeps the objects that have arrived."""
 
     def __init__(self):
         self._objects: dict[str, Any] = {}
         self._tasks: OrderedDict[tuple[str, str], Task] = OrderedDict()
 
     def missing(self, wire: Wire) -> list[str]:
-        """The keys of a unit that have not arrived yet."""
+        """Return the keys of a unit that have not arrived yet."""
         here = {*self._objects, *(data for data, _ in self._tasks)}
         return [key for key in wire.keys if key not in here]
 
     def take(self, key: str, content: bytes) -> None:
-        """Keep what has arrived under a key."""
+        """Keep an object that has arrived under a key."""
         self._objects[key] = cloudpickle.loads(content)
 
     def unit(self, wire: Wire) -> Unit:
-        """The unit that was sent; nothing of it may be missing."""
+        """Return the unit that was sent; all its objects must have arrived."""
         name = wire.data, wire.functions
         if name not in self._tasks:
             leaves = [jax.numpy.asarray(leaf) for leaf in self._objects.pop(wire.data)]
@@ -131,7 +131,7 @@ class Receiver:
 
 @cache
 def code() -> str:
-    """A digest of the suite's source."""
+    """Return a digest of the suite's source."""
     digest = hashlib.blake2b(digest_size=8)
     for path in sorted(PACKAGE.rglob("*.py")):
         digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
@@ -139,7 +139,7 @@ def code() -> str:
 
 
 def packed(value: Any) -> bytes:
-    """An object as bytes. Code that is neither the suite's nor installed travels itself, not its name."""
+    """Return an object as bytes. Code that is neither the suite's nor installed is sent itself, not by its name."""
     for module in list(sys.modules.values()):
         if _of_the_user(module):
             cloudpickle.register_pickle_by_value(module)

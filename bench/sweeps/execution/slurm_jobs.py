@@ -1,4 +1,4 @@
-"""Workers that are jobs of a Slurm cluster, for sites that have nothing else. They connect to the driver."""
+"""Workers that are jobs of a Slurm cluster, for sites that offer nothing else. They connect to the driver."""
 
 import contextlib
 import os
@@ -16,23 +16,23 @@ from bench.sweeps.execution.executor import WorkerDied
 from bench.sweeps.execution.processes import ROOT, Processes, Worker, settings
 from bench.sweeps.execution.shared import packed
 
-FOLDER = "slurm"  # of submitit's scripts and logs, where the command was typed
-CLUSTER = "slurm"  # of submitit; "local" starts processes of this machine in place of jobs
+FOLDER = "slurm"  # folder of submitit's scripts and logs, in the current folder
+CLUSTER = "slurm"  # submitit's name; "local" starts processes of this machine in place of jobs
 POLL_S = 1.0
 
 
 class SlurmJobs(Processes):
-    """Each worker is a job, which submitit hands in and which connects to the driver.
+    """Workers that are jobs, which submitit submits and which connect to the driver.
 
-    The time, partition and devices of a job are what `sbatch` reads from the environment (SBATCH_TIMELIMIT,
+    The time, partition and devices of a job are those that `sbatch` reads from the environment (SBATCH_TIMELIMIT,
     SBATCH_PARTITION, SBATCH_GPUS_PER_TASK and so on). The driver must be reachable from the nodes under its host name.
 
     Args:
-        workers: how many jobs.
-        budget: bytes that a compiled program may need in a job; None: from what its node has free.
+        workers: the number of jobs.
+        budget: bytes that a compiled program may need in a job; None: from the free memory of its node.
 
     Raises:
-        InputError: where submitit is not installed, or Slurm is not there.
+        InputError: where submitit is not installed, or Slurm is not available.
     """
 
     def __init__(self, workers: int, budget: float | None = None):
@@ -47,7 +47,7 @@ class SlurmJobs(Processes):
         self._cluster.update_parameters(name="bench", timeout_min=7 * 24 * 60)
         super().__init__(workers, budget)
         key = secrets.token_bytes(32)
-        # On a command line others could read it; in a file of the folder that the nodes share nobody else can.
+        # Others could read the key on a command line, but not in a file of the folder that the nodes share.
         self._key_file = Path(FOLDER) / f"{secrets.token_hex(8)}.key"
         self._key_file.touch(mode=0o600)
         self._key_file.write_bytes(key)
@@ -62,7 +62,7 @@ class SlurmJobs(Processes):
                 self._arrivals[connection.recv()].put(connection)
             except OSError:
                 return
-            except Exception as error:  # somebody else knocked, without the key
+            except Exception as error:  # a connection from elsewhere, without the key
                 print(f"refused a connection: {error}", file=sys.stderr)
 
     def _start(self, number: int) -> Worker:
@@ -80,7 +80,7 @@ class SlurmJobs(Processes):
         return JobWorker(job, connection)
 
     def _connection(self, job: Any, arrival: queue.SimpleQueue) -> Connection:
-        """The connection of a job, which may wait for days in Slurm's queue."""
+        """Return the connection of a job, which may wait for days in Slurm's queue."""
         while not self._closed.is_set():
             with contextlib.suppress(queue.Empty):
                 return arrival.get(timeout=POLL_S)
@@ -105,6 +105,6 @@ class JobWorker(Worker):
         self.job, self.connection = job, connection
 
     def kill(self) -> None:
-        """Cancel the job; nobody talks to it."""
+        """Cancel the job; no conversation may be going on."""
         self.connection.close()
         self.job.cancel()

@@ -1,4 +1,4 @@
-"""One chunk of a compiled group: what a worker is asked for, and what it gives back."""
+"""One chunk of a compiled group: the request to a worker, and its result."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ class Unit(NamedTuple):
     points: that share method, static arguments and rounds.
     runs: (trial, seed) of one trial.
     chunk: points that the program is compiled for, where an earlier unit has shown how many fit; None: all of them, or
-        as many as fit.
+        the largest number that fits.
     """
 
     origin: Origin
@@ -34,13 +34,13 @@ class Unit(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What has become of a unit. All of it may not fit at once: then the first points, or the first run, are done.
+    """The outcome of a unit. If not all of it fits at once, only the first points, or the first run, are done.
 
-    rows: of what is done; None where the memory ran out.
+    rows: of the part that is done; None where the memory ran out.
     num_points, num_runs: how many from the front were trained together.
     chunk: points that the compiled program has room for.
-    train_s, compile_s: wall time; compile_s is 0 where the program was there.
-    said: sentences for people.
+    train_s, compile_s: wall time; compile_s is 0 where the program was already compiled.
+    said: messages for the user, in sentences.
     """
 
     rows: pd.DataFrame | None
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
 
 
 class Trainer:
-    """Trains units one after the other, and keeps their compiled programs.
+    """A trainer of units, one after the other, which keeps their compiled programs.
 
     Args:
         budget: bytes that a compiled program may need.
@@ -67,22 +67,22 @@ class Trainer:
         """Train as much of a unit as fits at once.
 
         Args:
-            unit: what to train.
+            unit: the unit to train.
             on_block: called with the run-rounds done since the last call.
         """
         first, points, runs = unit.points[0], unit.points, list(unit.runs)
         program = engine.Program(first.method.make, first.static, first.eval_every)
-        said: list[str] = []
+        messages: list[str] = []
         began = time.monotonic()
         try:
-            plan, plan_s = self._plan(program, unit, len(runs), said)
-            if len(runs) > 1 and plan.chunk < len(points):  # several runs go together where all points fit at once
+            plan, plan_s = self._plan(program, unit, len(runs), messages)
+            if len(runs) > 1 and plan.chunk < len(points):  # several runs only where all points fit
                 runs = runs[:1]
-                plan, plan_s = self._plan(program, unit, 1, said)
+                plan, plan_s = self._plan(program, unit, 1, messages)
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
                 raise
-            return Outcome(None, len(points), len(runs), len(points), 0.0, time.monotonic() - began, tuple(said))
+            return Outcome(None, len(points), len(runs), len(points), 0.0, time.monotonic() - began, tuple(messages))
         compile_s, points = time.monotonic() - began, points[: plan.chunk]
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
         began = time.monotonic()
@@ -100,7 +100,7 @@ class Trainer:
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
                 raise
-            return Outcome(None, len(points), len(runs), plan.chunk, 0.0, compile_s, tuple(said))
+            return Outcome(None, len(points), len(runs), plan.chunk, 0.0, compile_s, tuple(messages))
         train_s = time.monotonic() - began
         timing = {
             "wall_s": train_s / (len(points) * len(runs)),
@@ -108,10 +108,10 @@ class Trainer:
             "points_per_chunk": plan.chunk,
         }
         rows = rows_of(unit.origin, unit.task, points, runs, metrics, timing)
-        return Outcome(rows, len(points), len(runs), plan.chunk, train_s, compile_s, tuple(said))
+        return Outcome(rows, len(points), len(runs), plan.chunk, train_s, compile_s, tuple(messages))
 
-    def _plan(self, program: engine.Program, unit: Unit, num_runs: int, said: list[str]):
-        """The plan for this many runs at once, and the seconds that it took to compile."""
+    def _plan(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str]):
+        """Return the plan for this many runs at once, and the seconds of compiling it."""
         leaves, structure = jax.tree.flatten(unit.task)
         shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
         size = unit.chunk or len(unit.points)
@@ -120,7 +120,7 @@ class Trainer:
             began = time.monotonic()
             made = engine.plan(program, unit.task, num_runs, unit.points[0].traced, size, budget=self.budget)
             self.plans[key] = made, time.monotonic() - began
-            said.append(
+            messages.append(
                 f"{unit.task.name}: {len(unit.points)} points x {num_runs} seeds in chunks of {made.chunk}, "
                 f"peak memory {made.peak_bytes / 1e9:.2f} GB, compiled in {self.plans[key][1]:.1f} s"
             )

@@ -1,6 +1,6 @@
 """A worker process: takes units from the driver over a connection, trains them, and sends the outcomes back.
 
-Started by `processes` with a connection that it inherits (`--fd`), or by a job somewhere else, from which it connects
+It is started by `processes` with a connection that it inherits (`--fd`), or by a job elsewhere, from which it connects
 (`--address`). It ends when the connection does, and so never outlives its driver.
 
     driver                      worker
@@ -26,13 +26,13 @@ from typing import Any, NamedTuple
 
 
 class Settings(NamedTuple):
-    """What a worker must know before its first unit.
+    """The settings that a worker needs before its first unit.
 
-    cores: that it may use; () is one core that no other worker has claimed, None leaves them as they are.
+    cores: the cores that it may use; () is one core that no other worker has claimed, None leaves them as they are.
     config: of jax, by name.
     code: digest of the suite's source, which must be the driver's.
-    budget: bytes that a compiled program may need; None: its share of what is free.
-    workers_here: that share a machine's memory.
+    budget: bytes that a compiled program may need; None: its share of the free memory.
+    workers_here: the number of workers that share the machine's memory.
     """
 
     cores: tuple[int, ...] | None
@@ -83,7 +83,7 @@ def serve(connection: Connection) -> None:
 
 
 def _listen(connection: Connection, arrived: queue.SimpleQueue) -> None:
-    """Queue what arrives; where the driver is gone, be gone too, whatever is being computed."""
+    """Queue what arrives; if the driver has ended, end this process at once."""
     while True:
         try:
             arrived.put(connection.recv_bytes())
@@ -92,7 +92,7 @@ def _listen(connection: Connection, arrived: queue.SimpleQueue) -> None:
 
 
 def _send(connection: Connection, *message: Any) -> None:
-    """Tell the driver something; where it is gone, be gone too."""
+    """Send the driver a message; if the driver has ended, end this process at once."""
     try:
         connection.send(message)
     except OSError:
@@ -106,7 +106,7 @@ def _loads(content: bytes) -> Any:
 
 
 def prepared(settings: Settings):
-    """Trainer and receiver. Cores are set before jax starts its threads, of which there are as many as cores."""
+    """Return the trainer and the receiver. Cores are set before jax starts its threads, one for each core."""
     import jax
 
     from bench.errors import InputError
@@ -123,7 +123,7 @@ def prepared(settings: Settings):
 
 
 def _send_error(connection: Connection, error: Exception) -> None:
-    """The error itself where it can travel; its traceback in any case."""
+    """Send the error itself where it can be sent, and its traceback in any case."""
     from bench.errors import InputError
 
     text = "".join(traceback.format_exception(error))

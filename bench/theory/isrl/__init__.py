@@ -4,8 +4,8 @@ Symbols: N silos, M of them answer in a round, n records each, d features; losse
 beta-smooth, on a set of diameter D; every silo's messages are (epsilon, delta)-DP for one record replaced. All
 logarithms are natural.
 
-The text that was at hand has lost its formulas. Each one here is rebuilt from the sentences that surround it, and
-where a constant can be derived, its derivation stands beside it and a test repeats it.
+The available text of the paper has lost its formulas. Each formula here is rebuilt from the surrounding sentences.
+Where a constant can be derived, its derivation is given with it, and a test repeats it.
 """
 
 from bench.theory.isrl.noise import moments_noise_multiplier, smallest_rate, zcdp_noise_multiplier, zcdp_overspending

@@ -10,28 +10,28 @@ from bench.theory.isrl.setting import Setting, check
 
 
 def privacy_term(setting: Setting) -> float:
-    """sqrt(d log(1 / delta)) / (epsilon n), which stands beside 1 / sqrt(n) in every bound."""
+    """Return sqrt(d log(1 / delta)) / (epsilon n), which is added to 1 / sqrt(n) in every bound."""
     check(setting)
     s = setting
     return math.sqrt(s.features * math.log(1 / s.delta)) / (s.epsilon * s.records)
 
 
 def num_phases(records: int) -> int:
-    """tau = floor(log2 n): the last phase has one record of every silo."""
+    """Return tau = floor(log2 n), for which the last phase has one record of every silo."""
     if records < 2:
         raise InputError(f"records is {records}: phases need at least 2")
     return int(math.log2(records))
 
 
 def phase_records(records: int) -> list[int]:
-    """n_i = floor(n / 2^i), i = 1 ... tau: together fewer than n, so phases can be disjoint."""
+    """Return n_i = floor(n / 2^i), i = 1 ... tau; together these are fewer than n, so phases can be disjoint."""
     return [records // 2**i for i in range(1, num_phases(records) + 1)]
 
 
 def regularization(setting: Setting) -> float:
-    """lambda = L / (D sqrt(M)) max(1 / sqrt(n), sqrt(d log(1 / delta)) / (epsilon n)), of the first phase.
+    """Return lambda = L / (D sqrt(M)) max(1 / sqrt(n), sqrt(d log(1 / delta)) / (epsilon n)), of the first phase.
 
-    It makes the two terms of the risk alike: lambda D^2 of the regulariser, and L^2 (1 / n + privacy^2) / (lambda M).
+    It balances the two terms of the risk: lambda D^2 of the regulariser, and L^2 (1 / n + privacy^2) / (lambda M).
     """
     check(setting)
     s = setting
@@ -39,9 +39,11 @@ def regularization(setting: Setting) -> float:
 
 
 def growth(answering: int, records: int, *, reading: str = "recollected") -> float:
-    """p, in lambda_i = lambda 2^((i - 1) p): max(log_n(M) / 2 + c, 3) with c = 1 ("recollected") or 3/2 ("derived").
+    """Return p of lambda_i = lambda 2^((i - 1) p), which is max(log_n(M) / 2 + c, 3).
 
-    The proof wants the last phase's error L |w_tau - w^_tau|, at most L D n^(1 - p), below L D / sqrt(n M), which is
+    The constant c is 1 ("recollected") or 3/2 ("derived").
+
+    The proof needs the last phase's error L |w_tau - w^_tau|, at most L D n^(1 - p), below L D / sqrt(n M), which is
     p >= 3/2 + log_n(M) / 2. Both readings are 3 until M exceeds n^3.
 
     Raises:
@@ -56,13 +58,13 @@ def growth(answering: int, records: int, *, reading: str = "recollected") -> flo
 
 
 def regularizations(setting: Setting, p: float) -> list[float]:
-    """lambda_i = lambda 2^((i - 1) p)."""
+    """Return lambda_i = lambda 2^((i - 1) p)."""
     first = regularization(setting)
     return [first * 2 ** (i * p) for i in range(num_phases(setting.records))]
 
 
 def radii(setting: Setting, p: float) -> list[float]:
-    """D_i = 2 L / lambda_i: the minimiser of a phase is never further from its centre (Lemma C.3).
+    """Return D_i = 2 L / lambda_i, the largest distance of a phase's minimiser from its centre (Lemma C.3).
 
     By optimality lambda_i / 2 |w^ - w_{i-1}|^2 <= F(w_{i-1}) - F(w^) <= L |w^ - w_{i-1}|.
     """
@@ -70,11 +72,13 @@ def radii(setting: Setting, p: float) -> list[float]:
 
 
 def accelerated_rounds(setting: Setting, p: float, *, rate: float = 1.0) -> list[int]:
-    """R_i of Algorithms 1 and 6: sqrt((beta + lambda_i) / lambda_i) log(D lambda_i M (epsilon n_i)^2 / (L d)), or
-    (epsilon n_i)^2 / (K_i d log(2 / delta)) where messages also vary by sampling (M K < N n), or 1: the largest.
+    """Return R_i of Algorithms 1 and 6.
+
+    R_i is the largest of sqrt((beta + lambda_i) / lambda_i) log(D lambda_i M (epsilon n_i)^2 / (L d)), of
+    (epsilon n_i)^2 / (K_i d log(2 / delta)) where messages also vary by sampling (M K < N n), and of 1.
 
     The logarithm is of the gap at the start of a phase, at most L D, over its target L^2 d / (lambda_i M (epsilon
-    n_i)^2); below 1 there is nothing to gain.
+    n_i)^2); where this ratio is below 1, no improvement is needed.
 
     Args:
         rate: K_i / n_i.
@@ -92,7 +96,10 @@ def accelerated_rounds(setting: Setting, p: float, *, rate: float = 1.0) -> list
 
 
 def subgradient_rounds(setting: Setting) -> list[int]:
-    """R_i of Algorithm 4: min(M n_i, M (epsilon n_i)^2 / d) + 1, so that optimising costs no more than the rest."""
+    """Return R_i of Algorithm 4, min(M n_i, M (epsilon n_i)^2 / d) + 1.
+
+    With these rounds the optimisation error is at most the other terms of the bound.
+    """
     check(setting)
     s = setting
     return [
@@ -102,13 +109,19 @@ def subgradient_rounds(setting: Setting) -> list[int]:
 
 
 def convolution_radius(setting: Setting) -> float:
-    """s = D / sqrt(M) (1 / sqrt(n) + sqrt(d log(1 / delta)) / (epsilon n)): smoothing adds L s, as much as the risk."""
+    """Return s = D / sqrt(M) (1 / sqrt(n) + sqrt(d log(1 / delta)) / (epsilon n)).
+
+    Smoothing adds L s to the risk, which is as large as the risk itself.
+    """
     check(setting)
     return setting.diameter / math.sqrt(setting.answering) * (setting.records**-0.5 + privacy_term(setting))
 
 
 def moreau_smoothness(setting: Setting) -> float:
-    """beta = L sqrt(M) / D min(sqrt(n), epsilon n / sqrt(d log(1 / delta))): the envelope is within L^2 / (2 beta)."""
+    """Return beta = L sqrt(M) / D min(sqrt(n), epsilon n / sqrt(d log(1 / delta))).
+
+    The envelope is within L^2 / (2 beta) of the loss.
+    """
     check(setting)
     s = setting
     return s.lipschitz * math.sqrt(s.answering) / s.diameter * min(s.records**0.5, 1 / privacy_term(s))

@@ -1,4 +1,4 @@
-"""The sizes that the formulas of Gao et al. 2024 read, and which of them are refused."""
+"""The sizes that the formulas of Gao et al. 2024 use, and the checks of their values."""
 
 import math
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from bench.errors import InputError
 
 
 class Setting(NamedTuple):
-    """The sizes that every formula reads.
+    """The sizes that every formula uses.
 
     silos: N.
     answering: M.

@@ -14,7 +14,7 @@ EXPERIMENT: dict = {"silos": 25, "answering": 25, "records": 1238, "features": 5
 
 
 class Row(NamedTuple):
-    """A line of a table: excess risk, rounds, gradients that all silos compute, NaN and "?" where the text has lost it.
+    """A line of a table: excess risk, rounds, and gradients that all silos compute; NaN and "?" where the text is lost.
 
     The formulas are LaTeX; in them ell is the square root of d log(1 / delta).
     """
@@ -29,17 +29,19 @@ class Row(NamedTuple):
 
 
 def optimal_risk(setting: Setting) -> float:
-    """(1 / sqrt(n) + sqrt(d log(1 / delta)) / (epsilon n)) / sqrt(N)."""
+    """Return (1 / sqrt(n) + sqrt(d log(1 / delta)) / (epsilon n)) / sqrt(N)."""
     return (setting.records**-0.5 + privacy_term(setting)) / math.sqrt(setting.silos)
 
 
 def heterogeneous_risk_before(setting: Setting) -> float:
-    """1 / sqrt(N n) + (sqrt(d log(1 / delta)) / (epsilon n sqrt(N)))^(4/5): Lowy and Razaviyayn 2023, Algorithm 1."""
+    """Return the risk of Lowy and Razaviyayn 2023, Algorithm 1:
+    1 / sqrt(N n) + (sqrt(d log(1 / delta)) / (epsilon n sqrt(N)))^(4/5).
+    """
     return (setting.silos * setting.records) ** -0.5 + (privacy_term(setting) / math.sqrt(setting.silos)) ** 0.8
 
 
 def _statistical(setting: Setting) -> float:
-    """min(sqrt(n), epsilon n / sqrt(d)), without its logarithm."""
+    """Return min(sqrt(n), epsilon n / sqrt(d)), without its logarithm."""
     return min(setting.records**0.5, setting.epsilon * setting.records / math.sqrt(setting.features))
 
 
@@ -49,7 +51,9 @@ def _row(setting: Setting, algorithm: str, formula: str, rounds: float, gradient
 
 
 def _slow(setting: Setting, algorithm: str, data: str = "any") -> Row:
-    """Rounds min(N n, N (epsilon n)^2 / d), gradients of the smallest batch that the noise formula allows."""
+    """Return the row with min(N n, N (epsilon n)^2 / d) rounds, and gradients of the smallest batch that the noise
+    formula allows.
+    """
     s = setting
     rounds = s.silos * _statistical(s) ** 2
     batch = max(1.0, s.records * smallest_rate(s.epsilon, s.delta, max(1, round(rounds))))
@@ -63,7 +67,7 @@ def _before(setting: Setting) -> Row:
 
 
 def table_1(setting: Setting) -> list[Row]:
-    """Smooth losses. Algorithm 1 with full batches: N n gradients a round."""
+    """Return the table for smooth losses. Algorithm 1 has full batches, with N n gradients a round."""
     check(setting)
     s = setting
     rounds = s.silos**0.25 * _statistical(s) ** 0.5
@@ -76,7 +80,9 @@ def table_1(setting: Setting) -> list[Row]:
 
 
 def table_2(setting: Setting) -> list[Row]:
-    """Losses that need not be smooth. Algorithm 6 with full batches; the paper counts no gradients for envelopes."""
+    """Return the table for losses that need not be smooth. Algorithm 6 has full batches; the paper counts no gradients
+    for envelopes.
+    """
     check(setting)
     s = setting
     rounds = s.silos**0.5 * _statistical(s)
