@@ -3,9 +3,9 @@
 The table adds to the paper the error of each user's mean rating, which uses nothing about films, and private runs with
 other clipping norms, other noise and other starts, or with one release that has the whole budget and is smoothed over
 the graph. Settings are tuned on a split of the training ratings. Local models are the worst in the paper, with 1.2834,
-but not here: the exact minimisers of the local objectives have 0.983, which is below the users' means, 1.015, and below
-the private runs that start from these means. Expected: 0.9502 without privacy, close to it at epsilon 1, and a larger
-error as epsilon falls.
+but not here: the exact minimisers of the local objectives have a lower error than the users' means, and a lower one
+than the private runs that start from these means. Expected: 0.9502 without privacy, close to it at epsilon 1, and a
+larger error as epsilon falls.
 """
 
 from collections.abc import Sequence
