@@ -68,17 +68,18 @@ def stand_in(make: partial, monkeypatch) -> Task:
         return bag_of_words.tag_task(users, capacity=(6, EACH, 3 * USERS, USERS), **common)
     if function is tags.made_up_tags:
         return function(0, num_clients=USERS, num_documents=(EACH, EACH), num_words=100, num_tags=20)
-    if function in (odd_even.odd_even, odd_even.odd_even_hinge):
-        features = rng.random((10, 40, odd_even.NUM_FEATURES), np.float32)
-        monkeypatch.setattr(odd_even, "_features", lambda files: (features, np.ones(400), "made up", "0"))
+    if function in (odd_even.odd_even, odd_even.odd_even_hinge, odd_even.odd_even_dirichlet):
+        features = rng.random((10, 80, odd_even.NUM_FEATURES), np.float32)
+        monkeypatch.setattr(odd_even, "_features", lambda files: (features, np.ones(800), "made up", "0"))
     elif function is images.images:
         monkeypatch.setattr(images, "_examples", lambda *_: (COPY, _pictures(rng, given["model"])))
+        monkeypatch.setattr(images, "NUM_VALIDATION", 100)
         given = given | {"share": 1.0}  # of so few pictures
     elif function is movielens.movielens:
         monkeypatch.setattr(movielens, "_ratings", lambda files: (_ratings(rng), COPY))
         return function(0, rank=3, num_neighbors=3, sweeps=2, **given)
-    elif function is school.best_available:
-        return school.made_up_schools(0, num_schools=USERS)
+    elif function in (school.best_available, school.school):
+        return school.made_up_schools(0, num_schools=USERS, **given)
     else:
         generated = (synthetic.synthetic, bounded.bounded, quadratic.quadratic, peers.linear_p2p, softmax.softmax)
         assert function in generated, function
