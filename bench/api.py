@@ -86,12 +86,11 @@ def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: b
     from bench.sweeps.run import run_sweep
 
     folder = Path(out) / scale / wanted.part.name
-    if wanted.request is not None:
-        own.prepare(folder, wanted.request, fresh=fresh)
+    prepared = wanted.request is not None and own.prepare(folder, wanted.request, fresh=fresh)
     try:
         run_sweep(wanted.part, whole=wanted.whole, scale=scale, out=out, fresh=fresh, **options)
     except InputError:
-        if wanted.request is not None:
+        if prepared:
             own.discard(folder)
         raise
     return folder

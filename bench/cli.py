@@ -38,7 +38,20 @@ def exit_status(app: typer.Typer) -> int:
         if isinstance(error.__cause__, EOFError):  # typer takes it for the end of typed input
             raise error.__cause__ from None
         code = 130
+    except RecursionError:
+        print("error: the input is nested too deeply: simplify it", file=sys.stderr)
+        return 2
+    except UnicodeError as error:
+        print(
+            f"error: a name or file is not in UTF-8 ({in_one_line(error)}): rename it, or convert it", file=sys.stderr
+        )
+        return 2
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None and not NO_MEMORY.search(str(error)):
+            print(
+                f"error: {error.filename}: {error.strerror}: change its permissions, or give another", file=sys.stderr
+            )
+            return 2
         if not (isinstance(error, MemoryError) or NO_MEMORY.search(str(error))):
             raise
         print(f"error: out of memory ({in_one_line(error)}): free some memory, or use fewer --workers", file=sys.stderr)
@@ -72,7 +85,7 @@ def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:
     out: dict[str, str] = {}
     for key, text in pairs(option, given):
         if key in out:
-            raise InputError(f"{option} {key} is given twice: list all its values at once, {key}=A,B,C")
+            raise InputError(f"{option} {key} is given twice: give it once, a list as {key}=A,B,C")
         out[key] = text
     return out
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bench.audit.commands import audit
-from bench.cli import distinct_pairs, pairs, print_version
+from bench.cli import distinct_pairs, print_version
 from bench.data.commands import app as data_app
 from bench.data.files import DataFiles
 from bench.defaults import COMPARISON, NUM_SETTINGS
@@ -187,8 +187,8 @@ def compare(
         task=_of_own(task, client, label, regression),
         epsilons=values(epsilons),
         seeds=seeds,
-        tuned={key: searched(text) for key, text in pairs("--tune", tune)},
-        fixed={key: value(text) for key, text in pairs("--set", fix)},
+        tuned={key: searched(text) for key, text in distinct_pairs("--tune", tune).items()},
+        fixed={key: value(text) for key, text in distinct_pairs("--set", fix).items()},
         num_settings=num_settings,
         rounds=rounds,
         baselines=None if baselines is None else _baselines(baselines),
@@ -235,7 +235,7 @@ def board(
     from bench.values import value, values
 
     where: dict = {"out": out, "workers": workers, "executor": executor, "data_dir": data_dir, "download": download}
-    fixed = {key: value(text) for key, text in pairs("--set", fix)}
+    fixed = {key: value(text) for key, text in distinct_pairs("--set", fix).items()}
     if add is not None:
         if len(tasks or []) != 1:
             raise InputError(

@@ -10,10 +10,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-AGAIN_S = 0.05  # until a lost KeyboardInterrupt is raised again
+AGAIN_S = 0.05  # until a KeyboardInterrupt that was lost, or came during an import, is raised again
+IMPORT_S = 5.0  # the longest wait for an import: extension modules lose or crash on exceptions while they initialise
 LINE = "stopped; everything finished is kept, run the same command again to continue"
 
 
@@ -23,9 +25,17 @@ def run_command(module: str) -> int:
     The previous signal handlers are restored when it returns.
     """
     received: list[int] = []
+    waited, ended = 0.0, False
 
-    def stop(number: int, frame: object) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal waited
         received.append(number)
+        if ended:
+            return
+        if waited < IMPORT_S and _importing(frame):
+            waited += AGAIN_S
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+            return
         raise KeyboardInterrupt
 
     def lost(unraisable: "sys.UnraisableHookArgs") -> None:
@@ -36,11 +46,15 @@ def run_command(module: str) -> int:
 
     before = sys.unraisablehook
     handlers = {number: signal.signal(number, stop) for number in SIGNALS if _is_ours(number)}
-    handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda *_: stop(received[0], None))
+    handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda _, frame: stop(received[0], frame))
     sys.unraisablehook = lost
     try:
-        code = _status(module)
+        try:
+            code = _status(module)
+        finally:
+            ended = True  # signals are only noted from here on
     except KeyboardInterrupt:
+        ended = True
         print(LINE, file=sys.stderr)
         code = 130
     finally:
@@ -63,6 +77,15 @@ def leave(status: int) -> NoReturn:
         sys.stderr.flush()
         os._exit(status)
     sys.exit(status)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    """Whether a module is being imported at this frame or above it."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_ours(number: int) -> bool:

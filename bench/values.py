@@ -8,6 +8,7 @@ import numpy as np
 
 from bench.errors import InputError
 
+LARGEST = float(np.finfo(np.float32).max)
 MOST = 10_000  # the most values of a range
 BEYOND = 1e3  # factor by which a search may leave a logarithmic interval, unless told otherwise
 
@@ -99,10 +100,19 @@ def values(text: str) -> list[Any]:
 
 
 def value(word: str) -> Any:
-    """Parse one value: a whole number, a number, True, False, or else the word itself."""
+    """Parse one value: a whole number, a number, True, False, or else the word itself.
+
+    Raises:
+        InputError: for a finite number beyond what single precision holds.
+    """
     for read in (int, float):
         try:
-            return read(word)
+            number = read(word)
         except ValueError:
             continue
+        if LARGEST < abs(number) < math.inf:
+            raise InputError(
+                f"{word[:20]}{'...' if len(word) > 20 else ''} is too large: give at most {LARGEST:.2g}, or inf"
+            )
+        return number
     return {"True": True, "False": False}.get(word, word)

@@ -148,3 +148,9 @@ def test_a_function_is_what_it_uses():
 
     assert made(1.0, 2) == made(1.0, 2)
     assert len({made(1.0, 2), made(0.5, 2), made(1.0, 3)}) == 3
+
+
+def test_releases_without_the_entry_of_the_column_epsilon_are_refused():
+    method = Method(undeclared, lambda task, *, delta: {"mine": full_gaussian(1.0, delta=delta)}, version=1)
+    with pytest.raises(InputError, match="has no entry 'paper'"):
+        method.readings(None, delta=1e-4)

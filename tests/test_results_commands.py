@@ -8,6 +8,8 @@ from tiny_sweeps import table, walks
 
 from bench import __main__ as command
 from bench.sweeps import SWEEPS
+from bench.sweeps.own import Request, prepare
+from bench.sweeps.store import Store
 
 
 @pytest.fixture
@@ -105,3 +107,15 @@ def test_status_and_merge_refuse_what_is_not_there(bench):
         status, out, lines = bench(*words)
         assert (status, out, len(lines)) == (2, "", 1)
         assert culprit in lines[0]
+
+
+def test_a_run_that_finds_the_folder_in_use_leaves_it_there(bench, tmp_path):
+    """The second of two runs that start together must not take away the folder of the first."""
+    folder = tmp_path / "results" / "smoke" / "mine"
+    assert prepare(folder, Request("tiny", "smoke", {"step_size": [0.25, 0.5, 1.0]}))
+    with Store(folder):
+        status, _, lines = bench(*OWN)
+        assert status == 2
+        assert "in use by another run" in lines[-1]
+    assert folder.is_dir()
+    assert bench(*OWN)[0] == 0

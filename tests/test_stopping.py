@@ -72,3 +72,24 @@ def test_the_status_is_that_of_the_signal_even_where_it_came_in_a_text_that_is_e
     new = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     done = subprocess.run([sys.executable, "-m", "program"], env=new, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, LINE + "\n")
+
+
+def test_a_signal_during_an_import_waits_for_its_end_where_that_is_soon(command, capsys, tmp_path):
+    """An extension module that is being initialised may lose an exception, or crash."""
+    text = (
+        SENDS.format(name="SIGTERM")
+        + f"send()\ntime.sleep(0.3)\nimport pathlib\npathlib.Path({str(tmp_path / 'done')!r}).touch()\ntime.sleep(20)\n"
+    )
+    begin = time.monotonic()
+    assert command(text) == 128 + signal.SIGTERM
+    assert (tmp_path / "done").exists()
+    assert time.monotonic() - begin < 15
+    assert capsys.readouterr().err == LINE + "\n"
+
+
+@pytest.mark.parametrize("module", ["bench", "figures"])
+def test_the_package_imports_nothing_slow_before_the_handlers_of_signals(module):
+    """What `python -m` imports before it runs `__main__`."""
+    code = f"import sys, {module}; print(sorted({{'jax', 'matplotlib', 'numpy', 'pandas'}} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert run.stdout == "[]\n"

@@ -27,3 +27,10 @@ def test_a_list_keeps_numbers_words_and_infinity():
 def test_what_is_no_range_is_refused(text):
     with pytest.raises(InputError):
         values(text)
+
+
+@pytest.mark.parametrize("word", ["1e39", "-4e38", "1" + 400 * "0"])
+def test_a_number_beyond_single_precision_is_refused(word):
+    with pytest.raises(InputError, match=r"is too large: give at most 3\.4e"):
+        values(f"1,{word}")
+    assert values("inf,-inf") == [math.inf, -math.inf]

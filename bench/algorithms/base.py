@@ -127,6 +127,8 @@ class Method(NamedTuple):
         each_is_release = isinstance(declared, dict) and all(isinstance(each, Release) for each in declared.values())
         if not (each_is_release and declared):
             raise InputError(f"`releases` of {name} gives {declared!r}: give a Release, or a dictionary of them")
+        if "paper" not in declared:
+            raise InputError(f"`releases` of {name} has no entry 'paper': add one, for the column epsilon")
         return {key: checked(each) for key, each in declared.items()}
 
     def cost_of_round(self, task, **args) -> Cost | None:

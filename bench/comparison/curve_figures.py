@@ -68,11 +68,14 @@ def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
         for ax, cost in zip(row, COSTS, strict=True):
             for name, line in _at(curves, epsilon).groupby("algorithm"):
                 line, look = line.sort_values("share"), look_of[str(name)]
+                if line[cost].isna().any():
+                    continue  # the method does not declare its cost
                 if line[cost].iloc[-1] == 0:
                     _level(ax, line[metric].iloc[-1], look)
                 else:
                     _line(ax, line, cost, metric, look, marked=line["share"] == line["share"].max())
-            ax.set_xscale("log")
+            if ax.dataLim.x1 > 0 and (curves[cost] > 0).any():
+                ax.set_xscale("log")
             ax.set_title(at_epsilon(epsilon))
     for ax, cost in zip(axes[-1], COSTS, strict=True):
         ax.set_xlabel(AXES[cost])

@@ -153,6 +153,10 @@ def _check_names(request: Request, variants: Mapping[str, Variant], arguments_of
     noises = {variant.method.noise for variant in variants.values()}
     for name in (*request.fixed, *request.tuned):
         label, colon, argument = name.rpartition(":")
+        if colon and name in request.fixed:
+            raise InputError(f"--set {name} is for one method only: write --tune {name}=VALUE")
+        if argument in request.fixed and name in request.tuned:
+            raise InputError(f"{argument} is given by --set and by --tune: leave one of them out")
         if colon and label not in variants:
             raise unknown_name("method here", label, variants)
         if argument in noises:

@@ -169,7 +169,7 @@ def _relation(on: Problem, neighbors: str | None) -> str:
 
 
 def _folder_name(name: str) -> str:
-    if name in ("", ".", "..") or set(name) & set("/\\\0"):
+    if name in ("", ".", "..") or set(name) & set("/\\") or not name.isprintable():
         raise InputError(
             f"name {name!r} is not the name of a folder: give one without slashes, and choose the parent folder by "
             "--out"

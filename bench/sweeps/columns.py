@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from bench.errors import InputError
 
-# Columns that the engine adds to the results, besides epsilon and epsilon_*; nothing else may have these names. fmt:
-# off
+# Columns that the engine adds to the results, besides epsilon and epsilon_*; nothing else may have these names.
+# fmt: off
 RESERVED = {
     "point",
     "sweep",
@@ -55,6 +55,8 @@ def check_measured(method: str, task: str, *, metrics: Iterable[str], info: Iter
         InputError: naming the first one that is already taken.
     """
     metrics, args, info = set(metrics), set(args), set(info)
+    for name in filter(is_reserved, sorted(args)):
+        raise InputError(f"{method} has an argument {name}, which is a column of all results: rename the argument")
     for whose, names in ((f"`metrics` of task {task} has", metrics), (f"`round` of {method} reports", info)):
         for name in names:
             if not isinstance(name, str):

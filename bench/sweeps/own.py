@@ -107,8 +107,11 @@ def write_request(folder: Path, request: Request) -> None:
         raise cannot_write(path, error) from None
 
 
-def prepare(folder: Path, request: Request, *, fresh: bool = False) -> None:
+def prepare(folder: Path, request: Request, *, fresh: bool = False) -> bool:
     """Create the folder of a request, or check that it holds results of the same request.
+
+    Returns:
+        Whether this call stored the request.
 
     Raises:
         InputError: where it does not, unless all of it is to be set aside (`fresh`); where it cannot be written.
@@ -116,11 +119,12 @@ def prepare(folder: Path, request: Request, *, fresh: bool = False) -> None:
     with Store(folder):
         there = read_request(folder) if not fresh else None
         if there is not None and there.canonical == request.canonical:
-            return
+            return False
         if parts_in(folder) and not fresh:
             held = f"those of {there.sweep} with {there.words}" if there else "those of no own grid"
             raise InputError(f"{folder} holds other results, {held}: choose another --name, or --fresh")
         write_request(folder, request)
+    return True
 
 
 def discard(folder: Path) -> None:

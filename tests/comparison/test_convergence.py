@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bench.analysis import style
 from bench.comparison import convergence
+from bench.comparison.curve_figures import draw_convergence
 from bench.comparison.result import at_end
 
 COSTS = {"floats_up": 1000.0, "gradients": 400.0, "examples": 400.0}
@@ -99,3 +101,17 @@ def test_a_comparison_keeps_every_evaluation_of_the_tested_runs_and_one_of_those
     end = found[found["share"] == 1].set_index(["algorithm", "target_epsilon"])["excess_risk"]
     beside = twin.runs.groupby(["algorithm", "target_epsilon"])["excess_risk"].mean()
     pd.testing.assert_series_equal(end.sort_index(), beside.sort_index(), check_dtype=False)
+
+
+@pytest.mark.parametrize("costs", [dict.fromkeys(COSTS, np.nan), {"floats_up": 0.0, "gradients": np.nan}])
+def test_methods_without_a_declared_cost_or_without_any_are_drawn_all_the_same(costs):
+    runs = evaluations(lambda share, trial: share + 0.01 * trial, **costs)
+    lines = convergence.curves(runs, metric="score")
+    facts = {"metric": "score", "task": "t", "source": "made up", "scale": "compare", "not_private": False}
+    whole = pd.DataFrame([{"algorithm": "new", "reveals_nothing": False, **facts}])
+    with style.applied():
+        figure = draw_convergence(lines, whole)
+        figure.canvas.draw()
+    known = [name for name in COSTS if (COSTS | costs)[name] > 0]
+    scales = dict(zip(COSTS, (ax.get_xscale() for ax in figure.axes), strict=True))
+    assert scales == {name: "log" if name in known else "linear" for name in COSTS}

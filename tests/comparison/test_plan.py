@@ -213,3 +213,22 @@ def test_bad_input_is_refused_before_anything_runs(tmp_path, changes, words):
     with pytest.raises(InputError, match=words):
         compared(**changes, out=tmp_path)
     assert list(tmp_path.rglob("*.parquet")) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {"fixed": {"personalization": 1.0, "ppsgd:step_size": 1.0}},
+            "--set ppsgd:step_size is for one method only: write --tune",
+        ),
+        (
+            {"fixed": {"personalization": 1.0}, "tuned": {"personalization": [1.0, 2.0]}},
+            "personalization is given by --set and by --tune",
+        ),
+    ],
+)
+def test_values_that_would_be_ignored_are_refused(options, words, out):
+    request = make_request([ALGORITHMS["ppsgd"]], **SMALL, **options, baselines=[], out=out)
+    with pytest.raises(InputError, match=words):
+        make_plan(request)

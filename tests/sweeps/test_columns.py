@@ -3,9 +3,11 @@
 import pytest
 from tiny_sweeps import WALK, run, sweep_of, walk, walks
 
+from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Algorithm, Scalar
 from bench.errors import InputError
-from bench.sweeps.spec import Entry, grid
+from bench.sweeps.columns import is_reserved
+from bench.sweeps.spec import Entry, grid, parameters
 
 
 def reporting(name: str):
@@ -40,3 +42,16 @@ def test_a_label_is_not_overwritten_by_a_metric(tmp_path):
     points = grid(step_size=[0.1]).assign(excess_risk="mine")
     with pytest.raises(InputError, match="Walk has a label excess_risk, which is also a measured quantity: rename it"):
         run(walks(points=points), tmp_path)
+
+
+def test_an_argument_cannot_be_called_like_a_column_of_all_results(tmp_path):
+    def seeded(task, *, step_size: Scalar, noise_multiplier: Scalar = 1.0, seed: int = 2) -> Algorithm:
+        return walk(task, step_size=step_size, noise_multiplier=noise_multiplier)
+
+    sweep = sweep_of({"Seeded": Entry(WALK._replace(make=seeded), grid(step_size=[0.1]))}, seeds=1)
+    with pytest.raises(InputError, match="seeded has an argument seed, which is a column of all results: rename"):
+        run(sweep, tmp_path)
+
+
+def test_no_method_of_the_suite_has_an_argument_called_like_a_column():
+    assert not [(name, one) for name, method in ALGORITHMS.items() for one in parameters(method)[0] if is_reserved(one)]

@@ -33,7 +33,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
             if missing:
                 raise InputError(f"{path} has no array {missing[0]!r}: it needs {', '.join(NEEDED)}")
             inputs, targets, clients = (file[name] for name in NEEDED)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, InputError):
             raise
         if isinstance(error, PermissionError):
