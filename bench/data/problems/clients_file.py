@@ -19,6 +19,7 @@ from bench.errors import InputError
 from bench.models.additive import scores, squared_loss
 
 NEEDED = ("inputs", "targets", "clients")
+LARGEST = float(np.finfo(np.float32).max)
 TEST, VALIDATION = 0.2, 0.1  # shares of each client's examples
 
 
@@ -32,7 +33,9 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
             missing = [name for name in NEEDED if name not in file]
             if missing:
                 raise InputError(f"{path} has no array {missing[0]!r}: it needs {', '.join(NEEDED)}")
-            inputs, targets, clients = (file[name] for name in NEEDED)
+            inputs, targets, clients = arrays = [file[name] for name in NEEDED]
+            if not all(isinstance(array, np.ndarray) for array in arrays):
+                raise ValueError("a member is not in the format of numpy")
     except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, InputError):
             raise
@@ -52,11 +55,20 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
         raise InputError(f"{path}: inputs are {inputs.shape}: examples with at least one feature are needed")
     if np.issubdtype(clients.dtype, np.inexact) and not np.isfinite(clients).all():
         raise InputError(f"{path}: clients has values that are not numbers: give each example the name of its client")
-    if not np.issubdtype(targets.dtype, np.integer) or targets.min() < 0:
+    if not np.issubdtype(targets.dtype, np.integer):
         raise InputError(f"{path}: targets are {targets.dtype}: give classes, whole numbers from 0")
-    real = np.issubdtype(inputs.dtype, np.integer) or np.issubdtype(inputs.dtype, np.floating)
-    if not real or not np.isfinite(inputs).all():
+    if targets.min() < 0:
+        row = int(np.argmax(targets < 0))
+        raise InputError(f"{path}: targets has {targets[row]} at index {row}: give classes, whole numbers from 0")
+    if not np.issubdtype(inputs.dtype, np.integer) and not np.issubdtype(inputs.dtype, np.floating):
         raise InputError(f"{path}: inputs are {inputs.dtype}: give finite real numbers")
+    wrong = ~(np.abs(inputs.astype(np.float64)) <= LARGEST)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise InputError(
+            f"{path}: inputs has {inputs[row, column]} at index ({row}, {column}): give finite numbers of at most "
+            f"{LARGEST:.2g}"
+        )
     classes = np.unique(targets)
     if len(classes) < 2 or classes[-1] != len(classes) - 1:
         raise InputError(

@@ -55,9 +55,12 @@ def client_table(
         raise InputError(f"{path} has no rows: give examples")
     with np.errstate(over="ignore"):
         inputs = whole[features].to_numpy(np.float32)
+        numbers = whole[label].to_numpy(np.float32) if regression else None
     if not np.isfinite(inputs).all():
         raise InputError(f"{path}: a feature is too large for 32 bits: scale it")
-    targets = whole[label].to_numpy(np.float32) if regression else _classes(path, label, whole[label])
+    if numbers is not None and not np.isfinite(numbers).all():
+        raise InputError(f"{path}: {label!r} has a number that is too large for 32 bits: scale it")
+    targets = _classes(path, label, whole[label]) if numbers is None else numbers
     names = whole[client].to_numpy(str)
     parts = (repr((features, regression)).encode(), inputs.tobytes(), targets.tobytes(), "\0".join(names).encode())
     return inputs, targets, names, hashlib.blake2b(b"\1".join(parts)).hexdigest()[:12]
@@ -100,6 +103,9 @@ def _read(file: Path, client: str) -> pd.DataFrame:
 def _check(file: Path, table: pd.DataFrame, column: str, *, features: bool, number: bool) -> None:
     """Refuse an invalid column, with the row of the first bad cell (the first row is 1)."""
     values = table[column]
+    nested = next((value for value in values if isinstance(value, list | dict | np.ndarray)), None)
+    if nested is not None:
+        raise InputError(f"{file}: {column!r} has lists in its cells: give one number or word per cell")
     missing = np.flatnonzero(values.isna())
     if len(missing):
         raise InputError(f"{file}: {column!r} is empty in row {missing[0] + 1}: leave the row out, or fill it in")

@@ -1,5 +1,7 @@
 """A user's own file of clients: read, split by client, and refused in one line where it is none."""
 
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -59,7 +61,9 @@ def test_other_data_have_another_checksum(tmp_path):
         ({"clients": CLIENTS[:5]}, "one client per example"),
         ({"targets": TARGETS / 2}, "whole numbers"),
         ({"targets": TARGETS - 1}, "whole numbers"),
-        ({"inputs": INPUTS * np.nan}, "finite"),
+        ({"targets": np.where(np.arange(45) == 7, -1, TARGETS)}, "targets has -1 at index 7"),
+        ({"inputs": np.where(INPUTS == 3.5, np.nan, INPUTS)}, r"inputs has nan at index \(3, 1\)"),
+        ({"inputs": np.where(INPUTS == 3.5, 1e39, INPUTS)}, r"inputs has 1e\+39 at index \(3, 1\): give finite"),
         ({"inputs": INPUTS.astype(str)}, "finite real numbers"),
         ({"inputs": INPUTS + 1j}, "finite real numbers"),
         ({"inputs": INPUTS[:, :0]}, "at least one feature"),
@@ -77,6 +81,14 @@ def test_a_file_that_is_none_is_refused(tmp_path):
     np.savez(tmp_path / "mine.npz", inputs=INPUTS)
     with pytest.raises(InputError, match="no array 'targets'"):
         clients_file(0, path=tmp_path / "mine.npz")
+    with zipfile.ZipFile(tmp_path / "members.npz", "w") as file:
+        for name in ("inputs", "targets", "clients"):
+            file.writestr(name, "hello")
+    np.save(tmp_path / "one.npy", INPUTS)
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    for name in ("members.npz", "one.npz"):
+        with pytest.raises(InputError, match="is not an npz file of plain arrays"):
+            clients_file(0, path=tmp_path / name)
     for content in ("hello", ""):
         (tmp_path / "text.npz").write_text(content)
         with pytest.raises(InputError, match="not an npz"):
