@@ -93,8 +93,16 @@ def lead(first: pd.Series, second: pd.Series, by: float = 0.0) -> Margin:
     if not np.isfinite([first["test_accuracy"], second["test_accuracy"]]).all():  # one of them diverged
         margin = computed(np.inf if np.isfinite(first["test_accuracy"]) else -np.inf, POINTS, PAIRED)
     else:
-        margin = paired(100 * (first["by_repetition"] - second["by_repetition"] - by).dropna(), POINTS)
+        margin = paired(100 * (_difference(first["by_repetition"], second["by_repetition"]) - by), POINTS)
     return margin.on(*edges)
+
+
+def _difference(first: pd.Series, second: pd.Series) -> np.ndarray:
+    """The differences by repetition, of the repetitions that both have."""
+    if not first.index.equals(second.index):  # aligning takes fifty times as long as the subtraction
+        first, second = first.align(second, join="inner")
+    difference = first.to_numpy() - second.to_numpy()
+    return difference[~np.isnan(difference)]
 
 
 def cell_name(cell: pd.Series) -> str:
