@@ -93,6 +93,7 @@ def test_a_planted_advantage_is_found(tmp_path):
     assert (rows["rank"] == 1).all()
 
 
+@pytest.mark.slow
 def test_labels_without_information_give_chance(tmp_path):
     rng = np.random.default_rng(0)
     columns = {"client": np.repeat(np.arange(20), 40), "label": rng.integers(0, 2, 800)}
