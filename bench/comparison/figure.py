@@ -18,6 +18,7 @@ from bench.comparison.result import Comparison
 from bench.comparison.table import PANEL, costs, heading, printed, table
 from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.errors import InputError
+from bench.sweeps.columns import is_reserved
 
 ALTS = {
     COMPARISON: "The score of each method against epsilon, with one panel per privacy statement.",
@@ -126,7 +127,9 @@ def write(comparison: Comparison) -> pd.DataFrame:
         write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
         parts = (heading(whole), tables.markdown(shown), COST, tables.markdown(costs(whole)))
         write_whole(folder / f"{COMPARISON}.md", "\n\n".join(part.strip() for part in parts) + f"\n{notes}")
-        write_whole(folder / "tuning.csv", comparison.tuning.runs.to_csv(index=False, float_format="%.6g"))
+        runs = comparison.tuning.runs
+        facts = [column for column in runs if is_reserved(column) and column not in ("algorithm", "trial", "seed")]
+        write_whole(folder / "tuning.csv", runs.drop(columns=facts).to_csv(index=False, float_format="%.6g"))
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
     return whole

@@ -19,12 +19,13 @@ from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import part_files
 from bench.sweeps.execution.pool import Pool
+from bench.sweeps.merge import compact
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments
 
 LABELS = ["target_epsilon", "setting", "reading", "privacy_unit_compared", "neighbors_compared"]
 KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # columns that identify a run of a stage
-TUNING = "tuning"
+TUNING, TEST = "tuning", "test"
 SLACK = 1.001  # tolerance of epsilon, since calibration is a bisection
 
 
@@ -40,7 +41,10 @@ def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
     """
     problem, tuning = plan.request.problem, tune(plan, pool)
     chosen = choose(tuning.runs, metric=problem.tuned_by, best=problem.best)
-    return Comparison(plan, tuning, test(plan, tuning, chosen, pool))
+    comparison = Comparison(plan, tuning, test(plan, tuning, chosen, pool))
+    for folder in [*sorted(plan.request.folder.glob(f"{TUNING}*/")), plan.request.folder / TEST]:
+        compact(folder)
+    return comparison
 
 
 def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
@@ -129,7 +133,7 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     if tasks[0].peers is not None:
         tasks += [make(split) for split in range(1, request.num_splits)]
     tried = max(tuning.num_settings.values())
-    rows = with_spent(_run_wanted(plan, "test", make, tasks, tuning.settings, chosen, 0, pool, num_settings=tried))
+    rows = with_spent(_run_wanted(plan, TEST, make, tasks, tuning.settings, chosen, 0, pool, num_settings=tried))
     over = rows[rows["spent"] > rows["target_epsilon"] * SLACK]
     if len(over):
         first = over.iloc[0]

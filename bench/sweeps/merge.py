@@ -200,6 +200,19 @@ def _into(
         return Merged(folder, added, twice, len(seen), len(parts_in(folder)), len(here))
 
 
+def compact(folder: Path) -> None:
+    """Join the parts of a folder into few, at one moment; nothing else changes.
+
+    Raises:
+        InputError: where a part is damaged, or they cannot be written; what was there stays.
+    """
+    with Store(folder) as store:
+        tables = [read_part(path) for path in parts_in(folder)]
+        parts = _joined(tables)
+        if len(parts) < len(tables):
+            store.replace(parts)
+
+
 def _table(path: Path) -> pa.Table | None:
     try:
         return read_part(path)
