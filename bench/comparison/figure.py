@@ -128,7 +128,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
         parts = (heading(whole), tables.markdown(shown), COST, tables.markdown(costs(whole)))
         write_whole(folder / f"{COMPARISON}.md", "\n\n".join(part.strip() for part in parts) + f"\n{notes}")
         runs = comparison.tuning.runs
-        facts = [column for column in runs if is_reserved(column) and column not in ("algorithm", "trial", "seed")]
+        facts = [name for name in map(str, runs) if is_reserved(name) and name not in ("algorithm", "trial", "seed")]
         write_whole(folder / "tuning.csv", runs.drop(columns=facts).to_csv(index=False, float_format="%.6g"))
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
