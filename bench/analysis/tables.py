@@ -27,6 +27,11 @@ def number(value: float, form: str = ".4f", missing: str = "") -> str:
     return format(value, form) if np.isfinite(value) else missing
 
 
+def digits_for(metric: str) -> str:
+    """The format of a metric's values: four decimals for shares, else three digits, since risks span powers of ten."""
+    return ".4f" if metric.endswith(("accuracy", "error")) and "squared" not in metric else ".3g"
+
+
 def with_interval(value: float, low: float, high: float, form: str = ".4f", metric: str = "") -> str:
     """Return a mean with its interval, cut to the values that the metric can have, or by itself where there is none."""
     mean = number(value, form, "diverged")

@@ -47,6 +47,8 @@ def draw(table: pd.DataFrame, held_out: str):
         _panel(ax, rows, metric, look_of)
         ax.set_title(f"one {unit}, {relation}")
     axes[0, 0].set_ylabel(style.literal(metric.replace("_", " ")))
+    if metric.endswith("risk") and (table[metric] > 0).all():
+        axes[0, 0].set_yscale("log")  # risks span powers of ten
     if possible.are_shares(table[metric]):
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"Methods on {style.literal(table['task'].iloc[0])}", *legend(table, level_lines=True))

@@ -120,7 +120,8 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     cells = {}
     for row in table.to_dict("records"):
         epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"ε = {row['target_epsilon']:g}"
-        score = tables.with_interval(row[row["metric"]], row["low"], row["high"], metric=row["metric"])
+        form = tables.digits_for(row["metric"])
+        score = tables.with_interval(row[row["metric"]], row["low"], row["high"], form, row["metric"])
         rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
         reference = row["algorithm"] == row["best_baseline"]
         if reference:
@@ -128,7 +129,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
         elif np.isnan(row["gain"]):
             gain = ""
         else:
-            numbers = tables.with_interval(row["gain"], row["gain_low"], row["gain_high"], "+.4f")
+            numbers = tables.with_interval(row["gain"], row["gain_low"], row["gain_high"], f"+{form}")
             gain = f"gain {numbers}{'*' if row['decided'] else ''}"
         key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
         cells.setdefault(key, {})[epsilon] = ", ".join(filter(None, (f"{score}{rank}", gain)))

@@ -62,7 +62,7 @@ def link(row: dict) -> str:
 
 def score(row: dict) -> str:
     """A score with its interval."""
-    return tables.with_interval(row["score"], row["low"], row["high"], metric=row["metric"])
+    return tables.with_interval(row["score"], row["low"], row["high"], tables.digits_for(row["metric"]), row["metric"])
 
 
 def rank(row: dict) -> str:
@@ -76,7 +76,9 @@ def gain(row: dict) -> str:
         return "best baseline"
     if not np.isfinite(row["gain"]):
         return ""
-    numbers = tables.with_interval(row["gain"], row["gain_low"], row["gain_high"], "+.4f")
+    numbers = tables.with_interval(
+        row["gain"], row["gain_low"], row["gain_high"], f"+{tables.digits_for(row['metric'])}"
+    )
     return numbers + ("*" if row["decided"] else "")
 
 

@@ -39,7 +39,7 @@ def test_a_difference_is_marked_where_it_is_beyond_chance_among_all_of_the_table
     sure = table_of(runs_of(SCORES | {"new": [0.5, 0.601, 0.702]})).set_index("algorithm")
     assert sure.loc["new", "decided"]
     assert sure["decided"].sum() < len(sure)
-    assert "+0.1010" in printed(sure.reset_index()).to_string()
+    assert "+0.101" in printed(sure.reset_index()).to_string()
     assert "*" in printed(sure.reset_index()).to_string()
 
 
