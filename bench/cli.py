@@ -61,21 +61,6 @@ def exit_status(app: typer.Typer) -> int:
     return code
 
 
-def pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
-    """Split each NAME=TEXT into a pair.
-
-    Raises:
-        InputError: where a text is not of this form.
-    """
-    out = []
-    for text in given or []:
-        key, equals, rest = text.partition("=")
-        if not (key.strip() and equals and rest.strip()):
-            raise InputError(f"{option} {text} is not NAME=VALUE: write {option} NAME=VALUE")
-        out.append((key.strip(), rest.strip()))
-    return out
-
-
 def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:
     """Split each NAME=TEXT into a pair; no name may occur twice.
 
@@ -83,10 +68,13 @@ def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:
         InputError: where a text is not of this form, or a name occurs twice.
     """
     out: dict[str, str] = {}
-    for key, text in pairs(option, given):
+    for text in given or []:
+        key, equals, rest = (part.strip() for part in text.partition("="))
+        if not (key and equals and rest):
+            raise InputError(f"{option} {text} is not NAME=VALUE: write {option} NAME=VALUE")
         if key in out:
             raise InputError(f"{option} {key} is given twice: give it once, a list as {key}=A,B,C")
-        out[key] = text
+        out[key] = rest
     return out
 
 

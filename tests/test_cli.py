@@ -10,6 +10,7 @@ import sys
 
 import pandas as pd
 import pytest
+from calling import caller
 from tiny_sweeps import ROOT, walks
 
 from bench import __main__ as command
@@ -22,15 +23,7 @@ from bench.sweeps.spec import grid
 def bench(monkeypatch, capsys):
     """Runs a command line in this process, with a sweep called "tiny": status, standard output, lines of error."""
     monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
-
-    def call(*words):
-        capsys.readouterr()
-        monkeypatch.setattr(sys, "argv", ["bench", *map(str, words)])
-        status = command.main()
-        out, err = capsys.readouterr()
-        return status, out, err.splitlines()
-
-    return call
+    return caller("bench", command.main, monkeypatch, capsys)
 
 
 WRONG = [

@@ -1,9 +1,9 @@
 """The command lines of own grids, of merge and of status, on a small sweep."""
 
 import json
-import sys
 
 import pytest
+from calling import caller
 from tiny_sweeps import table, walks
 
 from bench import __main__ as command
@@ -17,15 +17,7 @@ def bench(monkeypatch, capsys, tmp_path):
     """Runs a command line in this process, from an empty folder, with a sweep called "tiny"."""
     monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
     monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        capsys.readouterr()
-        monkeypatch.setattr(sys, "argv", ["bench", *map(str, words)])
-        status = command.main()
-        out, err = capsys.readouterr()
-        return status, out, err.splitlines()
-
-    return call
+    return caller("bench", command.main, monkeypatch, capsys)
 
 
 OWN = ["run", "tiny", "--grid", "step_size=log:.25:1:3", "--name", "mine", "--workers", "1"]

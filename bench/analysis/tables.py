@@ -29,7 +29,7 @@ def number(value: float, form: str = ".4f", missing: str = "") -> str:
 
 def digits_for(metric: str) -> str:
     """The format of a metric's values: four decimals for shares, else three digits, since risks span powers of ten."""
-    return ".4f" if metric.endswith(("accuracy", "error")) and "squared" not in metric else ".3g"
+    return ".4f" if possible.limits(metric) == (0.0, 1.0) else ".3g"
 
 
 def with_interval(value: float, low: float, high: float, form: str = ".4f", metric: str = "") -> str:

@@ -206,6 +206,8 @@ def compact(folder: Path) -> None:
     Raises:
         InputError: where a part is damaged, or they cannot be written; what was there stays.
     """
+    if len(parts_in(folder)) < 2:
+        return
     with Store(folder) as store:
         tables = [read_part(path) for path in parts_in(folder)]
         parts = _joined(tables)

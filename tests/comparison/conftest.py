@@ -1,7 +1,7 @@
 """What the tests of comparisons share: a small problem beside the real ones, and a comparison that is run."""
 
 import pytest
-from tiny_comparison import TWIN, compared, problem, under_another_name
+from tiny_comparison import TWIN, compared, problem, renamed
 
 from bench.algorithms import ALGORITHMS
 from bench.comparison.problems import PROBLEMS
@@ -23,10 +23,4 @@ def out(tmp_path_factory):
 @pytest.fixture(scope="module")
 def twin(out, tiny):
     """A comparison of a method that is exactly a built-in one, called "renamed", with the baselines."""
-    original = ALGORITHMS["ppsgd"]
-
-    def renamed(task, **args):
-        return original.make(task, **args)
-
-    method = original._replace(make=under_another_name(original.make, renamed))
-    return compared([method], **TWIN, out=out)
+    return compared([renamed(ALGORITHMS["ppsgd"])], **TWIN, out=out)

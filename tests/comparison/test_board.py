@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tiny_comparison import under_another_name
+from tiny_comparison import renamed, under_another_name
 
 from bench import board, compare
 from bench.algorithms import ALGORITHMS
@@ -32,20 +32,11 @@ def out(tmp_path_factory, tiny):
         yield out
 
 
-def renamed():
-    original = ALGORITHMS["ppsgd"]
-
-    def renamed(task, **args):
-        return original.make(task, **args)
-
-    return original._replace(make=under_another_name(original.make, renamed))
-
-
 @pytest.fixture(scope="module")
 def joined(out):
     """A built-in method under another name beside the board: its table, and the parts of the board before and after."""
     parts = {path: path.stat().st_mtime_ns for path in (out / "board").rglob("*.parquet")}
-    table = compare(renamed(), task="tiny", against="board", fixed=FIXED, out=out, workers=1)
+    table = compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", against="board", fixed=FIXED, out=out, workers=1)
     assert parts == {path: path.stat().st_mtime_ns for path in (out / "board").rglob("*.parquet")}
     return table
 
@@ -94,7 +85,7 @@ def quick(monkeypatch):
 @pytest.mark.usefixtures("quick")
 def test_an_entry_stands_on_the_board_of_whoever_compares_with_it(joined, out, tmp_path):
     folder = shutil.copytree(out / "board", tmp_path / "board")
-    entry = add_to_board(renamed(), "tiny", board=folder, fixed=FIXED, out=tmp_path, workers=1)
+    entry = add_to_board(renamed(ALGORITHMS["ppsgd"]), "tiny", board=folder, fixed=FIXED, out=tmp_path, workers=1)
     assert entry == folder / "tiny" / "entries" / "renamed"
     assert sorted(path.parent.name for path in entry.rglob("*.parquet")) == ["test", "tuning"]
     table = compare("ppsgd", task="tiny", against=folder, fixed={"personalization": 1.0}, out=tmp_path, workers=1)
@@ -102,7 +93,7 @@ def test_an_entry_stands_on_the_board_of_whoever_compares_with_it(joined, out, t
     ours, theirs = (rows[rows["algorithm"] == "renamed"].set_index("target_epsilon") for rows in (table, joined))
     np.testing.assert_array_equal(ours["excess_risk"], theirs["excess_risk"])
     with pytest.raises(InputError, match="renamed is on the board already"):
-        compare(renamed(), task="tiny", against=folder, fixed=FIXED, out=tmp_path)
+        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", against=folder, fixed=FIXED, out=tmp_path)
     (part,) = (entry / "test").glob("*.parquet")
     part.write_bytes(part.read_bytes()[:-9])
     with pytest.raises(InputError, match="is damaged"):
@@ -133,7 +124,7 @@ def test_what_every_method_got_is_written_down(out):
 )
 def test_other_options_than_the_boards_are_refused(out, options, said):
     with pytest.raises(InputError) as error:
-        compare(renamed(), task="tiny", fixed=FIXED, out=out, **{"against": "board"} | options)
+        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", fixed=FIXED, out=out, **{"against": "board"} | options)
     assert said in str(error.value)
 
 
@@ -157,7 +148,7 @@ def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatc
 
     monkeypatch.setattr(boards.part_files, "read", altered)
     with pytest.raises(InputError) as error:
-        compare(renamed(), task="tiny", against="board", fixed=FIXED, out=out)
+        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", against="board", fixed=FIXED, out=out)
     assert said in str(error.value)
     assert "run `python -m bench board tiny` again" in str(error.value)
 
@@ -172,7 +163,7 @@ def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypa
 
     monkeypatch.setattr(boards.part_files, "read", fewer)
     request = boards.request_against("board", [], {}, {"task": "tiny", "out": out, "data_files": None})
-    plan = make_plan(request._replace(methods={"renamed": renamed()}, fixed=FIXED))
+    plan = make_plan(request._replace(methods={"renamed": renamed(ALGORITHMS["ppsgd"])}, fixed=FIXED))
     found = boards.read_board(out / "board" / "tiny", plan)
     assert found.left_out == ["Global private SGD"]
     assert set(found.evaluations["algorithm"]) == {"Local learning"}

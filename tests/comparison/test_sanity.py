@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from stand_in_tasks import stand_in
-from tiny_comparison import compared, under_another_name
+from tiny_comparison import compared, renamed, under_another_name
 
 from bench.algorithms import ALGORITHMS
 from bench.comparison import compare, make_request
@@ -25,15 +25,6 @@ def table_of(comparison, baselines):
         baselines=baselines,
         num_settings=comparison.tuning.num_settings,
     )
-
-
-def renamed(method):
-    """The same method with another factory."""
-
-    def twin(task, **args):
-        return method.make(task, **args)
-
-    return method._replace(make=under_another_name(method.make, twin))
 
 
 def small(name, monkeypatch):

@@ -1,8 +1,7 @@
 """What the tests of figures share: pictures that are made quickly, and the command line in this process."""
 
-import sys
-
 import pytest
+from calling import caller
 from matplotlib.figure import Figure
 
 from bench.analysis import style
@@ -25,11 +24,10 @@ def command(monkeypatch, capsys):
     """Runs `python -m figures` with these words in this process: status, lines of output, lines of error."""
     from figures.__main__ import main as run
 
+    whole = caller("figures", run, monkeypatch, capsys)
+
     def call(*words):
-        capsys.readouterr()
-        monkeypatch.setattr(sys, "argv", ["figures", *map(str, words)])
-        status = run()
-        out, err = capsys.readouterr()
-        return status, out.splitlines(), err.splitlines()
+        status, out, lines = whole(*words)
+        return status, out.splitlines(), lines
 
     return call

@@ -37,6 +37,15 @@ def under_another_name(make, wrapper):
     return wrapper
 
 
+def renamed(method):
+    """The same method with another factory, called "renamed"."""
+
+    def renamed(task, **args):
+        return method.make(task, **args)
+
+    return method._replace(make=under_another_name(method.make, renamed))
+
+
 def runs_of(scores, target=1.0, unit="user"):
     """Made-up runs: one row per method and split, with these scores; "local" releases nothing."""
     return pd.concat(

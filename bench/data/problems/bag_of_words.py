@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from bench.data.partition import pack
-from bench.data.problems.by_user import accuracies, by_client
+from bench.data.problems.by_user import accuracies, by_client, or_nan
 from bench.data.task import Task
 from bench.kernels.sparse import Rows, densify, product
 from bench.models.additive import Additive, sparse_squared_loss
@@ -192,8 +192,7 @@ def tag_accuracy(params, task: Task) -> dict:
 
 def test_hits(params, task: Task) -> tuple[jax.Array, jax.Array]:
     """Right answers on test documents, NaN where the model is not finite, and the number of test documents, [user]."""
-    right, counts, finite = _hits(params, task, "test")
-    return jnp.where(finite, right.astype(jnp.float32), jnp.nan), counts
+    return or_nan(*_hits(params, task, "test"))
 
 
 def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Array]:

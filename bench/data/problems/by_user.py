@@ -87,6 +87,11 @@ def by_client(hits: jax.Array, real: jax.Array, client: jax.Array, num_clients: 
     return hits, counts
 
 
+def or_nan(hits: jax.Array, counts: jax.Array, finite: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Right answers, NaN where the model is not finite, and examples of each user, [user]."""
+    return jnp.where(finite, hits.astype(jnp.float32), jnp.nan), counts
+
+
 ACCURACIES = {"test": test_accuracies, "validation": validation_accuracies}
 
 

@@ -21,7 +21,7 @@ from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
 from bench.data.partition import by_label, by_style, hold_out, pack
-from bench.data.problems.by_user import accuracies, by_client
+from bench.data.problems.by_user import accuracies, by_client, or_nan
 from bench.data.read import emnist, formats
 from bench.data.task import Task
 from bench.errors import unknown_name
@@ -164,8 +164,7 @@ def accuracy(params, task: Task) -> dict:
 
 def test_hits(params, task: Task) -> tuple[jax.Array, jax.Array]:
     """Right answers on test examples, NaN where the model is not finite, and the number of test examples, [user]."""
-    hits, sizes, finite = _hits(params, task, "test")
-    return jnp.where(finite, hits.astype(jnp.float32), jnp.nan), sizes
+    return or_nan(*_hits(params, task, "test"))
 
 
 def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Array]:
