@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bench import arguments
 from bench.comparison.baselines import LEVELS, Level, Variant
 from bench.comparison.resampled import resampled
 from bench.comparison.search import Space
@@ -76,6 +77,8 @@ class Problem:
     also: tuple[str, ...] = ()
 
     def __post_init__(self):
+        for field in dataclasses.fields(self):
+            arguments.check(f"{field.name} of a problem", getattr(self, field.name), arguments.kinds(field.type))
         if self.privacy_unit not in LEVELS:
             raise unknown_name("privacy unit", self.privacy_unit, LEVELS)
         for field, default in (

@@ -13,7 +13,7 @@ from bench.errors import InputError
 from bench.sweeps import SCALES, SWEEPS
 from bench.sweeps.chosen import requested
 from bench.sweeps.own import Request, checked_name, read_request, write_request
-from bench.sweeps.part_files import IDENTITY, parts_in, read_part, readable_parts, runs_in
+from bench.sweeps.part_files import IDENTITY, parts_in, read_part, readable_parts, runs_in, unified
 from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.sound_runs import in_words, sound_runs
 from bench.sweeps.spec import Sweep, on_task
@@ -192,6 +192,8 @@ def _into(
             added += len(runs - seen) if path is not None else 0
             kept.append(_once(table, runs - seen))
             seen |= runs
+        named = [(path or f"{folder}, part {number}", table) for number, (path, table) in enumerate(tables, 1)]
+        unified({name: table.schema for name, table in named if table is not None})
         parts = _joined([table for table in kept if len(table)])
         if request is not None and there is None:
             write_request(folder, request)

@@ -5,7 +5,7 @@ whose names begin with "_" or "." are not part of it: parts being written, and p
 their columns, and readers of a folder take the columns of its first file: `columns.parquet`, which has no rows.
 
 A part is called part-<runs>-<content>.parquet, with a digest of the runs in it and one of the file's bytes, so that
-every reader can check that the file is what was written.
+every reader can check that the file is what was written. A file with another name is no part.
 """
 
 import contextlib
@@ -37,7 +37,9 @@ REQUIRED = {  # columns that every part has, and of which kind
     **dict.fromkeys(("point", "sweep", "algorithm", "task"), _is_text),
     **dict.fromkeys(("trial", "seed", "rounds"), pa.types.is_integer),
 }
+KINDS = REQUIRED | dict.fromkeys(("wall_s", "compile_s"), pa.types.is_floating)  # also of columns that may be absent
 DIGEST_IN_NAME = re.compile(r"part-[0-9a-f]{16}-([0-9a-f]{16})\.parquet")
+UNNAMED = "its name has no digest of its content, so it was renamed, or written by another program"
 COLUMNS = "columns.parquet"
 REDO = "run the sweep again, which moves it aside and repeats its runs"
 
@@ -115,13 +117,20 @@ def read_part(path: Path) -> pa.Table:
     table = None if named and named[1] != content_digest(content) else parquet(content)
     if table is None:
         raise UnusablePart(f"{path} is damaged", damaged=True)
-    for name, fits in REQUIRED.items():
+    if not named:
+        raise UnusablePart(f"{path} is not a part of these results ({UNNAMED})", damaged=False)
+    for name in table.column_names:
+        if table.column_names.count(name) > 1:
+            raise UnusablePart(f"{path} is not a part of these results (several columns {name!r})", damaged=False)
+    for name, fits in KINDS.items():
         if name not in table.column_names:
+            if name not in REQUIRED:
+                continue
             raise UnusablePart(f"{path} is not a part of these results (no column {name!r})", damaged=False)
         kind = table.schema.field(name).type
         if not fits(kind.value_type if pa.types.is_dictionary(kind) else kind):
             raise UnusablePart(f"{path} is not a part of these results ({name!r} is {kind})", damaged=False)
-        if table[name].null_count:
+        if name in REQUIRED and table[name].null_count:
             raise UnusablePart(f"{path} is damaged (no {name!r} in {table[name].null_count:,} rows)", damaged=True)
     return table
 
@@ -164,11 +173,8 @@ def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFra
             raise InputError(f"{error}: {REDO}") from None
     if not tables:
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
-    try:
-        table = pa.concat_tables(tables.values(), promote_options="permissive")
-    except pa.ArrowException as error:
-        text = str(error).splitlines()[0]
-        raise InputError(f"a column of {folder} is of two kinds ({text}): {REDO}") from None
+    unified({path: table.schema for path, table in tables.items()})
+    table = pa.concat_tables(tables.values(), promote_options="permissive")
     rows = table.select([name for name in table.column_names if name not in without]).to_pandas()
     doubled = rows.duplicated([*IDENTITY, "rounds"])
     if doubled.any():
@@ -180,6 +186,34 @@ def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFra
     return rows
 
 
+def unified(schemas: Mapping[Any, pa.Schema], remedy: str = "move the wrong part elsewhere") -> pa.Schema:
+    """The columns of several tables together.
+
+    Args:
+        schemas: name of a table, such as its path -> its columns.
+        remedy: what to do where they differ.
+
+    Raises:
+        InputError: where a column is of two kinds, such as text and numbers; names two of the tables.
+    """
+    whole, owner = pa.schema([]), {}
+    for path, schema in schemas.items():
+        try:
+            whole = pa.unify_schemas([whole, schema], promote_options="permissive")
+        except pa.ArrowException:
+            for field in schema:
+                try:
+                    pa.unify_schemas([whole, pa.schema([field])], promote_options="permissive")
+                except pa.ArrowException:
+                    raise InputError(
+                        f"column {field.name!r} is {field.type} in {path} and {whole.field(field.name).type} in "
+                        f"{owner[field.name]}: {remedy}"
+                    ) from None
+            raise
+        owner |= {name: path for name in schema.names if name not in owner}
+    return whole
+
+
 def runs_in(table: pa.Table) -> pd.DataFrame:
     """The runs of a part, one row each."""
     return table.group_by(IDENTITY, use_threads=False).aggregate([]).to_pandas()
@@ -187,8 +221,8 @@ def runs_in(table: pa.Table) -> pd.DataFrame:
 
 def part_path(folder: Path, table: pa.Table, content: bytes | pa.Buffer) -> Path:
     """Where the part with this table goes, whose file has this content."""
-    runs = runs_in(table).astype(str).agg("/".join, axis=1)
-    digest = hashlib.blake2b("\n".join(sorted(runs)).encode(), digest_size=8).hexdigest()
+    runs = sorted(f"{point}/{trial}/{seed}" for point, trial, seed in runs_in(table).itertuples(index=False))
+    digest = hashlib.blake2b("\n".join(runs).encode(), digest_size=8).hexdigest()
     return folder / f"part-{digest}-{content_digest(content)}.parquet"
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import importlib.metadata
+import math
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -138,7 +139,7 @@ def rows_of(
     shape = (len(points), len(runs), next(iter(metrics.values())).shape[-1])
     rounds = np.arange(shape[-1]) * points[0].eval_every
     counts = _released(metrics.get("released"), rounds, shape)
-    trials, seeds = np.array(runs).T
+    trials, seeds = np.array(runs).T[..., None]
     whole = [
         {
             "point": point.id,
@@ -147,8 +148,8 @@ def rows_of(
             "task": task.name,
             "source": task.source,
             "scale": origin.scale,
-            "trial": trials[:, None],
-            "seed": seeds[:, None],
+            "trial": trials,
+            "seed": seeds,
             "num_rounds": point.num_rounds,
             "rounds": rounds,
             "releases": counts[p],
@@ -168,6 +169,15 @@ def rows_of(
 
 def _column(values: list, shape: tuple[int, int, int]):
     """A column in the order point, run, evaluation, from one value or one array [run, evaluation] a point."""
+    if all(value is values[0] for value in values):
+        if isinstance(values[0], np.ndarray):
+            return np.broadcast_to(values[0], shape).ravel()
+        return pd.Series(values[:1]).array.repeat(math.prod(shape))
     if any(isinstance(value, np.ndarray) for value in values):
-        return np.stack([np.broadcast_to(value, shape[1:]) for value in values]).ravel()
+        return np.stack([_filled(value, shape[1:]) for value in values]).ravel()
     return pd.Series(values).array.repeat(shape[1] * shape[2])
+
+
+def _filled(value: Any, shape: tuple[int, int]) -> np.ndarray:
+    """A value or array as an array [run, evaluation]; NumPy's broadcasting is slow where there is nothing to do."""
+    return value if np.shape(value) == shape else np.broadcast_to(value, shape)

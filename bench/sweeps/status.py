@@ -16,7 +16,7 @@ from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, SWEEPS
 from bench.sweeps.merge import points_of, sweep_named
 from bench.sweeps.own import REQUEST, read_request
-from bench.sweeps.part_files import IDENTITY, parts_in, readable_parts, runs_in
+from bench.sweeps.part_files import IDENTITY, parts_in, readable_parts, runs_in, unified
 from bench.sweeps.points import shapes_of
 from bench.sweeps.sound_runs import in_words, sound_runs
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
@@ -97,9 +97,11 @@ def status(sweep: Sweep, scale: str, folder: Path) -> Status:
 
 def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     """Return the last row of each run in the readable parts, and a sentence for every unreadable part."""
-    frames, problems = [], []
-    for _, table in readable_parts(folder, problems):
+    frames, schemas, problems = [], {}, []
+    for path, table in readable_parts(folder, problems):
+        schemas[path] = table.schema
         frames.append(table.to_pandas().sort_values("rounds").drop_duplicates(IDENTITY, keep="last"))
+    unified(schemas)
     if not frames:
         return pd.DataFrame(), problems
     runs = pd.concat(frames, ignore_index=True)

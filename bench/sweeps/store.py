@@ -4,6 +4,7 @@ import fcntl
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -21,6 +22,7 @@ from bench.sweeps.part_files import (
     part_path,
     parts_in,
     read_part,
+    unified,
     write,
 )
 from bench.sweeps.sound_runs import STALE, Shape, in_words, sound_runs
@@ -128,7 +130,7 @@ class Store:
             again = ", its runs are done again" if error.damaged else ""
             self.notes.append(f"{error}: set aside as {place}{again}")
         there: set[tuple] = set()
-        schemas = []
+        schemas = {}
         for path, (rows, schema) in runs.items():
             sound = sound_runs(rows, schema.names, shapes, frozenset() if twice else there)
             if sound.left_out:
@@ -140,22 +142,20 @@ class Store:
                     assert table is not None, f"{place} was readable a moment ago"
                     self._write_part(table.filter(pa.array(sound.kept)))
             if sound.runs:
-                schemas.append(schema)
+                schemas[path] = schema
             there |= sound.runs
         self._name_columns(schemas)
         return pd.DataFrame(sorted(there), columns=IDENTITY)
 
-    def _name_columns(self, schemas: list[pa.Schema]) -> None:
-        """Have `columns.parquet` name the columns of these schemas, and no others."""
+    def _name_columns(self, schemas: Mapping[Any, pa.Schema]) -> None:
+        """Have `columns.parquet` name the columns of these tables, by name, and no others."""
         path = self.folder / COLUMNS
         if not schemas:
             path.unlink(missing_ok=True)
             return
-        try:
-            schema = pa.unify_schemas(schemas, promote_options="permissive")
-        except pa.ArrowTypeError as error:
-            text = str(error).splitlines()[0]
-            raise InputError(f"a column of {self.folder} is of two kinds ({text}): give it one") from None
+        schema = unified(schemas)
+        if schema == self._schema and path.exists():
+            return
         there = parquet(path.read_bytes()) if path.exists() else None
         if there is None or there.schema != schema:
             self._write(path, as_file(schema.empty_table()))
@@ -197,7 +197,7 @@ class Store:
             InputError: where they cannot be written; what was there stays.
         """
         old = [path.name for path in parts_in(self.folder)]
-        self._name_columns([table.schema for table in tables])
+        self._name_columns({f"part {number}": table.schema for number, table in enumerate(tables, 1)})
         try:
             journal.replace(self.folder, old, lambda folder: [self._write_part(table, folder) for table in tables])
         except OSError as error:
@@ -206,5 +206,6 @@ class Store:
     def write(self, rows: pd.DataFrame) -> Path:
         """Add a finished chunk."""
         table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(None)
-        self._name_columns([self._schema, table.schema] if self._schema else [table.schema])
+        there = {self.folder: self._schema} if self._schema else {}
+        self._name_columns(there | {"the new rows": table.schema})
         return self._write_part(table)

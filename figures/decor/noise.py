@@ -57,7 +57,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         name for name in ("epsilon", "epsilon_one_agent", "epsilon_all_agents", "epsilon_worst_case") if name in rows
     ]
     out = out.merge(rows.groupby(by)[spent].mean().reset_index(), on=by).rename(columns={"task": "graph"})
-    return out.assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
+    return out.assign(delta=rows["delta"].iloc[0], mean="geometric", **select.where_from(runs))
 
 
 def draw(table: pd.DataFrame):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from made_up_parts import put
 from made_up_report import picture
 
 from bench.analysis.select import half_width
@@ -92,7 +93,7 @@ def _write_runs(folder: Path, name: str, scores: dict, unit: str, relation: str,
     ]
     (folder / "test").mkdir()
     runs = pd.DataFrame(rows).astype({"target_epsilon": float, metric: float})
-    runs.to_parquet(folder / "test" / "part-made-up.parquet", index=False)
+    put(folder / "test", runs)
     tried = runs.assign(clip_norm=runs["clip_norm"] * (1 + runs["trial"]))
     tried.to_csv(folder / "tuning.csv", index=False)
 

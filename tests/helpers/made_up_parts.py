@@ -2,9 +2,11 @@
 
 import os
 import random
+from pathlib import Path
 
 import pandas as pd
 
+from bench.sweeps.part_files import content_digest
 from bench.sweeps.sound_runs import Shape
 from bench.sweeps.store import Store
 
@@ -25,6 +27,15 @@ def fill(folder, *points):
     with Store(folder) as opened:
         opened.open_parts(shapes(points))
         return [opened.write(rows(point)) for point in points]
+
+
+def put(folder: Path, content: pd.DataFrame | bytes, number: int = 0) -> Path:
+    """Write rows, or the bytes of a file, as a part whose name has their digest, whatever is wrong with them."""
+    if isinstance(content, pd.DataFrame):
+        content = content.to_parquet(index=False)
+    path = folder / f"part-{number:016x}-{content_digest(content)}.parquet"
+    path.write_bytes(content)
+    return path
 
 
 def parts(folder):

@@ -6,6 +6,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from killing import WRITES, Killed, killed_at
+from made_up_parts import put
 from tiny_sweeps import assert_same_rows, run, table, walks
 
 from bench.errors import InputError
@@ -62,7 +63,7 @@ def test_a_folder_merged_with_itself_is_compacted_and_loses_copies(halves, tmp_p
     folder = halves[0] / "smoke" / "tiny"
     rows = table(folder)
     one = part_files.parts_in(folder)[0]
-    shutil.copy(one, folder / "part-copied.parquet")
+    put(folder, one.read_bytes())
     with pytest.raises(InputError, match="has runs that another part already has"):
         part_files.read(folder)
     (done,), left_out, _ = merge([halves[0]], halves[0])
@@ -75,9 +76,8 @@ def test_what_does_not_belong_is_left_out_and_named(halves, tmp_path, undisturbe
     parts = part_files.parts_in(folder)
     parts[0].write_bytes(parts[0].read_bytes()[:-40])
     rows = [pq.read_table(path).to_pandas() for path in parts[1:3]]
-    other, cut = folder / "part-1.parquet", folder / "part-2.parquet"
-    rows[0].assign(point="0" * 16).to_parquet(other, index=False)
-    rows[1][rows[1]["rounds"] > 0].to_parquet(cut, index=False)
+    other = put(folder, rows[0].assign(point="0" * 16))
+    cut = put(folder, rows[1][rows[1]["rounds"] > 0])
     for path in parts[1:3]:
         path.unlink()
     pd.DataFrame({"x": [1]}).to_parquet(folder / "mine.parquet")
@@ -96,12 +96,12 @@ def test_results_of_no_sweep_are_named(halves, tmp_path):
     for name, changes in (("x", {"sweep": "nosuch"}), ("y", {"scale": "../../up"}), ("z", {"sweep": "../up"})):
         folder = tmp_path / "odd" / "smoke" / name
         folder.mkdir(parents=True)
-        rows.assign(**changes).to_parquet(folder / "part-1.parquet", index=False)
+        put(folder, rows.assign(**changes))
     done, left_out, _ = merge([tmp_path / "odd"], tmp_path / "out")
     assert done == []
     assert len(left_out) == 3
     assert not (tmp_path / "out").exists()
-    rows.assign(seed=7).to_parquet(folder / "part-2.parquet", index=False)
+    put(folder, rows.assign(seed=7))
     assert "several sweeps or scales" in "".join(merge([folder], tmp_path / "out")[1])
 
 

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_parts import put
 from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, WALK, assert_same_rows, run, table, walks
 
 from bench.errors import InputError
@@ -160,7 +161,7 @@ def test_a_copied_part_is_refused_when_read(tmp_path):
     run(walks(), tmp_path)
     folder = tmp_path / "smoke" / "tiny"
     part = next(folder.glob("part-*.parquet"))
-    (folder / "copy.parquet").write_bytes(part.read_bytes())
+    put(folder, part.read_bytes())
     with pytest.raises(InputError, match="has runs that another part already has"):
         part_files.read(folder)
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made_up_parts import damage, fail, fill, opened_runs, ordered, parts, rows, shapes
+from made_up_parts import damage, fail, fill, opened_runs, ordered, parts, put, rows, shapes
 
 from bench.errors import InputError
 from bench.sweeps import part_files
@@ -17,8 +17,7 @@ from bench.sweeps.store import Store
 
 def test_a_copied_part_is_named_and_set_aside(tmp_path):
     (path,) = fill(tmp_path, "a")
-    copy = tmp_path / "zebra.parquet"
-    copy.write_bytes(path.read_bytes())
+    copy = put(tmp_path, path.read_bytes(), 2**64 - 1)
     with pytest.raises(InputError, match=f"{copy} has runs that another part already has: run the sweep again"):
         part_files.read(tmp_path)
     runs, notes = opened_runs(tmp_path, "a")
@@ -56,22 +55,17 @@ def test_every_flipped_byte_is_found(tmp_path):
             part_files.read_part(path)
 
 
-def test_flipped_bytes_of_the_data_are_found_without_a_digest_in_the_name(tmp_path):
-    """Parts of earlier versions have none: page checksums see to it that no value is read that was not written."""
+def test_a_file_without_a_digest_in_its_name_is_no_part(tmp_path):
+    """Nothing would show whether its columns and values are those that were written."""
     (path,) = fill(tmp_path, "a")
-    content, table = path.read_bytes(), part_files.read_part(path)
-    older = tmp_path / "part-0123456789abcdef.parquet"
-    footer = int.from_bytes(content[-8:-4], "little")
-    found = 0
-    for at in range(4, len(content) - footer - 8, 3):
-        flipped = bytearray(content)
-        flipped[at] ^= 0x10
-        older.write_bytes(flipped)
-        try:
-            assert part_files.read_part(older).equals(table), at
-        except UnusablePart:
-            found += 1
-    assert found > 50
+    mine = tmp_path / "part-0123456789abcdef.parquet"
+    pq.read_table(path).rename_columns({"risk": "accuracy"}).to_pandas().to_parquet(mine)
+    with pytest.raises(InputError, match=r"its name has no digest of its content.*: run the sweep again"):
+        part_files.read(tmp_path)
+    runs, (note,) = opened_runs(tmp_path, "a")
+    assert len(runs) == 2
+    assert note.startswith(f"{mine} is not a part of these results (its name has no digest of its content")
+    assert (tmp_path / "_foreign" / mine.name).exists()
 
 
 @pytest.mark.parametrize(
@@ -84,8 +78,7 @@ def test_flipped_bytes_of_the_data_are_found_without_a_digest_in_the_name(tmp_pa
     ],
 )
 def test_runs_that_are_not_whole_are_set_aside_and_done_again(tmp_path, spoil, said):
-    path = tmp_path / "part-0.parquet"
-    spoil(rows("a")).to_parquet(path, index=False)
+    path = put(tmp_path, spoil(rows("a")))
     with Store(tmp_path) as opened:
         runs = opened.open_parts({"a": Shape(3, frozenset({"risk"}))})
         assert opened.notes == [f"{path} has {said}: set aside as {tmp_path / '_corrupt' / path.name}"]
@@ -100,11 +93,11 @@ def test_runs_that_are_not_whole_are_set_aside_and_done_again(tmp_path, spoil, s
         (lambda r: r.assign(point=["a", None, "a", "a", "a", "a"]), "is damaged (no 'point' in 1 rows)", "_corrupt"),
         (lambda r: r.assign(seed=r["seed"].astype(str)), "is not a part of these results ('seed' is ", "_foreign"),
         (lambda r: r.drop(columns="seed"), "is not a part of these results (no column 'seed')", "_foreign"),
+        (lambda r: r.assign(wall_s="fast"), "is not a part of these results ('wall_s' is ", "_foreign"),
     ],
 )
 def test_columns_that_name_no_run_are_named_and_set_aside(tmp_path, spoil, said, folder):
-    path = tmp_path / "part-0.parquet"
-    spoil(rows("a")).to_parquet(path, index=False)
+    path = put(tmp_path, spoil(rows("a")))
     with pytest.raises(InputError) as raised:
         part_files.read(tmp_path)
     assert str(raised.value).startswith(f"{path} {said}")
@@ -113,6 +106,24 @@ def test_columns_that_name_no_run_are_named_and_set_aside(tmp_path, spoil, said,
     assert note.startswith(f"{path} {said}")
     assert (tmp_path / folder / path.name).exists()
     assert not path.exists()
+
+
+def test_a_column_that_a_part_has_twice_is_named(tmp_path):
+    table = pa.Table.from_pandas(rows("a"), preserve_index=False)
+    content = part_files.as_file(table.append_column("risk", table["risk"])).to_pybytes()
+    path = put(tmp_path, content)
+    with pytest.raises(InputError, match=rf"{path} is not a part of these results \(several columns 'risk'\)"):
+        part_files.read(tmp_path)
+
+
+def test_parts_whose_columns_differ_in_kind_are_both_named(tmp_path):
+    (path,) = fill(tmp_path, "a")
+    other = put(tmp_path, rows("b").assign(risk="small"), 2**64 - 1)
+    with pytest.raises(InputError) as raised:
+        part_files.read(tmp_path)
+    assert f"column 'risk' is large_string in {other} and double in {path}" in str(raised.value)
+    with pytest.raises(InputError, match="column 'risk' is"):
+        opened_runs(tmp_path, "a", "b")
 
 
 def test_a_damaged_list_of_columns_is_made_anew(tmp_path):
@@ -171,11 +182,11 @@ def test_a_file_that_cannot_be_opened_stops_everything_before_anything_is_touche
 
 def test_what_is_not_a_part_is_named_and_set_aside(tmp_path):
     fill(tmp_path, "a")
-    pq.write_table(pa.table({"stripes": [1, 2]}), tmp_path / "u.parquet")
+    pq.write_table(pa.table({"point": ["a"], "stripes": [1]}), tmp_path / "u.parquet")
     (tmp_path / "v.parquet").mkdir()
     (tmp_path / "w.parquet").symlink_to(tmp_path / "nothing")
     said = {
-        "u": "is not a part of these results (no column 'point')",
+        "u": f"is not a part of these results ({part_files.UNNAMED})",
         "v": "is a folder, not a part",
         "w": "is a link to nothing, not a part",
     }

@@ -3,11 +3,13 @@
 import json
 
 import pytest
+from made_up_parts import put
 from tiny_sweeps import private_sgd, run, walks
 
 from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.sweeps import SWEEPS, part_files, status
+from bench.sweeps.merge import merge
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import grid, select
 
@@ -71,13 +73,22 @@ def test_verify_names_what_is_wrong_and_changes_nothing(tmp_path):
     assert status.verify(walks(), folder) == []
     parts = part_files.parts_in(folder)
     parts[0].write_bytes(parts[0].read_bytes()[:-40])
-    (folder / "part-copied.parquet").write_bytes(parts[1].read_bytes())
+    put(folder, parts[1].read_bytes())
     before = {path: path.read_bytes() for path in folder.iterdir()}
     said = status.verify(walks(steps=(0.1, 0.2)), folder)
     assert any("is damaged" in line for line in said)
     assert any("another part has as well" in line for line in said)
     assert any("of other settings" in line for line in said)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_parts_whose_columns_differ_in_kind_are_named(tmp_path):
+    folder = tmp_path / "smoke" / "tiny"
+    run_sweep(walks(), scale="smoke", out=tmp_path)
+    other = put(folder, part_files.read(folder).assign(step_size="small", seed=7), 2**64 - 1)
+    for look in (lambda: status.status(walks(), "smoke", folder), lambda: merge([tmp_path], tmp_path / "out")):
+        with pytest.raises(InputError, match=f"column 'step_size' is large_string in {other}"):
+            look()
 
 
 def test_verify_says_that_data_are_missing(tmp_path):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from bench.errors import InputError
 from bench.sweeps.execution.unit import Outcome
@@ -34,15 +35,20 @@ class Block:
     whole: int = 0
     deaths: int = 0
 
-    @property
+    @cached_property
     def program(self) -> tuple:
-        """Return the key that blocks of one compiled program have in common."""
+        """The key that blocks of one compiled program have in common."""
         first = self.points[0]
         return first.method.make, first.static, first.num_rounds, first.eval_every, self.task[0]
 
     @property
     def run_rounds(self) -> int:
         return len(self.points) * len(self.runs) * self.points[0].num_rounds
+
+    @cached_property
+    def guess_s(self) -> float:
+        """The seconds of work, estimated without any measurement."""
+        return self.run_rounds * self.task_bytes / BYTES_PER_SECOND
 
     def part(self, points: slice = slice(None), runs: slice = slice(None), **changes) -> "Block":
         """Return a block with some of the points and runs."""
@@ -61,6 +67,7 @@ class Queue:
     def __init__(self, blocks: Sequence[Block], *, workers: int = 1, most: int | None = None):
         self.blocks, self.workers, self.most = list(blocks), workers, most
         self.measured: dict[tuple, tuple[float, float]] = {}  # program -> seconds, measured and estimated
+        self._errors: dict[tuple, float] = {}  # program -> real over estimated seconds, until more is known
         self.compile_s: dict[tuple, float] = {}
         self.limits: dict[tuple, int] = {}  # (program, runs at once) -> points that fit
 
@@ -71,10 +78,11 @@ class Queue:
         """Return the seconds of work, from the speed of its program, or else from an estimate scaled by the error of
         earlier ones.
         """
-        guess = block.run_rounds * block.task_bytes / BYTES_PER_SECOND
-        known = [self.measured[block.program]] if block.program in self.measured else self.measured.values()
-        spent, guessed = (sum(pair[side] for pair in known) for side in (0, 1))
-        return guess * spent / guessed if guessed else guess
+        if block.program not in self._errors:
+            known = [self.measured[block.program]] if block.program in self.measured else self.measured.values()
+            spent, guessed = (sum(pair[side] for pair in known) for side in (0, 1))
+            self._errors[block.program] = spent / guessed if guessed else 1.0
+        return block.guess_s * self._errors[block.program]
 
     def total(self) -> float:
         """Return the seconds of work of everything in the queue."""
@@ -135,9 +143,9 @@ class Queue:
             return
         points, runs = outcome.num_points, outcome.num_runs
         done = block.part(slice(points), slice(runs))
-        guess = done.run_rounds * block.task_bytes / BYTES_PER_SECOND
         spent, guessed = self.measured.get(block.program, (0.0, 0.0))
-        self.measured[block.program] = spent + outcome.train_s, guessed + guess
+        self.measured[block.program] = spent + outcome.train_s, guessed + done.guess_s
+        self._errors.clear()
         left = [block.part(slice(points, None), slice(runs), chunk=outcome.chunk)]
         left += [block.part(runs=slice(i, i + 1), chunk=outcome.chunk) for i in range(runs, len(block.runs))]
         self.blocks = [part for part in left if part.points and part.runs] + self.blocks

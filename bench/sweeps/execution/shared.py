@@ -93,8 +93,8 @@ class Sender:
     def pack(self, key: str) -> bytes:
         """Return the object of a key, as bytes."""
         value = self._objects[key]
-        if isinstance(value, list):
-            value = [np.asarray(leaf) for leaf in value]
+        if isinstance(value, list):  # data, which have no code
+            return cloudpickle.dumps([np.asarray(leaf) for leaf in value])
         return packed(value)
 
 
@@ -141,15 +141,15 @@ def code() -> str:
 def packed(value: Any) -> bytes:
     """Return an object as bytes. Code that is neither the suite's nor installed is sent itself, not by its name."""
     for module in list(sys.modules.values()):
-        if _of_the_user(module):
+        file = getattr(module, "__file__", None)
+        named = isinstance(module, ModuleType) and isinstance(file, str) and module.__name__ != "__main__"
+        if named and _of_the_user(file):
             cloudpickle.register_pickle_by_value(module)
     return cloudpickle.dumps(value)
 
 
-def _of_the_user(module: ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
-    if not isinstance(module, ModuleType) or not isinstance(file, str) or module.__name__ == "__main__":
-        return False
+@cache  # asked for each of some 2,000 modules whenever something is sent
+def _of_the_user(file: str) -> bool:
     path = Path(file).resolve()
     elsewhere = (PACKAGE, *map(Path, {sys.prefix, sys.base_prefix, sys.exec_prefix}))
     installed = {"site-packages", "dist-packages"} & set(path.parts)

@@ -106,7 +106,15 @@ def _loads(content: bytes) -> Any:
 
 
 def prepared(settings: Settings):
-    """Return the trainer and the receiver. Cores are set before jax starts its threads, one for each core."""
+    """Return the trainer and the receiver. Cores are set before jax starts its threads, one for each core.
+
+    NumPy and SciPy bring an OpenBLAS of their own, which starts a thread for each core of the machine when it is
+    imported. On fewer cores these threads wait for each other busily: a worker with one of two cores took three times
+    as long.
+    """
+    if settings.cores is not None:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, len(settings.cores))))
+
     import jax
 
     from bench.errors import InputError

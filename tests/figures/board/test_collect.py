@@ -7,6 +7,7 @@ import shutil
 import pandas as pd
 import pytest
 from made_up_board import USERS, add_task, made_up_board
+from made_up_parts import put
 
 from bench.errors import InputError
 from figures.board.collect import collect, command
@@ -61,8 +62,10 @@ def table(**changes):
 
 def runs(change):
     def spoil(folder):
-        path = folder / "test" / "part-made-up.parquet"
-        change(pd.read_parquet(path)).to_parquet(path)
+        (path,) = (folder / "test").glob("part-*")
+        rows = pd.read_parquet(path)
+        path.unlink()
+        put(folder / "test", change(rows))
 
     return spoil
 
@@ -92,7 +95,8 @@ WRONG = {
     "rows twice": (table(algorithm="Shared"), "comparison.csv is damaged"),
     "other scores": (table(test_accuracy=0.5), "comparison.csv is not of the runs in"),
     "no runs": (lambda folder: shutil.rmtree(folder / "test"), "no runs in"),
-    "damaged runs": (text("test/part-made-up.parquet", "PAR1"), "part-made-up.parquet is damaged"),
+    "damaged runs": (lambda folder: put(folder / "test", b"PAR1", 7), ".parquet is damaged"),
+    "runs of another program": (text("test/mine.parquet", "PAR1"), "mine.parquet is damaged"),
     "runs without the metric": (runs(lambda rows: rows.drop(columns="test_accuracy")), "no column 'test_accuracy'"),
     "runs without epsilon": (runs(lambda rows: rows.drop(columns="target_epsilon")), "no column 'target_epsilon'"),
     "runs twice": (runs(lambda rows: pd.concat([rows, rows.assign(point="x")])), "has several runs of one method"),

@@ -116,7 +116,11 @@ def parts(draw: st.DrawFn, table: pd.DataFrame) -> bytes:
     ]
     content = io.BytesIO()
     try:
-        pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), content)
+        table = pa.Table.from_pandas(rows, preserve_index=False)
+        if table.num_columns and draw(st.integers(0, 7)) == 0:
+            name = draw(st.sampled_from(table.column_names))
+            table = table.append_column(name, table[name])  # a name that occurs twice
+        pq.write_table(table, content)
     except (pa.ArrowException, ValueError, TypeError):  # no Parquet file has such a column
         return Content()
     return Content(draw(damaged(content.getvalue())) if draw(st.integers(0, 3)) == 0 else content.getvalue())

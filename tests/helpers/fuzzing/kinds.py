@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from made_up_parts import put
 
 from fuzzing import command_lines, expressions, files, methods
 from fuzzing.outcomes import fault
@@ -22,7 +23,7 @@ ON_PARTS = [
     *(["run", "tiny"], ["run", "tiny", "--fresh"], ["status", "tiny"], ["status", "tiny", "--verify"]),
     ["merge", "results/smoke/tiny", "--out", "new"],
 ]
-PART_NAMES = ["x.parquet", "part-1.parquet", "part-0123456789abcdef.parquet", "columns.parquet"]
+PART_NAMES = [*[None] * 6, "x.parquet", "part-0123456789abcdef.parquet", "columns.parquet"]  # None: with its digest
 
 
 class Kind(NamedTuple):
@@ -62,11 +63,13 @@ def _clients(content: bytes, work: Path, base: Path) -> str | None:
     return fault("bench", CLIENTS, work)
 
 
-def _part(case: tuple[bytes, list[str], str], work: Path, base: Path) -> str | None:
+def _part(case: tuple[bytes, list[str], str | None], work: Path, base: Path) -> str | None:
     content, words, name = case
     folder = work / "results" / "smoke" / "tiny"
     folder.mkdir(parents=True)
-    (folder / name).write_bytes(content)
+    path = put(folder, content)
+    if name is not None:
+        path.rename(folder / name)
     return fault("bench", words, work)
 
 
