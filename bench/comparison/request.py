@@ -17,7 +17,7 @@ from bench.data.task import Task
 from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
 from bench.outside import load_method
-from bench.privacy.events import SENSITIVITY
+from bench.privacy.events import SENSITIVITY, check_delta
 from bench.values import Interval
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
@@ -100,8 +100,8 @@ def make_request(
     ):
         if value is not None and not (isinstance(value, int) and 1 <= value <= most):
             raise InputError(f"{what} is {value}: it must be a whole number from 1 to {most:,}")
-    if delta is not None and not 0 < delta < 1:
-        raise InputError(f"delta is {delta}: it must be between 0 and 1")
+    if delta is not None:
+        check_delta("delta", delta)
     by_label = _methods(methods)
     return Request(
         problem=on,

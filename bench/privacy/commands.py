@@ -107,7 +107,7 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
         raise InputError("--accountant pld does not support --sampling fixed: use --accountant rdp.")
     most = MOST_STEPS[accountant]
     events.require("--steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with --accountant {accountant}")
-    events.require("--delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
+    events.check_delta("--delta", delta)
     if sampling_rate is None:
         if sampling != "none":
             raise InputError("--sampling-rate is missing: give the fraction of the units in a round.")

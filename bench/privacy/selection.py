@@ -27,7 +27,7 @@ from dp_accounting.rdp.rdp_privacy_accountant import compute_delta
 
 from bench.errors import InputError
 from bench.privacy.accounting import ORDERS, rdp_curves
-from bench.privacy.events import Release, checked, require
+from bench.privacy.events import Release, check_delta, checked, require
 
 POISSON = math.inf  # the shape of a Poisson number of runs
 GEOMETRIC = 1.0
@@ -61,7 +61,7 @@ def epsilon_of_best(
     require("mean_runs", mean_runs, 1 <= mean_runs < math.inf, "give a finite number, 1 or more")
     shapes = (POISSON, GEOMETRIC) if shape is None else (shape,)
     require("shape", shapes[0], shapes[0] > 0, "give a number above 0, inf for a Poisson number of runs")
-    require("delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
+    check_delta("delta", delta)
     require("count", count, count >= 0, "give 0 or more")
     if checked(release).accountant in BY_THEIR_OWN_FORMULA:
         return math.nan

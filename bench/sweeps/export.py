@@ -6,6 +6,7 @@ files are not changed, and no tracker takes part in a run.
 
 import importlib
 import math
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -61,13 +62,24 @@ def export(folder: str | Path, to: str, out: str | Path) -> int:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out} is not empty, and an export must not be mixed with other files: give another --out")
     tables = [part_files.read(source) for source in sources]
+    existed = out.is_dir()
     try:
         out.mkdir(parents=True, exist_ok=True)
         for source, rows in zip(sources, tables, strict=True):
             write(module, rows, runs_of(rows, measured(source, rows)), out)
-    except OSError as error:
-        raise part_files.cannot_write(out, error) from None
+    except BaseException as error:  # Ctrl-C as well
+        _empty(out, existed)
+        if isinstance(error, OSError):
+            raise part_files.cannot_write(out, error) from None
+        raise
     return sum(len(rows.drop_duplicates(part_files.IDENTITY)) for rows in tables)
+
+
+def _empty(folder: Path, existed: bool) -> None:
+    """Remove an export that was not finished: a folder that was empty, or not there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if existed:
+        folder.mkdir(exist_ok=True)
 
 
 def _sweeps_in(folder: Path) -> list[Path]:

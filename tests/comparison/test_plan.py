@@ -199,7 +199,7 @@ def test_a_built_in_method_by_name_is_counted_as_the_baseline():
         ({"name": "../../x"}, "is not the name of a folder"),
         ({"name": ".."}, "is not the name of a folder"),
         ({"methods": None}, "None is not a method"),
-        ({"delta": 1.0}, "delta is 1"),
+        ({"delta": 1.0}, "delta=1.0: give a probability"),
         ({"task": "digitz"}, "did you mean digits"),
         ({"task": "absent.npz"}, "is not a file"),
         ({"baselines": ["PPSG"]}, "no baseline"),

@@ -105,9 +105,10 @@ BAD = [
             ({"--sampling-rate": None}, "--sampling-rate is missing: give the fraction of the units in a round."),
             ({"--sampling": "none"}, "--sampling-rate=0.01: leave it out with --sampling none."),
             ({"--steps": 0}, "--steps=0: give 1 to 1,000,000,000,000 with --accountant rdp."),
-            ({"--delta": 0}, "--delta=0.0: give a probability between 0 and 1."),
-            ({"--delta": 1}, "--delta=1.0: give a probability between 0 and 1."),
-            ({"--delta": "nan"}, "--delta=nan: give a probability between 0 and 1."),
+            ({"--delta": 0}, "--delta=0.0: give a probability from 1e-20 to below 1."),
+            ({"--delta": 1e-300}, "--delta=1e-300: give a probability from 1e-20 to below 1."),
+            ({"--delta": 1}, "--delta=1.0: give a probability from 1e-20 to below 1."),
+            ({"--delta": "nan"}, "--delta=nan: give a probability from 1e-20 to below 1."),
             ({"--sampling": "fixd"}, "no --sampling is called 'fixd': did you mean fixed?"),
             ({"--accountant": "prv"}, "no --accountant is called 'prv': choose from pld, rdp."),
             (

@@ -184,6 +184,23 @@ def test_what_cannot_be_exported_is_refused(folder, tmp_path):
             export(source, to, out)
 
 
+@pytest.mark.parametrize("existed", [True, False])
+@pytest.mark.parametrize("stop", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_an_export_that_is_stopped_leaves_nothing(folder, tmp_path, monkeypatch, existed, stop):
+    def cut(rows, path, **_):
+        path.write_text("half a ta")
+        raise stop
+
+    out = tmp_path / "out"
+    if existed:
+        out.mkdir()
+    monkeypatch.setattr(pd.DataFrame, "to_csv", cut)
+    with pytest.raises(InputError if isinstance(stop, OSError) else KeyboardInterrupt):
+        export(folder, "csv", out)
+    assert out.is_dir() == existed
+    assert not existed or not list(out.iterdir())
+
+
 def test_the_command_says_how_many_runs_and_where(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     app(["export", str(folder)], standalone_mode=False)

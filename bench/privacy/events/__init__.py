@@ -28,6 +28,7 @@ from bench.privacy.events.release import (
     REPLACE,
     SENSITIVITY,
     Release,
+    check_delta,
     checked,
     require,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "Release",
     "at_once",
     "bounded_participation_gaussian",
+    "check_delta",
     "checked",
     "correlated_gaussian",
     "cyclic_readings",

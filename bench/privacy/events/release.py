@@ -32,6 +32,7 @@ ADD_OR_REMOVE = "add-or-remove one"
 REPLACE = "replace one"
 SENSITIVITY = {ADD_OR_REMOVE: 1.0, REPLACE: 2.0}  # movement of the sum, in units of C
 ACCOUNTANTS = ("rdp", "pld", "gdp", "composition", "zcdp_as_published", "moments_as_published")
+LEAST_DELTA = 1e-20  # privacy loss distributions are cut where e^-50 is left, so smaller ones have no finite epsilon
 EVERYBODY = "everybody who sees the released sums"
 
 
@@ -103,7 +104,12 @@ def check_numbers(noise_multiplier: float, delta: float, sampling_rate: float = 
     sigma = noise_multiplier
     require("noise_multiplier", sigma, 0 <= sigma < math.inf, "give a finite number, 0 or more")
     require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
-    require("delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
+    check_delta("delta", delta)
+
+
+def check_delta(name: str, delta: float) -> None:
+    """Raise InputError, with this name, for a delta that no accountant can handle."""
+    require(name, delta, LEAST_DELTA <= delta < 1, f"give a probability from {LEAST_DELTA:g} to below 1")
 
 
 def repeated(
