@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from bench.analysis import select
 from bench.analysis.files import write_whole
-from bench.analysis.select import repetitions, span, where_from
+from bench.analysis.select import span
 from bench.analysis.tables import markdown
 from bench.errors import InputError
 from figures import PAPERS
+from figures.shared.derived import derived
 from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, NotTestable, Verdict
 
 COLUMNS = [
@@ -30,6 +32,7 @@ UNREAD = frozenset(
 )
 OUTCOMES = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
 WIDTH = 100  # of the text
+repetitions, where_from = derived(select.repetitions), derived(select.where_from)  # many claims are about the same runs
 
 
 def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:

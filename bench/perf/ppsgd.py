@@ -9,16 +9,22 @@ from bench.data.task import Task
 from bench.perf.measure import Grid, Measurement, against_loop, time_grid, time_rounds
 from bench.reference import ppsgd as reference
 from bench.sweeps import SWEEPS
-from bench.sweeps.points import resolve
+from bench.sweeps.points import Point, resolve
+from bench.sweeps.spec import Sweep
+
+
+def published(sweep: Sweep, clip_norm: float, data_files: DataFiles | None = None) -> tuple[Task, list[Point]]:
+    """Return the first task of a sweep, and the points of PPSGD's published grid on it at a clipping norm."""
+    tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
+    points = resolve(sweep._replace(entries={"PPSGD": sweep.entries["PPSGD"]}), tasks)
+    name, *_ = tasks
+    return tasks[name], [point for point in points[name] if point.args["clip_norm"] == clip_norm]
 
 
 def synthetic_grid() -> Grid:
     """Return the published synthetic grid at C = 10: 1,000 users, 100 features, everybody in every round."""
-    sweep = SWEEPS["ppsgd_synthetic"]("paper")
-    tasks = {name: sweep.task(name, 0) for name in sweep.tasks}
-    name = next(iter(tasks))
-    points = [p for p in resolve(sweep, tasks)[name] if p.args["clip_norm"] == 10]
-    return Grid(tasks[name], points, points[0].eval_every, 50)
+    task, points = published(SWEEPS["ppsgd_synthetic"]("paper"), 10)
+    return Grid(task, points, points[0].eval_every, 50)
 
 
 def ppsgd_synthetic() -> list[Measurement]:
@@ -36,10 +42,7 @@ def ppsgd_synthetic() -> list[Measurement]:
 
 def digits_grid(data_files: DataFiles | None = None) -> Grid:
     """Return the published digit grid at C = 10 on the available digits, ten users in a round."""
-    sweep = SWEEPS["ppsgd_digits"]("paper")
-    tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
-    (name, task), *_ = tasks.items()
-    points = [p for p in resolve(sweep, tasks)[name] if p.args["clip_norm"] == 10]
+    task, points = published(SWEEPS["ppsgd_digits"]("paper"), 10, data_files)
     return Grid(task, points, points[0].eval_every, points[0].eval_every)
 
 
@@ -63,12 +66,8 @@ def tags_grid() -> Grid:
 
     It has forty points, because a chunk of the whole grid takes minutes from one evaluation to the next.
     """
-    sweep = SWEEPS["ppsgd_tags_made_up"]("paper")
-    name, *_ = sweep.tasks
-    task = sweep.task(name, 0)
-    points = [
-        p for p in resolve(sweep, {name: task})[name] if p.args["clip_norm"] == 0.01 and p.args["personalization"]
-    ]
+    task, points = published(SWEEPS["ppsgd_tags_made_up"]("paper"), 0.01)
+    points = [point for point in points if point.args["personalization"]]
     points = points[:: len(points) // 40][:40]
     return Grid(task, points, points[0].eval_every, points[0].eval_every)
 
