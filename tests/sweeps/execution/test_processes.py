@@ -14,7 +14,7 @@ import pytest
 from tiny_sweeps import COLUMNS, KEY, ROOT, assert_same_rows, run, table, walks
 
 from bench.errors import InputError
-from bench.sweeps.execution import processes
+from bench.sweeps.execution import processes, shared
 from bench.sweeps.execution.pool import Pool
 from bench.sweeps.execution.processes import Processes
 
@@ -112,6 +112,36 @@ def test_cores_are_shared_out():
         assert sorted(core for share in shares for core in share) == own
         assert max(map(len, shares)) - min(map(len, shares)) <= 1
     assert all(len(share) == 1 for share in resources.shares(2 * len(own)))
+
+
+PREPARED = """
+import os, sys
+from bench.errors import InputError
+from bench.sweeps.execution.worker import Settings, prepared
+assert "numpy" not in sys.modules, "its threads are there already"
+try:
+    prepared(Settings((min(os.sched_getaffinity(0)),), {}, "of other code", 1e9, 1))
+except InputError:
+    print(os.environ["OPENBLAS_NUM_THREADS"], len(os.sched_getaffinity(0)))
+"""
+
+
+@pytest.mark.parametrize(("given", "threads"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_a_worker_has_as_many_threads_of_openblas_as_cores(given, threads):
+    """Set before NumPy is imported, as more of them wait for each other busily."""
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", PREPARED], capture_output=True, text=True, cwd=ROOT, env=environment | given
+    )
+    assert done.stdout.split() == [threads, "1"], done.stderr
+
+
+def test_where_a_module_is_from_is_looked_up_once(monkeypatch):
+    """There are some two thousand modules, and something is sent for almost every unit."""
+    shared.packed(len)
+    with monkeypatch.context() as patched:
+        patched.setattr(shared.Path, "resolve", lambda path: pytest.fail(f"{path} is looked up again"))
+        shared.packed(len)
 
 
 DRIVER = """
