@@ -1,6 +1,7 @@
 """The site builds without a warning, and its notebooks run without Sphinx, too."""
 
 import importlib.util
+import pydoc
 import re
 import subprocess
 import sys
@@ -28,6 +29,13 @@ def test_there_are_notebooks():
 def test_pages_that_are_not_run_say_so():
     for name in ("a-cluster", "a-gpu"):
         assert "were not run when these pages were built" in (ROOT / "docs" / "tutorials" / f"{name}.md").read_text()
+
+
+def test_everything_in_the_reference_exists():
+    names = re.findall(r"^\.\. auto\w+:: ([\w.]+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
+    assert len(names) > 30
+    for name in names:
+        assert pydoc.locate(name) is not None, name
 
 
 @pytest.mark.slow
