@@ -116,7 +116,7 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
         path = Path(results) / kind / of / f"{COMPARISON}.csv"
         if not path.is_file():
             raise InputError(f"there is no comparison in {path.parent}: first run `python -m bench compare`")
-        return pd.read_csv(path)
+        return _table(path)
     if scale is not None and scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
     scales = [choice for choice in SCALES if (Path(results) / choice / name).is_dir()]
@@ -128,6 +128,23 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
         if scale is None:
             raise InputError(f"there are no results of {name} in {results}: first run `python -m bench run {name}`")
     return part_files.read(Path(results) / (scale or scales[-1]) / name)
+
+
+def _table(path: Path) -> pd.DataFrame:
+    """The table of a comparison.
+
+    Raises:
+        InputError: where it is damaged.
+    """
+    try:
+        table = pd.read_csv(path)
+        named = {"algorithm", "target_epsilon", "rank"} <= {*table}
+        whole = named and not table.empty and table["algorithm"].notna().all()
+    except ValueError:  # all errors of pandas' parser are
+        whole = False
+    if not whole:
+        raise InputError(f"{path} is damaged: run the comparison again")
+    return table
 
 
 @of_declared_types

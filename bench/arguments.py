@@ -12,6 +12,7 @@ import numpy as np
 
 from bench.errors import InputError
 
+MOST = 100_000  # entries of a list
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -79,7 +80,12 @@ def plain(value: Any) -> Any:
 
 
 def check(name: str, value: Any, kinds: Sequence[Kind]) -> None:
-    """Raise InputError where a value is of none of these kinds; without kinds, nothing is checked."""
+    """Raise InputError where a value is of none of these kinds, or too long; without kinds, only the latter."""
+    for one in (value, *(value.values() if isinstance(value, Mapping) else ())):
+        if isinstance(one, Sequence) and not isinstance(one, str | bytes) and len(one) > MOST:
+            raise InputError(f"{name} has {len(one):,} entries: give at most {MOST:,}")
+    if isinstance(value, str) and "\0" in value:
+        raise InputError(f"{name} is {value!r}: leave the NUL character out")
     if kinds and not any(kind.admits(value) for kind in kinds):
         raise InputError(f"{name} is {value!r}: give {' or '.join(kind.words for kind in kinds)}")
 
@@ -97,7 +103,7 @@ def _kind(annotation: Any) -> Kind | None:
         named = inner[:1] == (str,)
         words = "a dictionary with names as keys" if named else "a dictionary"
         return Kind(lambda value: isinstance(value, Mapping) and (not named or all(map(_is_text, value))), words)
-    if origin in (Sequence, tuple):
+    if origin in (Sequence, list, tuple):
         of = kinds(inner[0]) if inner else []
         words = " or ".join(kind.words for kind in of)
 

@@ -1,9 +1,12 @@
 """Runs a command line and turns errors into exit statuses, for every `python -m` of the suite."""
 
+import errno
 import importlib.metadata
+import os
 import re
 import sys
 import tomllib
+import traceback
 from pathlib import Path
 
 import typer
@@ -15,6 +18,8 @@ from bench.stopping import LINE
 # Messages of the system, and of libraries that cannot start a thread. Chunks that do not fit are halved first.
 NO_MEMORY = re.compile(r"out of memory|cannot allocate memory|resource temporarily unavailable", re.IGNORECASE)
 PACKAGE = "private-federated-bench"
+TRACEBACK = "BENCH_TRACEBACK"  # environment variable: show tracebacks
+UNEXPECTED = "unexpected"
 
 
 def exit_status(app: typer.Typer) -> int:
@@ -47,18 +52,32 @@ def exit_status(app: typer.Typer) -> int:
         )
         return 2
     except Exception as error:
-        if isinstance(error, OSError) and error.filename is not None and not NO_MEMORY.search(str(error)):
-            print(
-                f"error: {error.filename}: {error.strerror}: change its permissions, or give another", file=sys.stderr
-            )
-            return 2
-        if not (isinstance(error, MemoryError) or NO_MEMORY.search(str(error))):
+        if TRACEBACK in os.environ:
             raise
-        print(f"error: out of memory ({in_one_line(error)}): free some memory, or use fewer --workers", file=sys.stderr)
-        return 2
+        line, code = _of_exception(error)
+        print(f"error: {line}", file=sys.stderr)
+        return code
     if code == 130:  # typer also reports Ctrl-C this way
         print(LINE, file=sys.stderr)
     return code
+
+
+def _of_exception(error: Exception) -> tuple[str, int]:
+    """A line for an exception that is not about an input, and the exit status."""
+    if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
+        return f"out of memory ({in_one_line(error)}): free some memory, or use fewer --workers", 2
+    if isinstance(error, OSError) and error.filename is None:
+        return f"cannot write the output ({error.strerror or error}): free some space, or redirect it elsewhere", 2
+    if isinstance(error, OSError):
+        remedies = {errno.EISDIR: "move the folder elsewhere", errno.ENAMETOOLONG: "shorten it"}
+        remedy = remedies.get(error.errno or 0, "change its permissions, or give another")
+        return f"{error.filename}: {error.strerror}: {remedy}", 2
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    return (
+        f"{UNEXPECTED} {in_one_line(error)}{place}: a fault of the suite, or of code or an environment variable that "
+        f"it was given; {TRACEBACK}=1 shows the whole traceback"
+    ), 1
 
 
 def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:

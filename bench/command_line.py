@@ -154,7 +154,9 @@ def compare(
     num_settings: NumSettings = NUM_SETTINGS,
     trials: Annotated[int | None, typer.Option(hidden=True)] = None,
     rounds: Annotated[int | None, typer.Option(help="Number of communication rounds; default the task's.")] = None,
-    baselines: Annotated[str | None, typer.Option(help="Names separated by commas, or none; default all.")] = None,
+    baselines: Annotated[
+        str | None, typer.Option(help="Names separated by commas, or none; default the usual ones of the task.")
+    ] = None,
     neighbors: Annotated[
         str | None, typer.Option(help='Neighbouring relation: "add-or-remove one" or "replace one".')
     ] = None,

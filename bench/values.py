@@ -57,6 +57,18 @@ class Interval:
         return (number - self.low) / (self.high - self.low)
 
 
+def as_float(name: str, value: Any) -> float:
+    """A number as a float.
+
+    Raises:
+        InputError: naming it, where it is an integer that no float can hold.
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(f"{name} is too large: give at most {LARGEST:.2g}") from None
+
+
 def searched(text: str) -> "list[Any] | Interval":
     """Parse what to search: the interval "log:LOW:HIGH" or "lin:LOW:HIGH", or a list as in `values`.
 

@@ -106,7 +106,7 @@ def text_of(found) -> str:
     one_run = f", and from one run with {found.canaries} canaries" if found.canaries else ""
     lines = [
         f"{found.method} on the task for {found.family}, {_several(found.rounds, 'round')}, {values}",
-        f"protected is {protected}",
+        f"what is protected: {protected}",
         f"epsilon at delta {first.delta:g} after {_several(found.released, 'release')} as declared, and lower bounds:"
         f" from {found.runs:,} runs with a canary and as many without{one_run}; all hold together with confidence"
         f" {found.confidence:g}",
@@ -125,7 +125,10 @@ def text_of(found) -> str:
 
 
 def verdict(found) -> list[str]:
-    """Return the verdict in lines; one begins with FAILED or passed, and only the power of the game follows it."""
+    """Return the verdict in lines; one begins with FAILED, passed or inconclusive.
+
+    Only the power of the game follows it.
+    """
     lines = []
     for finding in found.findings:
         if finding.refuted and not finding.release.sound:
@@ -133,6 +136,14 @@ def verdict(found) -> list[str]:
     failed = [finding for finding in found.findings if finding.refuted and finding.release.sound]
     if failed:
         return [*lines, "FAILED: " + "; ".join(f"{one.reading} {_said(one)}" for one in failed) + "."]
+    sound = [finding for finding in found.findings if finding.release.sound]
+    if all(finding.detected == math.inf for finding in sound):
+        return [
+            *lines,
+            "inconclusive: no lower bound exceeds an epsilon that is declared as proven, but even a quarter of the "
+            "noise would not have been noticed. Give more --runs; if that does not help, look for something other than "
+            "noise that hides the canary.",
+        ]
     return [
         *lines,
         "passed: no lower bound exceeds an epsilon that is declared as proven. This is no proof: another attack might "
@@ -153,7 +164,7 @@ def _power(found) -> list[str]:
             else []
         ),
         *(
-            [f"For {', '.join(none)} it would not have detected even a quarter of the noise: give more --runs."]
+            [f"For {', '.join(none)} even a quarter of the noise would not have been noticed: give more --runs."]
             if none
             else []
         ),

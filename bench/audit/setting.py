@@ -16,6 +16,7 @@ from bench.errors import InputError, unknown_name
 from bench.privacy import accounting
 from bench.privacy.events import Release
 from bench.sweeps.spec import arguments, parameters
+from bench.values import Interval
 
 TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
 CHUNK = 1000  # runs at once
@@ -92,8 +93,12 @@ def _on(family: str, method: Method, keywords, rounds: int, delta: float, given)
     known = FAMILIES[family].arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
     values = {key: value for key, value in known.items() if key in keywords}
     missing = [key for key, one in keywords.items() if one.default is one.empty and key not in values]
+    for key in [key for key in missing if key in method.space]:  # any value that a comparison would try
+        tried = method.space[key]
+        values[key] = tried.at(0.5) if isinstance(tried, Interval) else tried[0]
+        missing.remove(key)
     if missing:
-        raise InputError(f"no value for {', '.join(missing)}: --set {missing[0]}=VALUE")
+        raise InputError(f"no value for {', '.join(missing)}: {' '.join(f'--set {key}=VALUE' for key in missing)}")
     args = arguments(method, values)
     method.fits(task, **args)
     return Setting(method, family, args, rounds, delta)

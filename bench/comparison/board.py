@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from bench.arguments import check, kinds
 from bench.comparison.entries import TEST, entries
 from bench.comparison.plan import Plan
 from bench.comparison.problems import problem
@@ -176,8 +177,11 @@ def read_protocol(folder: Path) -> Protocol:
         InputError: where the folder has no readable protocol.
     """
     try:
-        return Protocol(**json.loads((folder / PROTOCOL).read_text()))
-    except FileNotFoundError:
+        found = Protocol(**json.loads((folder / PROTOCOL).read_text()))
+        for name, annotation in Protocol.__annotations__.items():
+            check(name, getattr(found, name), kinds(annotation))
+        return found
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder} is not the folder of a board's task, as it has no {PROTOCOL}: run `python -m bench board` first"
         ) from None

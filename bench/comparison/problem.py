@@ -16,7 +16,7 @@ from bench.comparison.baselines import LEVELS, Level, Variant
 from bench.comparison.resampled import resampled
 from bench.comparison.search import Space
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, in_one_line, unknown_name
 from bench.models.additive import Additive
 from bench.models.linear import Personal
 from bench.outside import code_of
@@ -166,10 +166,10 @@ def _measured_by(
 
     @functools.cache
     def default_checksum() -> str:
-        return _checksum(make(0))
+        return _checksum(made(make, 0, name))
 
     def measured(trial: int) -> Task:
-        task = checked(make(trial), name)
+        task = made(make, trial, name)
         assert task.metrics is not None
         return dataclasses.replace(
             task,
@@ -179,6 +179,20 @@ def _measured_by(
         )
 
     return measured
+
+
+def made(make: Callable[[int], Task], trial: int, name: str) -> Task:
+    """The task that a function trial -> Task gives.
+
+    Raises:
+        InputError: where the function fails, or gives something else.
+    """
+    try:
+        return checked(make(trial), name)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise InputError(f"the task function of {name} fails on trial {trial}: {in_one_line(error)}") from error
 
 
 def _best(metric: str) -> str:
@@ -220,7 +234,7 @@ def from_tasks(given: Task | Callable[[int], Any]) -> Problem:
         InputError: where the metrics do not determine this.
     """
     name = getattr(given, "name", "") or getattr(given, "__name__", "") or "task"
-    task = checked(given if isinstance(given, Task) else given(0), name)
+    task = checked(given, name) if isinstance(given, Task) else made(given, 0, name)
     names = _metric_names(task)
     tested = [name for name in names if name.startswith("test_") and name.replace("test_", "validation_", 1) in names]
     if len(tested) != 1 or not _best(tested[0]):

@@ -18,7 +18,7 @@ from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
 from bench.outside import load_method
 from bench.privacy.events import SENSITIVITY, check_delta
-from bench.values import Interval
+from bench.values import Interval, as_float
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
 COMPARE, BOARD = "compare", "board"  # takes the place of a sweep's scale
@@ -139,7 +139,9 @@ def _methods(given: Any) -> dict[str, Method]:
 
 def _epsilons(given: Any) -> list[float]:
     try:
-        epsilons = sorted({float(value) for value in _list(given)})
+        epsilons = sorted({as_float("an epsilon", value) for value in _list(given)})
+    except InputError:
+        raise
     except (TypeError, ValueError):
         raise InputError(f"epsilons are {given!r}: give numbers") from None
     if not epsilons or not all(0 < value < math.inf for value in epsilons):

@@ -12,7 +12,7 @@ from bench.sweeps.columns import is_reserved
 from bench.sweeps.derived import Derived
 from bench.sweeps.ranges import RANGES
 from bench.sweeps.spec import Entry, Sweep, arguments, grid, parameters, pending
-from bench.values import MOST, values
+from bench.values import MOST, as_float, values
 
 Grid = Mapping[str, list[Any]]  # column -> its new values
 MOST_POINTS = 1_000_000
@@ -164,7 +164,7 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
     elif isinstance(example, str):
         words, fits = f"a word such as {example}", isinstance(value, str)
     elif parameter is not None and parameter.annotation is int:
-        whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
+        whole = isinstance(value, int | float) and not isinstance(value, bool) and as_float(column, value).is_integer()
         words, fits = "a whole number", whole
     else:
         words, fits = "a number", isinstance(value, int | float) and not isinstance(value, bool)
@@ -172,8 +172,8 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
         raise InputError(f"--grid {column} has the value {value!r}: it must be {words}")
     if isinstance(example, bool | str):
         return value
-    integers = pd.api.types.is_integer_dtype(entry.points[column]) and float(value).is_integer()
-    return int(value) if integers else float(value)
+    number = as_float(column, value)
+    return int(value) if pd.api.types.is_integer_dtype(entry.points[column]) and number.is_integer() else number
 
 
 def _check_range(column: str, value: Any) -> None:

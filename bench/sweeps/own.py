@@ -14,6 +14,7 @@ from bench.locking import write_whole
 from bench.sweeps import SCALES
 from bench.sweeps.part_files import cannot_write, parts_in
 from bench.sweeps.store import Store
+from bench.values import as_float
 
 REQUEST = "_request.json"  # begins with "_": readers of the folder leave it out
 NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
@@ -58,7 +59,8 @@ class Request(NamedTuple):
 
 def _word(value: Any) -> str:
     """A value as text, alike for 1 and 1.0."""
-    return repr(float(value)) if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return repr(as_float("a value of --grid", value)) if is_number else repr(value)
 
 
 def checked_name(name: str, taken: Mapping[str, Any]) -> str:
@@ -92,7 +94,7 @@ def read_request(folder: Path) -> Request | None:
     except (ValueError, TypeError):
         raise InputError(f"{path} is damaged: run the same command with --fresh, or copy the file again") from None
     lists = isinstance(request.grid, dict) and all(isinstance(values, list) for values in request.grid.values())
-    words = (request.sweep, request.scale, request.task or "")
+    words = (request.sweep, request.scale, "" if request.task is None else request.task)
     if not lists or not all(isinstance(word, str) for word in words) or not isinstance(request.rounds, int | None):
         raise InputError(f"{path} is damaged: run the same command with --fresh, or copy the file again")
     return request

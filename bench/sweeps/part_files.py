@@ -107,8 +107,9 @@ def read_part(path: Path) -> pa.Table:
         UnusablePart: where it is damaged, or not a part of results.
         InputError: where it cannot be opened.
     """
-    if path.is_dir() or not path.exists():
-        raise UnusablePart(f"{path} is a {'folder' if path.is_dir() else 'link to nothing'}, not a part", damaged=False)
+    if not path.is_file():
+        what = "a folder" if path.is_dir() else "no file" if path.exists() else "a link to nothing"
+        raise UnusablePart(f"{path} is {what}, not a part", damaged=False)
     try:
         content = path.read_bytes()
     except OSError as error:

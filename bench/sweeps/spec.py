@@ -18,6 +18,7 @@ from bench.errors import InputError, unknown_name
 from bench.sweeps.derived import Derived
 from bench.sweeps.ranges import RANGES
 from bench.sweeps.where import condition, names
+from bench.values import as_float
 
 
 class Entry(NamedTuple):
@@ -236,10 +237,26 @@ def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:
 def _parameters(make: Callable) -> tuple[dict[str, inspect.Parameter], set[str]]:
     given = inspect.signature(make, eval_str=True).parameters.values()
     keywords = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
+    for name, parameter in keywords.items():
+        if name == "self":
+            raise InputError(f"{make.__name__} has an argument self: rename it")
+        if parameter.default is not parameter.empty and not _is_plain(parameter.default):
+            kind = type(parameter.default).__name__
+            raise InputError(
+                f"argument {name} of {make.__name__} has a default of type {kind}: give a number, text, True, False, "
+                "None or a tuple of these"
+            )
     traced = {name for name, p in keywords.items() if p.annotation == Scalar}
     if not traced:
         raise InputError(f"no argument of {make.__name__} is annotated with Scalar: annotate those that a sweep varies")
     return keywords, traced
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value can be fixed in a compiled program and written into the id of a point."""
+    if isinstance(value, tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, int | float | str)
 
 
 def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,7 +275,7 @@ def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
         else:
             raise InputError(f"the points of {method.make.__name__} have no column {name}: add it")
         if name in traced or parameter.annotation is int:
-            if not isinstance(value, int | float) or math.isnan(value):
+            if not isinstance(value, int | float) or math.isnan(as_float(name, value)):
                 raise InputError(f"{name} is {value}: it must be a number")
             if parameter.annotation is int and not float(value).is_integer():
                 raise InputError(f"{name} is {value}: it must be a whole number")

@@ -56,6 +56,8 @@ def fault(program: str, words: Sequence[str], work: Path) -> str | None:
     if "Traceback" in said:
         return f"a traceback: {said[-300:]}"
     errors = [line for line in said.splitlines() if line.startswith("error: ")]
+    if any(line.startswith("error: unexpected ") for line in errors):
+        return f"an exception that nobody expected: {said[-300:]}"
     if status == 2:
         given = sum(map(len, words))
         if len(errors) != 1 or not said.endswith(errors[0] + "\n"):

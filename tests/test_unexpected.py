@@ -1,0 +1,139 @@
+"""What nobody foresaw ends in one line, too; and mistakes in methods, tasks and files that once were tracebacks."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_sweeps import walks
+
+import bench
+from bench import Method, Scalar
+from bench.cli import exit_status
+from bench.comparison.board import PROTOCOL, read_protocol
+from bench.errors import InputError
+from bench.sweeps import SWEEPS, part_files
+from bench.sweeps.own import REQUEST, read_request
+from bench.sweeps.spec import parameters
+
+ROOT = Path(__file__).parent.parent
+HUGE = 10**400
+
+
+def raising(error):
+    def app(**_):
+        raise error
+
+    return app
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (KeyError("clip"), 1, "error: unexpected KeyError: 'clip' ("),
+        (OSError(28, "No space left on device"), 2, "error: cannot write the output (No space left on device): free "),
+        (IsADirectoryError(21, "Is a directory", "a/b"), 2, "error: a/b: Is a directory: move the folder elsewhere"),
+        (OSError(36, "File name too long", "aaa"), 2, "error: aaa: File name too long: shorten it"),
+        (MemoryError(), 2, "error: out of memory (MemoryError): free some memory"),
+    ],
+)
+def test_an_exception_is_one_line_or_a_traceback_on_request(error, status, said, capsys, monkeypatch):
+    assert exit_status(raising(error)) == status
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(said)
+    monkeypatch.setenv("BENCH_TRACEBACK", "1")
+    with pytest.raises(type(error)):
+        exit_status(raising(error))
+
+
+@pytest.mark.parametrize("words", [["--version"], ["status", "ppsgd_theory"]])
+def test_a_full_disk_behind_standard_output_is_one_line(words, tmp_path):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "bench", *words], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: cannot write the output (No space left on device)")
+
+
+@pytest.mark.parametrize("default", [[1, 2], {}, np.arange(3), b"x", frozenset({1}), Path("x"), len, (1, [2])])
+def test_a_default_that_cannot_be_written_down_is_named(default):
+    def walk(task, *, step_size: Scalar, values=default):
+        raise AssertionError
+
+    with pytest.raises(InputError, match=r"argument values of walk has a default of type .*: give a number, text"):
+        parameters(Method(walk, lambda task, **_: {}, version=1))
+
+
+def test_an_argument_called_self_is_refused():
+    def walk(task, *, self: Scalar):
+        raise AssertionError
+
+    with pytest.raises(InputError, match="walk has an argument self: rename it"):
+        parameters(Method(walk, lambda task, **_: {}, version=1))
+
+
+def fails(trial):
+    raise ZeroDivisionError("division by zero")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: bench.compare(epsilons=[HUGE]), "an epsilon is too large: give at most 3.4e"),
+        (lambda: bench.compare(fixed={"step_size": HUGE}, task="synthetic"), "step_size is too large"),
+        (lambda: bench.run("tiny", grid={"step_size": [HUGE]}), "too large"),
+        (lambda: bench.run("tiny", grid={"step_size": range(10**12)}), "has 1,000,000,000,000 entries: give at most"),
+        (lambda: bench.compare(epsilons=range(1, 10**9)), "epsilons has 999,999,999 entries"),
+        (lambda: bench.compare(out="a\0b"), "leave the NUL character out"),
+        (lambda: bench.compare(task=fails), "the task function of .* fails on trial 0: ZeroDivisionError: division by"),
+        (lambda: bench.compare(task=lambda trial: sys.exit(3)), "fails on trial 0: SystemExit: 3"),
+        (lambda: bench.compare(task=lambda trial: None), "returns NoneType for a trial: return a bench.data.task.Task"),
+    ],
+)
+def test_python_calls_are_refused_in_words(call, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
+    with pytest.raises(InputError, match=said):
+        call()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", bytes(100), b'algorithm,"rank\n1,2', b"<html>\n", b"\xff\xfe\x00", b"a,b\n1,2\n"]
+)
+def test_a_damaged_table_of_a_comparison_is_named(tmp_path, content):
+    folder = tmp_path / "compare" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "comparison.csv").write_bytes(content)
+    with pytest.raises(InputError, match=r"comparison.csv is damaged: run the comparison again"):
+        bench.load("compare/mine", results=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change", ['"delta": "x"', '"neighbors": ["x"]', '"seeds": "x"', '"rounds": 3.5', '"epsilons": null']
+)
+def test_a_damaged_protocol_is_named(tmp_path, change):
+    (tmp_path / PROTOCOL).write_text(
+        '{"task": "t", "epsilons": [1.0], "seeds": 1, "settings": 1, "rounds": 1, "delta": 0.1, "neighbors": "n", '
+        f'"unit": "user", {change}}}'
+    )
+    name = change.split('"')[1]
+    with pytest.raises(InputError, match=rf"{PROTOCOL} cannot be read \({name} is .*: run the board again"):
+        read_protocol(tmp_path)
+
+
+@pytest.mark.parametrize("task", ["[]", "{}", "0"])
+def test_a_damaged_request_is_named(tmp_path, task):
+    (tmp_path / REQUEST).write_text(f'{{"sweep": "s", "scale": "smoke", "task": {task}, "grid": {{}}, "rounds": null}}')
+    with pytest.raises(InputError, match=f"{REQUEST} is damaged"):
+        read_request(tmp_path)
+
+
+def test_a_pipe_is_no_part(tmp_path):
+    path = tmp_path / "part-0123456789abcdef-0123456789abcdef.parquet"
+    os.mkfifo(path)
+    with pytest.raises(InputError, match=f"{path} is no file, not a part"):
+        part_files.read(tmp_path)
