@@ -80,6 +80,7 @@ MAY_IMPORT = {
         "bench.comparison",
         "bench.locking",
         "bench.defaults",
+        "bench.arguments",
         "bench.values",
         "bench.analysis",
         "bench.outside",
@@ -92,6 +93,7 @@ MAY_IMPORT = {
     ],
     "bench.audit": [
         "bench.audit",
+        "bench.values",
         "bench.outside",
         "bench.sweeps",
         "bench.algorithms",
