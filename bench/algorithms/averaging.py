@@ -30,7 +30,11 @@ class Server(NamedTuple):
     """The server's update of w from a noisy sum.
 
     init: w -> memory.
-    step: (w, memory, noisy sum, divisor) -> (w, memory).
+    step: (w, memory, total, divisor) -> (w, memory).
+
+    In `step`, total is sum_i clip(Delta_i, C) + noise over the users of the round, where Delta_i = (w - w_i,K) / eta is
+    the sum of the K gradients that user i followed. It is in units of a gradient and points uphill, so a server that
+    descends subtracts it. It is a sum: total / divisor is the noisy mean over users.
     """
 
     init: Callable[[Any], Any]
