@@ -1,7 +1,7 @@
 """Compares methods on equal terms: the same task, the same privacy statement and the same tuning budget.
 
-For each epsilon, the noise of every method is calibrated by an accountant that is proven for its sampler, and its
-arguments are chosen on data that the test does not use. What this choice reveals about the data is not included in
+For each epsilon, the noise of every method is calibrated by an accountant whose bound is proven for its sampler, and
+its arguments are chosen on data that the test does not use. What this choice reveals about the data is not included in
 epsilon, for any method.
 
 A comparison has these steps, each a function that returns one object:

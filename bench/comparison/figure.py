@@ -57,8 +57,8 @@ def draw(table: pd.DataFrame, held_out: str):
     style.footer(
         figure,
         table,
-        f"Noise of every method by an accountant proven for its sampler, at delta = {table['delta'].iloc[0]:.2g}; "
-        "horizontal lines: methods that release nothing; right end: no noise.",
+        "Noise of every method by an accountant whose bound is proven for its sampler, at delta = "
+        f"{table['delta'].iloc[0]:.2g}; horizontal lines: methods that release nothing; right end: no noise.",
         f"Arguments were chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} "
         "settings per method, then rerun with fresh randomness and tested once. This choice is not included in "
         "epsilon.",

@@ -170,7 +170,7 @@ def heading(table: pd.DataFrame) -> str:
     if table["gain_error_users"].notna().any():
         paired = "by split and user, with an interval over splits and users"
     return (
-        f"{first['metric']} on the test data of {tables.no_markup(first['task'])}, the {better} the better: mean and "
+        f"{first['metric']} on the test data of {tables.no_markup(first['task'])}, {better} is better: mean and "
         f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired {paired}; "
         "* marks a significant difference (5 % level after Holm's correction over the whole table). ε at delta = "
         f"{first['delta']:.2g}: {protected}."

@@ -143,7 +143,7 @@ def protocol_of(task: Task) -> dict[str, str]:
     direction = "larger" if task.sign > 0 else "smaller"
     return {
         "task": task.name,
-        "score": f"{task.metric}, the {direction} the better",
+        "score": f"{task.metric}, {direction} is better",
         "protected": f"one {stated['unit']}, {stated['neighbors']}",
         "δ": f"{stated['delta']:.2g}",
         "ε": ", ".join(f"{value:g}" for value in stated["epsilons"]),

@@ -79,7 +79,8 @@ def percent(row: pd.Series) -> str:
         return "diverged"
     if not np.isfinite(row["low"]):
         return f"{100 * row['test_accuracy']:.2f} %, one repetition"
-    return f"{100 * row['test_accuracy']:.2f} % [{100 * row['low']:.2f}, {100 * row['high']:.2f}]"
+    low, high = np.clip([row["low"], row["high"]], 0, 1)  # Student's t knows no bounds
+    return f"{100 * row['test_accuracy']:.2f} % [{100 * low:.2f}, {100 * high:.2f}]"
 
 
 def lead(first: pd.Series, second: pd.Series, by: float = 0.0) -> Margin:

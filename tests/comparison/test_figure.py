@@ -86,9 +86,7 @@ def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
     for name in ("comparison.png", "comparison.pdf", "comparison.csv", "comparison.md", "comparison.tex", "tuning.csv"):
         assert (folder / name).stat().st_size > 0
     text = (folder / "comparison.md").read_text()
-    assert text.startswith(
-        "excess_risk on the test data of synthetic_0.1, the smaller the better: mean and 95 % interval"
-    )
+    assert text.startswith("excess_risk on the test data of synthetic_0.1, smaller is better: mean and 95 % interval")
     assert "one user, add-or-remove one." in text.splitlines()[0]
     assert "| ε = " in text.splitlines()[2]
     assert "<br>" not in text

@@ -129,7 +129,7 @@ def test_the_protocol_is_stated(text):
     ):
         assert words in plain
     article = re.search(r'<article id="task-graph">.*?</article>', text, re.DOTALL)[0]
-    for words in ("excess_risk, the smaller the better", "one point, replace one", "0.0001", "1, 4", "16", "60"):
+    for words in ("excess_risk, smaller is better", "one point, replace one", "0.0001", "1, 4", "16", "60"):
         assert f"<dd>{words}</dd>" in article
 
 
