@@ -215,6 +215,9 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
     request = plan.request
     if (theirs := read_protocol(folder)) != protocol_of(request):
         raise InputError(f"{folder} was run with another protocol, {theirs}: leave those options out")
+    for stage in (TUNING, TEST):
+        if not part_files.parts_in(folder / stage):
+            raise InputError(f"{folder} has no runs in {stage}: run `python -m bench board {folder.name}` first")
     tuning = pd.concat(list(_looks(folder)), ignore_index=True)
     chosen = choose(tuning, metric=request.problem.tuned_by, best=request.problem.best)
     evaluations = with_spent(part_files.read(folder / TEST).merge(chosen, on=KEYS))

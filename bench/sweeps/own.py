@@ -92,11 +92,11 @@ def read_request(folder: Path) -> Request | None:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): make it readable") from None
     except (ValueError, TypeError):
-        raise InputError(f"{path} is damaged: run the same command with --fresh, or copy the file again") from None
+        raise InputError(f"{path} is damaged: copy the file again, or `bench run` the sweep with --fresh") from None
     lists = isinstance(request.grid, dict) and all(isinstance(values, list) for values in request.grid.values())
     words = (request.sweep, request.scale, "" if request.task is None else request.task)
     if not lists or not all(isinstance(word, str) for word in words) or not isinstance(request.rounds, int | None):
-        raise InputError(f"{path} is damaged: run the same command with --fresh, or copy the file again")
+        raise InputError(f"{path} is damaged: copy the file again, or `bench run` the sweep with --fresh")
     return request
 
 

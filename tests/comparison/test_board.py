@@ -153,6 +153,14 @@ def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatc
     assert "run `python -m bench board tiny` again" in str(error.value)
 
 
+def test_a_board_without_runs_names_the_command_that_makes_them(out, tmp_path):
+    folder = tmp_path / "board" / "tiny"
+    folder.mkdir(parents=True)
+    shutil.copy(out / "board" / "tiny" / "protocol.json", folder)
+    with pytest.raises(InputError, match="has no runs in tuning: run `python -m bench board tiny` first"):
+        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", against=tmp_path / "board", fixed=FIXED, out=tmp_path)
+
+
 def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypatch):
     read = boards.part_files.read
 
