@@ -39,6 +39,7 @@ def test_everything_in_the_reference_exists():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a notebook shows the pictures it opens
 @pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda page: page.stem)
 def test_the_cells_of_a_notebook_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
