@@ -15,8 +15,8 @@ import pandas as pd
 
 from bench.arguments import of_declared_types
 from bench.data.files import DataFiles
-from bench.defaults import COMPARISON
-from bench.errors import InputError, unknown_name
+from bench.defaults import COMPARISON, LONGEST_NAME
+from bench.errors import InputError, shown, unknown_name
 from bench.sweeps import SCALES, own, part_files
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
         InputError: where there are no such results.
     """
     kind, _, of = name.partition("/")
+    if not name or len(name) > len("compare/") + LONGEST_NAME:
+        raise InputError(f"{shown(name)} is not the name of results: give that of a sweep, or compare/NAME")
     if of:
         path = Path(results) / kind / of / f"{COMPARISON}.csv"
         if not path.is_file():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
-from bench.errors import InputError
+from bench.errors import InputError, shown
 
 MOST = 100_000  # entries of a list
 F = TypeVar("F", bound=Callable[..., Any])
@@ -85,9 +85,9 @@ def check(name: str, value: Any, kinds: Sequence[Kind]) -> None:
         if isinstance(one, Sequence) and not isinstance(one, str | bytes) and len(one) > MOST:
             raise InputError(f"{name} has {len(one):,} entries: give at most {MOST:,}")
     if isinstance(value, str) and "\0" in value:
-        raise InputError(f"{name} is {value!r}: leave the NUL character out")
+        raise InputError(f"{name} is {shown(value)}: leave the NUL character out")
     if kinds and not any(kind.admits(value) for kind in kinds):
-        raise InputError(f"{name} is {value!r}: give {' or '.join(kind.words for kind in kinds)}")
+        raise InputError(f"{name} is {shown(value)}: give {' or '.join(kind.words for kind in kinds)}")
 
 
 def kinds(annotation: Any) -> list[Kind]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST_SHOWN = 100  # characters of a value
+
 
 class InputError(ValueError):
     """Bad input to the suite. The message is one line: the culprit, then the remedy.
@@ -22,7 +24,16 @@ def unknown_name(kind: str, name: str, names: Iterable[str]) -> InputError:
     names = sorted(names)
     near = get_close_matches(name, names, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}."
-    return InputError(f"no {kind} is called {name!r}: {hint}")
+    return InputError(f"no {kind} is called {shown(name)}: {hint}")
+
+
+def shown(value: object) -> str:
+    """A value for a message: its repr in one line of at most 100 characters; its type where repr fails."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of a user's class
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
 
 
 def in_one_line(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
-from bench.errors import InputError, in_one_line, unknown_name
+from bench.errors import InputError, in_one_line, shown, unknown_name
 from bench.privacy.events import full_gaussian
 
 PREFIX = "outside_"  # prefix of the names of modules loaded from a user's files
@@ -35,7 +35,7 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
         InputError: for an unknown method, file or name, or a file that cannot be imported.
     """
     if not isinstance(target, str | Method) and not inspect.isfunction(target):
-        raise InputError(f"{target!r} is not a method: give a name, FILE.py:NAME, a Method, or a factory")
+        raise InputError(f"{shown(target)} is not a method: give a name, FILE.py:NAME, a Method, or a factory")
     if not isinstance(target, str):
         method = _usable(_method(target, {}, "the method"))
         return method.make.__name__, method._replace(version=_digest(code_of(method.make)))
@@ -72,7 +72,7 @@ def _usable(method: Method) -> Method:
         InputError: naming the field, and what it must be.
     """
     if not inspect.isfunction(method.make):
-        raise InputError(f"`make` of a Method is {method.make!r}: give the factory of an Algorithm, a function")
+        raise InputError(f"`make` of a Method is {shown(method.make)}: give the factory of an Algorithm, a function")
     name = method.make.__name__
     try:
         arguments = inspect.signature(method.make, eval_str=True).parameters
@@ -86,12 +86,12 @@ def _usable(method: Method) -> Method:
         ("space", isinstance(method.space, Mapping), "a dictionary from arguments to their values"),
     ):
         if not fits:
-            raise InputError(f"`{field}` of {name} is {getattr(method, field)!r}: give {words}")
+            raise InputError(f"`{field}` of {name} is {shown(getattr(method, field))}: give {words}")
     for argument, tried in method.space.items():
         if argument not in arguments:
             raise unknown_name(f"argument of {name}, named in its `space`,", str(argument), list(arguments)[1:])
         if not isinstance(tried, Sequence) or isinstance(tried, str) or not len(tried):
-            raise InputError(f"`space` of {name} has {tried!r} for {argument}: give a list of values")
+            raise InputError(f"`space` of {name} has {shown(tried)} for {argument}: give a list of values")
     return method
 
 

@@ -16,11 +16,11 @@ from bench.comparison.baselines import LEVELS, Level, Variant
 from bench.comparison.resampled import resampled
 from bench.comparison.search import Space
 from bench.data.task import Task
-from bench.errors import InputError, in_one_line, unknown_name
+from bench.errors import InputError, in_one_line, shown, unknown_name
 from bench.models.additive import Additive
 from bench.models.linear import Personal
 from bench.outside import code_of
-from bench.privacy.events import SENSITIVITY
+from bench.privacy.events import SENSITIVITY, check_delta
 
 BEST = {"accuracy": "max", "error": "min", "loss": "min", "risk": "min", "rmse": "min"}  # by how a metric's name ends
 
@@ -79,6 +79,18 @@ class Problem:
     def __post_init__(self):
         for field in dataclasses.fields(self):
             arguments.check(f"{field.name} of a problem", getattr(self, field.name), arguments.kinds(field.type))
+        if not self.name or "/" in self.name or not self.name.isprintable():
+            raise InputError(f"a problem has the name {shown(self.name)}: give a name that a folder can have")
+        if self.rounds < 0:
+            raise InputError(f"rounds of problem {self.name} is {self.rounds}: give 1 or more, or leave it out")
+        if self.delta != 0:
+            check_delta(f"delta of problem {self.name}", self.delta)
+        for label, variant in (self.baselines or {}).items():
+            if not isinstance(variant, Variant):
+                raise InputError(
+                    f"baseline {label} of problem {self.name} is {shown(variant)}: give a "
+                    "bench.comparison.baselines.Variant"
+                )
         if self.privacy_unit not in LEVELS:
             raise unknown_name("privacy unit", self.privacy_unit, LEVELS)
         for field, default in (
@@ -92,7 +104,7 @@ class Problem:
                 object.__setattr__(self, field, default)
         for field, makes in (("test", self.test), ("tuning", self.tuning)):
             if not callable(makes) and not (makes is None and field == "tuning"):
-                raise InputError(f"{field} of problem {self.name} is {makes!r}: give a function trial -> Task")
+                raise InputError(f"{field} of problem {self.name} is {shown(makes)}: give a function trial -> Task")
         if self.tuned_by == self.metric and self.tuning in (None, self.test):
             raise InputError(
                 f"problem {self.name} would be tuned on its test set, by {self.metric}: give tuning=, a function "

@@ -14,8 +14,8 @@ from bench.comparison.search import Choices, Space
 from bench.comparison.statements import Statement
 from bench.data.files import DataFiles
 from bench.data.task import Task
-from bench.defaults import EPSILONS, NUM_SETTINGS
-from bench.errors import InputError, unknown_name
+from bench.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
+from bench.errors import InputError, shown, unknown_name
 from bench.outside import load_method
 from bench.privacy.events import SENSITIVITY, check_delta
 from bench.values import Interval, as_float
@@ -171,9 +171,10 @@ def _relation(on: Problem, neighbors: str | None) -> str:
 
 
 def _folder_name(name: str) -> str:
-    if name in ("", ".", "..") or set(name) & set("/\\") or not name.isprintable():
+    unusable = name in ("", ".", "..") or set(name) & set("/\\") or not name.isprintable()
+    if unusable or len(name.encode()) > LONGEST_NAME:
         raise InputError(
-            f"name {name!r} is not the name of a folder: give one without slashes, and choose the parent folder by "
-            "--out"
+            f"name {shown(name)} is not the name of a folder: give at most {LONGEST_NAME} letters without slashes, and "
+            "choose the parent folder by --out"
         )
     return name

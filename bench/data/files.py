@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from bench.errors import InputError
+from bench.errors import InputError, shown
 
 Result = TypeVar("Result")
 
@@ -38,6 +38,8 @@ class DataFiles:
                 os.listdir(path)
             except OSError as error:
                 raise InputError(f"{path}: {error.strerror}: give --data-dir (BENCH_DATA) another folder.") from None
+            except ValueError:  # a NUL character
+                raise InputError(f"{shown(str(path))} is not a path: give --data-dir another folder.") from None
         object.__setattr__(self, "data_dir", path)
         object.__setattr__(self, "download", download)
 

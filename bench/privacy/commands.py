@@ -31,6 +31,7 @@ Accountant = Annotated[str, typer.Option(help="rdp (as in Opacus), or pld (tight
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of two lines.")]
 
 
+LONG = 100_000  # steps from which finding the noise by privacy loss distributions takes more than some seconds
 MOST_STEPS = {"rdp": 10**12, "pld": 10**7}  # with more steps, a privacy loss distribution takes minutes
 NOISE = (1e-6, 1e6)  # multipliers that the accountants can compute with; also 0
 
@@ -87,6 +88,8 @@ def noise(
     def release(sigma: float) -> events.Release:
         return events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
 
+    if accountant == "pld" and steps >= LONG:
+        typer.echo(f"computing privacy loss distributions of {steps:,} steps, which can take minutes", err=True)
     sigma = accounting.noise_multiplier(epsilon, release, steps)
     digits = 5 - math.floor(math.log10(sigma))
     sigma = math.ceil(sigma * 10.0**digits) / 10.0**digits  # six digits, rounded up, so that the printed value suffices

@@ -1,15 +1,21 @@
 """Finds out why a method cannot be compiled, by tracing each of its functions separately."""
 
+import logging
+import re
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from bench.algorithms.base import Algorithm, State
 from bench.data.task import Task
 from bench.errors import InputError, in_one_line
+
+FRAME = re.compile(r"\n  File [^\n]*(?:\n    [^\n]*)*")  # of a traceback
 
 
 def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, traced: Iterable[str]) -> str | None:
@@ -50,6 +56,28 @@ def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, t
     except _Wrong as wrong:
         return str(wrong)
     return None
+
+
+@contextmanager
+def callbacks_not_logged() -> Iterator[None]:
+    """Keep JAX from logging the traceback of a failing callback, which the error of the run names."""
+    logger = logging.getLogger("jax._src.callback")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def of_callback(error: BaseException) -> str | None:
+    """The error of a user's callback (`jax.pure_callback`, `jax.io_callback`) in one line; None for other errors."""
+    _, called, text = str(error).partition("error calling callback:")
+    if not called:
+        return None
+    # At exit JAX waits for the last callback on each device and would raise this error again: let another one be last.
+    jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(np.asarray, x, x))(jnp.zeros(())))
+    last = FRAME.split(text)[-1].strip().splitlines()
+    return last[0] if last else "no message"
 
 
 class _Wrong(Exception):

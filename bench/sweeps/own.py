@@ -90,7 +90,8 @@ def read_request(folder: Path) -> Request | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): make it readable") from None
+        remedy = "move it elsewhere" if path.is_dir() else "make it readable"
+        raise InputError(f"{path} cannot be read ({error.strerror}): {remedy}") from None
     except (ValueError, TypeError):
         raise InputError(f"{path} is damaged: copy the file again, or `bench run` the sweep with --fresh") from None
     lists = isinstance(request.grid, dict) and all(isinstance(values, list) for values in request.grid.values())

@@ -1,5 +1,6 @@
 """The folder of a sweep's results, held by one writer at a time: what is there, what is set aside, what is added."""
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -51,6 +52,7 @@ class Store:
         self._schema: pa.Schema | None = None  # of the whole table, as `columns.parquet` has it
 
     def __enter__(self):
+        self._was_there = self.folder.exists()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = open_lock(self.folder / LOCK)
@@ -76,8 +78,17 @@ class Store:
                 leftover.unlink(missing_ok=True)
         journal.finish(self.folder)
 
-    def __exit__(self, *_):
+    def __exit__(self, kind: type[BaseException] | None, *_):
+        if kind is not None and not self._was_there:
+            self._remove_if_empty()
         os.close(self._lock)
+
+    def _remove_if_empty(self) -> None:
+        """Remove a folder that this writer made, where nothing came to be in it."""
+        with contextlib.suppress(OSError):
+            if [path.name for path in self.folder.iterdir()] == [LOCK]:
+                (self.folder / LOCK).unlink()
+                self.folder.rmdir()
 
     def _set_aside(self, path: Path, why: str) -> Path:
         """Move a part out of the table; it is kept, under a name that does not collide."""
@@ -156,7 +167,10 @@ class Store:
         schema = unified(schemas)
         if schema == self._schema and path.exists():
             return
-        there = parquet(path.read_bytes()) if path.exists() else None
+        try:
+            there = parquet(path.read_bytes()) if path.exists() else None
+        except OSError as error:
+            raise cannot_write(path, error) from None
         if there is None or there.schema != schema:
             self._write(path, as_file(schema.empty_table()))
         self._schema = schema

@@ -12,7 +12,11 @@ import pyarrow.parquet as pq
 from bench.errors import InputError
 
 CLIENT, LABEL = "client", "label"  # columns, unless the caller names others
-ENDINGS = (".csv", ".parquet")
+KINDS = {  # ending -> what such a file is, and what to do where it cannot be read
+    ".csv": ("CSV", "save it as UTF-8 text with a header line and equally many cells in every row"),
+    ".parquet": ("Parquet", "write it again"),
+}
+ENDINGS = tuple(KINDS)
 MOST_CLASSES = 1000
 EMPTY = ("", "NA", "N/A", "NaN", "nan", "null")  # the content of a CSV's cell without a number
 
@@ -77,6 +81,9 @@ def _files(path: Path) -> list[Path]:
             raise InputError(f"{path} is not a file or folder: give one of CSV or Parquet")
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix in ENDINGS and file.name[0] not in "._")
+    for file in files:
+        if not file.is_file():
+            raise InputError(f"{file} is not a regular file: move it elsewhere")
     if not files:
         raise InputError(f"{path} has no file that ends in {' or '.join(ENDINGS)}: put some there")
     return files
@@ -94,9 +101,11 @@ def _read(file: Path, client: str) -> pd.DataFrame:
     except PermissionError:
         raise InputError(f"{file} cannot be read (no permission): make it readable") from None
     except (OSError, ValueError, pa.ArrowException) as error:
-        kind = "Parquet" if file.suffix == ".parquet" else "CSV with a header line"
+        kind, remedy = KINDS[file.suffix]
         reason = str(error).strip().splitlines()
-        raise InputError(f"{file} cannot be read as {kind}: {reason[0] if reason else type(error).__name__}") from None
+        raise InputError(
+            f"{file} cannot be read as {kind} ({reason[0] if reason else type(error).__name__}): {remedy}"
+        ) from None
     return table.reset_index(drop=True)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from bench.data.task import Task
-from bench.sweeps import engine
+from bench.errors import InputError
+from bench.sweeps import engine, malformed
 from bench.sweeps.execution.memory import ran_out
 from bench.sweeps.points import Point
 from bench.sweeps.rows import Origin, rows_of
@@ -87,18 +88,22 @@ class Trainer:
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
         began = time.monotonic()
         try:
-            metrics = engine.run_chunk(
-                program,
-                plan.step,
-                unit.task,
-                engine.run_keys(*np.array(runs, np.int32).T),
-                hypers,
-                num_evals=first.num_rounds // first.eval_every,
-                chunk=plan.chunk,
-                on_block=lambda _: on_block(len(points) * len(runs) * first.eval_every),
-            )
+            with malformed.callbacks_not_logged():
+                metrics = engine.run_chunk(
+                    program,
+                    plan.step,
+                    unit.task,
+                    engine.run_keys(*np.array(runs, np.int32).T),
+                    hypers,
+                    num_evals=first.num_rounds // first.eval_every,
+                    chunk=plan.chunk,
+                    on_block=lambda _: on_block(len(points) * len(runs) * first.eval_every),
+                )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
+                if said := malformed.of_callback(error):
+                    name = first.method.make.__name__
+                    raise InputError(f"a callback of {name} or of {unit.task.name} fails: {said}") from error
                 raise
             return Outcome(None, len(points), len(runs), plan.chunk, 0.0, compile_s, tuple(messages))
         train_s = time.monotonic() - began

@@ -119,7 +119,7 @@ def test_a_table_that_does_not_fit_is_refused_in_one_line(tmp_path, table, optio
 def test_files_that_are_none_are_refused(tmp_path):
     (tmp_path / "folder").mkdir()
     for name, content, words in (
-        ("empty.csv", b"", "cannot be read as CSV with a header line"),
+        ("empty.csv", b"", "cannot be read as CSV .*header line"),
         ("lines.csv", b"client,label,x\n1,2,3\n1,2,3,4,5\n", "cannot be read as CSV"),
         ("bytes.csv", b"client,label,x\n\xff\xfe,1,2\n", "cannot be read as CSV"),
         ("hello.parquet", b"hello", "cannot be read as Parquet"),

@@ -1,0 +1,166 @@
+"""Fields, names and files that no command can use end in one line that names them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from tiny_sweeps import WALK, sweep_of, walks
+
+import bench
+from bench import Problem
+from bench.algorithms.base import Algorithm, State
+from bench.comparison.request import make_request
+from bench.data.files import DataFiles
+from bench.data.read.tables import client_table
+from bench.errors import InputError, shown, unknown_name
+from bench.outside import load_method
+from bench.sweeps import own
+from bench.sweeps.run import run_sweep
+from bench.sweeps.spec import Entry, grid
+from bench.sweeps.store import LOCK, Store
+
+ROOT = Path(__file__).parent.parent
+
+
+class Mute:
+    """An object that cannot be shown."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
+def test_what_is_shown_of_a_value_is_short_and_cannot_fail():
+    assert shown("a") == "'a'"
+    assert shown(Mute()) == "an object of type Mute"
+    assert shown(np.arange(10_000).reshape(100, 100)).count("\n") == 0
+    assert len(shown("a" * 5000)) == 100
+    assert len(str(unknown_name("sweep", "a" * 5000, ["b"]))) < 200
+
+
+def problem(**fields):
+    return Problem(**{"name": "p", "test": lambda trial: None, "metric": "test_loss", "tuned_by": "loss"} | fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"name": ""}, "a problem has the name '': give a name"),
+        ({"name": "a/b"}, "a problem has the name 'a/b': give a name"),
+        ({"name": "a\n"}, r"a problem has the name 'a\\n': give a name"),
+        ({"rounds": -1}, "rounds of problem p is -1: give 1 or more"),
+        ({"delta": 2.0}, "delta of problem p=2.0: give a probability"),
+        ({"baselines": {"a": 1}}, "baseline a of problem p is 1: give a"),
+        ({"test": Mute()}, "test of problem p is an object of type Mute: give a function"),
+        ({"rounds": Mute()}, "rounds of a problem is an object of type Mute: give a whole number"),
+    ],
+)
+def test_a_field_of_a_problem_that_cannot_be_used_is_named(fields, said):
+    with pytest.raises(InputError, match=said):
+        problem(**fields)
+
+
+@pytest.mark.parametrize("field", ["releases", "version", "check", "noise", "space"])
+def test_a_field_of_a_method_that_cannot_be_shown_is_named(field):
+    with pytest.raises(InputError, match=f"`{field}` of walk is an object of type Mute: give"):
+        load_method(WALK._replace(**{field: Mute()}))
+
+
+def test_a_search_space_that_cannot_be_shown_is_named():
+    with pytest.raises(InputError, match="`space` of walk has an object of type Mute for step_size"):
+        load_method(WALK._replace(space={"step_size": Mute()}))
+
+
+@pytest.mark.parametrize("name", ["", "a" * 5000, "compare/" + "a" * 5000])
+def test_results_whose_name_no_folder_can_have(name, tmp_path):
+    with pytest.raises(InputError, match="is not the name of results"):
+        bench.load(name, results=tmp_path)
+
+
+def test_a_comparison_whose_name_no_folder_can_have():
+    with pytest.raises(InputError, match="give at most 200 letters without slashes"):
+        make_request(task="synthetic", name="a" * 300)
+
+
+def test_a_data_folder_that_no_path_can_name():
+    with pytest.raises(InputError, match="is not a path: give --data-dir another folder"):
+        DataFiles("a\0b")
+
+
+def read(path):
+    return client_table.__wrapped__(path, "client", "label", False)
+
+
+@pytest.mark.parametrize("content", ["client,label,x\na,0,1\n".encode("utf-16"), b'client,label,x\n"a,0,1\n', b"\n\n"])
+def test_a_csv_file_that_cannot_be_read_says_what_to_do(content, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"t\.csv.*: (save it as UTF-8 text with a header line|it has|.* give)") as one:
+        read(path)
+    assert "\n" not in str(one.value)
+
+
+def test_a_pipe_among_the_files_is_named_and_not_waited_for(tmp_path):
+    pd.DataFrame({"client": ["a"], "label": [0], "x": [1.0]}).to_csv(tmp_path / "a.csv", index=False)
+    os.mkfifo(tmp_path / "b.csv")
+    with pytest.raises(InputError, match=r"b\.csv is not a regular file: move it elsewhere"):
+        read(tmp_path)
+
+
+def test_a_folder_in_the_place_of_a_request(tmp_path):
+    (tmp_path / own.REQUEST).mkdir()
+    with pytest.raises(InputError, match=r"_request\.json cannot be read \(Is a directory\): move it elsewhere"):
+        own.read_request(tmp_path)
+
+
+def test_a_folder_in_the_place_of_the_columns(tmp_path):
+    run_sweep(walks(), scale="smoke", out=tmp_path)
+    columns = next(tmp_path.glob("smoke/*/columns.parquet"))
+    columns.unlink()
+    columns.mkdir()
+    with pytest.raises(InputError, match=r"columns\.parquet.* is in the way: move it elsewhere"):
+        run_sweep(walks((0.1, 0.7)), scale="smoke", out=tmp_path)
+
+
+def fails(value):
+    raise ValueError("my own mistake\nand a second line")
+
+
+def calls_back(task, *, step_size: bench.Scalar, noise_multiplier: bench.Scalar = 1.0) -> Algorithm:
+    def one_round(key, state):
+        step = jax.pure_callback(fails, jax.ShapeDtypeStruct((), step_size.dtype), step_size)
+        return State((), state.variables + step), {}
+
+    return Algorithm(lambda key: State((), task.init_params), one_round, lambda state: state.variables)
+
+
+def test_a_callback_that_raises_is_named_and_leaves_nothing_behind(tmp_path, capfd):
+    method = WALK._replace(make=calls_back)
+    sweep = sweep_of({"Calls back": Entry(method, grid(step_size=[0.1]))})
+    with pytest.raises(InputError, match=r"a callback of calls_back or of .* fails: ValueError: my own mistake$"):
+        run_sweep(sweep, scale="smoke", out=tmp_path)
+    assert "Traceback" not in capfd.readouterr().err
+    assert not any(tmp_path.glob("smoke/*"))
+
+
+def test_a_store_that_failed_keeps_what_was_there(tmp_path):
+    with pytest.raises(ZeroDivisionError), Store(tmp_path / "new"):
+        raise ZeroDivisionError
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "old").mkdir()
+    with pytest.raises(ZeroDivisionError), Store(tmp_path / "old"):
+        raise ZeroDivisionError
+    assert (tmp_path / "old" / LOCK).exists()
+
+
+@pytest.mark.slow
+def test_a_long_search_for_the_noise_says_that_it_is_long():
+    words = ["--epsilon", "1", "--steps", "100000", "--delta", "1e-5", "--sampling", "none", "--accountant", "pld"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "noise", *words], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "computing privacy loss distributions of 100,000 steps, which can take minutes\n"
