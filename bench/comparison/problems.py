@@ -14,7 +14,7 @@ from bench.data.files import DataFiles, with_files
 from bench.data.problems import bag_of_words, digits, odd_even, tags
 from bench.data.problems.by_user import BY_USER
 from bench.data.problems.clients_file import ERRORS_BY_USER, clients_file, clients_table, sums_of_squares
-from bench.data.problems.images import images
+from bench.data.problems.images import client_size, images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.school import school
@@ -78,9 +78,18 @@ def _silos(name: str, test: Callable[..., Task], num_records: int, held_out: str
     )
 
 
-def _images(name: str, dataset: str, *, concentration: float = math.inf, model: str = "scatter_linear") -> Problem:
-    """A problem of ten clients with images. `concentration` says how similar their class distributions are."""
-    make = partial(images, dataset=dataset, model=model, disjoint=True, concentration=concentration)
+def _images(
+    name: str, dataset: str, *, concentration: float = math.inf, share: float = 1.0, model: str = "scatter_linear"
+) -> Problem:
+    """A problem of ten clients with images.
+
+    Args:
+        name, dataset, model: of the problem, its images, and the network.
+        concentration: how similar the class distributions of the clients are.
+        share: the fraction of its images that a client keeps.
+    """
+    make = partial(images, dataset=dataset, model=model, disjoint=True, concentration=concentration, share=share)
+    clients = "disjoint images" if share == 1 else f"{client_size(dataset, 10, share=share):,} disjoint images each"
     classes = "" if math.isinf(concentration) else f", classes by Dirichlet({concentration:g})"
     return Problem(
         name=name,
@@ -92,7 +101,7 @@ def _images(name: str, dataset: str, *, concentration: float = math.inf, model: 
         defaults={"total_epochs": 20, "batch_size": 64, "momentum": 0.5},
         space={"step_size": Interval(0.03, 1.0)},
         baselines=of_networks(),
-        held_out=f"ten clients with disjoint images{classes}; tuned on 10,000 held-out training images",
+        held_out=f"ten clients with {clients}{classes}; tuned on 10,000 held-out training images",
     )
 
 
@@ -147,6 +156,8 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "images": lambda: _images("images", "mnist"),
     "images_dirichlet": lambda: _images("images_dirichlet", "mnist", concentration=0.3),
     "fashion": lambda: _images("fashion", "fashion_mnist"),
+    "few_images": lambda: _images("few_images", "mnist", share=0.1),
+    "few_images_dirichlet": lambda: _images("few_images_dirichlet", "mnist", concentration=0.3, share=0.1),
     "odd_even": lambda: _silos(
         "odd_even",
         partial(odd_even.odd_even, split_first=True),
