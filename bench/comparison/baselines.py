@@ -151,13 +151,18 @@ def of_schools() -> dict[str, Variant]:
 
 
 def of_networks() -> dict[str, Variant]:
-    """DP-SGD at every client with federated averaging, after every epoch and once at the end."""
+    """DP-SGD at every client with federated averaging, after every epoch and once at the end; and each client alone."""
     method = ALGORITHMS["dpsgd_fedavg"]
+
+    def all_epochs(task: Task, args: Mapping[str, Any]) -> int:
+        return args["total_epochs"]
+
     return {
-        f"DP-SGD + FedAvg (E = {epochs})": Variant(
-            method, {"num_epochs": float(epochs)}, {}, lambda task, args: args["total_epochs"]
-        )
-        for epochs in (1, 20)
+        **{
+            f"DP-SGD + FedAvg (E = {epochs})": Variant(method, {"num_epochs": float(epochs)}, {}, all_epochs)
+            for epochs in (1, 20)
+        },
+        "Local learning": Variant(ALGORITHMS["local_networks"], {}, {}, all_epochs),
     }
 
 

@@ -3,7 +3,7 @@
 A link is (score, target) -> loss; the loss of an example (x, y) is link(<w + theta_i, x>, y), convex in the model.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +15,11 @@ from bench.models.additive import Additive
 class Personal(NamedTuple):
     """One model a client, and the weight that its objective uses.
 
-    theta: [client, feature].
+    theta: [client, feature], or a pytree of leaves [client, ...].
     mu: weight of the clients' own objectives against the smoothness over the graph.
     """
 
-    theta: Array
+    theta: Any
     mu: float | Array
 
 

@@ -149,6 +149,7 @@ BY_HAND = [  # name, changes, numbers sent and gradients in a round
     ("ppsgd", {"personalization": 0.0}, 0, ALL),
     ("ppsgd", {"personalization": math.inf, "num_sampled": 2, "sampler": "fixed"}, 2 * FEATURES, 2 * EXAMPLES),
     ("local_learning", {}, 0, ALL / 2),
+    ("local_networks", {}, 0, 12),
     ("ditto", {}, CLIENTS * FEATURES, 2 * ALL),
     ("fine_tuning", {"num_steps": 2}, CLIENTS * FEATURES, 2 * ALL),
     ("dp_scaffold", {}, 2 * CLIENTS * FEATURES, 3 * ALL),

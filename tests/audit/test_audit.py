@@ -14,7 +14,7 @@ from bench.cli import exit_status
 
 QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
-SILENT = {"local_learning", "local_models"}
+SILENT = {"local_learning", "local_models", "local_networks"}
 LIKE_FEDAVG = {"dp_fedopt", "dp_fedprox"}  # the same release
 LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
 SAMPLED = {"ppsgd", "dp_fedavg", "dp_fedopt", "dp_fedprox", "dpsgd_fedavg", "ditto", "fine_tuning"}

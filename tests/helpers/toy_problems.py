@@ -4,6 +4,7 @@ All losses are squared, but for the network's; inputs have the same second momen
 gradient methods converge at a known rate.
 """
 
+import dataclasses
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -137,6 +138,17 @@ def saturated() -> Task:
     )
 
 
+@cache
+def own_groups() -> Task:
+    """The same, where every client has the examples of one group."""
+    return dataclasses.replace(saturated(), train=jnp.arange(12, dtype=jnp.int32).reshape(3, 4))
+
+
+def own_probabilities(params) -> jax.Array:
+    """Of class 1 in every client's own group, as its own network has it."""
+    return jnp.diag(jax.vmap(probabilities)(params.theta))
+
+
 def probabilities(params) -> jax.Array:
     """Of class 1 in every group, as the network has it."""
     return jax.nn.softmax(Certain().apply({"params": params}, jnp.eye(FEATURES)))[:, 1]
@@ -254,6 +266,14 @@ TOYS: dict[str, Toy] = {
         read=lambda params: params.w + params.theta,
     ),
     "local_models": Toy(squared_peers, PEERS, 3, own_minimizers, read=theta, random=False),
+    "local_networks": Toy(
+        own_groups,
+        {"total_epochs": 100, "batch_size": 4, "step_size": 2.0, "momentum": 0.0},
+        100,
+        frequencies,
+        read=own_probabilities,
+        random=False,
+    ),
     "localized": Toy(
         copies,
         SILOS

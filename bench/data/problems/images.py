@@ -28,6 +28,7 @@ from bench.data.read import formats
 from bench.data.task import Network, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels.per_example import cross_entropy, in_turn
+from bench.models.linear import Personal
 from bench.models.networks import network
 
 
@@ -174,9 +175,10 @@ def _loss(module):
 
 def accuracy(params, task: Task) -> dict:
     """Return the share of test pictures with the right class, in [0, 1], and their mean cross-entropy; NaN where a
-    parameter or the loss is not finite.
+    parameter or the loss is not finite. For a network per client (`Personal`), both are means over the clients.
     """
-
+    if isinstance(params, Personal):
+        return jax.tree.map(jnp.mean, jax.lax.map(lambda own: accuracy(own, task), params.theta))
     inputs, labels = task.evaluation["test"]
     size = math.gcd(len(labels), CHUNK)
     chunks = (leaf.reshape(-1, size, *leaf.shape[1:]) for leaf in (inputs, labels))

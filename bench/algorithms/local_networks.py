@@ -1,0 +1,59 @@
+"""Local learning with networks: every client trains its own network alone, so nothing is sent or released.
+
+This is what a client of `dpsgd_fedavg` would have without the others: minibatch SGD with momentum on its own examples,
+from the same initial parameters, without clipping and noise. The score is the mean over the clients' networks.
+"""
+
+import math
+
+import jax.numpy as jnp
+
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar
+from bench.algorithms.dpsgd_fedavg import check as check_dpsgd
+from bench.algorithms.dpsgd_fedavg import dpsgd_fedavg
+from bench.data.task import Network, Task
+from bench.models.linear import Personal
+from bench.privacy.events import ADD_OR_REMOVE, nothing_released
+
+ALONE = {"num_epochs": math.inf, "clip_norm": math.inf, "noise_multiplier": 0.0, "sampler": "in_order"}
+
+
+def local_networks(task: Task, *, total_epochs: int, batch_size: int, step_size: Scalar, momentum: Scalar) -> Algorithm:
+    """SGD of every client on its own examples; a round is one epoch of every client.
+
+    Args:
+        task: with a network and equally many examples for every client.
+        total_epochs: T, epochs of a client.
+        batch_size: L; a batch has L consecutive examples, and the last one of an epoch those that are left.
+        step_size: eta > 0.
+        momentum: mu, 0 <= mu < 1.
+    """
+    alone = dpsgd_fedavg(
+        task, total_epochs=total_epochs, batch_size=batch_size, step_size=step_size, momentum=momentum, **ALONE
+    )
+    return alone._replace(
+        params=lambda state: Personal(state.variables[0], jnp.ones(())),
+        public=lambda state: (),
+    )
+
+
+def releases(task: Task, *, delta: float, **_) -> dict:
+    """Return empty releases, since nothing is sent."""
+    silent = nothing_released(
+        delta=delta, privacy_unit="example", protects_against="the server", neighbors=ADD_OR_REMOVE
+    )
+    return {"paper": silent}
+
+
+def cost(task: Task, **_) -> Cost:
+    """Return the cost of one epoch of every client."""
+    examples = float(task.train.shape[0] * task.train.shape[1])
+    return Cost(0.0, examples, examples)
+
+
+def check(task: Task, *, total_epochs: int, batch_size: int, **_) -> None:
+    """Refuse clients with unequally many examples, and batches larger than a client."""
+    check_dpsgd(task, total_epochs=total_epochs, batch_size=batch_size, **ALONE | {"num_epochs": 1.0})
+
+
+METHOD = Method(local_networks, releases, version=1, check=check, needs=(Network,), cost=cost)
