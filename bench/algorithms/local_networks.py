@@ -5,6 +5,7 @@ from the same initial parameters, without clipping and noise. The score is the m
 """
 
 import math
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -15,7 +16,7 @@ from bench.data.task import Network, Task
 from bench.models.linear import Personal
 from bench.privacy.events import ADD_OR_REMOVE, nothing_released
 
-ALONE = {"num_epochs": math.inf, "clip_norm": math.inf, "noise_multiplier": 0.0, "sampler": "in_order"}
+ALONE: dict[str, Any] = {"num_epochs": math.inf, "clip_norm": math.inf, "noise_multiplier": 0.0, "sampler": "in_order"}
 
 
 def local_networks(task: Task, *, total_epochs: int, batch_size: int, step_size: Scalar, momentum: Scalar) -> Algorithm:
