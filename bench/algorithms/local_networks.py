@@ -54,7 +54,8 @@ def cost(task: Task, **_) -> Cost:
 
 def check(task: Task, *, total_epochs: int, batch_size: int, **_) -> None:
     """Refuse clients with unequally many examples, and batches larger than a client."""
-    check_dpsgd(task, total_epochs=total_epochs, batch_size=batch_size, **ALONE | {"num_epochs": 1.0})
+    one_round = {**ALONE, "num_epochs": 1.0}  # every number of epochs is a whole number of rounds
+    check_dpsgd(task, total_epochs=total_epochs, batch_size=batch_size, **one_round)
 
 
 METHOD = Method(local_networks, releases, version=1, check=check, needs=(Network,), cost=cost)
