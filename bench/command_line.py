@@ -19,6 +19,7 @@ from bench.sweeps.commands import export, merge, status
 
 app = typer.Typer(
     help="A benchmark suite for private federated learning. Example: python -m bench run ppsgd_synthetic",
+    epilog="Figures, verdicts and the report: python -m figures --help, or private-federated-bench figures --help.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -70,7 +70,8 @@ def compare(
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
-        baseline with its interval; see `bench.comparison.table.table`. .attrs["folder"] is where the files are.
+        baseline with its interval; see `bench.comparison.table.table`. .attrs["folder"] is where the files are, and
+        .attrs["notes"] lists what a reader of the table must know, such as chosen values at the end of their interval.
 
     Raises:
         InputError: for anything that cannot be used, before anything is run.
@@ -98,7 +99,7 @@ def compare(
     )
     (compared,) = _compared([request], workers, executor)
     table = figure.write(compared)
-    table.attrs["folder"] = str(request.folder)
+    table.attrs |= {"folder": str(request.folder), "notes": compared.notes}
     return table
 
 

@@ -248,7 +248,7 @@ UNFINISHED = "(the runs are not complete)"
 def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands", unequal: str = UNFINISHED) -> None:
     """Draw source, scale, repetitions and how to read the figure under it; each note begins a line.
 
-    A table of geometric means declares them in a column "mean".
+    A table of geometric means declares them in a column "mean". The scale of a comparison is empty, since it has none.
 
     Args:
         bands: the marks that show the intervals.
@@ -263,7 +263,8 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
     shown = f"; shown is the {mean}, {bands} are its 95 % intervals" if mean != "mean" else ""
     shown = shown or f"; {bands} are 95 % intervals of the mean over them"
     intervals = f"{repetitions}{shown}" if many > 1 else "1 repetition, no intervals"
-    data = literal(f"Data: {facts['source']} (task {facts['task']}). Scale: {facts['scale']}, {intervals}.")
+    at = f"Scale: {facts['scale']}, {intervals}" if facts["scale"] else intervals
+    data = literal(f"Data: {facts['source']} (task {facts['task']}). {at}.")
     width = int(figure.get_figwidth() * 18)
     lines = [line for note in (data, *notes) if note for line in textwrap.wrap(note, width)]
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)

@@ -37,7 +37,7 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
                 _line(ax, line, "num_settings", metric, look, marked=line["looks"] > 0)
         ax.set_xscale("log")
         ax.set_title(at_epsilon(epsilon))
-        style.plain_log_ticks(ax.xaxis)
+        style.plain_log_ticks(ax.xaxis, (1, 2, 5))
         ax.set_xlabel("settings tried")
     _dress(
         figure,
@@ -128,4 +128,4 @@ def _dress(figure, axes, curves, whole, *, metric: str, label: str, title: str, 
     if possible.are_shares(curves[metric]):
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"{title} on {style.literal(whole['task'].iloc[0])}", *legend(whole))
-    style.footer(figure, curves.assign(**whole[["task", "source", "scale"]].iloc[0]), note)
+    style.footer(figure, curves.assign(**whole[["task", "source"]].iloc[0], scale=""), note)

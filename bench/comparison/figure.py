@@ -56,7 +56,7 @@ def draw(table: pd.DataFrame, held_out: str):
     num_settings = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     style.footer(
         figure,
-        table,
+        table.assign(scale=""),
         "Noise of every method by an accountant whose bound is proven for its sampler, at delta = "
         f"{table['delta'].iloc[0]:.2g}; horizontal lines: methods that release nothing; right end: no noise.",
         f"Arguments were chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} "
