@@ -5,7 +5,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import nullcontext
-from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def run_sweep(
         data_files: the user's own files, and whether data may be downloaded; default DataFiles().
         fresh: set everything aside first.
         most: the largest number of points in a chunk; default as many as fit. Affects results only by rounding.
-        shared_sizes: compile for numbers of points rounded up to powers of two, so that many small selections of one
+        shared_sizes: compile for rounded numbers of points, so that many small selections of one
             sweep share their programs. Worth it where compiling takes longer than running.
         pool: the workers; default Pool(), of this call alone.
 
@@ -94,8 +94,6 @@ def run_sweep(
                     for p in group
                 }
                 blocks += _blocks(name, trial, group, missing, _bytes(tasks[name]))
-        if shared_sizes:
-            blocks = [replace(block, chunk=1 << (len(block.points) - 1).bit_length()) for block in blocks]
         with Meter(sweep.name, sum(block.run_rounds for block in blocks)) as meter:
             for note in store.notes:
                 meter.say(note)
@@ -105,7 +103,8 @@ def run_sweep(
                 origin = Origin(sweep.name, scale, sweep.delta, commit())
                 shelf = _Shelf({(name, first_trial): task for name, task in tasks.items()})
                 with nullcontext(pool) if pool else Pool() as workers:
-                    _work(blocks, origin, lambda key: shelf.task(sweep, key, data_files), store, meter, workers, most)
+                    tasks_of = partial(shelf.task, sweep, data_files=data_files)
+                    _work(blocks, origin, tasks_of, store, meter, workers, most, rounded=shared_sizes)
 
 
 def _bytes(task: Task) -> int:
@@ -151,10 +150,12 @@ def _work(
     meter: Meter,
     pool: Pool,
     most: int | None,
+    *,
+    rounded: bool,
 ) -> None:
     """Have all blocks trained, and write what comes back."""
     executor = pool.executor(Queue(blocks).total())
-    queue = Queue(blocks, workers=executor.num_workers, most=most)
+    queue = Queue(blocks, workers=executor.num_workers, most=most, rounded=rounded)
     pending: dict[Future, tuple[Block, Part]] = {}
     given_up: list[Block] = []
     while queue or pending:

@@ -62,10 +62,11 @@ class Queue:
         blocks: all remaining work.
         workers: the number of units to be trained at the same time.
         most: points in a unit at most.
+        rounded: whether programs are compiled for rounded numbers of points, so that blocks of similar sizes share one.
     """
 
-    def __init__(self, blocks: Sequence[Block], *, workers: int = 1, most: int | None = None):
-        self.blocks, self.workers, self.most = list(blocks), workers, most
+    def __init__(self, blocks: Sequence[Block], *, workers: int = 1, most: int | None = None, rounded: bool = False):
+        self.blocks, self.workers, self.most, self.rounded = list(blocks), workers, most, rounded
         self.measured: dict[tuple, tuple[float, float]] = {}  # program -> seconds, measured and estimated
         self._errors: dict[tuple, float] = {}  # program -> real over estimated seconds, until more is known
         self.compile_s: dict[tuple, float] = {}
@@ -106,6 +107,8 @@ class Queue:
         if block.runs_each or (not block.chunk and len(block.points) < pieces and len(block.runs) > 1):
             return self._cut(block, runs=block.runs_each or math.ceil(len(block.runs) / pieces))
         size = block.chunk or math.ceil(len(block.points) / pieces)
+        if self.rounded and not block.chunk and (room := _rounded_up(size, shared=pieces > 1)) <= limit:
+            block, size = block.part(chunk=room), room
         return self._cut(block, points=int(min(size, limit)))
 
     def _pieces(self, block: Block) -> int:
@@ -169,6 +172,14 @@ class Queue:
             return False
         self.blocks.insert(0, block.part(deaths=1))
         return True
+
+
+def _rounded_up(size: int, *, shared: bool) -> int:
+    """Round a number of points up to a power of two; where workers share a block, also to three quarters of one, since
+    units of unequal size leave workers idle at the end.
+    """
+    power = 1 << (size - 1).bit_length()
+    return power // 4 * 3 if shared and power >= 4 and size <= power // 4 * 3 else power
 
 
 def describe(block: Block) -> str:

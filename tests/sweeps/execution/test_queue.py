@@ -29,12 +29,13 @@ def runs_of(block: Block, points: int | None = None, runs: int | None = None) ->
     st.lists(st.tuples(st.integers(1, 12), st.integers(1, 4), st.integers(0, 3)), min_size=1, max_size=6),
     st.integers(1, 5),
     st.none() | st.integers(1, 5),
+    st.booleans(),
     st.data(),
 )
-def test_every_run_is_done_once_whatever_fits(sizes, workers, most, data):
+def test_every_run_is_done_once_whatever_fits(sizes, workers, most, rounded, data):
     """Memory may run out, a part may be all that fits, workers may die: in the end each run was trained once."""
     blocks = [block(points, runs, trial + 10 * n) for n, (points, runs, trial) in enumerate(sizes)]
-    queue, done = Queue(blocks, workers=workers, most=most), Counter()
+    queue, done = Queue(blocks, workers=workers, most=most, rounded=rounded), Counter()
     while queue:
         unit = queue.pop()
         assert len(unit.points) <= (most or 12)
@@ -65,6 +66,17 @@ def test_a_block_that_is_most_of_the_work_is_shared_equally():
 def test_the_last_unit_is_filled_up_to_the_program_of_the_others():
     queue = Queue([block(7)], workers=2)
     assert [(len(unit.points), unit.chunk) for unit in (queue.pop(), queue.pop())] == [(4, 4), (3, 4)]
+
+
+def test_rounded_units_fit_the_points_and_are_nearly_equal():
+    for points, units in ((12, [(6, 6), (6, 6)]), (11, [(6, 6), (5, 6)]), (7, [(4, 4), (3, 4)]), (9, [(6, 6), (3, 6)])):
+        queue = Queue([block(points)], workers=2, rounded=True)
+        assert [(len(unit.points), unit.chunk) for unit in (queue.pop(), queue.pop())] == units
+        assert not queue
+    queue = Queue([block(12, size=10**6)] * 3, workers=2, rounded=True)
+    assert [queue.pop().chunk for _ in range(2)] == [16, 16]  # whole blocks, with room for more points
+    queue = Queue([block(12)], workers=2, most=5, rounded=True)
+    assert [(len(unit.points), unit.chunk) for unit in (queue.pop(), queue.pop())] == [(5, 5), (5, 5)]
 
 
 def test_many_blocks_are_not_cut_and_the_longest_is_first():
