@@ -112,7 +112,7 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
         InputError: where there are no such results.
     """
     kind, _, of = name.partition("/")
-    if not name or len(name) > len("compare/") + LONGEST_NAME:
+    if not name or len(name.encode(errors="replace")) > len("compare/") + LONGEST_NAME:
         raise InputError(f"{shown(name)} is not the name of results: give that of a sweep, or compare/NAME")
     if of:
         path = Path(results) / kind / of / f"{COMPARISON}.csv"

@@ -40,7 +40,7 @@ KINDS: dict[Any, Kind] = {
     bool: Kind(lambda value: isinstance(value, bool), "True or False"),
     int: Kind(_number(Integral), "a whole number"),
     float: Kind(_number(Real), "a number"),
-    os.PathLike: Kind(lambda value: isinstance(value, os.PathLike), "a path"),
+    os.PathLike: Kind(lambda value: isinstance(value, os.PathLike) and isinstance(os.fspath(value), str), "a path"),
     NoneType: Kind(lambda value: value is None, "None"),
 }
 

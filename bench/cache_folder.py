@@ -8,13 +8,14 @@ from typing import Any
 
 import platformdirs
 
+from bench.errors import expanded
 from bench.locking import write_whole
 
 
 def folder(name: str) -> Path:
     """The folder for one kind of cached files, in BENCH_CACHE or the user's cache folder. It may not exist yet."""
     if root := os.environ.get("BENCH_CACHE"):
-        return Path(root).expanduser() / name
+        return expanded(root, "BENCH_CACHE") / name
     return Path(platformdirs.user_cache_dir("private-federated-bench")) / name
 
 

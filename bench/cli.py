@@ -4,6 +4,7 @@ import errno
 import importlib.metadata
 import os
 import re
+import signal
 import sys
 import tomllib
 import traceback
@@ -37,6 +38,8 @@ def exit_status(app: typer.Typer) -> int:
         print(f"error: {message}", file=sys.stderr)
         return 2
     except SystemExit as error:  # called by a user's method or task; the suite itself never calls it
+        if isinstance(error.__context__, BrokenPipeError):  # but typer does where nobody reads the output any more
+            return 128 + signal.SIGPIPE
         print(f"error: your code called sys.exit({error.code!r}): remove that call", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, typer.Abort) as error:
@@ -78,23 +81,6 @@ def _of_exception(error: Exception) -> tuple[str, int]:
         f"{UNEXPECTED} {in_one_line(error)}{place}: a fault of the suite, or of code or an environment variable that "
         f"it was given; {TRACEBACK}=1 shows the whole traceback"
     ), 1
-
-
-def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:
-    """Split each NAME=TEXT into a pair; no name may occur twice.
-
-    Raises:
-        InputError: where a text is not of this form, or a name occurs twice.
-    """
-    out: dict[str, str] = {}
-    for text in given or []:
-        key, equals, rest = (part.strip() for part in text.partition("="))
-        if not (key and equals and rest):
-            raise InputError(f"{option} {text} is not NAME=VALUE: write {option} NAME=VALUE")
-        if key in out:
-            raise InputError(f"{option} {key} is given twice: give it once, a list as {key}=A,B,C")
-        out[key] = rest
-    return out
 
 
 def version() -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bench.audit.commands import audit
-from bench.cli import distinct_pairs, print_version
+from bench.cli import print_version
 from bench.data.commands import app as data_app
 from bench.data.files import DataFiles
 from bench.defaults import COMPARISON, NUM_SETTINGS
@@ -105,6 +105,7 @@ def run(
     from bench.sweeps.execution.pool import Pool
     from bench.sweeps.grids import keeping_rounds
     from bench.sweeps.run import use_compilation_cache
+    from bench.values import distinct_pairs
 
     if chunk is not None and not 1 <= chunk <= 10**9:
         raise InputError(f"--chunk is {chunk}: it must be between 1 and {10**9:,}")
@@ -182,7 +183,7 @@ def compare(
     Example: python -m bench compare examples/ditto.py --task digits --epsilons 1,4 --seeds 3
     """
     from bench import comparing
-    from bench.values import searched, value, values
+    from bench.values import distinct_pairs, searched, value, values
 
     if trials is not None:
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
@@ -236,7 +237,7 @@ def board(
     Example: python -m bench board synthetic linear_p2p
     """
     from bench import comparing
-    from bench.values import value, values
+    from bench.values import distinct_pairs, value, values
 
     where: dict = {"out": out, "workers": workers, "executor": executor, "data_dir": data_dir, "download": download}
     fixed = {key: value(text) for key, text in distinct_pairs("--set", fix).items()}

@@ -1,7 +1,9 @@
 """The exception for bad input, and its message for unknown names."""
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 MOST_SHOWN = 100  # characters of a value
 
@@ -34,6 +36,25 @@ def shown(value: object) -> str:
     except Exception:  # of a user's class
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+
+
+def expanded(path: str | os.PathLike, option: str) -> Path:
+    """A path with a leading ~ or ~USER replaced by the home folder.
+
+    Raises:
+        InputError: where there is no such user; naming the option.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise InputError(
+            f"{option} is {shown(str(path))}, but that home folder is unknown: give a whole path"
+        ) from None
+
+
+def remedy_of(error: OSError) -> str:
+    """What to do about a file that cannot be read."""
+    return "make it readable" if isinstance(error, PermissionError) else "move it elsewhere"
 
 
 def in_one_line(error: BaseException) -> str:

@@ -73,8 +73,9 @@ def leave(status: int) -> NoReturn:
         # Python itself would end the process by SIGINT where KeyboardInterrupt has passed through the `exec` of a
         # text, as of a dataclass in an import, whoever caught it.
         atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:  # None where it was closed when Python started
+                stream.flush()
         os._exit(status)
     sys.exit(status)
 

@@ -128,3 +128,20 @@ def value(word: str) -> Any:
             )
         return number
     return {"True": True, "False": False}.get(word, word)
+
+
+def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    """Split each NAME=TEXT into a pair; no name may occur twice.
+
+    Raises:
+        InputError: where a text is not of this form, or a name occurs twice.
+    """
+    out: dict[str, str] = {}
+    for text in given or []:
+        key, equals, rest = (part.strip() for part in text.partition("="))
+        if not (key and equals and rest):
+            raise InputError(f"{option} {text} is not NAME=VALUE: write {option} NAME=VALUE")
+        if key in out:
+            raise InputError(f"{option} {key} is given twice: give it once, a list as {key}=A,B,C")
+        out[key] = rest
+    return out

@@ -16,7 +16,7 @@ from bench.analysis import select
 from bench.analysis.files import write_whole
 from bench.analysis.select import span
 from bench.analysis.tables import markdown
-from bench.errors import InputError
+from bench.errors import InputError, in_one_line
 from figures import PAPERS
 from figures.shared.derived import derived
 from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, NotTestable, Verdict
@@ -199,7 +199,22 @@ def _with_others(tables: Mapping[str, pd.DataFrame], folder: Path) -> Iterator[p
         if paper in tables:
             yield tables[paper]
         elif path.exists():
-            yield pd.read_csv(path, dtype=str, keep_default_na=False)
+            yield written(path, f"run `python -m figures claims {paper}`")
+
+
+def written(path: Path, remedy: str) -> pd.DataFrame:
+    """A table of verdicts that `check` wrote, all of it text.
+
+    Raises:
+        InputError: where it is damaged; `remedy` says what to do.
+    """
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({in_one_line(error)}): {remedy}") from None
+    if missing := [name for name in COLUMNS if name not in table]:
+        raise InputError(f"{path} is damaged (no column {missing[0]!r}): {remedy}")
+    return table
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import matplotlib.figure
 import pandas as pd
 import typer
 
@@ -12,7 +11,7 @@ from bench.analysis import style, tables
 from bench.analysis.files import write_whole
 from bench.cli import path as given_path
 from bench.cli import print_version
-from bench.errors import InputError, in_one_line, unknown_name
+from bench.errors import InputError, unknown_name
 from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
 from figures.shared import own
 from figures.shared.drawn import digest, record
@@ -67,25 +66,6 @@ def one_tuning(table: pd.DataFrame, figure: Figure, tune: str) -> pd.DataFrame:
     return table[table["tuned_on"] == label].reset_index(drop=True)
 
 
-def picture(
-    figure: Figure, runs: pd.DataFrame, tune: str, width: float | None = None
-) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
-    """A figure, for print where it has a width, and the numbers that it shows.
-
-    Raises:
-        InputError: where the figure cannot be made from these runs.
-    """
-    try:
-        table = one_tuning(figure.table(runs), figure, tune)
-        return figure.picture(table, width), table
-    except InputError:
-        raise
-    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
-        raise InputError(
-            f"it fails on these runs, {in_one_line(error)}: remove parts that this suite did not write"
-        ) from error
-
-
 class Incomplete(InputError):
     """A figure cannot be made from the available runs; other figures are still drawn."""
 
@@ -111,7 +91,7 @@ def write_figure(
     runs, scale_folder = pair
     drawn_from = digest(scale_folder, figure, tune)
     try:
-        drawing, table = picture(figure, runs, tune, width)
+        drawing, table = own.picture(figure, runs, lambda rows: one_tuning(rows, figure, tune), width=width)
     except InputError as error:
         raise Incomplete(f"{error} (`{command(results, scale_folder.name, figure.sweeps)}`)") from None
     folder = out or scale_folder / "figures"

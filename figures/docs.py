@@ -19,6 +19,7 @@ import pandas as pd
 from bench.analysis.tables import markdown, no_markup
 from bench.errors import InputError
 from figures import PAPERS
+from figures.claims import written as read_claims
 from figures.shared.paper import Paper
 from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED
 
@@ -44,7 +45,7 @@ def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
     path, remedy = folder / f"claims_{paper.name}.csv", f"run `python -m figures claims {paper.name}`"
     if not path.is_file():
         raise InputError(f"{path} is missing: {remedy}")
-    table = pd.read_csv(path, keep_default_na=False)
+    table = read_claims(path, remedy)
     written, claimed = list(table["claim"]), [claim.text for claim in paper.claims]
     if written != claimed:
         raise InputError(f"{path} has other claims than figures/{paper.name}: {remedy}")

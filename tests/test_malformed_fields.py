@@ -12,14 +12,16 @@ import pytest
 from tiny_sweeps import WALK, sweep_of, walks
 
 import bench
-from bench import Problem
+from bench import Problem, cache_folder
 from bench.algorithms.base import Algorithm, State
+from bench.comparison.plan import make_plan
 from bench.comparison.request import make_request
 from bench.data.files import DataFiles
 from bench.data.read.tables import client_table
 from bench.errors import InputError, shown, unknown_name
 from bench.outside import load_method
 from bench.sweeps import own
+from bench.sweeps.grids import listed
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, grid
 from bench.sweeps.store import LOCK, Store
@@ -164,3 +166,93 @@ def test_a_long_search_for_the_noise_says_that_it_is_long():
         [sys.executable, "-m", "bench", "noise", *words], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stderr == "computing privacy loss distributions of 100,000 steps, which can take minutes\n"
+
+
+# ---- What a comparison, a grid and a table of examples take ----
+
+
+@pytest.mark.parametrize("name", ["setting", "reading", "target_epsilon", "gradients", "tuned_epsilon", "spent"])
+def test_an_argument_that_is_a_column_of_comparisons_is_refused(name):
+    """Otherwise the method would run with the comparison's value in place of its own."""
+    space: dict = {}
+    exec(
+        f"def walks_by(task, *, step_size: Scalar, noise_multiplier: Scalar = 1.0, {name}: float = 2.0): ...",
+        {"Scalar": bench.Scalar},
+        space,
+    )
+    method = WALK._replace(make=space["walks_by"])
+    request = make_request(method, task="synthetic", epsilons=[1], seeds=1, num_settings=1, baselines=[])
+    with pytest.raises(InputError, match=f"walks_by has an argument {name}, which is a column of every comparison"):
+        make_plan(request)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"space": {"step_size": 3}}, "`space` of problem p has 3 for step_size: give a list of values"),
+        ({"space": {"step_size": []}}, r"`space` of problem p has \[\] for step_size: give a list of values"),
+        ({"also": ("gradients",)}, "problem p has a metric gradients, which is a column of every comparison"),
+    ],
+)
+def test_a_space_or_metric_of_a_problem_that_cannot_be_used_is_named(fields, said):
+    with pytest.raises(InputError, match=said):
+        problem(**fields)
+
+
+@pytest.mark.parametrize("given", [b"ab", bytearray(b"a"), {0.1: 0.2}])
+def test_values_of_a_grid_that_would_be_misread_are_refused(given):
+    with pytest.raises(InputError, match=r"--grid step_size is .*: give numbers, words"):
+        listed("step_size", given)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("client,label,x\na,0,1,0.5\nb,1,2,0.5\n", "has rows with more cells than its header line"),
+        ("client,label,x\na,0,1,\nb,1,2,\n", "has rows with more cells than its header line"),
+        ("client,label,x,x\na,0,1,2\nb,1,2,3\n", "has several columns 'x'"),
+        ("client,label,x\na,0,1\nb,1\n", "'x' is empty in row 2"),
+    ],
+)
+def test_rows_of_another_length_and_doubled_columns_are_named(text, said, tmp_path):
+    """Pandas takes the first cell for a row's name where there is one more than in the header, and renames columns."""
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        read(tmp_path / "t.csv")
+
+
+def test_a_round_that_reports_a_complex_number_is_named_before_training(tmp_path):
+    def complex_info(task, *, step_size: bench.Scalar, noise_multiplier: bench.Scalar = 1.0) -> Algorithm:
+        def one_round(key, state):
+            return state, {"z": jax.lax.complex(step_size, step_size)}
+
+        return Algorithm(lambda key: State((), task.init_params), one_round, lambda state: state.variables)
+
+    sweep = sweep_of({"Complex": Entry(WALK._replace(make=complex_info), grid(step_size=[0.1]))})
+    with pytest.raises(InputError, match="`round` of complex_info reports z, a complex number: report real ones"):
+        run_sweep(sweep, scale="smoke", out=tmp_path)
+
+
+@pytest.mark.parametrize("variable", ["BENCH_DATA", "BENCH_CACHE"])
+def test_a_home_folder_that_nobody_has_is_named(variable, monkeypatch):
+    monkeypatch.setenv(variable, "~nosuchuser/x")
+    use = {"BENCH_DATA": DataFiles, "BENCH_CACHE": lambda: cache_folder.folder("noise")}[variable]
+    with pytest.raises(InputError, match=rf"{variable}.* is '~nosuchuser/x', but that home folder is unknown"):
+        use()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["bench", "audit", "ppsgd", "--set", "a=1", "--set", "a=2"], "--set a is given twice"),
+        (["figures", "ppsgd_fig1a", "--runs", "R", "--runs", "R"], "--runs R is given twice"),
+    ],
+)
+def test_an_option_that_is_given_twice_is_refused(words, said, tmp_path):
+    folder = tmp_path / "R"
+    run_sweep(walks(), scale="smoke", out=tmp_path)
+    (tmp_path / "smoke" / "tiny").rename(folder)
+    words = [str(folder) if word == "R" else word for word in words]
+    done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert said.replace("R", str(folder)) in done.stderr

@@ -5,6 +5,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bench.locking import check_replaceable
+
 
 @contextlib.contextmanager
 def written_whole(paths: Sequence[Path]) -> Iterator[list[Path]]:
@@ -16,6 +18,7 @@ def written_whole(paths: Sequence[Path]) -> Iterator[list[Path]]:
     unfinished = [path.with_name(f".{os.getpid()}-{path.name}") for path in paths]
     try:
         for path in paths:
+            check_replaceable(path)
             path.parent.mkdir(parents=True, exist_ok=True)
         yield unfinished
         for new, path in zip(unfinished, paths, strict=True):

@@ -10,8 +10,6 @@ from typing import Annotated
 
 import typer
 
-from bench.errors import InputError
-
 
 def audit(
     method: Annotated[str, typer.Argument(help="A built-in method, or FILE.py:NAME.")],
@@ -47,6 +45,7 @@ def audit(
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """
     from bench.audit.report import audit as made
+    from bench.values import distinct_pairs, value
 
     found = made(
         method,
@@ -59,24 +58,11 @@ def audit(
         confidence=confidence,
         seed=seed,
         power=power,
-        args=dict(_argument(text) for text in given or []),
+        args={name: value(text) for name, text in distinct_pairs("--set", given).items()},
     )
     typer.echo(text_of(found))
     if found.refuted:
         raise typer.Exit(1)
-
-
-def _argument(text: str) -> tuple[str, int | float | str]:
-    """Split NAME=VALUE; a value that can be read as a number becomes one."""
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise InputError(f"--set {text}: write NAME=VALUE")
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            pass
-    return name, value
 
 
 COLUMNS: dict[str, Callable] = {

@@ -6,6 +6,7 @@ protocol and compared with the stored results. Methods of others are stored next
 
 import inspect
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +24,8 @@ from bench.comparison.stages import KEYS, TUNING, choose, with_spent
 from bench.data.files import DataFiles
 from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
-from bench.locking import write_whole
+from bench.locking import read_regular, write_whole
+from bench.privacy.events import check_delta
 from bench.sweeps import part_files
 
 PROTOCOL = "protocol.json"
@@ -176,14 +178,22 @@ def read_protocol(folder: Path) -> Protocol:
         InputError: where the folder has no readable protocol.
     """
     try:
-        found = Protocol(**json.loads((folder / PROTOCOL).read_text()))
+        found = Protocol(**json.loads(read_regular(folder / PROTOCOL)))
         for name, annotation in Protocol.__annotations__.items():
             check(name, getattr(found, name), kinds(annotation))
+        check_delta("delta", found.delta)
+        if not found.epsilons or not all(0 < epsilon < math.inf for epsilon in found.epsilons):
+            raise ValueError(f"epsilons are {found.epsilons}")
+        for name in ("seeds", "settings", "rounds"):
+            if getattr(found, name) < 1:
+                raise ValueError(f"{name} is {getattr(found, name)}")
         return found
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder} is not the folder of a board's task, as it has no {PROTOCOL}: run `python -m bench board` first"
         ) from None
+    except RecursionError:
+        raise InputError(f"{folder / PROTOCOL} is damaged: run the board again with --fresh") from None
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{folder / PROTOCOL} cannot be read ({error}): run the board again with --fresh") from None
 

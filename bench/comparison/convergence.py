@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import select
-from bench.comparison.price import COSTS
+from bench.comparison.columns import COSTS
 from bench.comparison.table import SIGN
 
 EVALUATIONS = 20  # of a tested run after the one at its start, at most

@@ -5,8 +5,8 @@ import pandas as pd
 
 from bench.analysis import possible, style
 from bench.analysis.looks import looks
+from bench.comparison.columns import COSTS
 from bench.comparison.looks import legend
-from bench.comparison.price import COSTS
 from bench.comparison.result import at_epsilon
 
 AXES = {"floats_up": "numbers sent to the server", "gradients": "per-example gradients", "examples": "examples used"}

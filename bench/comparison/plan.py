@@ -10,6 +10,7 @@ import jax
 
 from bench.algorithms.base import Method
 from bench.comparison.baselines import Count, Variant
+from bench.comparison.columns import check_free
 from bench.comparison.request import Request
 from bench.comparison.search import Setting, Space, first_of, first_settings
 from bench.comparison.statements import SILENT, NotComparable, Statement, reading, releases_of
@@ -188,6 +189,7 @@ def _candidate(
     """A method with its settings and its privacy statement."""
     method, first = variant.method, _first(args, space)
     whole = _at_noise_one(method, first)
+    check_free(f"{label} has an argument", whole)
     method.fits(task, **whole)
     releases = releases_of(method, task, request.statement.delta, whole).values()
     epsilons, statement = [*request.epsilons, math.inf], request.statement

@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.algorithms.base import Method
+from bench.comparison.columns import COSTS, TUNED
 from bench.comparison.statements import releases_of
 from bench.data.task import Task
 from bench.privacy.selection import epsilon_of_best
-
-COSTS = ["floats_up", "gradients", "examples"]
-TUNED = "tuned_epsilon"
 
 
 def price(

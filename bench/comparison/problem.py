@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -13,6 +13,7 @@ import numpy as np
 
 from bench import arguments
 from bench.comparison.baselines import LEVELS, Level, Variant
+from bench.comparison.columns import check_free
 from bench.comparison.resampled import resampled
 from bench.comparison.search import Space
 from bench.data.task import Task
@@ -21,6 +22,7 @@ from bench.models.additive import Additive
 from bench.models.linear import Personal
 from bench.outside import code_of
 from bench.privacy.events import SENSITIVITY, check_delta
+from bench.values import Interval
 
 BEST = {"accuracy": "max", "error": "min", "loss": "min", "risk": "min", "rmse": "min"}  # by how a metric's name ends
 
@@ -90,6 +92,14 @@ class Problem:
                 raise InputError(
                     f"baseline {label} of problem {self.name} is {shown(variant)}: give a "
                     "bench.comparison.baselines.Variant"
+                )
+        check_free(f"problem {self.name} has a metric", (self.metric, self.tuned_by, *self.also))
+        for argument, choices in self.space.items():
+            listed = isinstance(choices, Sequence) and not isinstance(choices, str | bytes) and len(choices) > 0
+            if not (listed or isinstance(choices, Interval)):
+                raise InputError(
+                    f"`space` of problem {self.name} has {shown(choices)} for {argument}: give a list of values, or a "
+                    "bench.values.Interval"
                 )
         if self.privacy_unit not in LEVELS:
             raise unknown_name("privacy unit", self.privacy_unit, LEVELS)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bench.comparison.columns import LABELS
 from bench.comparison.convergence import rounds_between
 from bench.comparison.plan import Candidate, Plan
 from bench.comparison.price import price
@@ -23,7 +24,6 @@ from bench.sweeps.merge import compact
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments
 
-LABELS = ["target_epsilon", "setting", "reading", "privacy_unit_compared", "neighbors_compared"]
 KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # columns that identify a run of a stage
 TUNING, TEST = "tuning", "test"
 SLACK = 1.001  # tolerance of epsilon, since calibration is a bisection

@@ -8,7 +8,7 @@ from scipy.special import stdtr, stdtrit
 
 from bench.analysis import select, tables
 from bench.comparison import resampled
-from bench.comparison.price import COSTS, TUNED
+from bench.comparison.columns import COSTS, TUNED
 
 SIGN = {"max": 1.0, "min": -1.0}
 PANEL = ["privacy_unit_compared", "neighbors_compared"]

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from bench.errors import InputError, shown
+from bench.errors import InputError, expanded, shown
 
 Result = TypeVar("Result")
 
@@ -32,7 +32,7 @@ class DataFiles:
             InputError: where the folder does not exist or cannot be read.
         """
         folder = data_dir or os.environ.get("BENCH_DATA")
-        path = Path(folder).expanduser().absolute() if folder else None
+        path = expanded(folder, "--data-dir (BENCH_DATA)").absolute() if folder else None
         if path:
             try:
                 os.listdir(path)

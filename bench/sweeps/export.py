@@ -62,6 +62,11 @@ def export(folder: str | Path, to: str, out: str | Path) -> int:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out} is not empty, and an export must not be mixed with other files: give another --out")
     tables = [part_files.read(source) for source in sources]
+    folder_of: dict[str, Path] = {}
+    for source, rows in zip(sources, tables, strict=True):
+        other = folder_of.setdefault(str(rows["sweep"].iloc[0]), source)
+        if other != source:
+            raise InputError(f"{other} and {source} both hold results of {rows['sweep'].iloc[0]}: export one at a time")
     existed = out.is_dir()
     try:
         out.mkdir(parents=True, exist_ok=True)

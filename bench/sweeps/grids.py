@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, shown, unknown_name
 from bench.sweeps.columns import is_reserved
 from bench.sweeps.derived import Derived
 from bench.sweeps.ranges import RANGES
@@ -36,6 +36,8 @@ def listed(column: str, given: Any) -> list[Any]:
     """
     if isinstance(given, str):
         given = values(given)
+    if isinstance(given, bytes | bytearray | Mapping):
+        raise InputError(f"--grid {column} is {shown(given)}: give numbers, words, True or False, or a list of those")
     several = list(given) if isinstance(given, Iterable) else [given]
     if len(several) > MOST:
         raise InputError(f"--grid {column} has {len(several):,} values: give at most {MOST:,}")

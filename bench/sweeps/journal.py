@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from bench.errors import InputError
+from bench.errors import InputError, remedy_of
+from bench.locking import read_regular
 
 JOURNAL, PENDING = "_replaced.json", "_pending"
 
@@ -21,21 +22,27 @@ def read(folder: Path) -> tuple[list[str], list[str]] | None:
     """Names of new files and of those that they replace; None where nothing is under way.
 
     Raises:
-        InputError: where the journal is damaged.
+        InputError: where the journal is damaged, or a new file is missing: then the old ones are all that there is.
     """
     path = folder / JOURNAL
     try:
-        found = json.loads(path.read_text())
+        found = json.loads(read_regular(path))
         new, old = found["new"], found["old"]
         plain = all(isinstance(name, str) and Path(name).name == name and name[0] not in "._" for name in [*new, *old])
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): make it readable") from None
-    except (ValueError, KeyError, TypeError, IndexError):
+        raise InputError(f"{path} cannot be read ({error.strerror}): {remedy_of(error)}") from None
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError):
         plain = False
     if not plain:
         raise InputError(f"{path} is damaged: move the whole of {folder} elsewhere, and merge it again") from None
+    for name in new:
+        if not ((folder / PENDING / name).is_file() or (folder / name).is_file()):
+            raise InputError(
+                f"{path} replaces {len(old)} files by {len(new)}, of which {name} is missing: copy the folder again "
+                f"with {PENDING}, or delete {path}, which keeps the earlier files"
+            )
     return new, old
 
 

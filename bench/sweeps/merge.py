@@ -179,11 +179,12 @@ def _into(
             if source.folder.resolve() != folder.resolve():
                 tables += [(path, _table(path)) for path in parts_in(source.folder)]
         kept, seen, twice, added = [], set(), 0, 0
-        for path, table in tables:
+        schemas = {}
+        for number, (path, table) in enumerate(tables, 1):
             if table is None:  # reported when the folders were searched
                 continue
             if path is not None:
-                sound = sound_runs(table, table.column_names, shapes)
+                sound = sound_runs(table, table.schema, shapes)
                 if sound.left_out:
                     left_out.append(f"{path}: {in_words(sound.left_out)}")
                 table = table.filter(pa.array(sound.kept))
@@ -191,9 +192,10 @@ def _into(
             twice += len(runs & seen)
             added += len(runs - seen) if path is not None else 0
             kept.append(_once(table, runs - seen))
+            if len(kept[-1]):
+                schemas[path or here[number - 1]] = table.schema
             seen |= runs
-        named = [(path or f"{folder}, part {number}", table) for number, (path, table) in enumerate(tables, 1)]
-        unified({name: table.schema for name, table in named if table is not None})
+        unified(schemas)
         parts = _joined([table for table in kept if len(table)])
         if request is not None and there is None:
             write_request(folder, request)

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.errors import InputError
-from bench.locking import write_whole
+from bench.errors import InputError, remedy_of
+from bench.locking import read_regular, write_whole
 from bench.sweeps import SCALES
 from bench.sweeps.part_files import cannot_write, parts_in
 from bench.sweeps.store import Store
@@ -85,20 +85,28 @@ def read_request(folder: Path) -> Request | None:
     """
     path = folder / REQUEST
     try:
-        found = json.loads(path.read_text())
+        found = json.loads(read_regular(path))
         request = Request(**found)
     except FileNotFoundError:
         return None
     except OSError as error:
-        remedy = "move it elsewhere" if path.is_dir() else "make it readable"
-        raise InputError(f"{path} cannot be read ({error.strerror}): {remedy}") from None
-    except (ValueError, TypeError):
+        raise InputError(f"{path} cannot be read ({error.strerror}): {remedy_of(error)}") from None
+    except (ValueError, TypeError, RecursionError):
         raise InputError(f"{path} is damaged: copy the file again, or `bench run` the sweep with --fresh") from None
     lists = isinstance(request.grid, dict) and all(isinstance(values, list) for values in request.grid.values())
     words = (request.sweep, request.scale, "" if request.task is None else request.task)
-    if not lists or not all(isinstance(word, str) for word in words) or not isinstance(request.rounds, int | None):
+    usable = lists and all(isinstance(word, str) for word in words) and isinstance(request.rounds, int | None)
+    if not (usable and _can_be_compared(request)):
         raise InputError(f"{path} is damaged: copy the file again, or `bench run` the sweep with --fresh")
     return request
+
+
+def _can_be_compared(request: Request) -> bool:
+    """Whether every number of a request fits into a float."""
+    try:
+        return bool(request.canonical)
+    except InputError:
+        return False
 
 
 def write_request(folder: Path, request: Request) -> None:

@@ -120,6 +120,8 @@ def read_part(path: Path) -> pa.Table:
         raise UnusablePart(f"{path} is damaged", damaged=True)
     if not named:
         raise UnusablePart(f"{path} is not a part of these results ({UNNAMED})", damaged=False)
+    if not len(table):
+        raise UnusablePart(f"{path} is not a part of these results (no rows)", damaged=False)
     for name in table.column_names:
         if table.column_names.count(name) > 1:
             raise UnusablePart(f"{path} is not a part of these results (several columns {name!r})", damaged=False)

@@ -44,7 +44,13 @@ class Point(NamedTuple):
     @property
     def shape(self) -> Shape:
         """What the rows of a run of this point look like."""
-        return Shape(self.num_rounds // self.eval_every + 1, frozenset(self.args) | RESERVED | {"epsilon"})
+        texts = frozenset(name for name, value in self.args.items() if isinstance(value, str))
+        numbers = frozenset(name for name, value in self.args.items() if isinstance(value, int | float))
+        # Runs from before an argument was added have no column for it, and stay valid.
+        needed = frozenset(name for name, value in self.args.items() if not _as_before(self.method, name, value))
+        texts, numbers = texts & needed, numbers & needed
+        columns = needed | RESERVED | {"epsilon"}
+        return Shape(self.num_rounds // self.eval_every + 1, columns, texts, numbers)
 
 
 def shapes_of(points: Iterable[Point]) -> dict[str, Shape]:

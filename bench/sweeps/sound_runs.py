@@ -1,6 +1,6 @@
 """Checks that the rows of a part are complete runs of a sweep's points, without duplicates."""
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -21,10 +21,13 @@ class Shape(NamedTuple):
 
     evaluations: rows of a run.
     columns: that a part must have for them.
+    texts: those of its arguments that are text; `numbers`: those that are numbers.
     """
 
     evaluations: int
     columns: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
 
 
 class Sound(NamedTuple):
@@ -41,13 +44,13 @@ class Sound(NamedTuple):
 
 
 def sound_runs(
-    table: pa.Table, columns: Collection[str], shapes: Mapping[str, Shape], others: Set[tuple] = frozenset()
+    table: pa.Table, schema: pa.Schema, shapes: Mapping[str, Shape], others: Set[tuple] = frozenset()
 ) -> Sound:
     """Sort the rows of a part.
 
     Args:
         table: the part, or its columns IDENTITY and rounds.
-        columns: that the part has.
+        schema: columns of the whole part.
         shapes: id of a point of the sweep -> the shape of its runs.
         others: runs that were found elsewhere.
     """
@@ -56,8 +59,13 @@ def sound_runs(
     points = runs.index.get_level_values("point")
     shape_of = {point: shapes.get(point) for point in points.unique()}
     evaluations = points.map({point: -1 if of is None else of.evaluations for point, of in shape_of.items()})
-    here = frozenset(columns)
-    lacking = points.map({point: of is not None and not of.columns <= here for point, of in shape_of.items()})
+    here, (texts, numbers) = frozenset(schema.names), _kinds(schema)
+    lacking = points.map(
+        {
+            point: of is not None and not (of.columns <= here and of.texts <= texts and of.numbers <= numbers)
+            for point, of in shape_of.items()
+        }
+    )
     wrong = {
         STALE: evaluations.to_numpy() < 0,
         BROKEN: ((runs["size"] != evaluations) | (runs["nunique"] != evaluations)).to_numpy() | lacking.to_numpy(bool),
@@ -70,6 +78,23 @@ def sound_runs(
         good &= ~found
     kept = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(runs.index[good])
     return Sound(kept, left_out, set(runs.index[good]))
+
+
+def _kinds(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str]]:
+    """The columns that may hold text, and those that may hold numbers; those without any value may hold either."""
+    texts, numbers = set(), set()
+    for field in schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_null(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            texts.add(field.name)
+        if (
+            pa.types.is_null(kind)
+            or pa.types.is_boolean(kind)
+            or pa.types.is_integer(kind)
+            or pa.types.is_floating(kind)
+        ):
+            numbers.add(field.name)
+    return frozenset(texts), frozenset(numbers)
 
 
 def in_words(left_out: Mapping[str, int]) -> str:

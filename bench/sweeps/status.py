@@ -16,13 +16,14 @@ from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, SWEEPS
 from bench.sweeps.merge import points_of, sweep_named
 from bench.sweeps.own import REQUEST, read_request
-from bench.sweeps.part_files import IDENTITY, parts_in, readable_parts, runs_in, unified
+from bench.sweeps.part_files import IDENTITY, REDO, parts_in, readable_parts, runs_in, unified
 from bench.sweeps.points import shapes_of
 from bench.sweeps.sound_runs import in_words, sound_runs
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
 
 # The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method, of the
 # sweep.
+NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
 ALIKE, METHOD, SWEEP = "alike", "method", "sweep"
 
 
@@ -99,6 +100,10 @@ def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     """Return the last row of each run in the readable parts, and a sentence for every unreadable part."""
     frames, schemas, problems = [], {}, []
     for path, table in readable_parts(folder, problems):
+        lacking = [column for column in NEEDED if column not in table.column_names]
+        if lacking:
+            problems.append(f"{path} is not a part of these results (no column {lacking[0]!r}): {REDO}")
+            continue
         schemas[path] = table.schema
         frames.append(table.to_pandas().sort_values("rounds").drop_duplicates(IDENTITY, keep="last"))
     unified(schemas)
@@ -149,7 +154,11 @@ def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame
     there = pd.DataFrame(columns=["key", "trial", "seed"])
     runs = runs[runs["version"] == entry.method.version] if len(runs) else runs
     if len(runs):
-        settings = rows_as_text(runs, names)
+        # Runs from before an argument was added have no value of it.
+        added = {
+            name: runs[name].fillna(value) if name in runs else value for name, value in entry.method.added.items()
+        }
+        settings = rows_as_text(runs.assign(**added), names)
         there = runs[["point", "trial", "seed"]].assign(key=settings)
         there = there[there["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
     # Points that differ only in the task share a key, so up to their number of its runs count.
@@ -220,7 +229,13 @@ def statuses(
     found = []
     for name in names or [*SWEEPS, *own]:
         folder = out / scale / name
-        sweep = sweep_named(name, scale, read_request(folder))
+        request = read_request(folder)
+        try:
+            sweep = sweep_named(name, scale, request)
+        except InputError as error:
+            if request is None:
+                raise
+            raise InputError(f"{folder / REQUEST} cannot be used: {error}") from None
         one = status(sweep, scale, folder)
         found.append(one._replace(problems=verify(sweep, folder, data_files)) if verified else one)
     return found
@@ -239,7 +254,7 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> l
     seen: set[tuple] = set()
     shapes = None if points is None else shapes_of(points.values())
     for path, table in readable_parts(folder, problems):
-        if shapes is not None and (left_out := sound_runs(table, table.column_names, shapes).left_out):
+        if shapes is not None and (left_out := sound_runs(table, table.schema, shapes).left_out):
             problems.append(f"{path}: {in_words(left_out)}")
         runs = set(runs_in(table).itertuples(index=False, name=None))
         if runs & seen:

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bench.errors import InputError
-from bench.locking import open_lock
+from bench.locking import open_lock, read_regular
 from bench.sweeps import journal
 from bench.sweeps.part_files import (
     COLUMNS,
@@ -79,9 +79,11 @@ class Store:
         journal.finish(self.folder)
 
     def __exit__(self, kind: type[BaseException] | None, *_):
-        if kind is not None and not self._was_there:
-            self._remove_if_empty()
-        os.close(self._lock)
+        try:
+            if kind is not None and not self._was_there:
+                self._remove_if_empty()
+        finally:
+            os.close(self._lock)
 
     def _remove_if_empty(self) -> None:
         """Remove a folder that this writer made, where nothing came to be in it."""
@@ -143,7 +145,7 @@ class Store:
         there: set[tuple] = set()
         schemas = {}
         for path, (rows, schema) in runs.items():
-            sound = sound_runs(rows, schema.names, shapes, frozenset() if twice else there)
+            sound = sound_runs(rows, schema, shapes, frozenset() if twice else there)
             if sound.left_out:
                 # Aside first, good rows back second: a kill in between has them done again, never twice.
                 place = self._set_aside(path, "stale" if STALE in sound.left_out else "corrupt")
@@ -168,7 +170,7 @@ class Store:
         if schema == self._schema and path.exists():
             return
         try:
-            there = parquet(path.read_bytes()) if path.exists() else None
+            there = parquet(read_regular(path)) if path.exists() else None
         except OSError as error:
             raise cannot_write(path, error) from None
         if there is None or there.schema != schema:

@@ -1,13 +1,13 @@
 """Draws figures from folders of runs over a user's own values."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import matplotlib.figure
 import pandas as pd
 
 from bench.analysis import style
-from bench.errors import InputError
+from bench.errors import InputError, in_one_line
 from bench.sweeps import part_files
 from bench.sweeps.own import Request, read_request
 from bench.sweeps.where import condition
@@ -25,7 +25,9 @@ def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list
         InputError: where a folder has no runs, or the condition selects none.
     """
     tables, requests = [], []
-    for folder in folders:
+    for place, folder in enumerate(folders):
+        if folder.resolve() in [other.resolve() for other in folders[:place]]:
+            raise InputError(f"--runs {folder} is given twice: its repetitions would count twice, leave one out")
         rows, request = part_files.read(folder), read_request(folder)
         if request is not None:
             rows, requests = rows.assign(sweep=request.sweep), [*requests, request]
@@ -94,6 +96,32 @@ def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[Request]) -> N
         drawing.text(0.01, 1.01, f"Own values, not the published grid: {said}.", fontsize=7.5, va="bottom")
 
 
+def picture(
+    figure: Figure, runs: pd.DataFrame, chosen: Callable[[pd.DataFrame], pd.DataFrame] | None = None, *, width=None
+) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
+    """A figure, for print where it has a width, and the numbers that it shows.
+
+    Args:
+        figure: the figure to draw.
+        runs: the runs of its sweeps.
+        chosen: selects the rows of its table that are shown; None shows all.
+        width: in inches.
+
+    Raises:
+        InputError: where the figure cannot be made from these runs.
+    """
+    try:
+        table = figure.table(runs)
+        table = chosen(table) if chosen else table
+        return figure.picture(table, width), table
+    except InputError:
+        raise
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+        raise InputError(
+            f"it fails on these runs, {in_one_line(error)}: remove parts that this suite did not write"
+        ) from error
+
+
 def write(name: str, figure: Figure, folders: Sequence[Path], where: str | None, out: Path | None) -> tuple[Path, list]:
     """Draw a figure from folders of runs.
 
@@ -107,8 +135,7 @@ def write(name: str, figure: Figure, folders: Sequence[Path], where: str | None,
     """
     runs, requests = read(folders, where)
     figure = adapted(name, figure, runs, requests)
-    table = figure.table(runs)
-    drawing = figure.picture(table)
+    drawing, table = picture(figure, runs)
     with style.applied():
         say_own(drawing, requests)
     first = folders[0].absolute()

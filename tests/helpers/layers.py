@@ -7,7 +7,7 @@ MAY_IMPORT = {
     "bench.errors": [],
     "bench.locking": [],
     "bench.paths": [],
-    "bench.cache_folder": ["bench.locking"],
+    "bench.cache_folder": ["bench.locking", "bench.errors"],
     "bench.stopping": ["bench.cli"],
     "bench.cli": ["bench.errors", "bench.paths", "bench.stopping"],
     "bench.papers": [],
@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "bench.privacy": ["bench.privacy", "bench.cache_folder", "bench.errors"],
     "bench.theory": ["bench.theory", "bench.errors"],
     "bench.models": ["bench.models", "bench.kernels", "bench.errors"],
-    "bench.analysis": ["bench.analysis", "bench.errors"],
+    "bench.analysis": ["bench.analysis", "bench.locking", "bench.errors"],
     "bench.data": [
         "bench.data",
         "bench.paths",

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_parts import put
 from tiny_sweeps import walks
 
 from bench.command_line import app
@@ -70,8 +71,7 @@ def test_a_folder_of_several_sweeps_is_exported_whole(folder, tmp_path, capsys):
     both = tmp_path / "both"
     for name in ("test", "tuning", "_stale"):
         (both / name).mkdir(parents=True)
-        for part in part_files.parts_in(folder):
-            (both / name / part.name).write_bytes(part.read_bytes())
+        put(both / name, part_files.read(folder).assign(sweep=f"both/{name}"), 1)
     (both / "comparison.csv").write_text("a table")
     assert export(both, "csv", tmp_path / "out") == 8
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from bench.data.dataset import Report, Unavailable
 from bench.data.decode import Contents, Rows
 from bench.data.fetch.sources import DATASETS
+from bench.errors import expanded
 
 SOURCE = "tensorflow_datasets"
 
@@ -20,7 +21,7 @@ def folder(name: str) -> Path | None:
     prepared = DATASETS[name].prepared
     if prepared is None:
         return None
-    root = Path(os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets").expanduser()
+    root = expanded(os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets", "TFDS_DATA_DIR")
     versions = sorted((root / prepared.name).glob("*.*.*/dataset_info.json"))
     return versions[-1].parent if versions else None
 

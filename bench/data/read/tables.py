@@ -1,6 +1,8 @@
 """A user's own examples as tables: CSV or Parquet, one example per row, with a column that names the client."""
 
+import csv
 import hashlib
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -95,18 +97,40 @@ def _read(file: Path, client: str) -> pd.DataFrame:
             table = pq.ParquetFile(file).read().to_pandas()
         else:
             # A client may be called NA or 007, so its column is read as words.
-            columns = pd.read_csv(file, nrows=0).columns
+            columns = _header(file)
             empty = {column: [""] if column == client else list(EMPTY) for column in columns}
-            table = pd.read_csv(file, dtype={client: str}, na_values=empty, keep_default_na=False)
+            with warnings.catch_warnings():
+                # Without index_col=False, pandas takes the first column for row names where rows have one cell more.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                table = pd.read_csv(file, dtype={client: str}, na_values=empty, keep_default_na=False, index_col=False)
     except PermissionError:
         raise InputError(f"{file} cannot be read (no permission): make it readable") from None
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except pd.errors.ParserWarning:
+        raise InputError(f"{file} has rows with more cells than its header line: give as many in each") from None
+    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
         kind, remedy = KINDS[file.suffix]
         reason = str(error).strip().splitlines()
         raise InputError(
             f"{file} cannot be read as {kind} ({reason[0] if reason else type(error).__name__}): {remedy}"
         ) from None
     return table.reset_index(drop=True)
+
+
+def _header(file: Path) -> list[str]:
+    """Return the names in the first line of a CSV file that is not blank.
+
+    Raises:
+        InputError: for a name that occurs twice, which pandas would change.
+        ValueError: where there is no such line, or it is not UTF-8.
+    """
+    with open(file, encoding="utf-8-sig", newline="") as lines:
+        names = next((row for row in csv.reader(lines) if row), None)
+    if names is None:
+        raise ValueError("it has no header line")
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{file} has several columns {name!r}: give each a name of its own")
+    return names
 
 
 def _check(file: Path, table: pd.DataFrame, column: str, *, features: bool, number: bool) -> None:

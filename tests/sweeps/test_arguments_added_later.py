@@ -1,0 +1,58 @@
+"""Results from before a method got an argument stay valid, since its default changes nothing: also those committed."""
+
+from pathlib import Path
+
+import pytest
+from tiny_sweeps import WALK, run, sweep_of, walks
+
+from bench.algorithms.base import Algorithm, Scalar
+from bench.sweeps import SWEEPS, part_files
+from bench.sweeps.run import run_sweep
+from bench.sweeps.spec import Entry, grid
+from bench.sweeps.status import status, verify
+
+RESULTS = Path(__file__).parents[2] / "results" / "laptop"
+BEFORE = WALK.make
+
+
+def walk(task, *, step_size: Scalar, noise_multiplier: Scalar = 1.0, drift: Scalar = 0.5, word: str = "a") -> Algorithm:
+    return BEFORE(task, step_size=step_size, noise_multiplier=noise_multiplier)
+
+
+LATER = WALK._replace(make=walk, added={"drift": 0.5, "word": "a"})
+
+
+def later(**columns):
+    return sweep_of({"Walk": Entry(LATER, grid(step_size=[0.1, 0.2, 0.3, 0.4], **columns))})
+
+
+def test_earlier_results_count_and_are_neither_redone_nor_set_aside(tmp_path, capfd):
+    before = run(walks(), tmp_path)
+    folder = tmp_path / "smoke" / "tiny"
+    assert "drift" not in before
+    assert status(later(), "smoke", folder).whole.missing == 0
+    assert verify(later(), folder) == []
+    capfd.readouterr()
+    run_sweep(later(), scale="smoke", out=tmp_path)
+    said = capfd.readouterr().err
+    assert "0 runs to do, 8 in" in said
+    assert "set aside" not in said
+
+
+def test_another_value_of_the_argument_is_another_run(tmp_path):
+    run(walks(), tmp_path)
+    folder = tmp_path / "smoke" / "tiny"
+    both = later(drift=[0.5, 1.0])
+    assert status(both, "smoke", folder).whole.missing == 8
+    run_sweep(both, scale="smoke", out=tmp_path)
+    assert status(both, "smoke", folder).whole.missing == 0
+    assert len(part_files.read(folder).drop_duplicates(part_files.IDENTITY)) == 16
+    assert verify(both, folder) == []
+
+
+@pytest.mark.parametrize("name", ["ppsgd_synthetic", "ppsgd_theory", "ppsgd_sampling", "p2p_private"])
+def test_the_committed_results_are_those_of_their_sweeps(name):
+    """Else the next run at this scale would set them aside."""
+    sweep = SWEEPS[name]("laptop")
+    assert status(sweep, "laptop", RESULTS / name).whole.missing == 0
+    assert verify(sweep, RESULTS / name) == []

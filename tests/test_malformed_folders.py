@@ -1,0 +1,208 @@
+"""Files in folders of results that are damaged, foreign, or no files are named, and nothing is lost."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made_up_parts import put
+from tiny_sweeps import run, walks
+
+from bench.comparison.board import PROTOCOL, read_protocol
+from bench.data.files import DataFiles
+from bench.errors import InputError
+from bench.locking import read_regular, write_whole
+from bench.sweeps import SWEEPS, journal, part_files
+from bench.sweeps.export import export
+from bench.sweeps.merge import merge
+from bench.sweeps.own import REQUEST, read_request
+from bench.sweeps.run import run_sweep
+from bench.sweeps.status import runs_there, statuses, verify
+from bench.sweeps.store import Store
+from figures.claims import written
+
+ROOT = Path(__file__).parent.parent
+PROTOCOL_OF = {"task": "t", "epsilons": [1.0], "seeds": 2, "settings": 8, "rounds": 5, "delta": 1e-5}
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A finished sweep in two parts."""
+    run(walks((0.1, 0.2)), tmp_path)
+    run(walks(), tmp_path)
+    return tmp_path / "smoke" / "tiny"
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix == ".parquet"}
+
+
+# ---- The journal ----
+
+
+def test_a_journal_whose_new_files_are_missing_deletes_nothing(folder):
+    """As in a copy of a folder that leaves `_pending` out."""
+    before = files(folder)
+    names = [path.name for path in part_files.parts_in(folder)]
+    entry = {"new": ["part-0000000000000000-0000000000000000.parquet"], "old": names}
+    (folder / journal.JOURNAL).write_text(json.dumps(entry))
+    for attempt in (
+        lambda: part_files.read(folder),
+        lambda: Store(folder).__enter__(),
+        lambda: merge([folder], folder),
+    ):
+        with pytest.raises(
+            InputError, match=r"_replaced\.json replaces 4 files by 1, of which part-0.* is missing: copy"
+        ):
+            attempt()
+    assert files(folder) == before
+    (folder / journal.JOURNAL).unlink()
+    assert len(part_files.read(folder).drop_duplicates(part_files.IDENTITY)) == 8
+
+
+# ---- Pipes, devices, and deep or impossible values ----
+
+
+@pytest.mark.parametrize("name", [journal.JOURNAL, REQUEST, PROTOCOL])
+def test_a_pipe_is_named_and_not_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    reads = {journal.JOURNAL: journal.read, REQUEST: read_request, PROTOCOL: read_protocol}
+    with pytest.raises(InputError, match=rf"{name} cannot be read \(.*not a regular file"):
+        reads[name](tmp_path)
+
+
+def test_a_pipe_in_place_of_the_columns_is_named(folder):
+    (folder / part_files.COLUMNS).unlink()
+    os.mkfifo(folder / part_files.COLUMNS)
+    with pytest.raises(InputError, match=r"columns\.parquet"):
+        run_sweep(walks((0.1, 0.7)), scale="smoke", out=folder.parents[1])
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it exists and is not a regular file"):
+        write_whole(tmp_path / "pipe", b"text")
+    assert not (tmp_path / "pipe").is_file()
+    write_whole(tmp_path / "new", b"text")
+    assert read_regular(tmp_path / "new") == b"text"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        json.dumps({"sweep": "tiny", "scale": "smoke", "grid": {"step_size": [10**400]}, "rounds": None, "task": None}),
+    ],
+)
+def test_a_request_that_cannot_be_used_is_named(tmp_path, text):
+    (tmp_path / REQUEST).write_text(text)
+    with pytest.raises(InputError, match=r"_request\.json is damaged"):
+        read_request(tmp_path)
+
+
+def test_a_request_for_an_unknown_sweep_is_named(tmp_path):
+    mine = tmp_path / "smoke" / "mine"
+    mine.mkdir(parents=True)
+    entry = {"sweep": "nosuch", "scale": "smoke", "grid": {"step_size": [0.1]}, "rounds": None, "task": None}
+    (mine / REQUEST).write_text(json.dumps(entry))
+    with pytest.raises(InputError, match=r"mine/_request\.json cannot be used: no sweep is called 'nosuch'"):
+        statuses(["mine"], "smoke", tmp_path, DataFiles())
+
+
+@pytest.mark.parametrize("changes", [{"seeds": 0}, {"epsilons": []}, {"delta": float("nan")}, {"rounds": -1}])
+def test_a_protocol_with_an_impossible_value_is_named(tmp_path, changes):
+    entry = PROTOCOL_OF | {"neighbors": "add-or-remove one", "unit": "user"}
+    (tmp_path / PROTOCOL).write_text(json.dumps(entry))
+    assert read_protocol(tmp_path).seeds == 2
+    (tmp_path / PROTOCOL).write_text(json.dumps(entry | changes))
+    with pytest.raises(InputError, match=rf"protocol\.json cannot be read \(.*{next(iter(changes))}.*: run the board"):
+        read_protocol(tmp_path)
+
+
+# ---- Parts ----
+
+
+def changed(folder, change):
+    """A copy of a folder, with a change to the table of its first part."""
+    first = part_files.parts_in(folder)[0]
+    table = change(pq.read_table(first))
+    first.unlink()
+    return put(folder, bytes(part_files.as_file(table)), 1)
+
+
+def as_text(table):
+    place = table.column_names.index("step_size")
+    return table.set_column(place, "step_size", pa.array([str(one) for one in table["step_size"].to_pylist()]))
+
+
+def test_a_part_with_a_column_of_the_wrong_kind_is_set_aside_and_redone(folder):
+    wrong = changed(folder, as_text)
+    (problem,) = verify(walks(), folder)
+    assert str(wrong) in problem
+    other = folder.parents[2] / f"{folder.parents[1].name}_merged"
+    try:
+        _, left_out, _ = merge([folder], other)
+        assert [line for line in left_out if str(wrong) in line]
+    finally:
+        shutil.rmtree(other, ignore_errors=True)
+    rows = run(walks(), folder.parents[1])
+    assert len(rows.drop_duplicates(part_files.IDENTITY)) == 8
+    assert (folder / "_corrupt" / wrong.name).exists()
+
+
+@pytest.mark.parametrize("column", ["version", "wall_s"])
+def test_a_part_without_a_column_that_status_needs_is_named(folder, column):
+    wrong = changed(folder, lambda table: table.drop_columns([column]))
+    runs, (problem,) = runs_there(folder)
+    assert problem.startswith(f"{wrong} is not a part of these results (no column {column!r})")
+    assert 0 < len(runs) < 8
+
+
+def test_a_part_without_rows_is_no_part(folder):
+    wrong = changed(folder, lambda table: table.slice(0, 0))
+    with pytest.raises(InputError, match=rf"{wrong} is not a part of these results \(no rows\)"):
+        part_files.read(folder)
+
+
+def test_two_folders_of_one_sweep_are_not_exported_over_each_other(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "two" / "a")
+    shutil.copytree(folder, tmp_path / "two" / "b")
+    with pytest.raises(InputError, match=r"two/a and .*two/b both hold results of tiny: export one at a time"):
+        export(tmp_path / "two", "csv", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+# ---- Tables of verdicts ----
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", 'a,b\n"1,2\n'])
+def test_a_damaged_table_of_verdicts_is_named(tmp_path, text):
+    (tmp_path / "claims_p2p.csv").write_text(text)
+    with pytest.raises(InputError, match=r"claims_p2p\.csv .*: run it again"):
+        written(tmp_path / "claims_p2p.csv", "run it again")
+
+
+# ---- Output that nobody reads ----
+
+
+def test_an_output_that_nobody_reads_ends_the_command_without_a_word():
+    line = f"{sys.executable} -m bench --help | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.strip() in ("0", "141")  # 0 where all of it fitted into the pipe
+
+
+def test_a_signal_with_a_closed_output_ends_with_its_status():
+    code = "import signal, sys; from bench import stopping; sys.stdout = None; stopping.leave(128 + signal.SIGTERM)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (143, "")
