@@ -93,6 +93,8 @@ def write_figure(
     try:
         drawing, table = own.picture(figure, runs, lambda rows: one_tuning(rows, figure, tune), width=width)
     except InputError as error:
+        if width is not None:  # the runs may be complete, and the width too small
+            raise
         raise Incomplete(f"{error} (`{command(results, scale_folder.name, figure.sweeps)}`)") from None
     folder = out or scale_folder / "figures"
     try:
