@@ -60,11 +60,13 @@ def stopped(table: pd.DataFrame) -> list[str]:
     return [f"{row.paper}, {row.claim!r} ({row.where}): {row.evidence}" for row in errors.itertuples()]
 
 
-def as_text(table: pd.DataFrame) -> str:
-    """The verdicts as Markdown lines that fit a terminal."""
+def as_text(table: pd.DataFrame, *, brief: bool = False) -> str:
+    """The verdicts as Markdown lines that fit a terminal; if brief, without their evidence."""
     lines = []
     for row in table.itertuples():
         lines += textwrap.wrap(f"- **{row.verdict}**: {row.claim} ({row.where})", WIDTH, subsequent_indent="  ")
+        if brief:
+            continue
         marked = {"margin": row.margin, "to decide": row.to_decide, "rests on": row.edges}
         facts = [f"{name}: {text}" for name, text in marked.items() if text]
         for part in [f"how: {row.how}", *facts, *str(row.evidence).split("; ")]:
@@ -132,7 +134,7 @@ def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.Data
     return deviations(runs) if deviations else (pd.DataFrame(), [])
 
 
-def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
+def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path, *, brief: bool = False) -> pd.DataFrame:
     """Print the claims of a paper with their verdicts, and write them to claims_<paper>.csv and .md.
 
     Where the paper's curves are available as numbers, the deviations from them are printed too, and written to
@@ -142,6 +144,7 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
         paper: its short name.
         runs: sweep -> its runs; a sweep without results is left out.
         folder: where the files go.
+        brief: whether to print the verdicts alone; the files are the same.
 
     Returns:
         The table of `judged`.
@@ -151,7 +154,7 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path) -> pd.Data
     deviations, left_out = deviations_of(paper, runs)
     if len(deviations) or left_out:
         text += "\n\n" + deviations_as_text(deviations, left_out)
-    print(text)
+    print(as_text(table, brief=True) if brief else text)
     with writing(folder):
         write_whole(folder / f"claims_{paper}.csv", table.to_csv(index=False))
         if len(deviations):

@@ -172,6 +172,7 @@ def claims(
     results: Results = Path("results"),
     out: Folder = None,
     scale: Scale = None,
+    brief: Annotated[bool, typer.Option("--brief", help="Print the verdicts without their evidence.")] = False,
 ) -> None:
     """Check the papers' claims: each holds, fails, is undecided, or was not run.
 
@@ -194,7 +195,8 @@ def claims(
         pairs = {sweep: runs_of(results, scale, (sweep,), UNREAD) for sweep in sweeps}
         if any(pairs.values()):
             folders[name] = out or next(folder for _, folder in filter(None, pairs.values())) / "figures"
-            verdicts[name] = check(name, {sweep: pair[0] for sweep, pair in pairs.items() if pair}, folders[name])
+            found = {sweep: pair[0] for sweep, pair in pairs.items() if pair}
+            verdicts[name] = check(name, found, folders[name], brief=brief)
         else:
             missing[name] = no_results(results, scale, [next(iter(sweeps))])
             verdicts[name] = judged(name, {})

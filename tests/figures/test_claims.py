@@ -29,6 +29,18 @@ def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
     pd.testing.assert_frame_equal(written, table)
 
 
+def test_the_brief_text_has_the_same_verdicts_and_the_same_files(tmp_path, capsys):
+    printed, written = [], []
+    for brief in (False, True):
+        claims.check("ppsgd", {"ppsgd_synthetic": SHORT}, tmp_path, brief=brief)
+        printed.append(capsys.readouterr().out)
+        written.append((tmp_path / "claims_ppsgd.md").read_text())
+    whole, short = ([line for line in text.splitlines() if line.startswith("- ")] for text in printed)
+    assert whole == short
+    assert ["margin:" in text for text in printed] == [True, False]
+    assert written[0] == written[1]
+
+
 def test_the_facts_are_those_of_the_runs_that_a_claim_is_about(monkeypatch):
     def check(runs):
         raise NotTestable("too little")
