@@ -15,14 +15,16 @@ class Meter:
         title: what is running.
         total: units in all.
         every: seconds between plain lines.
+        quiet: seconds without a plain line after which one says that the work goes on.
     """
 
-    def __init__(self, title: str, total: int, every: float = 10.0):
-        self.title, self.total, self.every = title, max(total, 1), every
+    def __init__(self, title: str, total: int, every: float = 10.0, quiet: float = 60.0):
+        self.title, self.total, self.every, self.quiet = title, max(total, 1), every, quiet
         self.done = 0
         self.console = Console(file=sys.stderr, soft_wrap=True)
         self.bar = None
         self.lock = threading.Lock()
+        self.ended = threading.Event()
 
     def __enter__(self):
         self.began = self.last = time.monotonic()
@@ -32,15 +34,28 @@ class Meter:
             self.bar = Progress(*columns, console=self.console)
             self.task = self.bar.add_task(self.title, total=self.total, rate="")
             self.bar.start()
+        else:
+            threading.Thread(target=self._say_that_it_goes_on, daemon=True).start()
         return self
 
     def __exit__(self, *_):
+        self.ended.set()
         if self.bar:
             self.bar.stop()
 
     def say(self, text: str) -> None:
         """A line above the bar."""
         self.console.print(text, highlight=False, markup=False, emoji=False)
+
+    def _say_that_it_goes_on(self) -> None:
+        """Say so now and then: runs that are evaluated once report only at their end."""
+        while not self.ended.wait(self.quiet):
+            with self.lock:
+                now = time.monotonic()
+                if now - self.last >= self.quiet and not self.ended.is_set():
+                    self.last = now
+                    share = 100 * self.done / self.total
+                    self.say(f"{self.title}: {share:.0f} % since {now - self.began:,.0f} s, still computing")
 
     def part(self) -> "Part":
         """A count of its own, which can be taken back."""
