@@ -247,6 +247,7 @@ def board(
                 "--add adds a method to the board of one task: name the task, as in `bench board digits --add FILE.py`"
             )
         print(comparing.add_to_board(add, (tasks or [""])[0], fixed=fixed, **where))
+        print("the audit did not refute its privacy statement", file=sys.stderr)
         return
     if fixed:
         raise InputError(

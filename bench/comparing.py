@@ -14,6 +14,7 @@ from bench.errors import InputError
 
 if TYPE_CHECKING:
     from bench.algorithms.base import Method
+    from bench.audit.report import Audit
     from bench.comparison import Comparison, Problem, Request
     from bench.data.task import Task
 
@@ -163,6 +164,7 @@ def add_to_board(
 
     request = _request(method, board, DataFiles(data_dir, download), task=task, tuned=tuned, fixed=fixed, out=out)
     ((label, tried),) = request.methods.items()
+    _check_audit(label, audit(tried, args=fixed or {}))  # a minute, before a comparison that may take hours
     (compared,) = _compared([request], workers, executor)
     figure.write(compared)
     if label in compared.not_private:
@@ -172,13 +174,20 @@ def add_to_board(
         )
     chosen = compared.runs[compared.runs["algorithm"] == label].iloc[0]
     own = {name: chosen[name] for name in (*tried.space, *(fixed or {})) if name in chosen and name != tried.noise}
-    found = audit(tried, args=own)
-    if found.refuted:
-        raise InputError(
-            f"the audit refutes the privacy statement of {label}: `python -m bench audit` shows by how much"
-        )
+    _check_audit(label, audit(tried, args=own))
     assert request.against is not None
     return write_entry(request.against / request.problem.name, label, compared)
+
+
+def _check_audit(label: str, found: "Audit") -> None:
+    """Refuse a method whose privacy statement an audit refutes, with the numbers."""
+    wrong = [bound for each in found.findings if each.release.sound for bound in each.bounds if bound.refutes]
+    if wrong:
+        worst = max(wrong, key=lambda bound: bound.found - bound.declared)
+        raise InputError(
+            f"the audit refutes the privacy statement of {label}: it declares epsilon {worst.declared:.3g} at delta "
+            f"{worst.delta:.2g}, but epsilon is at least {worst.found:.3g}; `python -m bench audit` shows how"
+        )
 
 
 @of_declared_types

@@ -41,6 +41,8 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
         return method.make.__name__, method._replace(version=_digest(code_of(method.make)))
     file, colon, name = target.partition(":")
     if not file.endswith(".py"):
+        if target not in ALGORITHMS and Path(file).is_file():
+            raise InputError(f"{file} is not a Python file: give one whose name ends in .py")
         if target not in ALGORITHMS:
             raise (
                 unknown_name("method", target, ALGORITHMS)

@@ -154,3 +154,9 @@ def test_releases_without_the_entry_of_the_column_epsilon_are_refused():
     method = Method(undeclared, lambda task, *, delta: {"mine": full_gaussian(1.0, delta=delta)}, version=1)
     with pytest.raises(InputError, match="has no entry 'paper'"):
         method.readings(None, delta=1e-4)
+
+
+def test_a_file_that_is_no_python_file_is_named(tmp_path):
+    (tmp_path / "notes.txt").write_text("a method")
+    with pytest.raises(InputError, match=r"notes\.txt is not a Python file: give one whose name ends in \.py"):
+        load_method(str(tmp_path / "notes.txt"))

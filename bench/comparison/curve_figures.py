@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bench.analysis import possible, style
 from bench.analysis.looks import looks
@@ -11,6 +12,8 @@ from bench.comparison.result import at_epsilon
 
 AXES = {"floats_up": "numbers sent to the server", "gradients": "per-example gradients", "examples": "examples used"}
 SHOWN = 3  # epsilons in the figure of convergence; the table has all
+DECADES = 100.0  # scores that differ by more than this factor get a logarithmic axis
+ABOVE = 30.0  # on a logarithmic axis, the largest score that is shown over the largest at the end of a curve
 
 
 def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
@@ -39,6 +42,8 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
         ax.set_title(at_epsilon(epsilon))
         style.plain_log_ticks(ax.xaxis, (1, 2, 5))
         ax.set_xlabel("settings tried")
+    last = curves.loc[curves.groupby(["algorithm", "target_epsilon"])["num_settings"].idxmax()]
+    _fit_scores(axes[0, 0], curves, metric, last[metric])
     _dress(
         figure,
         axes,
@@ -76,9 +81,13 @@ def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
                     _line(ax, line, cost, metric, look, marked=line["share"] == line["share"].max())
             if ax.dataLim.x1 > 0 and (curves[cost] > 0).any():
                 ax.set_xscale("log")
+                _few_ticks(ax.xaxis)
             ax.set_title(at_epsilon(epsilon))
     for ax, cost in zip(axes[-1], COSTS, strict=True):
         ax.set_xlabel(AXES[cost])
+    last = curves.loc[curves.groupby(["algorithm", "target_epsilon"])["share"].idxmax()]
+    _fit_scores(axes[0, 0], curves, metric, last[metric])
+    left_out = len(_epsilons(curves)) - len(epsilons)
     _dress(
         figure,
         axes,
@@ -89,7 +98,8 @@ def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
         title="Score against cost",
         note="Test runs of the chosen settings; nothing was chosen by these scores. Costs are summed over all clients, "
         "up to that point of the run. Marks: end of the run. Dashed: a method that costs nothing on that axis. Runs "
-        "with fewer than four evaluations are shown by their end alone.",
+        "with fewer than four evaluations are shown by their end alone."
+        + (f" {left_out} further values of epsilon are in the CSV file." if left_out else ""),
     )
     return figure
 
@@ -119,6 +129,27 @@ def _line(ax, line: pd.DataFrame, x: str, y: str, look: style.Look, *, marked: p
     bare: style.Look = look | {"marker": ""}
     style.curve(ax, line, x, y, **bare)
     ax.plot(line.loc[marked, x], line.loc[marked, y], linestyle="", **look)
+
+
+def _fit_scores(ax, curves: pd.DataFrame, metric: str, ends: pd.Series) -> None:
+    """Make the axis of scores logarithmic where they span powers of ten.
+
+    Settings that diverge can give an expected score many powers of ten above all others, so the axis ends somewhat
+    above the largest score at the end of a curve.
+    """
+    scores = curves[metric].astype(float).replace([np.inf, -np.inf], np.nan).dropna()
+    if scores.empty or scores.min() <= 0 or scores.max() < DECADES * scores.min():
+        return
+    ax.set_yscale("log")
+    top = min(scores.max(), ABOVE * ends.astype(float).replace([np.inf, -np.inf], np.nan).max())
+    ax.set_ylim(scores.min() / 1.5, top * 1.5)
+
+
+def _few_ticks(axis) -> None:
+    """Ticks at 1 and 3 times powers of ten, short enough to stand beside each other."""
+    axis.set_major_locator(LogLocator(subs=(1, 3), numticks=7))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0e}".replace("e+0", "e").replace("e+", "e")))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _dress(figure, axes, curves, whole, *, metric: str, label: str, title: str, note: str) -> None:

@@ -12,6 +12,7 @@ from bench.comparison.plan import Plan
 from bench.comparison.search import Setting
 
 FEWEST = 3  # values of an argument of which one can lie at an end
+LOCAL_STEPS = "num_steps"  # the argument of methods whose users take several steps in a round
 
 
 class Tuning(NamedTuple):
@@ -110,6 +111,31 @@ class Comparison(NamedTuple):
         return {label: baselines for label, baselines in same.items() if baselines}
 
     @property
+    def other_steps(self) -> list[str]:
+        """Requested methods that take another number of local steps in a round than baselines do, in words."""
+        if LOCAL_STEPS not in self.runs:
+            return []
+        steps = self.runs.dropna(subset=LOCAL_STEPS).groupby("algorithm")[LOCAL_STEPS].agg(["min", "max"])
+        lines = []
+        for label in self.requested:
+            if label not in steps.index or LOCAL_STEPS in self.plan.candidates[label].space:
+                continue
+            mine = float(steps["max"][label])
+            others = steps[steps.index.isin(self.baselines) & (steps["min"] != mine)]
+            for number, alike in others.groupby("min"):
+                names = ", ".join(map(str, alike.index))
+                lines.append(
+                    f"{label} takes {mine:g} local step{'s' if mine > 1 else ''} in a round, while {names} "
+                    f"take{'s' if len(alike) == 1 else ''} {number:g}: --set {LOCAL_STEPS}={number:g} gives it as many"
+                )
+        return lines
+
+    @property
+    def requested(self) -> list[str]:
+        """The names of the methods that are compared with the baselines."""
+        return [label for label, candidate in self.plan.candidates.items() if not candidate.is_baseline]
+
+    @property
     def not_private(self) -> list[str]:
         """Methods that are not private with these arguments, and so were only run without noise."""
         return [label for label, candidate in self.plan.candidates.items() if list(candidate.epsilons) == [math.inf]]
@@ -117,12 +143,9 @@ class Comparison(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """Notes on these runs for readers of the table, one line each."""
-        declared = [
-            label
-            for label, candidate in self.plan.candidates.items()
-            if not (candidate.is_baseline or label in self.not_private)
-        ]
-        return [
+        declared = [label for label in self.requested if label not in self.not_private]
+        lines = [
+            *self.other_steps,
             *(f"{label} has missing runs on the board and is left out" for label in self.left_out),
             *(f"{label}, a method of the suite, is left out: {reason}" for label, reason in self.plan.unfit.items()),
             *(
@@ -145,6 +168,8 @@ class Comparison(NamedTuple):
             *(f"A better value may lie beyond: {line}" for line in self.at_grid_ends),
             *(f"More rounds may change the order: {line}" for line in self.still_improving),
         ]
+        # Those about the requested methods come first.
+        return sorted(lines, key=lambda line: not any(label in line for label in self.requested))
 
 
 def _ends(

@@ -29,7 +29,9 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
         return run_plan(plan, pool)
     board = read_board(request.against / request.problem.name, plan)
     if both := set(plan.candidates) & set(board.evaluations["algorithm"]):
-        raise InputError(f"{', '.join(sorted(both))} is on the board already: leave it out, or rename your method")
+        raise InputError(
+            f"{', '.join(sorted(both))} is on the board already: leave it out, rename your method, or delete its entry"
+        )
     ours = run_plan(plan, pool)
     evaluations, tuning = (
         pd.concat([mine, theirs], ignore_index=True)

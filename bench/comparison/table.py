@@ -172,6 +172,7 @@ def heading(table: pd.DataFrame) -> str:
     return (
         f"{first['metric']} on the test data of {tables.no_markup(first['task'])}, {better} is better: mean and "
         f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired {paired}; "
-        "* marks a significant difference (5 % level after Holm's correction over the whole table). ε at delta = "
+        "* marks a significant difference (5 % level after Holm's correction over the whole table, so it depends on "
+        "all methods in it, and an interval, which is not corrected, may exclude 0 without one). ε at delta = "
         f"{first['delta']:.2g}: {protected}."
     )

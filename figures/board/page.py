@@ -9,7 +9,7 @@ import pandas as pd
 from figures.board import curves, tables
 from figures.board.collect import PANEL, TUNED, Board, Chosen, Task, command, written
 from figures.board.ranks import EVERY
-from figures.board.reading import UNITS, reading
+from figures.board.reading import protected, reading
 from figures.report import html
 from figures.report.document import document, navigation
 from figures.report.html import Html, element
@@ -118,7 +118,7 @@ def _panel(board: Board, panel: tuple[str, str], ranks: pd.DataFrame) -> str:
     return element(
         "section",
         f"<h2>{escape(words)}</h2>",
-        element("p", escape(f"Protected: {UNITS.get(panel[0], panel[0])}."), class_="soft"),
+        element("p", escape(protected(panel, board)), class_="soft"),
         *parts,
         element("p", "Nothing was run for this unit at this ε.", class_="soft nothing", hidden=True),
         element(

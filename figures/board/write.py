@@ -11,7 +11,7 @@ from figures.board import tables
 from figures.board.collect import BOARD, Board, collect, command
 from figures.board.page import Ranks, page
 from figures.board.ranks import mean_ranks
-from figures.board.reading import reading
+from figures.board.reading import protected, reading
 
 TABLES = ".csv", ".md", ".tex"
 
@@ -64,8 +64,10 @@ def _printed(board: Board, ranks: Ranks) -> list[tuple[str, pd.DataFrame]]:
 def markdown(board: Board, ranks: Ranks, results: Path) -> str:
     """The tables of the board in Markdown, with the protocol and how to read them."""
     parts = ["# The board\n", f"Made by `{command('board', results)}` and `python -m figures board`.\n"]
+    said = {tables.panel_words(panel): protected(panel, board) for panel in board.panels}
     for heading, table in _printed(board, ranks):
-        parts += [f"## {heading}\n", printing.markdown(table)]
+        of_panel = next(words for words in said if heading.startswith(words))
+        parts += [f"## {heading}\n", f"{said[of_panel]}\n", printing.markdown(table)]
     protocols = pd.DataFrame([tables.protocol_of(task) for task in board.tasks])
     parts += ["## Tasks\n", printing.markdown(protocols, words=True), "## How to read it\n"]
     parts += [f"- **{term}.** {words}" for term, words in reading(board, results).items()]

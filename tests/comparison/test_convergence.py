@@ -115,3 +115,19 @@ def test_methods_without_a_declared_cost_or_without_any_are_drawn_all_the_same(c
     known = [name for name in COSTS if (COSTS | costs)[name] > 0]
     scales = dict(zip(COSTS, (ax.get_xscale() for ax in figure.axes), strict=True))
     assert scales == {name: "log" if name in known else "linear" for name in COSTS}
+
+
+def test_scores_that_span_powers_of_ten_get_a_logarithmic_axis_up_to_somewhat_above_their_ends():
+    def axis(score):
+        lines = convergence.curves(evaluations(score), metric="score")
+        facts = {"metric": "score", "task": "t", "source": "made up", "scale": "compare", "not_private": False}
+        whole = pd.DataFrame([{"algorithm": "new", "reveals_nothing": False, **facts}])
+        with style.applied():
+            return draw_convergence(lines, whole).axes[0]
+
+    assert axis(lambda share, trial: 1 + share).get_yscale() == "linear"
+    assert axis(lambda share, trial: share * 1e6 - 1).get_yscale() == "linear"  # not all are positive
+    falling = axis(lambda share, trial: 10.0 ** (30 - 33 * share))
+    assert falling.get_yscale() == "log"
+    low, high = falling.get_ylim()
+    assert low < 1e-3 < high < 1.0  # the end of the curve is there, and its start at 1e30 is left out

@@ -29,7 +29,11 @@ def test_tables_for_a_paper(tmp_path):
     page, _ = write(tmp_path, tmp_path / "elsewhere" / "b.html")
     assert written(page.parent) == ["b.html", "board.csv", "board.md", "board.tex"]
     markdown, latex = (page.with_name(f"board.{kind}").read_text() for kind in ("md", "tex"))
-    assert "## One user, add-or-remove one, ε = 4\n\n| method | mean rank | first | second |\n" in markdown
+    protected = (
+        "Protected: everything that one user holds, against everybody who sees the shared model. δ is 0.0001 on "
+    )
+    table = "first, 0.0001 on second.\n\n| method | mean rank | first | second |\n"
+    assert f"## One user, add-or-remove one, ε = 4\n\n{protected}{table}" in markdown
     assert "| Shared | 2.00 [2.00, 2.00] | 0.6100 [0.5852, 0.6348] (2) | 0.6100 [0.5852, 0.6348] (2) |\n" in markdown
     assert "| graph | excess_risk, smaller is better | one point, replace one | 0.0001 | 1, 4 | 3 | 16 |" in markdown
     assert "- **Not counted in ε.** What the choice of settings reveals" in markdown
