@@ -137,8 +137,7 @@ def compare(
         str,
         typer.Option(
             help="synthetic, digits, tags, images, images_dirichlet, few_images, few_images_dirichlet, fashion, "
-            "odd_even, odd_even_dirichlet, school, linear_p2p, movielens, "
-            "or your own clients: a FILE.npz, or a CSV or Parquet file or folder."
+            "odd_even, odd_even_dirichlet, school, linear_p2p, movielens, or your own: FILE.npz, or CSV or Parquet."
         ),
     ] = "digits",
     client: Annotated[str | None, typer.Option(help="Column of your table with the client; default client.")] = None,

@@ -15,7 +15,7 @@ from bench.errors import InputError, unknown_name
 from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
 from figures.shared import own
 from figures.shared.drawn import digest, record
-from figures.shared.figure import Figure
+from figures.shared.figure import Figure, picture
 from figures.shared.runs import SCALES, command, no_results, nothing_in, runs_of
 
 TUNINGS = ("paper", "validation", "both")
@@ -91,7 +91,7 @@ def write_figure(
     runs, scale_folder = pair
     drawn_from = digest(scale_folder, figure, tune)
     try:
-        drawing, table = own.picture(figure, runs, lambda rows: one_tuning(rows, figure, tune), width=width)
+        drawing, table = picture(figure, runs, lambda rows: one_tuning(rows, figure, tune), width=width)
     except InputError as error:
         if width is not None:  # the runs may be complete, and the width too small
             raise

@@ -42,8 +42,7 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
         ax.set_title(at_epsilon(epsilon))
         style.plain_log_ticks(ax.xaxis, (1, 2, 5))
         ax.set_xlabel("settings tried")
-    last = curves.loc[curves.groupby(["algorithm", "target_epsilon"])["num_settings"].idxmax()]
-    _fit_scores(axes[0, 0], curves, metric, last[metric])
+    _fit_scores(axes[0, 0], curves, "num_settings", metric)
     _dress(
         figure,
         axes,
@@ -85,8 +84,7 @@ def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
             ax.set_title(at_epsilon(epsilon))
     for ax, cost in zip(axes[-1], COSTS, strict=True):
         ax.set_xlabel(AXES[cost])
-    last = curves.loc[curves.groupby(["algorithm", "target_epsilon"])["share"].idxmax()]
-    _fit_scores(axes[0, 0], curves, metric, last[metric])
+    _fit_scores(axes[0, 0], curves, "share", metric)
     left_out = len(_epsilons(curves)) - len(epsilons)
     _dress(
         figure,
@@ -131,17 +129,19 @@ def _line(ax, line: pd.DataFrame, x: str, y: str, look: style.Look, *, marked: p
     ax.plot(line.loc[marked, x], line.loc[marked, y], linestyle="", **look)
 
 
-def _fit_scores(ax, curves: pd.DataFrame, metric: str, ends: pd.Series) -> None:
+def _fit_scores(ax, curves: pd.DataFrame, x: str, y: str) -> None:
     """Make the axis of scores logarithmic where they span powers of ten.
 
     Settings that diverge can give an expected score many powers of ten above all others, so the axis ends somewhat
     above the largest score at the end of a curve.
     """
-    scores = curves[metric].astype(float).replace([np.inf, -np.inf], np.nan).dropna()
+    finite = curves.assign(score=curves[y].astype(float).replace([np.inf, -np.inf], np.nan))
+    scores = finite["score"].dropna()
     if scores.empty or scores.min() <= 0 or scores.max() < DECADES * scores.min():
         return
     ax.set_yscale("log")
-    top = min(scores.max(), ABOVE * ends.astype(float).replace([np.inf, -np.inf], np.nan).max())
+    ends = finite.loc[finite.groupby(["algorithm", "target_epsilon"])[x].idxmax(), "score"]
+    top = min(scores.max(), ABOVE * ends.max())
     ax.set_ylim(scores.min() / 1.5, top * 1.5)
 
 

@@ -120,9 +120,8 @@ def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
         return over_seeds(at_t, hypers, state)
 
     state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
-    usable = all(
-        leaf.ndim == 3 and not jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(info)
-    )  # [round, seed, point]
+    leaves = jax.tree.leaves(info)  # each [round, seed, point]
+    usable = all(leaf.ndim == 3 and not jnp.iscomplexobj(leaf) for leaf in leaves)
     if not (isinstance(info, dict) and usable):
         raise TypeError("the info of a round is no dictionary of real scalars")
     means = jax.tree.map(lambda leaf: leaf.mean(0), info)

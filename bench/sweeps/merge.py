@@ -178,9 +178,8 @@ def _into(
         for source in sources:
             if source.folder.resolve() != folder.resolve():
                 tables += [(path, _table(path)) for path in parts_in(source.folder)]
-        kept, seen, twice, added = [], set(), 0, 0
-        schemas = {}
-        for number, (path, table) in enumerate(tables, 1):
+        kept, schemas, seen, twice, added = [], {}, set(), 0, 0
+        for number, (path, table) in enumerate(tables):
             if table is None:  # reported when the folders were searched
                 continue
             if path is not None:
@@ -193,7 +192,7 @@ def _into(
             added += len(runs - seen) if path is not None else 0
             kept.append(_once(table, runs - seen))
             if len(kept[-1]):
-                schemas[path or here[number - 1]] = table.schema
+                schemas[path or here[number]] = table.schema
             seen |= runs
         unified(schemas)
         parts = _joined([table for table in kept if len(table)])

@@ -44,12 +44,11 @@ class Point(NamedTuple):
     @property
     def shape(self) -> Shape:
         """What the rows of a run of this point look like."""
-        texts = frozenset(name for name, value in self.args.items() if isinstance(value, str))
-        numbers = frozenset(name for name, value in self.args.items() if isinstance(value, int | float))
         # Runs from before an argument was added have no column for it, and stay valid.
-        needed = frozenset(name for name, value in self.args.items() if not _as_before(self.method, name, value))
-        texts, numbers = texts & needed, numbers & needed
-        columns = needed | RESERVED | {"epsilon"}
+        needed = {name: value for name, value in self.args.items() if not _as_before(self.method, name, value)}
+        texts = frozenset(name for name, value in needed.items() if isinstance(value, str))
+        numbers = frozenset(name for name, value in needed.items() if isinstance(value, int | float))
+        columns = frozenset(needed) | RESERVED | {"epsilon"}
         return Shape(self.num_rounds // self.eval_every + 1, columns, texts, numbers)
 
 

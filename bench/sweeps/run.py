@@ -60,8 +60,8 @@ def run_sweep(
         data_files: the user's own files, and whether data may be downloaded; default DataFiles().
         fresh: set everything aside first.
         most: the largest number of points in a chunk; default as many as fit. Affects results only by rounding.
-        shared_sizes: compile for rounded numbers of points, so that many small selections of one
-            sweep share their programs. Worth it where compiling takes longer than running.
+        shared_sizes: compile for rounded numbers of points, so that many small selections of one sweep share their
+            programs. Worth it where compiling takes longer than running.
         pool: the workers; default Pool(), of this call alone.
 
     Raises:
@@ -104,7 +104,7 @@ def run_sweep(
                 shelf = _Shelf({(name, first_trial): task for name, task in tasks.items()})
                 with nullcontext(pool) if pool else Pool() as workers:
                     tasks_of = partial(shelf.task, sweep, data_files=data_files)
-                    _work(blocks, origin, tasks_of, store, meter, workers, most, rounded=shared_sizes)
+                    _work(blocks, origin, tasks_of, store, meter, workers, most, shared_sizes=shared_sizes)
 
 
 def _bytes(task: Task) -> int:
@@ -151,11 +151,11 @@ def _work(
     pool: Pool,
     most: int | None,
     *,
-    rounded: bool,
+    shared_sizes: bool,
 ) -> None:
     """Have all blocks trained, and write what comes back."""
     executor = pool.executor(Queue(blocks).total())
-    queue = Queue(blocks, workers=executor.num_workers, most=most, rounded=rounded)
+    queue = Queue(blocks, workers=executor.num_workers, most=most, shared_sizes=shared_sizes)
     pending: dict[Future, tuple[Block, Part]] = {}
     given_up: list[Block] = []
     while queue or pending:

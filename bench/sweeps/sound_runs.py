@@ -14,6 +14,8 @@ STALE, BROKEN, COPIED = (
     "with missing or duplicate rows",
     "that are duplicates",
 )
+TEXT = (pa.types.is_null, pa.types.is_string, pa.types.is_large_string)
+NUMBER = (pa.types.is_null, pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
 
 
 class Shape(NamedTuple):
@@ -85,14 +87,9 @@ def _kinds(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str]]:
     texts, numbers = set(), set()
     for field in schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if pa.types.is_null(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if any(fits(kind) for fits in TEXT):
             texts.add(field.name)
-        if (
-            pa.types.is_null(kind)
-            or pa.types.is_boolean(kind)
-            or pa.types.is_integer(kind)
-            or pa.types.is_floating(kind)
-        ):
+        if any(fits(kind) for fits in NUMBER):
             numbers.add(field.name)
     return frozenset(texts), frozenset(numbers)
 

@@ -21,9 +21,9 @@ from bench.sweeps.points import shapes_of
 from bench.sweeps.sound_runs import in_words, sound_runs
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
 
+NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
 # The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method, of the
 # sweep.
-NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
 ALIKE, METHOD, SWEEP = "alike", "method", "sweep"
 
 

@@ -24,8 +24,8 @@ def protected(panel: tuple[str, str], board: Board) -> str:
     """What the tables of a unit of privacy protect against whom, and at which delta on each task, in a sentence."""
     unit, _ = panel
     deltas = ", ".join(f"{task.protocol['delta']:.2g} on {task.name}" for task in board.tasks if panel in task.panels)
-    against = f" against {AGAINST[unit]}" if unit in AGAINST else ""
-    return f"Protected: {UNITS.get(unit, unit)},{against}. δ is {deltas}."
+    against = f", against {AGAINST[unit]}" if unit in AGAINST else ""
+    return f"Protected: {UNITS.get(unit, unit)}{against}. δ is {deltas}."
 
 
 def reading(board: Board, results: Path) -> dict[str, str]:

@@ -49,10 +49,11 @@ def write(results: Path, out: Path | None) -> tuple[Path, Board]:
     return out, board
 
 
-def _printed(board: Board, ranks: Ranks) -> list[tuple[str, pd.DataFrame]]:
-    """(heading, table) for each unit of privacy and epsilon."""
+def _printed(board: Board, ranks: Ranks) -> list[tuple[tuple[str, str], str, pd.DataFrame]]:
+    """(unit of privacy and relation, heading, table) for each of these and epsilon."""
     return [
         (
+            panel,
             f"{tables.panel_words(panel)}, {tables.epsilon_words(epsilon)}",
             tables.methods_by_task(board.rows(panel), of_panel, epsilon, tables.plain),
         )
@@ -64,10 +65,8 @@ def _printed(board: Board, ranks: Ranks) -> list[tuple[str, pd.DataFrame]]:
 def markdown(board: Board, ranks: Ranks, results: Path) -> str:
     """The tables of the board in Markdown, with the protocol and how to read them."""
     parts = ["# The board\n", f"Made by `{command('board', results)}` and `python -m figures board`.\n"]
-    said = {tables.panel_words(panel): protected(panel, board) for panel in board.panels}
-    for heading, table in _printed(board, ranks):
-        of_panel = next(words for words in said if heading.startswith(words))
-        parts += [f"## {heading}\n", f"{said[of_panel]}\n", printing.markdown(table)]
+    for panel, heading, table in _printed(board, ranks):
+        parts += [f"## {heading}\n", f"{protected(panel, board)}\n", printing.markdown(table)]
     protocols = pd.DataFrame([tables.protocol_of(task) for task in board.tasks])
     parts += ["## Tasks\n", printing.markdown(protocols, words=True), "## How to read it\n"]
     parts += [f"- **{term}.** {words}" for term, words in reading(board, results).items()]
@@ -77,6 +76,6 @@ def markdown(board: Board, ranks: Ranks, results: Path) -> str:
 def latex(board: Board, ranks: Ranks) -> str:
     """The tables in LaTeX, with the rules of the package booktabs; a comment before each says what it is."""
     parts = (
-        f"% {heading.replace('ε', 'epsilon')}\n{printing.latex(table)}" for heading, table in _printed(board, ranks)
+        f"% {heading.replace('ε', 'epsilon')}\n{printing.latex(table)}" for _, heading, table in _printed(board, ranks)
     )
     return "\n".join(parts)

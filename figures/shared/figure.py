@@ -9,6 +9,7 @@ import matplotlib.figure
 import pandas as pd
 
 from bench.analysis import style
+from bench.errors import InputError, in_one_line
 
 
 class Figure(NamedTuple):
@@ -73,3 +74,29 @@ class Figure(NamedTuple):
         """
         with style.applied(width):
             return self.draw(table)
+
+
+def picture(
+    figure: Figure, runs: pd.DataFrame, chosen: Callable[[pd.DataFrame], pd.DataFrame] | None = None, *, width=None
+) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
+    """A figure, for print where it has a width, and the numbers that it shows.
+
+    Args:
+        figure: the figure to draw.
+        runs: the runs of its sweeps.
+        chosen: selects the rows of its table that are shown; None shows all.
+        width: in inches.
+
+    Raises:
+        InputError: where the figure cannot be made from these runs.
+    """
+    try:
+        table = figure.table(runs)
+        table = chosen(table) if chosen else table
+        return figure.picture(table, width), table
+    except InputError:
+        raise
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+        raise InputError(
+            f"it fails on these runs, {in_one_line(error)}: remove parts that this suite did not write"
+        ) from error

@@ -1,17 +1,17 @@
 """Draws figures from folders of runs over a user's own values."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.figure
 import pandas as pd
 
 from bench.analysis import style
-from bench.errors import InputError, in_one_line
+from bench.errors import InputError
 from bench.sweeps import part_files
 from bench.sweeps.own import Request, read_request
 from bench.sweeps.where import condition
-from figures.shared.figure import Figure
+from figures.shared.figure import Figure, picture
 
 
 def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list[Request]]:
@@ -94,32 +94,6 @@ def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[Request]) -> N
     said = "; ".join(f"{request.sweep} with {request.words}" for request in requests)
     if said:
         drawing.text(0.01, 1.01, f"Own values, not the published grid: {said}.", fontsize=7.5, va="bottom")
-
-
-def picture(
-    figure: Figure, runs: pd.DataFrame, chosen: Callable[[pd.DataFrame], pd.DataFrame] | None = None, *, width=None
-) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
-    """A figure, for print where it has a width, and the numbers that it shows.
-
-    Args:
-        figure: the figure to draw.
-        runs: the runs of its sweeps.
-        chosen: selects the rows of its table that are shown; None shows all.
-        width: in inches.
-
-    Raises:
-        InputError: where the figure cannot be made from these runs.
-    """
-    try:
-        table = figure.table(runs)
-        table = chosen(table) if chosen else table
-        return figure.picture(table, width), table
-    except InputError:
-        raise
-    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
-        raise InputError(
-            f"it fails on these runs, {in_one_line(error)}: remove parts that this suite did not write"
-        ) from error
 
 
 def write(name: str, figure: Figure, folders: Sequence[Path], where: str | None, out: Path | None) -> tuple[Path, list]:

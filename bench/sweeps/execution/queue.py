@@ -62,11 +62,14 @@ class Queue:
         blocks: all remaining work.
         workers: the number of units to be trained at the same time.
         most: points in a unit at most.
-        rounded: whether programs are compiled for rounded numbers of points, so that blocks of similar sizes share one.
+        shared_sizes: whether programs are compiled for rounded numbers of points, so that blocks of similar sizes
+            share one.
     """
 
-    def __init__(self, blocks: Sequence[Block], *, workers: int = 1, most: int | None = None, rounded: bool = False):
-        self.blocks, self.workers, self.most, self.rounded = list(blocks), workers, most, rounded
+    def __init__(
+        self, blocks: Sequence[Block], *, workers: int = 1, most: int | None = None, shared_sizes: bool = False
+    ):
+        self.blocks, self.workers, self.most, self.shared_sizes = list(blocks), workers, most, shared_sizes
         self.measured: dict[tuple, tuple[float, float]] = {}  # program -> seconds, measured and estimated
         self._errors: dict[tuple, float] = {}  # program -> real over estimated seconds, until more is known
         self.compile_s: dict[tuple, float] = {}
@@ -107,7 +110,7 @@ class Queue:
         if block.runs_each or (not block.chunk and len(block.points) < pieces and len(block.runs) > 1):
             return self._cut(block, runs=block.runs_each or math.ceil(len(block.runs) / pieces))
         size = block.chunk or math.ceil(len(block.points) / pieces)
-        if self.rounded and not block.chunk and (room := _rounded_up(size, shared=pieces > 1)) <= limit:
+        if self.shared_sizes and not block.chunk and (room := _rounded_up(size, shared=pieces > 1)) <= limit:
             block, size = block.part(chunk=room), room
         return self._cut(block, points=int(min(size, limit)))
 

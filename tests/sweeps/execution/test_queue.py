@@ -32,10 +32,10 @@ def runs_of(block: Block, points: int | None = None, runs: int | None = None) ->
     st.booleans(),
     st.data(),
 )
-def test_every_run_is_done_once_whatever_fits(sizes, workers, most, rounded, data):
+def test_every_run_is_done_once_whatever_fits(sizes, workers, most, shared_sizes, data):
     """Memory may run out, a part may be all that fits, workers may die: in the end each run was trained once."""
     blocks = [block(points, runs, trial + 10 * n) for n, (points, runs, trial) in enumerate(sizes)]
-    queue, done = Queue(blocks, workers=workers, most=most, rounded=rounded), Counter()
+    queue, done = Queue(blocks, workers=workers, most=most, shared_sizes=shared_sizes), Counter()
     while queue:
         unit = queue.pop()
         assert len(unit.points) <= (most or 12)
@@ -70,12 +70,12 @@ def test_the_last_unit_is_filled_up_to_the_program_of_the_others():
 
 def test_rounded_units_fit_the_points_and_are_nearly_equal():
     for points, units in ((12, [(6, 6), (6, 6)]), (11, [(6, 6), (5, 6)]), (7, [(4, 4), (3, 4)]), (9, [(6, 6), (3, 6)])):
-        queue = Queue([block(points)], workers=2, rounded=True)
+        queue = Queue([block(points)], workers=2, shared_sizes=True)
         assert [(len(unit.points), unit.chunk) for unit in (queue.pop(), queue.pop())] == units
         assert not queue
-    queue = Queue([block(12, size=10**6)] * 3, workers=2, rounded=True)
+    queue = Queue([block(12, size=10**6)] * 3, workers=2, shared_sizes=True)
     assert [queue.pop().chunk for _ in range(2)] == [16, 16]  # whole blocks, with room for more points
-    queue = Queue([block(12)], workers=2, most=5, rounded=True)
+    queue = Queue([block(12)], workers=2, most=5, shared_sizes=True)
     assert [(len(unit.points), unit.chunk) for unit in (queue.pop(), queue.pop())] == [(5, 5), (5, 5)]
 
 
