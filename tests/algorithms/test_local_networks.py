@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tiny_networks import saturated
+from grouped_examples import saturated
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dpsgd_fedavg import dpsgd_fedavg

@@ -1,57 +1,53 @@
-"""A network of one layer on examples of a few groups, whose optimum is the frequency of a class in each group."""
+"""Networks and tasks small enough to be checked by plain loops."""
 
-import dataclasses
-from functools import cache
-
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.audit.tasks import Certain, network_loss
 from bench.data.task import Network, Task
+from bench.kernels.per_example import Affine, cross_entropy
 
-FEATURES = 3  # one group each
-
-
-@cache
-def groups() -> tuple[np.ndarray, np.ndarray]:
-    """Groups and labels of a pool of examples, [example] each."""
-    labels = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]])
-    return np.repeat(np.arange(FEATURES), 4), labels.ravel()
+SHAPE = (6, 5, 2)
 
 
-@cache
-def saturated() -> Task:
-    """Two classes of examples whose input says only to which group they belong, dealt to three clients."""
-    group, labels = groups()
-    inputs = jnp.asarray(np.eye(FEATURES)[group], jnp.float32)
+class Tiny(nn.Module):
+    """Every kind of layer, strides and padding, and a convolution of either form of norm."""
+
+    @nn.compact
+    def __call__(self, x):
+        x = Affine(3)(x)
+        x = nn.tanh(nn.Conv(3, (3, 2), (2, 1), padding=((1, 0), (0, 1)))(x))
+        x = nn.tanh(nn.Conv(8, (2, 2), padding="VALID")(Affine(1)(x)))
+        return nn.Dense(4)(x.reshape(x.shape[0], -1))
+
+
+def loss(shared, local, example):
+    inputs, label = example
+    return cross_entropy(Tiny().apply({"params": shared}, inputs[None]), label[None])[0]
+
+
+def accuracy(params, task):
+    inputs, labels = task.evaluation["test"]
+    logits = task.network.module.apply({"params": params}, inputs)
+    return {"test_accuracy": jnp.mean(jnp.argmax(logits, -1) == labels, dtype=jnp.float32)}
+
+
+def task(members, num_pool=24, name="tiny") -> Task:
+    """A task on random pictures; `members` [client, example] are rows of the pool."""
+    rng = np.random.default_rng(1)
+    inputs = jnp.asarray(rng.normal(size=(num_pool, *SHAPE)), jnp.float32)
+    labels = jnp.asarray(rng.integers(0, 4, num_pool), jnp.int32)
+    members = jnp.asarray(members, jnp.int32)
     return Task(
-        init_params={"Dense_0": {"kernel": jnp.zeros((FEATURES, 2)), "bias": jnp.zeros(2)}},
-        num_examples=jnp.full(3, 4, jnp.int32),
-        train=jnp.asarray(np.random.default_rng(0).permutation(12).reshape(3, 4), jnp.int32),
-        network=Network((inputs, jnp.asarray(labels, jnp.int32)), Certain()),
-        loss=network_loss,
-        name="saturated",
+        init_params=Tiny().init(jax.random.key(3), inputs[:1])["params"],
+        num_examples=jnp.full(len(members), members.shape[1], jnp.int32),
+        train=members,
+        network=Network((inputs, labels), Tiny()),
+        evaluation={"test": (inputs, labels)},
+        loss=loss,
+        metrics=accuracy,
+        name=name,
+        source="made up",
+        checksum="tiny",
     )
-
-
-@cache
-def own_groups() -> Task:
-    """The same, where every client has the examples of one group."""
-    return dataclasses.replace(saturated(), train=jnp.arange(12, dtype=jnp.int32).reshape(3, 4))
-
-
-def own_probabilities(params) -> jax.Array:
-    """Of class 1 in every client's own group, as its own network has it."""
-    return jnp.diag(jax.vmap(probabilities)(params.theta))
-
-
-def probabilities(params) -> jax.Array:
-    """Of class 1 in every group, as the network has it."""
-    return jax.nn.softmax(Certain().apply({"params": params}, jnp.eye(FEATURES)))[:, 1]
-
-
-def frequencies() -> np.ndarray:
-    """Of class 1 in every group: what minimises the cross-entropy of a model that is free in each."""
-    group, labels = groups()
-    return np.array([labels[group == one].mean() for one in range(FEATURES)])

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from grouped_examples import frequencies, own_groups, own_probabilities, probabilities, saturated
 from tiny_gossip import standing_still
-from tiny_networks import frequencies, own_groups, own_probabilities, probabilities, saturated
 from tiny_peers import MU, dense, listed, minimizer, squared_peers
 from tiny_silos import task_of
 
