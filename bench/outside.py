@@ -4,7 +4,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +12,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.errors import InputError, in_one_line, shown, unknown_name
 from bench.privacy.events import full_gaussian
+from bench.values import check_space
 
 PREFIX = "outside_"  # prefix of the names of modules loaded from a user's files
 
@@ -89,11 +90,10 @@ def _usable(method: Method) -> Method:
     ):
         if not fits:
             raise InputError(f"`{field}` of {name} is {shown(getattr(method, field))}: give {words}")
-    for argument, tried in method.space.items():
+    for argument in method.space:
         if argument not in arguments:
             raise unknown_name(f"argument of {name}, named in its `space`,", str(argument), list(arguments)[1:])
-        if not isinstance(tried, Sequence) or isinstance(tried, str) or not len(tried):
-            raise InputError(f"`space` of {name} has {shown(tried)} for {argument}: give a list of values")
+    check_space(name, method.space)
     return method
 
 

@@ -1,12 +1,13 @@
 """Parsing of values given on the command line: a list, a range with a number of steps, or an interval."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bench.errors import InputError
+from bench.errors import InputError, shown
 
 LARGEST = float(np.finfo(np.float32).max)
 MOST = 10_000  # the most values of a range
@@ -55,6 +56,21 @@ class Interval:
         if self.log:
             return math.log(number / self.low) / math.log(self.high / self.low)
         return (number - self.low) / (self.high - self.low)
+
+
+def check_space(owner: str, space: Mapping[str, Any]) -> None:
+    """Check that every argument of a search space has values to try, or an interval.
+
+    Raises:
+        InputError: naming the owner and the argument.
+    """
+    for argument, tried in space.items():
+        listed = isinstance(tried, Sequence) and not isinstance(tried, str | bytes) and len(tried) > 0
+        if not (listed or isinstance(tried, Interval)):
+            raise InputError(
+                f"`space` of {owner} has {shown(tried)} for {argument}: give a list of values, or a "
+                "bench.values.Interval"
+            )
 
 
 def as_float(name: str, value: Any) -> float:

@@ -86,6 +86,10 @@ def test_what_is_no_method_is_refused_with_the_culprit(file, text, words):
         ("\n1 / 0\n", "line 2 .*ZeroDivision"),
         ("import sys\nsys.exit(0)\n", r"calls sys.exit\(0\) when it is imported: remove that call"),
         (FILE + "\nMETHOD = METHOD._replace(space={'nosuch': [1]})\n", "named in its `space`, is called 'nosuch'"),
+        (
+            FILE + "\nMETHOD = METHOD._replace(space={'step_size': []})\n",
+            "`space` of still has .* for step_size: give a",
+        ),
         (FILE + "\nMETHOD = METHOD._replace(make=None)\n", "`make` of a Method is None"),
         (FILE + "\nMETHOD = METHOD._replace(releases=None)\n", "`releases` of still is None"),
     ],
@@ -95,6 +99,13 @@ def test_a_file_that_does_not_import_is_refused_with_the_line(tmp_path, code, wo
     path.write_text(code)
     with pytest.raises(InputError, match=words):
         load_method(str(path))
+
+
+def test_a_space_may_have_lists_and_intervals(file):
+    for text in ("[0.1, 1.0]", "(0.1,)", "Interval(0.1, 1.0)"):
+        code = FILE.replace("version=1)", f"version=1, space={{'step_size': {text}}})")
+        file.write_text(f"from bench.values import Interval\n{code}")
+        assert set(load_method(str(file))[1].space) == {"step_size"}
 
 
 def test_a_file_with_several_methods_or_none_wants_a_name(file):

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -22,7 +22,7 @@ from bench.models.additive import Additive
 from bench.models.linear import Personal
 from bench.outside import code_of
 from bench.privacy.events import SENSITIVITY, check_delta
-from bench.values import Interval
+from bench.values import check_space
 
 BEST = {"accuracy": "max", "error": "min", "loss": "min", "risk": "min", "rmse": "min"}  # by how a metric's name ends
 
@@ -94,13 +94,7 @@ class Problem:
                     "bench.comparison.baselines.Variant"
                 )
         check_free(f"problem {self.name} has a metric", (self.metric, self.tuned_by, *self.also))
-        for argument, choices in self.space.items():
-            listed = isinstance(choices, Sequence) and not isinstance(choices, str | bytes) and len(choices) > 0
-            if not (listed or isinstance(choices, Interval)):
-                raise InputError(
-                    f"`space` of problem {self.name} has {shown(choices)} for {argument}: give a list of values, or a "
-                    "bench.values.Interval"
-                )
+        check_space(f"problem {self.name}", self.space)
         if self.privacy_unit not in LEVELS:
             raise unknown_name("privacy unit", self.privacy_unit, LEVELS)
         for field, default in (

@@ -5,6 +5,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
 from bench.__main__ import main
@@ -29,6 +30,8 @@ def typed(command: str, monkeypatch) -> int:
     return program()
 
 
+@jax.numpy_dtype_promotion("standard")  # the rules of jax, by which a reader's files run, not the tests' stricter ones
+@jax.numpy_rank_promotion("allow")
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else []) for page in DOCS],
