@@ -23,7 +23,7 @@ from bench.algorithms.noise import INDEPENDENT, noise_of
 from bench.algorithms.participation import participation, separation
 from bench.algorithms.shared_arguments import SharedArguments
 from bench.data.task import Task
-from bench.kernels import gradient as kernel
+from bench.kernels import local_steps
 
 
 class Server(NamedTuple):
@@ -91,7 +91,6 @@ def averaging(task: Task, shared: AveragingArguments, server: Server, *, proxima
         server: the server's update of w.
         proximal: mu of mu / 2 |z - w|^2, which every user adds to its loss at z; None omits this term.
     """
-    step_size, num_steps = shared.step_size, shared.num_steps
     drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}
     who = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, **drawn_by)
     noises = noise_of(shared.noise, separation(task, **drawn_by) or 1, shared.num_bands, shared.planned_rounds)
@@ -102,30 +101,14 @@ def averaging(task: Task, shared: AveragingArguments, server: Server, *, proxima
         num_sampled=shared.num_sampled,
         quantile=shared.quantile,
     )
-    size = optax.tree.size(task.init_params)
-    nothing_local = jax.tree.map(jnp.zeros_like, task.init_params)
-    example_loss = task.loss
-    assert example_loss is not None
-
-    def travelled(w, examples, weight):
-        """Return Delta_i of one user, which is the sum of its K gradients."""
-
-        def loss(w):
-            return weight @ jax.vmap(lambda example: example_loss(w, nothing_local, example))(examples)
-
-        def slope(total):
-            here = jax.tree.map(lambda z, g: z - step_size * g, w, total)
-            at_here = jax.grad(loss)(here)
-            if proximal is None:
-                return at_here
-            return jax.tree.map(lambda g, z, start: g + proximal * (z - start), at_here, here, w)
-
-        def local_step(total, _):
-            return jax.tree.map(jnp.add, total, slope(total)), None
-
-        if num_steps == 1:
-            return jax.grad(loss)(w)
-        return jax.lax.scan(local_step, jax.tree.map(jnp.zeros_like, w), length=num_steps)[0]
+    how = {"step_size": shared.step_size, "num_steps": shared.num_steps, "proximal": proximal}
+    if task.gram is None:
+        assert task.loss is not None
+        steps = local_steps.dense(task.loss, jax.tree.map(jnp.zeros_like, task.init_params), **how)
+        size = 2 * optax.tree.size(task.init_params)
+    else:
+        steps = local_steps.dual(task.gram, **how)
+        size = shared.batch_size * (shared.batch_size + task.train[1].shape[-1])
 
     def init(key):
         w = task.init_params
@@ -137,11 +120,10 @@ def averaging(task: Task, shared: AveragingArguments, server: Server, *, proxima
         w, norm = state.variables["w"], clips.norm(state.variables["clipping"])
 
         def of_users(nothing_kept, batch):
-            updates = jax.vmap(travelled, in_axes=(None, 0, 0))(w, batch.examples, batch.weight)
-            total, norms = kernel.clipped_sum(updates, norm)
+            total, norms = steps(w, batch, norm)
             return nothing_kept, (total, jnp.sum(norms > norm, dtype=jnp.float32))
 
-        _, (total, clipped), drawn, queue = who.in_blocks(key_draw, state.schedule["who"], of_users, (), 2 * size)
+        _, (total, clipped), drawn, queue = who.in_blocks(key_draw, state.schedule["who"], of_users, (), size)
         direction, remembered = noises.draw(key_noise, state.schedule["noise"], w)
         std = jnp.where(drawn.released, clips.noise_scale(state.variables["clipping"]), 0.0)
         total = jax.tree.map(lambda g, n: g + std * n, total, direction)

@@ -122,7 +122,11 @@ def dpsgd_fedavg(
         """Return the average, which is the model of every client at the end of a communication round."""
         return average(state.variables[0])
 
-    return Algorithm(init, one_epoch, params)
+    def public(state):
+        """Return every client's model: the server sees it at the end of a round, and here after every epoch."""
+        return state.variables[0]
+
+    return Algorithm(init, one_epoch, params, public)
 
 
 def _num_examples(task: Task) -> int:

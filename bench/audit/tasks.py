@@ -5,11 +5,13 @@ clipping norm. It lies along one axis, where Laplace noise hides least, or along
 clipped norm is not the norm that the noise is for. With -x in its place a sum of clipped gradients moves by 2 C; with
 0, which contributes nothing, by C. All other units are 0, so that any part of the output that does not come from the
 canary shows. A network with two classes does the same: its bias makes it certain of class 0, so that examples of that
-class have no gradient, and those of class 1, the canaries, have one along x.
+class have no gradient, and those of class 1, the canaries, have one along x. Through a convolution the gradient of a
+canary spreads over all layers, so that a wrong norm of any of them shows.
 """
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import flax.linen as nn
@@ -19,13 +21,15 @@ from jax import Array
 
 from bench.data.graphs import from_weights
 from bench.data.task import Linear, Network, Peers, Task
-from bench.kernels.per_example import cross_entropy
+from bench.kernels.per_example import Affine, cross_entropy
 
 SIZE = 10.0  # S, the norm of a canary, and the task's Lipschitz bound
 CERTAIN = 50.0  # logit of class 0 at the start; exp(-50) is negligible in float32
 FEWEST = 4  # clients, or examples of a client
+HOLDERS = 4  # clients with a convolutional network
 SPEAKERS = 12  # agents that share noise, enough that most of the noise on each is shared
 FEATURES = 9  # of a task with one canary
+CHANNELS, STRIDES = (2, 4), (5, 1)  # of the convolutions
 SHAPES = ("axis", "dense")
 
 
@@ -48,10 +52,25 @@ class Certain(nn.Module):
         return nn.Dense(2)(x)
 
 
-def network_loss(shared, local, example) -> Array:
-    """Return the cross-entropy of `Certain` for one example (x [feature], label)."""
+class Convolutional(nn.Module):
+    """A network of every kind of layer that the reproduced models have, for columns of pixels [feature].
+
+    Its two convolutions are such that the norm of one gradient is computed from products of places, and that of the
+    other from the gradient itself.
+    """
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        x = Affine()(x[:, :, None, None])
+        x = nn.tanh(nn.Conv(CHANNELS[0], (3, 1))(x))
+        x = nn.tanh(nn.Conv(CHANNELS[1], (3, 1), STRIDES)(x))
+        return nn.Dense(2)(Affine()(x).reshape(x.shape[0], -1))
+
+
+def network_loss(shared, local, example, network: nn.Module | None = None) -> Array:
+    """Return the cross-entropy of a network, `Certain` by default, for one example (x [feature], label)."""
     x, label = example
-    logits = cast(Array, Certain().apply({"params": shared}, x[None]))
+    logits = cast(Array, (network or Certain()).apply({"params": shared}, x[None]))
     return cross_entropy(logits, label[None])[0]
 
 
@@ -122,13 +141,46 @@ def images(canaries: Array, present: Array) -> Task:
     inputs = _units(canaries)
     units, features = inputs.shape
     start = {"Dense_0": {"kernel": jnp.zeros((features, 2)), "bias": jnp.array([CERTAIN, 0.0])}}
+    return _pooled("audit_images", inputs, jnp.arange(units)[None], start, Certain())
+
+
+def convolutions(canaries: Array, present: Array) -> Task:
+    """Return a task for a convolutional network, whose canaries are examples of the first of four clients."""
+    return _convolutional("audit_convolutions", canaries, shared=False)
+
+
+def copies(canaries: Array, present: Array) -> Task:
+    """Return the same task where all clients hold the same examples, canaries included."""
+    return _convolutional("audit_copies", canaries, shared=True)
+
+
+def _convolutional(name: str, canaries: Array, *, shared: bool) -> Task:
+    inputs = _units(canaries)
+    units, features = inputs.shape
+    quiet = 0 if shared else units * (HOLDERS - 1)
+    rows = jnp.arange(units + quiet)
+    first, second = CHANNELS
+    places = -(-features // STRIDES[0])
+    start = {  # of such sizes that every layer has its share of a canary's gradient
+        "Affine_0": {"scale": jnp.full(1, 3 / SIZE), "bias": jnp.zeros(1)},
+        "Conv_0": {"kernel": jnp.full((3, 1, 1, first), 0.15), "bias": jnp.zeros(first)},
+        "Conv_1": {"kernel": jnp.full((3, 1, first, second), 0.3), "bias": jnp.zeros(second)},
+        "Affine_1": {"scale": jnp.ones(second), "bias": jnp.zeros(second)},
+        "Dense_0": {"kernel": jnp.tile(jnp.array([0.5, -0.5]), (places * second, 1)), "bias": jnp.array([CERTAIN, 0])},
+    }
+    held = jnp.stack([rows] * HOLDERS) if shared else rows.reshape(HOLDERS, units)
+    return _pooled(name, jnp.pad(inputs, ((0, quiet), (0, 0))), held, start, Convolutional())
+
+
+def _pooled(name: str, inputs: Array, held: Array, start: Any, network: nn.Module) -> Task:
+    """Return a task whose clients hold rows of a pool, [client, example]; an input of 0 is of class 0."""
     return Task(
         init_params=start,
-        num_examples=jnp.full(1, units, jnp.int32),
-        train=jnp.arange(units, dtype=jnp.int32)[None],
-        network=Network((inputs, jnp.any(inputs != 0, axis=1).astype(jnp.int32)), Certain()),
-        loss=network_loss,
-        name="audit_images",
+        num_examples=jnp.full(len(held), held.shape[1], jnp.int32),
+        train=held.astype(jnp.int32),
+        network=Network((inputs, jnp.any(inputs != 0, axis=1).astype(jnp.int32)), network),
+        loss=partial(network_loss, network=network),
+        name=name,
         source="made for the audit",
     )
 
@@ -212,10 +264,17 @@ def _for_images(task: Task, rounds: int) -> dict[str, Any]:
     }
 
 
+def _for_convolutions(task: Task, rounds: int) -> dict[str, Any]:
+    # No averaging within the audited epochs, which would hide half of what a client sends.
+    return _for_images(task, rounds) | {"total_epochs": 2 * rounds, "num_epochs": 2 * rounds, "momentum": 0.5}
+
+
 FAMILIES = {  # in the order in which they are tried
     "users": Family(users, ("user",), _for_users),
     "records": Family(records, ("record", "example"), _for_records),
     "agents": Family(agents, ("point", "coordinate"), _for_agents),
     "speakers": Family(speakers, ("point", "coordinate"), _for_agents),
     "images": Family(images, ("example", "record"), _for_images),
+    "convolutions": Family(convolutions, ("example", "record"), _for_convolutions),
+    "copies": Family(copies, ("example", "record"), _for_convolutions),
 }

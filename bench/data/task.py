@@ -91,7 +91,8 @@ class Task:
         network: for tasks whose model is a network.
         evaluation: the data that `metrics` uses: test and validation examples, known optima.
         init_local: a client's initial local model, where it is not a copy of the shared one.
-        gram: X_i X_i^T of the training inputs, where the dual form of local models is used.
+        gram: X_i X_i^T of the training inputs, for tasks whose loss is the squared loss of linear predictions. Methods
+            then compute local models and local steps in their dual form, which is much faster.
         peers: for tasks whose clients communicate with each other.
         linear: for tasks whose model is linear.
         present: which clients exist, for audits that remove one of them: an absent client is sampled like the others

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float, Int32, PyTree, Shaped
+from jaxtyping import Float, Int, Int32, PyTree, Shaped
 
 from bench.kernels import sparse
 from bench.kernels.gradient import clipped_sum, clipped_sum_linear
@@ -95,22 +95,43 @@ def dual(gram: Float[Array, "client example example"], num_outputs: int) -> Loca
     def init():
         return jnp.zeros((*gram.shape[:2], num_outputs))
 
-    def clients_of(batch):
-        return jnp.arange(gram.shape[0]) if batch.clients is None else batch.clients
-
     def gradients(w, local, batch):
         inputs, targets = batch.examples
-        clients = clients_of(batch)
-        rows = gram[clients[:, None], batch.rows]  # [sampled, example, stored example]
-        shared = sparse.product(inputs, w) if isinstance(inputs, sparse.Rows) else jnp.einsum("qmd,kd->qmk", inputs, w)
-        scores = shared + jnp.einsum("qmn,qnk->qmk", rows, local[clients])
+        scores = shared_scores(inputs, w) + local_scores(gram, local, batch)
         return batch.weight[..., None] * (scores - targets)
 
     def move(local, batch, residuals, step):
-        return local.at[clients_of(batch)[:, None], batch.rows].add(-step * residuals)
+        return local.at[clients_of(gram, batch)[:, None], batch.rows].add(-step * residuals)
 
     def total(batch, residuals, clip_norm):
-        within = gram[clients_of(batch)[:, None, None], batch.rows[:, :, None], batch.rows[:, None, :]]
-        return clipped_sum_linear(batch.examples[0], residuals, within, clip_norm)
+        return clipped_sum_linear(batch.examples[0], residuals, within(gram, batch), clip_norm)
 
     return Local(init, gradients, move, total)
+
+
+def clients_of(gram: Float[Array, "client stored stored"], batch: Batch) -> Int[Array, " sampled"]:
+    """Return the clients of a batch, one by one also where all take part."""
+    return jnp.arange(gram.shape[0]) if batch.clients is None else batch.clients
+
+
+def shared_scores(
+    inputs: Float[Array, "sampled example feature"] | sparse.Rows,
+    w: Float[Array, "_ _"],
+) -> Float[Array, "sampled example output"]:
+    """Return w x of every example, for w [output, feature], or [feature, output] where x is sparse."""
+    return sparse.product(inputs, w) if isinstance(inputs, sparse.Rows) else jnp.einsum("qmd,kd->qmk", inputs, w)
+
+
+def local_scores(
+    gram: Float[Array, "client stored stored"], local: Float[Array, "client stored output"], batch: Batch
+) -> Float[Array, "sampled example output"]:
+    """Return theta_i x of every example, from the coefficients of theta_i."""
+    clients = clients_of(gram, batch)
+    rows = gram[clients[:, None], batch.rows]  # [sampled, example, stored example]
+    return jnp.einsum("qmn,qnk->qmk", rows, local[clients])
+
+
+def within(gram: Float[Array, "client stored stored"], batch: Batch) -> Float[Array, "sampled example example"]:
+    """Return the products of the examples of every client's minibatch with each other."""
+    assert batch.rows is not None
+    return gram[clients_of(gram, batch)[:, None, None], batch.rows[:, :, None], batch.rows[:, None, :]]

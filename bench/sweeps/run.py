@@ -26,6 +26,7 @@ from bench.sweeps.rows import Origin, commit
 from bench.sweeps.spec import Sweep
 from bench.sweeps.store import Store
 
+LISTEN_S = 1.0  # between two looks at signals while workers compute
 TASK_BYTES = 2e9  # of data sets that the driver keeps at hand
 
 
@@ -164,7 +165,8 @@ def _work(
             counted = meter.part()
             unit = Unit(origin, task_of(block.task), block.points, block.runs, block.chunk)
             pending[executor.submit(unit, counted.add)] = block, counted
-        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+        # Without an end to the wait, a signal that came while the process was suspended would be noticed too late.
+        for future in wait(pending, LISTEN_S, return_when=FIRST_COMPLETED).done:
             block, counted = pending.pop(future)
             try:
                 outcome = future.result()

@@ -150,7 +150,7 @@ def test_runs_with_nothing_to_see_have_a_score():
         assert (score(nothing) == 0).all()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in ("convolutions", "copies")])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("sign", [1.0, 0.0, -1.0])
 def test_a_task_has_one_canary_and_silence(family, shape, sign):

@@ -1,0 +1,93 @@
+"""Local steps: both forms against plain loops, and the common model of methods that use them."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiny_tags import tiny
+
+from bench.algorithms import ALGORITHMS
+from bench.kernels import local_steps
+from bench.kernels.personal import Batch
+from bench.models.additive import squared_loss
+
+CLIENTS, CAPACITY, FEATURES, OUTPUTS = 6, 5, 7, 3
+STEP = 0.05
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Stored inputs, w, and a batch of four clients, of whom one has a padded example and the last is absent."""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((CLIENTS, CAPACITY, FEATURES)), rng.standard_normal((CLIENTS, CAPACITY, OUTPUTS))
+    clients = jnp.asarray([4, 0, 3, 1])
+    rows = jnp.stack([jnp.asarray(rng.permutation(CAPACITY)[:3]) for _ in clients])
+    weight = jnp.asarray([[0.5, 0.2, 0.3], [1, 1, 1], [0.5, 0.5, 0], [0, 0, 0]], jnp.float32)
+    x, y = jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32)
+    examples = (x[clients[:, None], rows], y[clients[:, None], rows])
+    w = jnp.asarray(rng.standard_normal((OUTPUTS, FEATURES)), jnp.float32)
+    return x, w, Batch(clients, rows, examples, weight)
+
+
+def in_turn(w, batch, place, num_steps, proximal):
+    """Delta of one client, step by step and example by example, in float64."""
+    total, w = np.zeros(w.shape), np.asarray(w, float)
+    for _ in range(num_steps):
+        here = w - STEP * total
+        slope = (proximal or 0.0) * (here - w)
+        for weight, x, y in zip(batch.weight[place], *(leaf[place] for leaf in batch.examples), strict=True):
+            slope = slope + float(weight) * np.outer(here @ np.asarray(x, float) - np.asarray(y, float), x)
+        total = total + slope
+    return total
+
+
+def forms(x, **how):
+    nothing = jnp.zeros((OUTPUTS, FEATURES))
+    gram = jnp.einsum("nid,njd->nij", x, x)
+    return local_steps.dense(squared_loss, nothing, **how), local_steps.dual(gram, **how)
+
+
+@pytest.mark.parametrize("proximal", [None, 0.7])
+@pytest.mark.parametrize("num_steps", [1, 4])
+def test_both_forms_are_the_steps_of_every_client_in_turn(drawn, num_steps, proximal):
+    x, w, batch = drawn
+    each = [in_turn(w, batch, place, num_steps, proximal) for place in range(4)]
+    norms = np.array([np.linalg.norm(delta) for delta in each])
+    assert norms[-1] == 0 < norms[:3].min()
+    clip_norm = float(norms[:3].mean())  # clips some of them
+    total = sum(delta / max(1.0, norm / clip_norm) for delta, norm in zip(each, norms, strict=True))
+    for form in forms(x, step_size=STEP, num_steps=num_steps, proximal=proximal):
+        ours, lengths = jax.jit(form)(w, batch, clip_norm)
+        np.testing.assert_allclose(ours, total, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(lengths, norms, rtol=1e-4, atol=2e-3)  # an allowance for rounding is added
+
+
+@pytest.mark.parametrize("form", [0, 1], ids=["dense", "dual"])
+def test_a_client_moves_the_sum_by_no_more_than_the_clipping_norm(drawn, form):
+    x, w, batch = drawn
+    steps = forms(x, step_size=STEP, num_steps=4)[form]
+    small = 0.01
+    without = batch._replace(weight=batch.weight.at[1].set(0.0))
+    moved = steps(w, batch, small)[0] - steps(w, without, small)[0]
+    np.testing.assert_allclose(jnp.linalg.norm(moved), small, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("dp_fedavg", {}), ("dp_fedprox", {"proximal": 0.5}), ("dp_fedopt", {"optimiser": "adam"})]
+)
+def test_methods_learn_the_same_model_of_sparse_inputs_in_either_form(name, more):
+    task = tiny()
+    args = {"num_sampled": 3, "batch_size": 4, "sampler": "poisson", "num_steps": 3, "step_size": 0.5}
+    args |= {"server_step_size": 0.5, "clip_norm": 0.05, "noise_multiplier": 0.2, **more}
+    ends = []
+    for form in (task, dataclasses.replace(task, gram=None)):
+        algorithm = ALGORITHMS[name].make(form, **args)
+        state, one_round = algorithm.init(jax.random.key(0)), jax.jit(algorithm.round)
+        for t in range(4):
+            state, info = one_round(jax.random.key(t), state)
+        assert 0 < info["clipped"] <= 1
+        ends.append(algorithm.params(state))
+    assert float(jnp.abs(ends[0]).max()) > 1e-2
+    np.testing.assert_allclose(*ends, rtol=1e-4, atol=1e-5)
