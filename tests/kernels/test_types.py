@@ -14,6 +14,7 @@ from jaxtyping import TypeCheckError
 
 import bench.kernels
 from bench.kernels.graph import Graph
+from bench.kernels.personal import Batch
 from bench.kernels.sampling import Queue
 from bench.kernels.sparse import Rows
 
@@ -34,6 +35,7 @@ ROWS = Rows(jnp.zeros((2, 1), jnp.int32), jnp.ones((2, 1)), num_features=3)
 QUEUE = Queue(jnp.zeros((4, 1, 2), jnp.int32), jnp.zeros(4, jnp.int32))
 POOL = jnp.ones((5, 3)), jnp.zeros(5, jnp.int32)
 NETWORK = nn.Dense(2)
+BATCH = Batch(None, jnp.zeros((4, 1), jnp.int32), (jnp.ones((4, 1, 3)),), jnp.ones((4, 1)))
 
 
 def link(score, target):
@@ -56,6 +58,8 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "linear.clipped_combination": ((VECTOR, MATRIX, jnp.ones(2), 1.0), "inputs"),
     "linear.clipped_gradient": ((link, VECTOR, MATRIX, VECTOR, jnp.ones(2), 1.0), "targets"),
     "linear.lengths": ((VECTOR.astype(int), 1), "inputs"),
+    "local_steps.dense": ((link, VECTOR.astype(int)), "nothing_local"),
+    "local_steps.dual": ((STACK,), "gram"),
     "newton.minimizer": ((link, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
     "newton.newton_step": ((link, jnp.ones(2), MATRIX, jnp.ones(2), jnp.ones(2), 1.0), "inputs"),
     "newton.steps_to_minimizer": ((link, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
@@ -68,8 +72,12 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "per_example.cross_entropy": ((MATRIX, COUNTS), "labels"),
     "per_example.in_turn": ((1.0,), "function"),
     "per_example.micro_batch": ((1.5,), "widest"),
+    "personal.clients_of": ((STACK, BATCH), "gram"),
     "personal.dense": ((link, VECTOR.astype(int), 3), "init_local"),
     "personal.dual": ((STACK, 1), "gram"),
+    "personal.local_scores": ((jnp.ones((4, 2, 2)), jnp.ones((4, 3, 1)), BATCH), "local"),
+    "personal.shared_scores": ((STACK, VECTOR), "w"),
+    "personal.within": ((STACK, BATCH), "gram"),
     "platforms.by_platform": ((link, 1.0, VECTOR), "accelerator"),
     "platforms.only": ((1.0, True), "function"),
     "proximal.project_ball": ((VECTOR, jnp.ones(2), 1.0), "center"),
@@ -91,6 +99,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "sparse.product": ((ROWS, jnp.ones((4, 2))), "model"),
     "sparse.transposed_product": ((ROWS, jnp.ones((2, 2), jnp.int32)), "coefficients"),
 }
+KEYWORDS = {name: {"step_size": 1.0, "num_steps": 2} for name in ("local_steps.dense", "local_steps.dual")}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -106,7 +115,7 @@ def test_every_argument_and_result_says_what_it_is(name):
 def test_another_shape_or_type_is_refused(name):
     args, parameter = WRONG[name]
     with pytest.raises(TypeCheckError, match=f"whilst typechecking parameter '{parameter}'"):
-        FUNCTIONS[name](*args)
+        FUNCTIONS[name](*args, **KEYWORDS.get(name, {}))
 
 
 def test_results_are_checked_too(monkeypatch):
