@@ -22,7 +22,10 @@ def audit(
     ] = 4,
     runs: Annotated[int, typer.Option(help="Number of runs with the canary, and the same number without.")] = 20_000,
     canaries: Annotated[int, typer.Option(help="Number of canaries in the one-run audit; 0 skips it.")] = 200,
-    family: Annotated[str | None, typer.Option(help="Kind of task: users, records, agents, speakers, images.")] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(help="Kind of task: users, records, agents, speakers, images, convolutions, copies."),
+    ] = None,
     confidence: Annotated[float, typer.Option(help="Joint confidence level of all bounds.")] = 0.999,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     power: Annotated[
