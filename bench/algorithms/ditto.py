@@ -10,15 +10,20 @@ What is protected is all data of one user, against all other users together: the
 never leaves user i. The paper takes several local steps of both, and has no privacy.
 """
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import optax
+from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
 from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums, participation
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels import gradient as kernel
+from bench.kernels import personal
 from bench.models.additive import Additive
 from bench.values import Interval
 
@@ -50,41 +55,21 @@ def ditto(
         sampler, num_epochs: see `participation`, which also gives D.
     """
     who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler, num_epochs=num_epochs)
-    size = optax.tree.size(task.init_params)
-    example_loss = task.loss
-    assert example_loss is not None
-
-    def gradient(model, examples, weight):
-        nothing = jax.tree.map(jnp.zeros_like, model)
-        return jax.grad(lambda v: weight @ jax.vmap(lambda e: example_loss(v, nothing, e))(examples))(model)
+    name, nothing, both, size = _dense(task) if task.gram is None else _dual(task, task.gram, batch_size)
 
     def init(key):
-        own = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
-        return State(who.init(key), {"w": task.init_params, "theta": own})
+        return State(who.init(key), {"w": task.init_params, name: nothing()})
 
     def one_round(key, state):
         key_draw, key_noise = jax.random.split(key)
         w = state.variables["w"]
 
-        def of_users(theta, batch):
-            clients = jnp.arange(task.num_clients) if batch.clients is None else batch.clients
-            mine = jax.tree.map(lambda leaf: leaf[clients], theta)
-            total, norms = kernel.clipped_sum(
-                jax.vmap(gradient, (None, 0, 0))(w, batch.examples, batch.weight), clip_norm
-            )
-            models = jax.tree.map(lambda shared, own: shared[None] + own, w, mine)
-            own_gradients = jax.vmap(gradient)(models, batch.examples, batch.weight)
-            there = jnp.sum(batch.weight, axis=1) > 0  # False for the empty places of a Poisson sample
+        def of_users(own, batch):
+            (total, norms), own = both(w, own, batch, clip_norm, local_step_size, regularization)
+            return own, (total, jnp.sum(norms > clip_norm, dtype=jnp.float32))
 
-            def moved(leaf, own, g):
-                step = -local_step_size * (g + regularization * own)
-                return leaf.at[clients].add(jnp.where(there.reshape(-1, *[1] * (own.ndim - 1)), step, 0.0))
-
-            theta = jax.tree.map(moved, theta, mine, own_gradients)
-            return theta, (total, jnp.sum(norms > clip_norm, dtype=jnp.float32))
-
-        theta, (total, clipped), drawn, schedule = who.in_blocks(
-            key_draw, state.schedule, of_users, state.variables["theta"], 4 * size
+        own, (total, clipped), drawn, schedule = who.in_blocks(
+            key_draw, state.schedule, of_users, state.variables[name], size
         )
         noise = kernel.gaussian_like(key_noise, w)
         std = jnp.where(drawn.released, kernel.noise_scale(noise_multiplier, clip_norm), 0.0)
@@ -93,7 +78,7 @@ def ditto(
             "released": drawn.released.astype(jnp.float32),
             "clipped": clipped / jnp.maximum(drawn.count, 1.0),
         }
-        return State(schedule, {"w": w, "theta": theta}), info
+        return State(schedule, {"w": w, name: own}), info
 
     return Algorithm(
         init,
@@ -101,6 +86,75 @@ def ditto(
         lambda state: Additive(**state.variables),
         public=lambda state: state.variables["w"],
     )
+
+
+class _Own(NamedTuple):
+    """A form of the users' own models.
+
+    name: of these models in `Additive`.
+    nothing: () -> all theta_i = 0.
+    both: (w, own, batch, clip_norm, step_size, regularization) -> ((clipped sum at w, norms), own), the gradients of a
+        round's users at w, and their own models after their steps.
+    size: numbers that a user holds beside its examples.
+    """
+
+    name: str
+    nothing: Callable
+    both: Callable
+    size: int
+
+
+def _there(batch: personal.Batch) -> Array:
+    """Return which places are taken, [sampled]; a Poisson sample has empty ones."""
+    return jnp.sum(batch.weight, axis=1) > 0
+
+
+def _dense(task: Task) -> _Own:
+    """Return the form that keeps the models themselves, for any loss."""
+    example_loss = task.loss
+    assert example_loss is not None
+
+    def nothing():
+        return jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
+
+    def gradient(model, examples, weight):
+        zero = jax.tree.map(jnp.zeros_like, model)
+        return jax.grad(lambda v: weight @ jax.vmap(lambda e: example_loss(v, zero, e))(examples))(model)
+
+    def both(w, theta, batch, clip_norm, step_size, regularization):
+        clients = jnp.arange(task.num_clients) if batch.clients is None else batch.clients
+        mine = jax.tree.map(lambda leaf: leaf[clients], theta)
+        sent = kernel.clipped_sum(jax.vmap(gradient, (None, 0, 0))(w, batch.examples, batch.weight), clip_norm)
+        models = jax.tree.map(lambda shared, own: shared[None] + own, w, mine)
+        own_gradients, there = jax.vmap(gradient)(models, batch.examples, batch.weight), _there(batch)
+
+        def moved(leaf, own, g):
+            step = -step_size * (g + regularization * own)
+            return leaf.at[clients].add(jnp.where(there.reshape(-1, *[1] * (own.ndim - 1)), step, 0.0))
+
+        return sent, jax.tree.map(moved, theta, mine, own_gradients)
+
+    return _Own("theta", nothing, both, 4 * optax.tree.size(task.init_params))
+
+
+def _dual(task: Task, gram: Array, batch_size: int) -> _Own:
+    """Return the form that keeps coefficients of the users' examples, for linear models under the squared loss."""
+    outputs = task.train[1].shape[-1]
+
+    def nothing():
+        return jnp.zeros((*gram.shape[:2], outputs))
+
+    def both(w, coefficients, batch, clip_norm, step_size, regularization):
+        inputs, targets = batch.examples
+        clients, weight = personal.clients_of(gram, batch), batch.weight[..., None]
+        errors = personal.shared_scores(inputs, w) - targets
+        sent = kernel.clipped_sum_linear(inputs, weight * errors, personal.within(gram, batch), clip_norm)
+        slopes = weight * (errors + personal.local_scores(gram, coefficients, batch))
+        pull = jnp.where(_there(batch)[:, None, None], regularization * coefficients[clients], 0.0)
+        coefficients = coefficients.at[clients].add(-step_size * pull)
+        return sent, coefficients.at[clients[:, None], batch.rows].add(-step_size * slopes)
+
+    return _Own("coefficients", nothing, both, gram.shape[1] * (batch_size + outputs))
 
 
 def cost(task: Task, **args) -> Cost:

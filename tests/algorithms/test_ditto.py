@@ -1,17 +1,21 @@
 """Ditto and fine-tuning as built in: the numbers of the examples, and what they are special cases of."""
 
+import dataclasses
 import math
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from tiny_comparison import TASK
+from tiny_tags import tiny
 from toy_problems import least_squares
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.then_alone import then_alone
 from bench.errors import InputError
+from bench.kernels import sparse
 from bench.outside import load_method
 from bench.privacy.accounting import epsilon
 
@@ -42,6 +46,17 @@ def test_ditto_gives_the_numbers_of_the_example(sampler):
     same(ours.public(here), example.public(there))
     same(ours.params(here), example.params(there))
     assert np.abs(np.asarray(ours.params(here).theta)).max() > 1e-3
+
+
+def test_own_models_of_ditto_are_the_same_as_coefficients_of_sparse_inputs():
+    task, args = tiny(), SHARED | DITTO | {"sampler": "poisson", "clip_norm": 0.05, "noise_multiplier": 0.2}
+    dual, dense = (ALGORITHMS["ditto"].make(t, **args) for t in (task, dataclasses.replace(task, gram=None)))
+    here, there = (method.params(run(method)) for method in (dual, dense))
+    same(here.w, there.w, atol=1e-5)
+    theta = jnp.einsum("njd,njk->ndk", sparse.densify(task.train[0]), here.coefficients)
+    same(theta, there.theta, rtol=1e-4, atol=1e-5)
+    assert np.abs(theta).max() > 1e-3
+    assert task.metrics(here, task) == task.metrics(there, task)
 
 
 def test_the_common_model_of_ditto_is_that_of_global_private_sgd():
