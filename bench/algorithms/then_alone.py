@@ -4,14 +4,25 @@ The steps use the public model and the user's own data, and their result is neve
 public values on the user's own side, so any number of them costs no privacy against anybody else.
 """
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Scalar, State
 from bench.algorithms.counting import used_at_least_once
 from bench.algorithms.local_learning import local_learning
+from bench.algorithms.participation import participation
 from bench.data.task import Task
+from bench.kernels import personal
+from bench.kernels.platforms import by_platform
+from bench.models.additive import Additive
+
+STEPS_TOGETHER = 50  # of a user, before the next one
 
 
 def then_alone(
@@ -28,7 +39,8 @@ def then_alone(
             first round.
         local: form of the users' models, as for `ppsgd`.
     """
-    alone = local_learning(task, batch_size=batch_size, step_size=step_size, local=local)
+    from_model = _in_span if local == "dual" else _dense
+    train_alone = from_model(task, batch_size=batch_size, step_size=step_size)
     public = together.public or together.params
 
     def init(key):
@@ -44,14 +56,68 @@ def then_alone(
         return State(state.schedule[0], state.variables)
 
     def params(state):
-        key = jax.random.key(0)
-        fresh = alone.init(key)
-        start = fresh._replace(variables=fresh.variables | {"w": public(before(state))})
         steps = jnp.where(state.schedule[1] > 0, num_steps, 0)
-        tuned = jax.lax.fori_loop(0, steps, lambda t, now: alone.round(jax.random.fold_in(key, t), now)[0], start)
-        return alone.params(tuned)
+        return train_alone(jax.random.key(0), public(before(state)), steps)
 
     return Algorithm(init, one_round, params, public=lambda state: public(before(state)))
+
+
+def _dense(task: Task, *, batch_size: int, step_size: Scalar) -> Callable[[Array, Any, Array], Additive]:
+    """Return (key, w, num_steps) -> the models that every user trains from w, for any loss."""
+    alone = local_learning(task, batch_size=batch_size, step_size=step_size)
+
+    def trained(key, w, num_steps):
+        fresh = alone.init(key)
+        start = fresh._replace(variables=fresh.variables | {"w": w})
+        step = partial(_nth_round, alone, key)
+        return alone.params(jax.lax.fori_loop(0, num_steps, step, start))
+
+    return trained
+
+
+def _nth_round(alone: Algorithm, key: Array, t: Array, state: State) -> State:
+    return alone.round(jax.random.fold_in(key, t), state)[0]
+
+
+def _in_span(task: Task, *, batch_size: int, step_size: Scalar) -> Callable[[Array, Any, Array], Additive]:
+    """Return the same as `_dense`, as coefficients of the users' examples, for linear models under the squared loss.
+
+    w stays where it is, so its scores on all examples are computed once. On a CPU users train one after the other, some
+    steps at a time, so that a user's model stays in the processor's cache while it is trained.
+    """
+    gram, (inputs, targets) = task.gram, task.train
+    assert gram is not None
+    who = participation(task, num_sampled=task.num_clients, batch_size=batch_size, sampler="all")
+
+    def trained(key, w, num_steps):
+        errors = personal.shared_scores(inputs, w) - targets
+
+        def drawn(t):
+            """Return the rows of step t, and their weights, [client, example]; they are those of `local_learning`."""
+            key_draw, _ = jax.random.split(jax.random.fold_in(key, t))
+            batch = who.draw(key_draw, ())[0].batch
+            return batch.rows, jnp.where(t < num_steps, batch.weight, 0.0)
+
+        def of_user(user):
+            products, errors, own, rows, weight = user
+
+            def step(own, now):
+                rows, weight = now
+                slopes = weight[:, None] * (errors[rows] + products[rows] @ own)
+                return own.at[rows].add(-step_size * slopes), None
+
+            return jax.lax.scan(step, own, (rows, weight))[0]
+
+        def some_steps(block, own):
+            rows, weight = jax.lax.map(drawn, block * STEPS_TOGETHER + jnp.arange(STEPS_TOGETHER))
+            users = gram, errors, own, jnp.moveaxis(rows, 1, 0), jnp.moveaxis(weight, 1, 0)
+            return by_platform(partial(jax.lax.map, of_user), jax.vmap(of_user), users)
+
+        nothing = jnp.zeros((*gram.shape[:2], targets.shape[-1]))
+        blocks = (num_steps + STEPS_TOGETHER - 1) // STEPS_TOGETHER
+        return Additive(w, coefficients=jax.lax.fori_loop(0, blocks, some_steps, nothing))
+
+    return trained
 
 
 def cost_then_alone(task: Task, together: Cost, *, batch_size: int, num_steps: int) -> Cost:

@@ -92,6 +92,22 @@ def test_fine_tuning_with_one_local_step_gives_the_numbers_of_the_example():
     same(ours.params(here), example.params(there))
 
 
+def test_own_steps_in_the_span_of_sparse_examples_are_rounds_of_local_learning_from_the_public_model():
+    task, args = tiny(), SHARED | {"sampler": "poisson", "clip_norm": 0.05}
+    together = ALGORITHMS["dp_fedavg"].make(task, server_step_size=0.5, **args)
+    tuned = then_alone(task, together, batch_size=3, step_size=0.4, num_steps=6, local="dual")
+    state = run(tuned)
+    found = tuned.params(state)
+    alone, key = ALGORITHMS["local_learning"].make(task, batch_size=3, step_size=0.4, local="dual"), jax.random.key(0)
+    own = alone.init(key)
+    own = own._replace(variables=own.variables | {"w": state.variables["w"]})
+    for t in range(6):
+        own, _ = alone.round(jax.random.fold_in(key, t), own)
+    same(found.w, alone.params(own).w)
+    same(found.coefficients, alone.params(own).coefficients)
+    assert np.abs(found.coefficients).max() > 1e-3
+
+
 def test_no_own_step_is_the_method_itself_and_before_the_first_round_there_is_none():
     task = least_squares()
     together = ALGORITHMS["dp_fedavg"].make(task, server_step_size=0.1, sampler="fixed", **SHARED)
