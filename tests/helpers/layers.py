@@ -75,7 +75,7 @@ MAY_IMPORT = {
         "bench.theory",
         "bench.errors",
     ],
-    "bench.outside": ["bench.algorithms", "bench.privacy", "bench.errors"],
+    "bench.outside": ["bench.values", "bench.algorithms", "bench.privacy", "bench.errors"],
     "bench.comparison": [
         "bench.comparison",
         "bench.locking",

@@ -29,7 +29,15 @@ class OneBlock:
         return self.left.pop()
 
 
-def test_a_wait_for_workers_notices_it_within_seconds(monkeypatch):
+@pytest.fixture
+def interrupted():
+    """SIGINT raises KeyboardInterrupt, also where a shell has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_wait_for_workers_notices_it_within_seconds(monkeypatch, interrupted):
     monkeypatch.setattr(run, "Queue", OneBlock)
     computing: Future = Future()
 
@@ -40,7 +48,7 @@ def test_a_wait_for_workers_notices_it_within_seconds(monkeypatch):
 
     def submit(unit, on_block):
         threading.Thread(target=elsewhere, daemon=True).start()
-        end = threading.Timer(WAIT_S, computing.cancel)
+        end = threading.Timer(WAIT_S, computing.set_exception, [TimeoutError("no signal was noticed")])
         end.daemon = True
         end.start()
         return computing
