@@ -140,21 +140,18 @@ def _dense(task: Task) -> _Own:
 def _dual(task: Task, gram: Array, batch_size: int) -> _Own:
     """Return the form that keeps coefficients of the users' examples, for linear models under the squared loss."""
     outputs = task.train[1].shape[-1]
-
-    def nothing():
-        return jnp.zeros((*gram.shape[:2], outputs))
+    form = personal.dual(gram, outputs)
 
     def both(w, coefficients, batch, clip_norm, step_size, regularization):
         inputs, targets = batch.examples
         clients, weight = personal.clients_of(gram, batch), batch.weight[..., None]
         errors = personal.shared_scores(inputs, w) - targets
-        sent = kernel.clipped_sum_linear(inputs, weight * errors, personal.within(gram, batch), clip_norm)
+        sent = form.clipped_sum(batch, weight * errors, clip_norm)
         slopes = weight * (errors + personal.local_scores(gram, coefficients, batch))
         pull = jnp.where(_there(batch)[:, None, None], regularization * coefficients[clients], 0.0)
-        coefficients = coefficients.at[clients].add(-step_size * pull)
-        return sent, coefficients.at[clients[:, None], batch.rows].add(-step_size * slopes)
+        return sent, form.move(coefficients.at[clients].add(-step_size * pull), batch, slopes, step_size)
 
-    return _Own("coefficients", nothing, both, gram.shape[1] * (batch_size + outputs))
+    return _Own("coefficients", form.init, both, gram.shape[1] * (batch_size + outputs))
 
 
 def cost(task: Task, **args) -> Cost:

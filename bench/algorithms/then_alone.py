@@ -69,14 +69,10 @@ def _dense(task: Task, *, batch_size: int, step_size: Scalar) -> Callable[[Array
     def trained(key, w, num_steps):
         fresh = alone.init(key)
         start = fresh._replace(variables=fresh.variables | {"w": w})
-        step = partial(_nth_round, alone, key)
-        return alone.params(jax.lax.fori_loop(0, num_steps, step, start))
+        end = jax.lax.fori_loop(0, num_steps, lambda t, now: alone.round(jax.random.fold_in(key, t), now)[0], start)
+        return alone.params(end)
 
     return trained
-
-
-def _nth_round(alone: Algorithm, key: Array, t: Array, state: State) -> State:
-    return alone.round(jax.random.fold_in(key, t), state)[0]
 
 
 def _in_span(task: Task, *, batch_size: int, step_size: Scalar) -> Callable[[Array, Any, Array], Additive]:
