@@ -9,9 +9,8 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.data.problems import digits, tags
-from bench.data.problems.synthetic import synthetic
 from bench.kernels.sampling import full_queue_rounds
-from bench.sweeps import ppsgd_theory
+from bench.sweeps import ppsgd_synthetic, ppsgd_theory
 from bench.sweeps.ppsgd_grid import (
     PERSONALIZATION,
     once_for_local,
@@ -35,52 +34,6 @@ def _evaluated_rounds(task, args, every: int = EVAL_EVERY) -> int:
     """
     rounds = full_queue_rounds(task.num_examples // args["batch_size"], args["num_epochs"], args["num_sampled"])
     return max(rounds // every, 1) * every
-
-
-def ppsgd_synthetic(scale: str) -> Sweep:
-    """Figure 1a: excess risk against rounds on the synthetic stream, everybody in every round.
-
-    Both values of delta_std: 0.01 is the paper's, 0.1 the default of the authors' program. 1,000 rounds, where
-    the program's default is 300, since the claims need them.
-    """
-    points = grid(
-        delta_std=[0.01, 0.1],
-        personalization=PERSONALIZATION,
-        clip_norm=[0.1, 1.0, 10.0, 100.0],
-        noise_multiplier=[0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0],
-        step_size=[0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.2, 1.5, 1.8],
-        num_sampled=1000,
-        batch_size=10,
-        sampler="all",
-    )
-    points = once_for_local(points, clip_norm=10.0)
-    points["task"] = points["delta_std"].map("synthetic_{:g}".format)
-    paper = Sweep(
-        name="ppsgd_synthetic",
-        reproduces="Bietti et al. 2022, Figure 1a",
-        tasks={f"synthetic_{std:g}": partial(synthetic, delta_std=std) for std in (0.01, 0.1)},
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], points, derived=with_local_once(10.0))},
-        num_rounds=1000,
-        eval_every=10,
-        delta=1e-4,
-        seeds=5,
-        notes="the paper gives neither T nor the panels' sigma; delta_std differs between paper and program",
-    )
-    laptop = thin(
-        paper,
-        keep={
-            "clip_norm": [10.0],
-            "personalization": [0.0, 0.3, 1.0, 3.0, math.inf],
-            "noise_multiplier": [0.0, 1.0, 3.0, 10.0, 30.0, 100.0],
-        },
-    )
-    smoke = thin(
-        laptop,
-        keep={"noise_multiplier": [0.0, 1.0, 10.0], "step_size": [0.1, 0.4, 1.0, 1.5, 1.8]},
-        num_rounds=200,
-        seeds=3,
-    )
-    return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
 
 
 def ppsgd_digits(scale: str) -> Sweep:
@@ -290,7 +243,8 @@ def ppsgd_cnn(scale: str) -> Sweep:
 
 
 SWEEPS = {
-    "ppsgd_synthetic": ppsgd_synthetic,
+    "ppsgd_synthetic": ppsgd_synthetic.ppsgd_synthetic,
+    "ppsgd_longer": ppsgd_synthetic.ppsgd_longer,
     "ppsgd_digits": ppsgd_digits,
     "ppsgd_tags": ppsgd_tags,
     "ppsgd_tags_made_up": ppsgd_tags_made_up,

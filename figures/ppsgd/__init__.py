@@ -1,6 +1,6 @@
 """Bietti et al. 2022: personalised private SGD."""
 
-from figures.ppsgd import claims, fig1a, fig1d, fig2, fig2_digits, rounds, sampling, theory, users
+from figures.ppsgd import claims, fig1a, fig1d, fig2, fig2_digits, longer, rounds, sampling, theory, users
 from figures.shared.paper import Paper
 
 PAPER = Paper(
@@ -21,6 +21,7 @@ PAPER = Paper(
         "ppsgd_fig2": fig2.FIGURE,
         "ppsgd_fig2_digits": fig2_digits.FIGURE,
         "ppsgd_users": users.FIGURE,
+        "ppsgd_longer": longer.FIGURE,
         "ppsgd_theory": theory.FIGURE,
         "ppsgd_sampling": sampling.FIGURE,
     },

@@ -1,0 +1,61 @@
+"""Figure 1a continued for 4,000 rounds: its numbers, its picture and its claim, on made-up runs."""
+
+import math
+
+import numpy as np
+import pytest
+from made_up_runs import FLOORS, at, changed, judge, synthetic_runs
+
+from bench.sweeps import SWEEPS
+from figures.ppsgd import fig1a
+from figures.ppsgd.claims import CLAIMS
+from figures.ppsgd.longer import FIGURE
+from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN
+
+(LATER,) = (claim for claim in CLAIMS if claim.sweep == "ppsgd_longer")
+
+
+def runs_until(last: int):
+    runs = synthetic_runs(deltas=(0.01,), sigmas=(0.0,), rounds=tuple(range(0, last + 1, last // 20)))
+    return runs.assign(sweep="ppsgd_longer")
+
+
+RUNS = runs_until(4000)
+
+
+def test_the_claim_holds_where_a_personalised_model_ends_below_global_learning():
+    assert judge(LATER, RUNS).outcome == HOLDS
+    behind = changed(RUNS, lambda r: r.personalization < math.inf, excess_risk=lambda r: r.excess_risk + 3e-7)
+    assert judge(LATER, behind).outcome == FAILS
+
+
+def test_the_claim_needs_4_000_rounds():
+    found = judge(LATER, runs_until(1000))
+    assert found.outcome == NOT_RUN
+    assert "the runs end after 1000 rounds, 4000 are needed" in found.evidence
+
+
+def test_the_numbers_are_those_of_figure_1a_without_noise():
+    found = FIGURE.table(RUNS)
+    assert set(found["noise_multiplier"]) == {0.0}
+    assert found.equals(fig1a.table(RUNS, (0.0,)))
+    assert found["global_floor"].unique() == pytest.approx(FLOORS[0.01])
+
+
+def test_the_picture_has_every_curve_and_the_floor():
+    numbers = FIGURE.table(RUNS)
+    (ax,) = FIGURE.draw(numbers).axes
+    drawn = [line for line in ax.lines if len(np.asarray(line.get_xdata())) > 2]
+    curves = numbers.groupby(["personalization", "tuned_on"])["excess_risk"].apply(sorted)
+    np.testing.assert_allclose(sorted(sorted(line.get_ydata()) for line in drawn), sorted(curves))
+    levels = [line.get_ydata()[0] for line in ax.lines if len(set(line.get_ydata())) == 1 and line not in drawn]
+    assert levels == pytest.approx([FLOORS[0.01]])
+
+
+@pytest.mark.parametrize("scale", ["laptop", "paper"])
+def test_the_sweep_is_figure_1a_at_one_spread_without_noise(scale):
+    longer, shown = SWEEPS["ppsgd_longer"](scale), SWEEPS["ppsgd_synthetic"](scale)
+    points, all_points = longer.entries["PPSGD"].points, shown.entries["PPSGD"].points
+    kept = at(delta_std=0.01, noise_multiplier=0.0, clip_norm=10.0)(all_points)
+    assert points.reset_index(drop=True).equals(all_points[kept].reset_index(drop=True))
+    assert longer.num_rounds == 4 * shown.num_rounds
