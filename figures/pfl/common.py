@@ -114,12 +114,14 @@ def training_note(table: pd.DataFrame) -> str:
     """How models were trained and scored, with the settings of the runs."""
     words = {"step_size": "step size", "momentum": "momentum", "clip_norm": "clipping norm", "batch_size": "batches of"}
     rows = table[np.isfinite(table["target_epsilon"])]
-    settings = [f"{words[name]} {_span(rows[name])}" for name in words if name in rows and rows[name].notna().any()]
+    known = [name for name in words if name in rows and rows[name].notna().any()]
+    settings = [f"{words[name]} {_span(rows[name])}" for name in known]
+    published = "with the published settings, " if all(rows[name].nunique() == 1 for name in known) else ""
     share = table["data_share"].dropna() if "data_share" in table else pd.Series(dtype=float)
     part = f" Only {100 * share.min():.3g} % of the data of each client are used." if (share < 1).any() else ""
     return (
-        "Accuracy of the average on the test set after the last round, with the published settings, untuned "
-        f"({', '.join(settings)}).{part}"
+        f"Accuracy of the average on the test set after the last round, {published}untuned ({', '.join(settings)})."
+        f"{part}"
     )
 
 

@@ -1,8 +1,9 @@
-"""Why one client misses its column of Table 5 of Bhaskar et al. 2025: accuracy against the batch size.
+"""Why one client misses its column of Table 5 of Bhaskar et al. 2025: accuracy by batch size and by settings.
 
 The other cells of the table agree with batches of 64 (at the left end). One client has ten times the examples of the
-others, and so takes ten times the steps an epoch, each with the same noise relative to a single example. Expected: a
-maximum at larger batches, and the published accuracy, in grey, between.
+others, and so takes ten times the steps an epoch, each with the same noise relative to a single example. Above are the
+settings of the other cells, below those of the authors' program for a single node, whose noise moves the model less.
+Expected: above a maximum at larger batches, and the published accuracy, in grey, in between.
 """
 
 import pandas as pd
@@ -11,31 +12,43 @@ from bench.analysis import style
 from figures.pfl import common, curves
 from figures.shared.figure import Figure
 
+RECIPE = ["clip_norm", "step_size", "momentum"]
+
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy by data set and batch size, and the published accuracy of the cell."""
+    """Accuracy by data set, model, settings and batch size, and the published accuracy of the cell."""
     rows = runs[runs["rounds"] == runs["num_rounds"]]
     cells = common.published_tables("pfl_table5")
-    out = common.averaged(rows, "batch_size").merge(cells, on=common.CELL, how="left")
+    out = common.averaged(rows, "batch_size", *RECIPE).merge(cells, on=common.CELL, how="left")
     return out.assign(**common.facts(rows))
 
 
 def draw(table: pd.DataFrame):
-    """A panel for each data set."""
+    """A row of panels for the settings of each program, the larger clipping norm first; a column for each data set."""
     names = style.present(table, "dataset", common.DATASETS)
-    figure, axes = style.subplots(1, len(names), figsize=(4.6 * len(names) + 0.9, 4.2), squeeze=False)
-    for ax, name in zip(axes[0], names, strict=True):
-        rows = table[table["dataset"] == name]
-        curves.panel(ax, rows, "batch_size")
-        curves.ticks(ax, sorted(rows["batch_size"].unique()), "expected batch size $L$")
-        ax.set_title(f"{name}, {common.epsilon_symbol(rows['target_epsilon'].iloc[0])}")
-        style.percent(ax.yaxis)
-    axes[0, 0].set_ylabel("test accuracy")
+    recipes = table[RECIPE].drop_duplicates().sort_values(RECIPE, ascending=False)
+    size = (4.6 * len(names) + 0.9, 3.4 * len(recipes) + 1.0)
+    figure, axes = style.subplots(len(recipes), len(names), figsize=size, squeeze=False, sharey="col")
+    sizes = sorted(table["batch_size"].unique())
+    for line, (_, recipe) in zip(axes, recipes.iterrows(), strict=True):
+        of_recipe = table[(table[RECIPE] == recipe).all(axis=1)]
+        for ax, name in zip(line, names, strict=True):
+            rows = of_recipe[of_recipe["dataset"] == name]
+            curves.panel(ax, rows, "batch_size")
+            curves.ticks(ax, sizes, "expected batch size $L$")
+            if len(rows):
+                settings = (
+                    f"$C$ = {recipe['clip_norm']:g}, step {recipe['step_size']:g}, momentum {recipe['momentum']:g}"
+                )
+                ax.set_title(f"{name}, {common.epsilon_symbol(rows['target_epsilon'].iloc[0])}\n{settings}")
+            style.percent(ax.yaxis)
+        line[0].set_ylabel("test accuracy")
     return curves.finish(
         figure,
         table,
-        "One client with all data, by batch size (Bhaskar et al. 2025, Table 5, $k$ = 1)",
-        "Horizontal line: the published cell, said to use the same settings as the others, with batches of 64.",
+        "One client with all data, by batch size and settings (Bhaskar et al. 2025, Table 5, $k$ = 1)",
+        "Grey: the published cells, said to have the settings of the others ($C$ = 1, step 0.3, momentum 0.5), with "
+        "batches of 64.",
     )
 
 

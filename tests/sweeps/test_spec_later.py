@@ -6,7 +6,7 @@ from tiny_sweeps import points_of, walks
 
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import pfl
+from bench.sweeps import pfl, pfl_cells
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Sweep, completed, on_task, select, thin
 
@@ -61,7 +61,7 @@ def test_points_have_it_wherever_they_are_compared_or_run(sweep, computed):
 
 def test_no_sweep_calibrates_by_loss_distributions_before_it_has_to(monkeypatch):
     asked = []
-    monkeypatch.setattr(pfl, "_noise", lambda *key: asked.append(key) or 1.0)
+    monkeypatch.setattr(pfl_cells, "_noise", lambda *key: asked.append(key) or 1.0)
     sweeps = [make("laptop") for make in pfl.SWEEPS.values()]
     assert sum(len(points_of(sweep)) for sweep in sweeps) > 300
     assert asked == []

@@ -11,7 +11,7 @@ from reading import text_of
 
 from bench.errors import InputError
 from figures import FIGURES
-from figures.pfl import splits_curves
+from figures.pfl import curves, splits_curves
 
 NAMES = [name for name in FIGURES if name.startswith("pfl_")]
 RUNS = {name: make() for name, make in MAKE.items()}
@@ -22,6 +22,18 @@ INF = math.inf
 @pytest.fixture(autouse=True)
 def quick(no_layout):
     """Laying out is most of the time."""
+
+
+AS_PUBLISHED = (
+    "on the test set after the last round, with the published settings, untuned "
+    "(step size 0.3, momentum 0.5, clipping norm 1, batches of 64)"
+)
+EXAMINED = {
+    "pfl_one_client": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5 to 0.9, clipping norm 0.1 to "
+    "1, batches of 64 to 2048)",
+    "pfl_small_epsilon": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5, clipping norm 1, batches "
+    "of 64 to 128)",
+}
 
 
 def cell_of(table, **values):
@@ -57,8 +69,7 @@ def test_a_picture_says_what_it_is(name):
     ):
         assert said in text
     if name != "pfl_overlap":
-        assert "on the test set after the last round, with the published settings" in text
-        assert "step size 0.3, momentum 0.5, clipping norm 1, batches of 64" in text
+        assert EXAMINED.get(name, AS_PUBLISHED) in text
         assert "Only" not in text
     assert "no runs" not in text
 
@@ -97,21 +108,34 @@ def test_one_client_is_held_against_its_published_cell_at_every_batch_size():
     figure = FIGURES["pfl_one_client"]
     table = figure.table(ONE_CLIENT)
     assert table.groupby("dataset")["published"].nunique().to_dict() == {"Fashion-MNIST": 1, "MNIST": 1}
+    assert len(table) == 2 * (3 + 1)
     best = table.loc[table.groupby("dataset")["test_accuracy"].idxmax()]
     assert set(best["batch_size"]) == {512}
     np.testing.assert_allclose(best["test_accuracy"], best["published"], atol=1e-12)
-    assert [ax.get_xlabel() for ax in figure.picture(table).axes] == ["expected batch size $L$"] * 2
+    axes = figure.picture(table).axes
+    assert [ax.get_xlabel() for ax in axes] == ["expected batch size $L$"] * 4
+    for ax, clip_norm in zip(axes, (1.0, 1.0, 0.1, 0.1), strict=True):
+        name, _, rest = ax.get_title().partition(",")
+        assert f"$C$ = {clip_norm:g}" in rest
+        shown = table[(table["dataset"] == name) & (table["clip_norm"] == clip_norm)]["test_accuracy"]
+        drawn = [list(line.get_ydata()) for line in ax.lines if line.get_color() == curves.LOOKS["SN+Lin"]["color"]]
+        assert drawn == [pytest.approx(list(shown))]
 
 
 def test_less_noise_and_larger_batches_are_held_against_the_column_at_epsilon_1_2():
     figure = FIGURES["pfl_small_epsilon"]
     table = figure.table(SMALL_EPSILON)
-    assert len(table) == 16  # 2 data sets, 2 splits, 4 settings
+    assert len(table) == 20  # 2 data sets, 2 splits, 5 settings
     met = table[np.isclose(table["test_accuracy"], table["published"])]
-    assert met[["target_epsilon", "batch_size"]].drop_duplicates().values.tolist() == [[1.5, 64]]
+    assert met[["target_epsilon", "batch_size", "step_size"]].drop_duplicates().values.tolist() == [[1.5, 64, 0.3]]
     assert len(met) == 4
     drawn = figure.picture(table)
-    assert [len(ax.lines) for ax in drawn.axes] == [5, 5]
+    assert [sum(len(line.get_xdata()) > 0 for line in ax.lines) for ax in drawn.axes] == [6, 6]
+    (legend,) = drawn.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *(rf"$\varepsilon$ = {setting}" for setting in ("1.2", "1.5", "2", "1.2, $L$ = 128", "1.2, step 0.1")),
+        r"published, $\varepsilon$ = 1.2",
+    ]
 
 
 def test_clients_and_their_average_are_told_apart():
