@@ -250,5 +250,6 @@ SWEEPS = {
     "ppsgd_tags_made_up": ppsgd_tags_made_up,
     "ppsgd_cnn": ppsgd_cnn,
     "ppsgd_theory": ppsgd_theory.ppsgd_theory,
+    "ppsgd_sampled_theory": ppsgd_theory.ppsgd_sampled_theory,
     "ppsgd_sampling": ppsgd_theory.ppsgd_sampling,
 }

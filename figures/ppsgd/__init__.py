@@ -1,6 +1,18 @@
 """Bietti et al. 2022: personalised private SGD."""
 
-from figures.ppsgd import claims, fig1a, fig1d, fig2, fig2_digits, longer, rounds, sampling, theory, users
+from figures.ppsgd import (
+    claims,
+    fig1a,
+    fig1d,
+    fig2,
+    fig2_digits,
+    longer,
+    rounds,
+    sampled_theory,
+    sampling,
+    theory,
+    users,
+)
 from figures.shared.paper import Paper
 
 PAPER = Paper(
@@ -23,6 +35,7 @@ PAPER = Paper(
         "ppsgd_users": users.FIGURE,
         "ppsgd_longer": longer.FIGURE,
         "ppsgd_theory": theory.FIGURE,
+        "ppsgd_sampled_theory": sampled_theory.FIGURE,
         "ppsgd_sampling": sampling.FIGURE,
     },
     claims=claims.CLAIMS,

@@ -214,6 +214,20 @@ CLAIMS = [
         "Excess risk of the average iterate at the theorem's step, where nothing was clipped; the bound minus the mean "
         "risk at every point",
     ),
+    *(
+        Claim(
+            f"The bound of {theorem} holds at every alpha, T and epsilon, users sampled by Poisson and of unequal size",
+            theorem,
+            "ppsgd_sampled_theory",
+            check,
+            f"Excess risk of the average iterate of {algorithm}, {risk}, at the step of the theorem's proof, where "
+            "nothing was clipped; the bound minus the mean risk at every point",
+        )
+        for theorem, check, algorithm, risk in (
+            ("Theorem 5.2", theory.weighted_bound_holds, "Algorithm 2", "weighted by the users' examples"),
+            ("Theorem B.4", theory.averaged_bound_holds, "Algorithm 3", "averaged over users"),
+        )
+    ),
     Claim(
         "The best alpha changes from above 0 to 0 where n passes the threshold (10)",
         "Lemma 4.6",

@@ -84,7 +84,7 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"Step size of the theorem; {_clipped(table)}. Epsilon at delta = 1e-4 is for the whole run, whatever its "
+        f"Step size of the theorem; {clipped_share(table)}. Epsilon at delta = 1e-4 is for the whole run, whatever its "
         "length: all users take part in every round; one user added or removed (RDP), against all others together, who "
         "see w (joint DP). The threshold is between the numbers of samples at which the exact condition of Lemma 4.6, "
         "with the calibrated noise, is and is not met.",
@@ -92,7 +92,8 @@ def draw(table: pd.DataFrame):
     return figure
 
 
-def _clipped(table: pd.DataFrame) -> str:
+def clipped_share(table: pd.DataFrame) -> str:
+    """In words, how many gradients were clipped."""
     share = table["clipped"].max()
     return "no gradient was clipped" if share == 0 else f"up to {share:.2g} of the gradients were clipped"
 

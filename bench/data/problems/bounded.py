@@ -28,13 +28,13 @@ def bounded(
         num_clients: N.
         num_features: d; coordinate k of x has a variance proportional to 1/k.
         label_noise: the size of the error of every answer, up or down.
-        largest: most examples of a user in a round; user i has ceil(largest u^3), u spread evenly over (0, 1].
+        largest: most examples of a user in a round; see `examples_of_users`.
         spread: theta_i* = v +- spread e, + for users with more examples than the median; e is a unit vector.
     """
     recipe = (num_clients, num_features, label_noise, largest, spread)
     rng = np.random.default_rng([trial, 0xB0])
     v, e = (vector / np.linalg.norm(vector) for vector in rng.standard_normal((2, num_features)))
-    sizes = np.ceil(largest * (np.arange(1, num_clients + 1) / num_clients) ** 3)
+    sizes = examples_of_users(num_clients, largest)
     side = np.where(sizes > np.median(sizes), 1.0, -1.0)
     variance = 1 / np.arange(1, num_features + 1)
     evaluation = {
@@ -53,6 +53,11 @@ def bounded(
         source="generated",
         checksum=recipe_checksum(recipe),
     )
+
+
+def examples_of_users(num_clients: int, largest: int) -> np.ndarray:
+    """Return the examples of each user in a round: ceil(largest u^3), with u spread evenly over (0, 1]."""
+    return np.ceil(largest * (np.arange(1, num_clients + 1) / num_clients) ** 3)
 
 
 def draw(key, task: Task, clients, batch_size: int):

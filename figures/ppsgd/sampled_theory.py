@@ -1,0 +1,78 @@
+"""Bietti et al. 2022, Theorems 5.2 and B.4: measured excess risk under their bounds, with some of the users in a round.
+
+200 users whose data differ in number only, 20 of them in a round on average (Poisson), inputs of norm 1, a noisy budget
+for the whole run, the step of the theorem, the average iterate. Algorithm 2 sums the gradients of a user's examples,
+and its theorem bounds the risk weighted by their number; Algorithm 3 averages them, and its theorem bounds the
+average risk. Expected: the bound above every point.
+"""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from bench.analysis import select, style
+from figures.ppsgd import common, drawing
+from figures.ppsgd.theory import BOUND, CURVES, clipped_share
+from figures.shared.figure import Figure
+
+ALGORITHMS = {
+    "Algorithm 2": ("weighted_risk", "Theorem 5.2", "excess risk, weighted"),
+    "Algorithm 3": ("excess_risk", "Theorem B.4", "excess risk, average"),
+}
+BY = ["target_epsilon", "samples", "personalization"]
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """The final risk of each algorithm that its theorem bounds, with its interval, and the bound, by budget, number of
+    rounds and alpha D, where D is the expected divisor of a round's sum."""
+    last = runs[runs["rounds"] == runs["num_rounds"]]
+    algorithm = last["algorithm"].str.partition(",")[0]
+    parts = []
+    for name in style.present(last.assign(algorithm=algorithm), "algorithm", ALGORITHMS):
+        risk, theorem, _ = ALGORITHMS[name]
+        rows = last[algorithm == name]
+        measured = select.interval(rows, by=BY, value=risk).rename(columns={risk: "risk"})
+        kept = rows.groupby(BY)[["bound", "clipped", *common.EPSILONS]].mean().reset_index()
+        parts.append(measured.merge(kept, on=BY).assign(algorithm=name, theorem=theorem))
+    return pd.concat(parts, ignore_index=True).assign(**select.where_from(runs))
+
+
+def draw(table: pd.DataFrame):
+    """Rows are the algorithms, columns the budgets. Risk solid, bound dashed."""
+    targets, names = sorted(table["target_epsilon"].unique()), style.present(table, "algorithm", ALGORITHMS)
+    figure, axes = style.subplots(
+        len(names), len(targets), figsize=(11.5, 3.4 * len(names)), sharex=True, sharey="row", squeeze=False
+    )
+    for name, line in zip(names, axes, strict=True):
+        for target, ax in zip(targets, line, strict=True):
+            rows = table[(table["target_epsilon"] == target) & (table["algorithm"] == name)]
+            for a in style.present(rows, "personalization", CURVES):
+                of_a = rows[rows["personalization"] == a]
+                style.curve(ax, of_a, "samples", "risk", **drawing.PERSONALIZATION[a])
+                style.curve(ax, of_a, "samples", "bound", band=False, **(drawing.PERSONALIZATION[a] | BOUND))
+            ax.set_xscale("log")
+            ax.set_yscale("log")
+            budget = r"no noise, $\varepsilon = \infty$" if target == float("inf") else rf"$\varepsilon$ = {target:g}"
+            ax.set_title(f"{name}, {budget}")
+        line[0].set_ylabel(f"{ALGORITHMS[name][2]}\n({ALGORITHMS[name][1]})")
+    for ax in axes[-1]:
+        ax.set_xlabel("rounds T")
+    curves = drawing.personalization_handles(CURVES)
+    for handle in curves:
+        handle.set_label(str(handle.get_label()).replace("Q", "D"))
+    style.head(
+        figure,
+        "Users of unequal size, sampled: risk under its bound (Bietti et al. 2022, Theorems 5.2 and B.4)",
+        [*curves, Line2D([], [], color="#444444", **BOUND, label="bound")],
+    )
+    style.footer(
+        figure,
+        table,
+        f"Step size of the theorem as its proof has it, average iterate; {clipped_share(table)}. D is the expected "
+        "number of examples (Algorithm 2) or of users (Algorithm 3) in a round. Epsilon at delta = 1e-4 is for the "
+        "whole run, whatever its length, by RDP for Poisson sampling; one user added or removed, against all others "
+        "together, who see w (joint DP). The paper has no such experiment.",
+    )
+    return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("ppsgd_sampled_theory",), table=table, draw=draw)

@@ -1,0 +1,116 @@
+"""Risk under the bounds of Theorems 5.2 and B.4: the points of the sweep, the figure and the claims."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_runs import judge
+from reading import words
+
+from bench.data.problems.bounded import bounded, examples_of_users
+from bench.sweeps import SWEEPS
+from figures.ppsgd.claims import CLAIMS
+from figures.ppsgd.sampled_theory import FIGURE
+from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN
+
+INF = math.inf
+WEIGHTED, AVERAGED = (claim for claim in CLAIMS if claim.sweep == "ppsgd_sampled_theory")
+N, RATE, VARIANCE = 200, 0.1, 0.25
+SIZES = examples_of_users(N, 20)
+
+
+def point(name: str, a: float, epsilon: float) -> pd.Series:
+    points = SWEEPS["ppsgd_sampled_theory"]("laptop").entries[name].points
+    (row,) = points.index[(points["personalization"] == a) & (points["target_epsilon"] == epsilon)]
+    return points.loc[row]
+
+
+def test_global_learning_by_sums_has_the_bound_of_theorem_5_2():
+    """|z*| = 1, L = 2 (1 + max m / (q M)), and the variance of an example over q M, without noise."""
+    M, T = SIZES.sum(), 300
+    smoothness, deviation = 2 * (1 + 20 / (RATE * M)), math.sqrt(VARIANCE / (RATE * M))
+    found = point("Algorithm 2, T = 300", INF, INF)
+    assert found["bound"] == pytest.approx(4 * smoothness / T + 3 * deviation / math.sqrt(T))
+    assert found["step_size"] == pytest.approx(min(1 / (4 * smoothness), 1 / (deviation * math.sqrt(T))))
+    assert found["clip_norm"] / 20 == point("Algorithm 3, T = 300", INF, INF)["clip_norm"]
+
+
+def test_local_learning_by_means_has_the_bound_of_theorem_b_4():
+    """|z*|^2 = N, L = 2 / (q N), and the variance of a user's mean over q N; a user moves by eta / (q N)."""
+    T = 1000
+    smoothness, deviation = 2 / (RATE * N), math.sqrt(np.mean(VARIANCE / SIZES) / (RATE * N))
+    found = point("Algorithm 3, T = 1000", 0.0, INF)
+    assert found["bound"] == pytest.approx(4 * smoothness * N / T + 3 * deviation * math.sqrt(N / T))
+    eta = min(1 / (4 * smoothness), math.sqrt(N / T) / deviation)
+    assert found["step_size"] == pytest.approx(eta / (RATE * N))
+
+
+@pytest.mark.parametrize(("name", "divisor"), [("Algorithm 2", RATE * SIZES.sum()), ("Algorithm 3", RATE * N)])
+def test_the_bound_counts_the_noise_that_the_budget_needs(name, divisor):
+    """Global learning: the bound grows by the noise's deviation sigma C / D in each of ten coordinates."""
+    loud, quiet = (point(f"{name}, T = 3000", INF, epsilon) for epsilon in (3.0, INF))
+    assert quiet["noise_multiplier"] == 0 < loud["noise_multiplier"]
+    first = 8 * (1 + (20 if name == "Algorithm 2" else 1) / divisor) / 3000
+    variances = [((row["bound"] - first) * math.sqrt(3000) / 3) ** 2 for row in (loud, quiet)]
+    std = loud["noise_multiplier"] * loud["clip_norm"] / divisor
+    assert variances[0] - variances[1] == pytest.approx(10 * std**2)
+
+
+def test_the_sizes_are_those_of_the_task():
+    assert np.array_equal(bounded(0, num_clients=N, largest=20).num_examples, SIZES)
+
+
+def runs(weighted: float = 0.1, averaged: float = 0.2, clipped: float = 0.0, bound: float = 1.0) -> pd.DataFrame:
+    rows = [
+        {
+            "algorithm": f"Algorithm {number}, T = {T}",
+            "target_epsilon": target,
+            "samples": T,
+            "num_rounds": T,
+            "rounds": t,
+            "personalization": a,
+            "seed": seed,
+            "weighted_risk": (weighted + a_number / 100) * (1 + 0.01 * seed),
+            "excess_risk": (averaged + a_number / 100) * (1 + 0.01 * seed),
+            "bound": bound,
+            "clipped": clipped,
+        }
+        for number in (2, 3)
+        for target in (3.0, INF)
+        for T in (10, 100)
+        for a_number, a in enumerate((0.0, 1.0, INF))
+        for seed in range(3)
+        for t in (0, T)
+    ]
+    known = {"source": "generated", "task": "bounded_unequal", "scale": "laptop", "commit": "c", "trial": 0}
+    spent = dict.fromkeys(("epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"), 3.0)
+    return pd.DataFrame(rows).assign(**known, **spent)
+
+
+def test_each_theorem_is_held_against_the_risk_that_it_bounds():
+    assert judge(WEIGHTED, runs()).outcome == judge(AVERAGED, runs()).outcome == HOLDS
+    assert (judge(WEIGHTED, runs(weighted=2.0)).outcome, judge(AVERAGED, runs(weighted=2.0)).outcome) == (FAILS, HOLDS)
+    assert (judge(WEIGHTED, runs(averaged=2.0)).outcome, judge(AVERAGED, runs(averaged=2.0)).outcome) == (HOLDS, FAILS)
+
+
+def test_clipped_runs_and_missing_ones_decide_nothing():
+    assert judge(WEIGHTED, runs(clipped=0.1)).outcome == NOT_RUN
+    second = runs()
+    assert judge(AVERAGED, second[second["algorithm"].str.startswith("Algorithm 2")]).outcome == NOT_RUN
+
+
+def test_the_picture_shows_risk_and_bound_of_both():
+    numbers = FIGURE.table(runs())
+    assert set(numbers["theorem"]) == {"Theorem 5.2", "Theorem B.4"}
+    picture = FIGURE.picture(numbers)
+    text = words(picture)
+    for said in ("Theorems 5.2 and B.4", "no gradient was clipped", "RDP for Poisson sampling", r"$\alpha D = 1$"):
+        assert said in text
+    assert len(picture.axes) == 4
+    for ax, name in zip(picture.axes, ("Algorithm 2", "Algorithm 2", "Algorithm 3", "Algorithm 3"), strict=True):
+        assert ax.get_title().startswith(name)
+        shown = numbers[numbers["algorithm"] == name][["risk", "bound"]].to_numpy().ravel()
+        drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
+        assert len(drawn) == 2 * 2 * 3
+        assert np.isin(drawn, shown).all()
