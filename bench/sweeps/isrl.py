@@ -142,10 +142,8 @@ def isrl_odd_even(scale: str) -> Sweep:
     return {"paper": paper, "laptop": paper, "smoke": smoke}[scale]
 
 
-SMOOTHED_ROUNDS, SUBGRADIENT_ROUNDS = (
-    [5, 10, 20, 50],
-    [10, 20, 50, 100, 200, 400],
-)  # subgradient steps converge slowly, but are cheap
+SMOOTHED_ROUNDS = [5, 10, 20, 50]
+SUBGRADIENT_ROUNDS = [10, 20, 50, 100, 200, 400]  # subgradient steps converge slowly, but are cheap
 SMOOTHED_STEPS = [*STEPS[2::2], 1580.0]
 RADII = [0.03, 0.3, 3.0]  # around the theorems' values for w* some 40 from 0, see the tests
 SMOOTHNESSES = [5.0, 50.0, 500.0]  # the same
@@ -210,8 +208,9 @@ FALLING = 2**-1.5  # R_i of the theorems fall as 1 / sqrt(lambda_i), lambda_i gr
 def isrl_rounds(scale: str) -> Sweep:
     """Rounds to a target risk on a quadratic with known minimiser, against n and epsilon: the communication claim.
 
-    One-pass MB-SGD; localized with MB-SGD or with the accelerated method inside, tau, p and R_i / R_1 as in Theorem
-    C.1, lambda tuned around its value there; and MB-SGD and the accelerated method over all records in every round.
+    One-pass MB-SGD; localized with MB-SGD, with the accelerated method (Algorithm 2) or with its stages (Algorithm 5;
+    together Algorithm 1) inside, tau, p and R_i / R_1 as in Theorem C.1, lambda tuned around its value there; and
+    MB-SGD and the accelerated method over all records in every round.
     """
     budget = budgets(ROUNDS_EPSILONS, [EXACT]).merge(grid(num_records=RECORDS), how="cross")
     budget["task"] = budget["num_records"].map("quadratic_{}".format)
@@ -245,6 +244,7 @@ def isrl_rounds(scale: str) -> Sweep:
             "Accelerated": entry("accelerated", plain),
             "Localized MB-SGD": entry("localized", twice, **inner),
             "Localized accelerated": entry("localized", twice, solver="accelerated", **inner),
+            "Localized multi-stage": entry("localized", twice, solver="multistage", **inner),
         },
         num_rounds=total_rounds,
         eval_every=None,

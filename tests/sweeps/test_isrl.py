@@ -17,6 +17,7 @@ from bench.sweeps.points import resolve
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments, grid
 from bench.theory import isrl as theory
+from figures.isrl import gradients
 
 NAMES = ("isrl_odd_even", "isrl_nonsmooth", "isrl_rounds")
 WHOLE = {name: SWEEPS[name]("paper") for name in NAMES}
@@ -206,3 +207,13 @@ def test_an_evaluation_that_does_not_divide_the_rounds_is_still_refused():
     sweep = Sweep("ends", "", {"tiny": lambda _: task}, entries, silos.total_rounds, 2, 1e-6)
     with pytest.raises(ValueError, match="must be a positive multiple of eval_every = 2"):
         resolve(sweep, {"tiny": task})
+
+
+def test_the_figure_counts_the_gradients_that_the_methods_declare():
+    sweep = WHOLE["isrl_rounds"]
+    for entry in sweep.entries.values():
+        for row in entry.points.drop_duplicates(["num_records", "phase_rounds"]).to_dict("records"):
+            task, args = blank(row["num_records"]), arguments(entry.method, row)
+            cost = silos.cost(task, **args)
+            known = {"share": math.nan, "rounds_ratio": math.nan, "num_phases": math.nan, "sampler": "all"} | row | args
+            assert gradients.of_run(known) == pytest.approx(cost.gradients * sweep.num_rounds(task, args))

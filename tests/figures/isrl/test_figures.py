@@ -9,6 +9,7 @@ from bench.analysis import style
 from bench.errors import InputError
 from figures import FIGURES
 from figures.isrl import errors, nonsmooth
+from figures.isrl import gradients as isrl_gradients
 from figures.isrl import rounds as isrl_rounds
 from figures.isrl.tables import TABLE_1, TABLE_2
 from figures.shared.runs import folder_of, runs_of
@@ -73,6 +74,18 @@ def test_rounds_to_the_target_are_the_fewest_that_reach_it():
     np.testing.assert_allclose(one_pass.loc[one_pass["interior"], ["ratio", "ratio_low", "ratio_high"]], 1)
     never = isrl_rounds.table(rounds_runs(lambda name, *rest: risk(name, *rest) * (1 if name[0] == "O" else 99)))
     assert never.loc[never["algorithm"] == "Accelerated", "rounds_to_target"].isna().all()
+
+
+def test_gradients_are_those_of_the_schedule():
+    """n = 128 in 25 silos, 16 rounds: one pass; 16 passes; or 64 records for 16 rounds, 32 for 8, 16 for 4."""
+    table = isrl_gradients.table(rounds_runs())
+    rows = table[(table["num_records"] == 128) & (table["num_rounds"] == 16) & (table["target_epsilon"] == 4)]
+    localized = 64 * 16 + 32 * 8 + 16 * 4
+    expected = {"One-pass MB-SGD": 128, "Multi-pass MB-SGD": 128 * 16, "Accelerated": 128 * 16}
+    expected |= dict.fromkeys(("Localized MB-SGD", "Localized accelerated"), localized)
+    assert rows.set_index("algorithm")["gradients"].to_dict() == {name: 25 * n for name, n in expected.items()}
+    numbers = isrl_gradients.table(rounds_runs()).drop(columns="gradients")
+    pd.testing.assert_frame_equal(numbers, isrl_rounds.table(rounds_runs()))
 
 
 def test_runs_of_another_setting_are_refused():

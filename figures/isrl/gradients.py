@@ -1,0 +1,49 @@
+"""Gao et al. 2024, Theorem 2.1 measured (not in the paper): excess risk against gradients, by n and epsilon.
+
+The runs of isrl_rounds, shown by the number of gradients of single records that all silos compute. One-pass MB-SGD uses
+every record once, whatever its number of rounds, so it is a vertical line; the phases of the localized methods use half
+of the records, a quarter, and so on, in as many rounds as they have; the others use all records in every round. The
+theorem promises the localized method fewer gradients than an earlier optimal algorithm, which is not among these.
+"""
+
+import pandas as pd
+
+from bench.analysis import style
+from figures.isrl import rounds
+from figures.shared.ended import at_end
+from figures.shared.figure import Figure
+
+PHASES = ["share", "rounds_ratio", "num_phases"]
+ARGUMENTS = ["num_sampled", "phase_rounds", "sampler", *PHASES]
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """The numbers of isrl_rounds, with "gradients": of single records, in the whole run and in all answering silos."""
+    numbers = rounds.table(runs)
+    settings = at_end(runs).groupby(rounds.BY)[ARGUMENTS].first().reset_index()
+    counted = settings.assign(gradients=[of_run(row) for row in settings.to_dict("records")])
+    return numbers.merge(counted[[*rounds.BY, "gradients"]], on=rounds.BY)
+
+
+def of_run(row: dict) -> int:
+    """The gradients of a run, from its arguments; a method without phases has no share and no ratio of rounds."""
+    records, rounds_of_first = int(row["num_records"]), int(row["phase_rounds"])
+    share, ratio, num_phases = (row[name] if pd.notna(row[name]) else 1 for name in PHASES)
+    sizes = [int(share * records) // 2**phase for phase in range(int(num_phases))]
+    counts = [max(1, round(rounds_of_first * ratio**phase)) for phase in range(int(num_phases))]
+    if row["sampler"] == "once":
+        sizes = [size // count for size, count in zip(sizes, counts, strict=True)]
+    return int(row["num_sampled"]) * sum(size * count for size, count in zip(sizes, counts, strict=True))
+
+
+def draw(table: pd.DataFrame):
+    """Rows are epsilons, columns are n."""
+    title = "Gradients to a risk: a quadratic in 25 heterogeneous silos (Gao et al. 2024, Theorem 2.1, measured)"
+    figure, axes = rounds.panels(table, "gradients", title)
+    for ax in axes[-1]:
+        ax.set_xlabel("gradients of single records, all silos")
+        style.plain_log_ticks(ax.xaxis, subs=(1,))
+    return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("isrl_rounds",), table=table, draw=draw)
