@@ -158,5 +158,5 @@ def _dress(figure, axes, curves, whole, *, metric: str, label: str, title: str, 
         ax.set_ylabel(style.literal(label))
     if possible.are_shares(curves[metric]):
         style.percent(axes[0, 0].yaxis)
-    style.head(figure, f"{title} on {style.literal(whole['task'].iloc[0])}", *legend(whole))
+    style.head(figure, f"{title} on {style.literal(whole['problem'].iloc[0])}", *legend(whole))
     style.footer(figure, curves.assign(**whole[["task", "source"]].iloc[0], scale=""), note)

@@ -51,7 +51,7 @@ def draw(table: pd.DataFrame, held_out: str):
         axes[0, 0].set_yscale("log")  # risks span powers of ten
     if possible.are_shares(table[metric]):
         style.percent(axes[0, 0].yaxis)
-    style.head(figure, f"Methods on {style.literal(table['task'].iloc[0])}", *legend(table, level_lines=True))
+    style.head(figure, f"Methods on {style.literal(table['problem'].iloc[0])}", *legend(table, level_lines=True))
     counts = sorted(set(table["settings_tried"]))
     num_settings = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     style.footer(
@@ -110,6 +110,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
     problem, folder = request.problem, request.folder
     whole = table(
         comparison.runs,
+        problem=problem.name,
         metric=problem.metric,
         best=problem.best,
         baselines=comparison.baselines,

@@ -18,12 +18,19 @@ ROUNDING = 1e-5  # relative to the score: smaller differences are rounding error
 
 
 def table(
-    runs: pd.DataFrame, *, metric: str, best: str, baselines: Sequence[str], num_settings: Mapping[str, int]
+    runs: pd.DataFrame,
+    *,
+    problem: str,
+    metric: str,
+    best: str,
+    baselines: Sequence[str],
+    num_settings: Mapping[str, int],
 ) -> pd.DataFrame:
     """One row per method and epsilon.
 
     Args:
         runs: one row per method, epsilon and split, as in `bench.comparison.Comparison`.
+        problem: what the methods are compared on, by the name that --task has for it.
         metric: the column of the test metric.
         best: "max" or "min".
         baselines: names of the methods that differences are taken to.
@@ -55,7 +62,7 @@ def table(
     out["reveals_nothing"] = out["algorithm"].isin(runs.loc[runs["target_epsilon"] == 0, "algorithm"])
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
     facts = select.where_from(rows)
-    return out.assign(metric=metric, best=best, delta=rows["delta"].iloc[0], **facts)
+    return out.assign(metric=metric, best=best, delta=rows["delta"].iloc[0], problem=problem, **facts)
 
 
 def _at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
@@ -159,6 +166,12 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).fillna("")
 
 
+def data_of(table: pd.DataFrame) -> str:
+    """The problem, followed by the name of its data where that is another one: "digits (mnist_by_writer)"."""
+    problem, task = table[["problem", "task"]].iloc[0]
+    return problem if task == problem else f"{problem} ({task})"
+
+
 def heading(table: pd.DataFrame) -> str:
     """Sentences that explain the numbers of the table."""
     first = table.iloc[0]
@@ -170,7 +183,7 @@ def heading(table: pd.DataFrame) -> str:
     if table["gain_error_users"].notna().any():
         paired = "by split and user, with an interval over splits and users"
     return (
-        f"{first['metric']} on the test data of {tables.no_markup(first['task'])}, {better} is better: mean and "
+        f"{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is better: mean and "
         f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired {paired}; "
         "* marks a significant difference (5 % level after Holm's correction over the whole table, so it depends on "
         "all methods in it, and an interval, which is not corrected, may exclude 0 without one). ε at delta = "

@@ -107,7 +107,14 @@ def test_a_comparison_keeps_every_evaluation_of_the_tested_runs_and_one_of_those
 def test_methods_without_a_declared_cost_or_without_any_are_drawn_all_the_same(costs):
     runs = evaluations(lambda share, trial: share + 0.01 * trial, **costs)
     lines = convergence.curves(runs, metric="score")
-    facts = {"metric": "score", "task": "t", "source": "made up", "scale": "compare", "not_private": False}
+    facts = {
+        "metric": "score",
+        "problem": "p",
+        "task": "t",
+        "source": "made up",
+        "scale": "compare",
+        "not_private": False,
+    }
     whole = pd.DataFrame([{"algorithm": "new", "reveals_nothing": False, **facts}])
     with style.applied():
         figure = draw_convergence(lines, whole)
@@ -120,7 +127,14 @@ def test_methods_without_a_declared_cost_or_without_any_are_drawn_all_the_same(c
 def test_scores_that_span_powers_of_ten_get_a_logarithmic_axis_up_to_somewhat_above_their_ends():
     def axis(score):
         lines = convergence.curves(evaluations(score), metric="score")
-        facts = {"metric": "score", "task": "t", "source": "made up", "scale": "compare", "not_private": False}
+        facts = {
+            "metric": "score",
+            "problem": "p",
+            "task": "t",
+            "source": "made up",
+            "scale": "compare",
+            "not_private": False,
+        }
         whole = pd.DataFrame([{"algorithm": "new", "reveals_nothing": False, **facts}])
         with style.applied():
             return draw_convergence(lines, whole).axes[0]

@@ -20,6 +20,7 @@ def table_of(comparison, baselines):
     stated = comparison.plan.request.problem
     return table(
         comparison.runs,
+        problem=stated.name,
         metric=stated.metric,
         best=stated.best,
         baselines=baselines,

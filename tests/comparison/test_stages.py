@@ -102,7 +102,12 @@ def test_a_method_that_is_a_built_in_one_under_another_name_gains_nothing(twin):
 
 def made(twin):
     return make_table(
-        twin.runs, metric="excess_risk", best="min", baselines=twin.baselines, num_settings=twin.tuning.num_settings
+        twin.runs,
+        problem="synthetic",
+        metric="excess_risk",
+        best="min",
+        baselines=twin.baselines,
+        num_settings=twin.tuning.num_settings,
     )
 
 
