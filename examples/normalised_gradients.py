@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 
 from bench import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, noisy_sums, participation
+from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums, participation
+from bench.algorithms.user_gradients import user_gradients
 from bench.kernels.gradient import gaussian_like
 
 
@@ -23,18 +24,21 @@ def normalised_gradients(
 ) -> Algorithm:
     who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler)
 
-    def message(w, examples, weight):
-        g = jax.grad(lambda w: weight @ jax.vmap(lambda e: task.loss(w, jnp.zeros_like(w), e))(examples))(w)
-        return clip_norm * g / jnp.maximum(jnp.linalg.norm(g), 1e-12)  # of an absent user 0: its weights are 0
-
     def one_round(key, state):
         key_draw, key_noise = jax.random.split(key)
         w, (drawn, schedule) = state.variables, who.draw(key_draw, state.schedule)
-        messages = jax.vmap(message, (None, 0, 0))(w, drawn.batch.examples, drawn.batch.weight)
+        gradients = user_gradients(task, w, drawn.batch)
+        total = gradients.weighted_sum(clip_norm / jnp.maximum(gradients.norms, 1e-12))  # an absent user's is 0
         noise = noise_multiplier * clip_norm * gaussian_like(key_noise, w)
-        return State(schedule, w - step_size * (messages.sum(0) + noise) / drawn.divisor), {}
+        return State(schedule, w - step_size * (total + noise) / drawn.divisor), {}
 
     return Algorithm(lambda key: State(who.init(key), task.init_params), one_round, lambda state: state.variables)
 
 
-METHOD = Method(normalised_gradients, noisy_sums("everybody who sees w"), version=1, check=check_participation)
+METHOD = Method(
+    normalised_gradients,
+    noisy_sums("everybody who sees w"),
+    version=1,
+    check=check_participation,
+    cost=cost_of_sums,
+)

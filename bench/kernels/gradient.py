@@ -69,15 +69,28 @@ def clipped_sum_linear(
     Returns:
         The sum, [output, feature] or of sparse rows [feature, output], and the norms before clipping.
     """
+    norms = linear_norms(residuals, gram)
+    return linear_sum(inputs, residuals * clip_factor(norms, clip_norm)[:, None, None]), norms
+
+
+def linear_norms(
+    residuals: Float[Array, "client example output"], gram: Float[Array, "client example example"]
+) -> Float[Array, " client"]:
+    """Return |R_i^T X_i| of every client from R_i and X_i X_i^T, with the allowance of `clipped_sum_linear`."""
     squares = jnp.einsum("qik,qij,qjk->q", residuals, gram, residuals, precision="highest")
     lengths = jnp.sqrt(jnp.diagonal(gram, axis1=1, axis2=2))
     without_cancelling = jnp.sum(jnp.square(jnp.einsum("qik,qi->qk", jnp.abs(residuals), lengths)), axis=1)
     rounding = 4 * residuals.shape[1] * jnp.finfo(gram.dtype).eps * without_cancelling
-    norms = jnp.sqrt(jnp.maximum(squares, 0.0) + rounding)
-    scaled = residuals * clip_factor(norms, clip_norm)[:, None, None]
+    return jnp.sqrt(jnp.maximum(squares, 0.0) + rounding)
+
+
+def linear_sum(
+    inputs: Float[Array, "client example feature"] | sparse.Rows, residuals: Float[Array, "client example output"]
+) -> Float[Array, "output feature"] | Float[Array, "feature output"]:
+    """Return sum_i R_i^T X_i, [output, feature], or of sparse rows [feature, output]."""
     if isinstance(inputs, sparse.Rows):
-        return sparse.transposed_product(inputs, scaled), norms
-    return jnp.einsum("qmk,qmd->kd", scaled, inputs, precision="highest"), norms
+        return sparse.transposed_product(inputs, residuals)
+    return jnp.einsum("qmk,qmd->kd", residuals, inputs, precision="highest")
 
 
 def gaussian_like(key: PRNGKeyArray, tree: Tree) -> Tree:

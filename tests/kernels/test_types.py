@@ -49,6 +49,8 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "gradient.clipped_sum_linear": ((STACK, jnp.ones((4, 2, 5)), jnp.ones((4, 2, 3)), 1.0), "gram"),
     "gradient.gaussian_like": ((VECTOR, VECTOR), "key"),
     "gradient.gaussian_rows_like": ((KEY, [jnp.ones((2, 3)), jnp.ones((3, 3))]), "trees"),
+    "gradient.linear_norms": ((jnp.ones((4, 2, 5)), STACK), "gram"),
+    "gradient.linear_sum": ((STACK, jnp.ones((4, 3, 5))), "residuals"),
     "gradient.noise_scale": ((1.0, VECTOR), "clip_norm"),
     "graph.confidence": ((jnp.ones(4),), "num_examples"),
     "graph.dense": ((jnp.ones((2, 2)),), "graph"),
@@ -98,6 +100,8 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "sparse.densify": ((MATRIX,), "rows"),
     "sparse.product": ((ROWS, jnp.ones((4, 2))), "model"),
     "sparse.transposed_product": ((ROWS, jnp.ones((2, 2), jnp.int32)), "coefficients"),
+    "user_gradients.of_linear": ((STACK, MATRIX, BATCH), "gram"),
+    "user_gradients.of_loss": ((link, VECTOR.astype(int), VECTOR, BATCH), "nothing_local"),
 }
 KEYWORDS = {name: {"step_size": 1.0, "num_steps": 2} for name in ("local_steps.dense", "local_steps.dual")}
 

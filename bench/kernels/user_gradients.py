@@ -1,0 +1,71 @@
+"""The gradients of all sampled clients at one model, as far as private methods use them: norms and weighted sums.
+
+A private method scales every client's gradient by a factor that depends on its norm, and adds them up. Both forms offer
+the same two results:
+
+- `of_loss` differentiates any loss, and forms every gradient;
+- `of_linear` is for linear predictions under the squared loss, where client i's gradient is R_i^T X_i with weighted
+  residuals R_i. It forms no gradient: norms take the products X_i X_i^T, and a weighted sum is one product.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from bench.kernels.gradient import Tree, clip_factor, linear_norms, linear_sum
+from bench.kernels.personal import Batch, shared_scores, within
+
+
+class UserGradients(NamedTuple):
+    """The gradients g_i of the sampled clients, with g_i = sum_k weight_ik grad f(w, example_ik).
+
+    norms: |g_i|, joint over all leaves, [sampled]; 0 for a place that nobody takes.
+    weighted_sum: factors [sampled] -> sum_i factor_i g_i, shaped like w.
+    """
+
+    norms: Float[Array, " sampled"]
+    weighted_sum: Callable[[Array], Tree]
+
+    def clipped_sum(self, clip_norm: float | Array) -> Tree:
+        """Return sum_i clip(g_i, C), which moves by at most C in L2 if a client is removed, 2 C if one is replaced."""
+        return self.weighted_sum(clip_factor(self.norms, clip_norm))
+
+
+def of_loss(loss: Callable, nothing_local: Tree, w: Tree, batch: Batch) -> UserGradients:
+    """Return the gradients of a loss that need only be differentiable.
+
+    Args:
+        loss: f(w, theta_i, example) -> scalar.
+        nothing_local: theta_i, which stays as it is.
+        w: the model.
+        batch: of the sampled clients.
+    """
+
+    def gradient(examples, weight):
+        return jax.grad(lambda w: weight @ jax.vmap(lambda example: loss(w, nothing_local, example))(examples))(w)
+
+    grads = jax.vmap(gradient)(batch.examples, batch.weight)
+    squares = [jnp.sum(jnp.square(leaf), axis=range(1, leaf.ndim)) for leaf in jax.tree.leaves(grads)]
+
+    def weighted_sum(factors):
+        return jax.tree.map(lambda leaf: jnp.tensordot(factors, leaf, 1, precision="highest"), grads)
+
+    return UserGradients(jnp.sqrt(sum(squares)), weighted_sum)
+
+
+def of_linear(gram: Float[Array, "client stored stored"], w: Float[Array, "_ _"], batch: Batch) -> UserGradients:
+    """Return the gradients of |w x - y|^2 / 2.
+
+    Args:
+        gram: X_i X_i^T of every client's stored inputs.
+        w: [output, feature], or [feature, output] where x is one of `sparse.Rows`.
+        batch: with examples (x, y [output]).
+    """
+    inputs, targets = batch.examples
+    residuals = batch.weight[..., None] * (shared_scores(inputs, w) - targets)
+    norms = linear_norms(residuals, within(gram, batch))
+    return UserGradients(norms, lambda factors: linear_sum(inputs, residuals * factors[:, None, None]))
