@@ -2,17 +2,21 @@
 
 python -m bench audit ppsgd
 python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
+python -m bench audit all
 """
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bench.errors import InputError
+
 
 def audit(
-    method: Annotated[str, typer.Argument(help="A built-in method, or FILE.py:NAME.")],
+    method: Annotated[str, typer.Argument(help="A built-in method, FILE.py:NAME, or `all` built-in methods.")],
     epsilon: Annotated[
         float, typer.Option(help="Epsilon that the method declares; its noise is calibrated to it.")
     ] = 3.0,
@@ -34,6 +38,9 @@ def audit(
     given: Annotated[
         list[str] | None, typer.Option("--set", help="An argument of the method, as NAME=VALUE; may be repeated.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="For `all`: the results folder, whose audit/ gets the table. [default: results]")
+    ] = None,
 ) -> None:
     """Measure lower bounds on a method's epsilon and compare them with the epsilon that it declares.
 
@@ -43,28 +50,37 @@ def audit(
     without sampling; `another delta`, from error rates at the delta where they are most informative. A bound at another
     delta is compared with the epsilon declared there. A pass proves nothing. It is reported with the factor by which
     the noise would have to be too small for the game to detect it, found by repeating the game with less noise
-    (--no-power saves that time).
+    (--no-power saves that time). `audit all` writes the bounds of all built-in methods on all tasks that they fit to
+    audit/audit.csv and audit/audit.md in the results folder, and goes on where it was interrupted.
 
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """
     from bench.audit.report import audit as made
     from bench.values import distinct_pairs, value
 
-    found = made(
-        method,
-        epsilon=epsilon,
-        delta=delta,
-        rounds=rounds,
-        runs=runs,
-        canaries=canaries,
-        family=family,
-        confidence=confidence,
-        seed=seed,
-        power=power,
-        args={name: value(text) for name, text in distinct_pairs("--set", given).items()},
-    )
+    options: dict = {"epsilon": epsilon, "delta": delta, "rounds": rounds, "runs": runs, "canaries": canaries}
+    options |= {"confidence": confidence, "seed": seed, "power": power}
+    if method == "all":
+        return _all(out, options, family, given)
+    if out is not None:
+        raise InputError("--out is for `audit all`, which writes a table: leave it out")
+    args = {name: value(text) for name, text in distinct_pairs("--set", given).items()}
+    found = made(method, family=family, args=args, **options)
     typer.echo(text_of(found))
     if found.refuted:
+        raise typer.Exit(1)
+
+
+def _all(out: Path | None, options: dict, family: str | None, given: list[str] | None) -> None:
+    """Audit all built-in methods and write the table; exit status 1 where a proven epsilon is refuted."""
+    from bench.audit.whole import audit_all
+
+    if family is not None or given:
+        raise InputError("`audit all` takes every family and the audit's own arguments: leave out --family and --set")
+    folder = (out or Path("results")) / "audit"
+    rows = audit_all(folder, say=lambda line: typer.echo(line, err=True), **options)
+    typer.echo(folder / "audit.md")
+    if (rows["refuted"].eq(True) & rows["proven"].eq(True)).any():
         raise typer.Exit(1)
 
 

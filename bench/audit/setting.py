@@ -84,6 +84,22 @@ def setting(method: Method, *, family: str | None, rounds: int, delta: float, gi
     raise InputError(f"{method.make.__name__} fits no audit task ({why}): give its arguments with --set, or --family")
 
 
+def families_of(method: Method) -> list[str]:
+    """Return the families whose tasks the method accepts, with the arguments that the audit has for them, and whose
+    canary is a unit that it protects; one of them where it declares no privacy on any.
+    """
+    fitting, declares = [], False
+    for name, family in FAMILIES.items():
+        try:
+            readings = _on(name, method, parameters(method)[0], 1, 1e-5, {}).readings().values()
+        except InputError:
+            continue
+        if {release.privacy_unit for release in readings} & set(family.units):
+            fitting.append(name)
+            declares |= any(release.sound and spent(release, 1) < math.inf for release in readings)
+    return fitting if declares else fitting[:1]
+
+
 def _task(family: str, canaries: int) -> Task:
     return FAMILIES[family].task(jnp.eye(canaries, max(canaries, FEATURES)), jnp.ones(canaries, bool))
 

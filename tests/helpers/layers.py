@@ -93,6 +93,7 @@ MAY_IMPORT = {
     ],
     "bench.audit": [
         "bench.audit",
+        "bench.analysis",
         "bench.values",
         "bench.outside",
         "bench.sweeps",

@@ -1,0 +1,159 @@
+"""The audit of all built-in methods, each on every family of tasks that it fits, with its results as files.
+
+A row of the results is one lower bound: of a way of accounting, by one kind of test. After an interruption the audits
+that are in the file are not run again, unless the method has another version or other options were given.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bench.algorithms import ALGORITHMS
+from bench.analysis.files import write_whole
+from bench.analysis.tables import markdown
+from bench.audit.report import Audit, audit
+from bench.audit.setting import families_of
+from bench.errors import InputError
+from bench.sweeps.rows import commit
+
+KEY = ["method", "family"]
+
+
+def audit_all(out: Path, *, say: Callable[[str], None], **options: Any) -> pd.DataFrame:
+    """Audit every built-in method on every family of tasks that it fits; write audit.csv and audit.md.
+
+    Args:
+        out: the folder of the two files.
+        say: receives a line after each audit.
+        options: epsilon, delta, rounds, runs, canaries, confidence, seed and power of every `audit`.
+
+    Returns:
+        The rows of audit.csv: a lower bound each, or for a method without privacy its name alone.
+
+    Raises:
+        InputError: for an option out of range, or a file that cannot be read or written.
+    """
+    path, asked = out / "audit.csv", list(_asked())
+    done = _earlier(path, options)
+    parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
+    left = [key for key in asked if key not in set(done[KEY].itertuples(index=False, name=None))]
+    began = time.monotonic()
+    for number, (name, family) in enumerate(left, 1):
+        found = _on(name, family, options)
+        parts.append(rows_of(found, family).assign(version=ALGORITHMS[name].version, **options, commit=commit()))
+        whole = _ordered(pd.concat(parts, ignore_index=True), asked)
+        try:
+            write_whole(path, whole.to_csv(index=False))
+            write_whole(out / "audit.md", markdown(summary(whole)))
+        except OSError as error:
+            raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose --out") from None
+        remaining = (time.monotonic() - began) / number * (len(left) - number)
+        say(f"audit {number} of {len(left)}, {name} on {family}: {_verdict(found)}; {remaining:,.0f} s left")
+    if not left:
+        say(f"{path} has all {len(asked)} audits with these options already")
+    return _ordered(pd.concat(parts, ignore_index=True), asked)
+
+
+def _asked() -> Iterator[tuple[str, str]]:
+    for name, method in ALGORITHMS.items():
+        yield from ((name, family) for family in families_of(method))
+
+
+def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
+    """The audit on a family; without the one run where the method refuses its larger task."""
+    try:
+        return audit(name, family=family, **options)
+    except InputError as error:
+        if "--canaries 0" not in str(error):
+            raise
+        return audit(name, family=family, **{**options, "canaries": 0})
+
+
+def rows_of(found: Audit, family: str) -> pd.DataFrame:
+    """One row for each lower bound of an audit; a single one, without numbers, where there was nothing to audit."""
+    common = {"method": found.method, "family": family}
+    values = ", ".join(f"{name}={value}" for name, value in found.args.items())
+    rows = [
+        {
+            **common,
+            "arguments": values,
+            "privacy_unit": finding.release.privacy_unit,
+            "protects_against": finding.release.protects_against,
+            "neighbors": finding.release.neighbors,
+            "sampler": finding.release.sampler,
+            "accountant": finding.release.accountant,
+            "reading": finding.reading,
+            "proven": finding.release.sound,
+            "declared": finding.epsilon,
+            "test": bound.how,
+            "at_delta": bound.delta,
+            "declared_there": bound.declared,
+            "lower_bound": bound.found,
+            "refuted": bound.refutes,
+            "noise_factor": math.nan if finding.detected is None else finding.detected,
+            "one_run_canaries": found.canaries,
+        }
+        for finding in found.findings
+        for bound in finding.bounds
+    ]
+    return pd.DataFrame(rows or [common])
+
+
+def summary(whole: pd.DataFrame) -> pd.DataFrame:
+    """One row for each method, family and way of accounting, as text: declared epsilon, the largest lower bound at the
+    declared delta, the verdict, and the factor by which less noise would have been detected."""
+    rows = []
+    for (name, family), audits in whole.groupby(KEY, sort=False):
+        if audits.get("reading", pd.Series(dtype=object)).isna().all():
+            rows.append({"method": name, "task": family, "verdict": "declares no privacy"})
+            continue
+        for reading, bounds in audits.groupby("reading", sort=False):
+            first, here = bounds.iloc[0], bounds["at_delta"] == bounds["delta"]
+            factor = first["noise_factor"]
+            rows.append(
+                {
+                    "method": name,
+                    "task": family,
+                    "one": first["privacy_unit"],
+                    "reading": reading if first["proven"] else f"{reading} (not proven)",
+                    "neighbours": first["neighbors"],
+                    "declared ε": f"{first['declared']:.3g}".replace("nan", "not computed"),
+                    "at least": f"{bounds.loc[here, 'lower_bound'].max():.3g}",
+                    "verdict": "refuted" if bounds["refuted"].any() else "not refuted",
+                    "noise detected if too small by": _factor(factor),
+                }
+            )
+    return pd.DataFrame(rows).fillna("")
+
+
+def _factor(factor: float) -> str:
+    return "" if math.isnan(factor) else "not even 4" if math.isinf(factor) else f"{factor:.3g}"
+
+
+def _verdict(found: Audit) -> str:
+    return "FAILED" if found.refuted else "not refuted" if found.findings else "declares no privacy"
+
+
+def _earlier(path: Path, options: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows of an earlier run with the same options and versions of the methods."""
+    if not path.is_file():
+        return pd.DataFrame(columns=KEY)
+    try:
+        rows = pd.read_csv(path)
+        same = rows["version"] == rows["method"].map({name: method.version for name, method in ALGORITHMS.items()})
+        for name, value in options.items():
+            same &= rows[name] == value
+    except (OSError, ValueError, KeyError):
+        raise InputError(f"{path} is no table of audits: move it elsewhere, or choose --out") from None
+    return rows[same]
+
+
+def _ordered(rows: pd.DataFrame, asked: list[tuple[str, str]]) -> pd.DataFrame:
+    """The rows in the order of the audits asked for."""
+    place = {key: number for number, key in enumerate(asked)}
+    order = [place[key] for key in rows[KEY].itertuples(index=False, name=None)]
+    return rows.assign(order=order).sort_values("order", kind="stable").drop(columns="order").reset_index(drop=True)

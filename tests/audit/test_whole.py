@@ -1,0 +1,126 @@
+"""The audit of all built-in methods: what it writes, what it runs again, and what it reports."""
+
+import sys
+
+import pandas as pd
+import pytest
+
+from bench.algorithms import ALGORITHMS
+from bench.audit import audit, whole
+from bench.audit.setting import families_of
+from bench.cli import exit_status
+from bench.command_line import app
+from bench.errors import InputError
+
+QUICK = {"epsilon": 3.0, "delta": 1e-5, "rounds": 2, "runs": 600, "canaries": 0, "confidence": 0.999, "seed": 0}
+QUICK |= {"power": False}
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Two private methods and one that declares nothing."""
+    kept = {name: ALGORITHMS[name] for name in ("dp_fedavg", "minibatch_sgd", "admm")}
+    monkeypatch.setattr(whole, "ALGORITHMS", kept)
+    return kept
+
+
+def status_of(monkeypatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["bench", "audit", *words])
+    return exit_status(app)
+
+
+def audited(folder, **options):
+    said = []
+    return whole.audit_all(folder, say=said.append, **QUICK | options), said
+
+
+def test_every_private_method_has_a_task_to_be_audited_on():
+    found = {name: families_of(method) for name, method in ALGORITHMS.items()}
+    assert all(found.values())
+    assert found["admm"] == ["agents"]
+    assert {"images", "convolutions", "copies"} <= set(found["dpsgd_fedavg"])
+
+
+def test_the_table_has_every_bound_and_the_summary_a_row_for_each_way_of_accounting(few, tmp_path):
+    rows, said = audited(tmp_path)
+    assert set(rows["method"]) == set(few)
+    assert len(said) == len(rows[whole.KEY].drop_duplicates())
+    assert said[-1].endswith("; 0 s left")
+    private = rows[rows["reading"].notna()]
+    assert (private["lower_bound"] <= private["declared_there"])[private["proven"].astype(bool)].all()
+    assert {"game", "Gaussian", "other delta"} <= set(private["test"])
+    assert rows[rows["reading"].isna()]["method"].tolist() == ["admm"]
+    written = pd.read_csv(tmp_path / "audit.csv")
+    pd.testing.assert_frame_equal(written, rows, check_dtype=False)
+    text = (tmp_path / "audit.md").read_text().splitlines()
+    assert len(text) == 2 + len(private[[*whole.KEY, "reading"]].drop_duplicates()) + 1
+    assert "declares no privacy" in text[-1]
+
+
+def test_what_is_in_the_file_is_not_run_again_but_for_other_options_or_versions(few, tmp_path, monkeypatch):
+    rows, _ = audited(tmp_path)
+    again, said = audited(tmp_path)
+    assert len(said) == 1
+    assert "has all" in said[0]
+    pd.testing.assert_frame_equal(again, rows, check_dtype=False)
+    monkeypatch.setitem(few, "dp_fedavg", few["dp_fedavg"]._replace(version=99))
+    newer, said = audited(tmp_path)
+    assert [line.split(", ")[1].split(" on ")[0] for line in said] == ["dp_fedavg"]
+    assert newer.loc[newer["method"] == "dp_fedavg", "version"].eq(99).all()
+    _, said = audited(tmp_path, seed=1)
+    assert len(said) == len(rows[whole.KEY].drop_duplicates())
+
+
+def test_an_interrupted_audit_goes_on(few, tmp_path, monkeypatch):
+    made = whole.audit
+
+    def until_the_second(name, **how):
+        if name == "minibatch_sgd":
+            raise KeyboardInterrupt
+        return made(name, **how)
+
+    monkeypatch.setattr(whole, "audit", until_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        audited(tmp_path)
+    monkeypatch.setattr(whole, "audit", made)
+    rows, said = audited(tmp_path)
+    assert "dp_fedavg" not in " ".join(said)
+    assert set(rows["method"]) == set(few)
+
+
+def test_a_refuted_method_fails(few, tmp_path, monkeypatch, capsys):
+    method = few["minibatch_sgd"]
+
+    def too_little(task, *, delta, **args):
+        return method.releases(task, delta=delta, **args | {"noise_multiplier": 5 * args["noise_multiplier"]})
+
+    wrong = {"minibatch_sgd": method._replace(releases=too_little)}
+    monkeypatch.setattr(whole, "ALGORITHMS", wrong)
+    monkeypatch.setattr(whole, "audit", lambda name, **how: audit(wrong[name], **how))
+    words = ("all", "--out", str(tmp_path), "--runs", "2000", "--canaries", "0", "--no-power")
+    assert status_of(monkeypatch, *words) == 1
+    assert "refuted" in (tmp_path / "audit" / "audit.md").read_text()
+    assert "FAILED" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["all", "--set", "batch_size=4"], "leave out --family and --set"),
+        (["all", "--family", "users"], "leave out --family and --set"),
+        (["dp_fedavg", "--out", "x"], "--out is for `audit all`"),
+        (["all", "--runs", "5"], "runs is 5: give 300 to"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert status_of(monkeypatch, *words) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_something_else_is_left_alone(few, tmp_path):
+    (tmp_path / "audit.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="is no table of audits: move it elsewhere, or choose --out"):
+        audited(tmp_path)
+    assert (tmp_path / "audit.csv").read_text() == "a,b\n1,2\n"
