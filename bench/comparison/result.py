@@ -177,7 +177,8 @@ def _ends(
 ) -> dict[tuple[float, str], tuple[int, int]]:
     """(epsilon, "smallest" or "largest") -> number of splits on which that value was chosen, and number of splits.
 
-    Words, and arguments with fewer than three values tried, are skipped.
+    Words, and arguments with fewer than three values tried, are skipped. A smallest value of 0 is no end: below it no
+    argument has a meaning.
     """
     keys = ["target_epsilon", "trial"]
     tried = tuning[tuning["algorithm"] == label]
@@ -189,7 +190,8 @@ def _ends(
     ends = {}
     for epsilon, rows in chosen.groupby("target_epsilon"):
         for column, word in (("min", "smallest"), ("max", "largest")):
-            ends[epsilon, word] = int(np.isclose(rows["value"], rows[column]).sum()), len(rows)
+            at_end_of_range = np.isclose(rows["value"], rows[column]) & ((rows["value"] != 0) | (column == "max"))
+            ends[epsilon, word] = int(at_end_of_range.sum()), len(rows)
     return ends
 
 

@@ -12,6 +12,7 @@ from tiny_sweeps import walk
 from bench import comparing
 from bench.algorithms.base import Method
 from bench.comparison import NotComparable, stages
+from bench.comparison.result import _ends
 from bench.comparison.search import CLOSER
 from bench.comparison.stages import run_plan
 from bench.comparison.table import table as make_table
@@ -170,6 +171,18 @@ def test_a_grid_of_its_own_moves_no_other(out):
         text.startswith("ppsgd: step_size is the largest that was tried, on 1 of 1 splits at ε = 1")
         for text in small.at_grid_ends
     )
+
+
+@pytest.mark.parametrize(("values", "ends"), [([0.0, 0.5, 1.0], {"largest": 1}), ([0.1, 0.5, 1.0], {"smallest": 2})])
+def test_the_ends_of_a_range_are_named_but_for_0(values, ends):
+    tried = pd.DataFrame(
+        {"algorithm": "mine", "target_epsilon": 1.0, "beta": values * 3, "trial": np.repeat([0, 1, 2], 3)}
+    )
+    low, high = values[0], values[-1]
+    chosen = {"largest": [low, low, high], "smallest": [low, low, 0.5]}[next(iter(ends))]
+    runs = pd.DataFrame({"algorithm": "mine", "target_epsilon": 1.0, "beta": chosen, "trial": [0, 1, 2]})
+    found = {end: count for (_, end), (count, of) in _ends(tried, runs, "mine", "beta").items() if count and of == 3}
+    assert found == ends
 
 
 def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out):
