@@ -5,9 +5,8 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bench.analysis import possible, style
-from bench.analysis.looks import looks
 from bench.comparison.columns import COSTS
-from bench.comparison.looks import legend
+from bench.comparison.looks import legend, method_looks
 from bench.comparison.result import at_epsilon
 
 AXES = {"floats_up": "numbers sent to the server", "gradients": "per-example gradients", "examples": "examples used"}
@@ -24,7 +23,7 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
         whole: the `table` of the same methods.
         metric: the column by which settings are chosen.
     """
-    look_of, epsilons = looks(whole["algorithm"]), _epsilons(curves)
+    look_of, epsilons = method_looks(whole), _epsilons(curves)
     across = min(len(epsilons), 3)
     down = -(-len(epsilons) // across)
     size = (max(3.4 * across, 7.0), 3.0 * down + 1.0)
@@ -64,7 +63,7 @@ def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
         curves: from `bench.comparison.convergence.curves`.
         whole: the `table` of the same methods.
     """
-    metric, look_of = whole["metric"].iloc[0], looks(whole["algorithm"])
+    metric, look_of = whole["metric"].iloc[0], method_looks(whole)
     epsilons = _spread(_epsilons(curves))
     size = (3.6 * len(COSTS), 2.9 * len(epsilons) + 1.0)
     figure, axes = style.subplots(len(epsilons), len(COSTS), figsize=size, squeeze=False, sharex="col", sharey=True)

@@ -10,10 +10,9 @@ import pandas as pd
 
 from bench.analysis import possible, style, tables
 from bench.analysis.files import write_whole
-from bench.analysis.looks import looks
 from bench.comparison import budget, convergence
 from bench.comparison.curve_figures import draw_budget, draw_convergence
-from bench.comparison.looks import legend
+from bench.comparison.looks import legend, method_looks
 from bench.comparison.result import Comparison
 from bench.comparison.table import PANEL, costs, heading, printed, table
 from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
@@ -42,7 +41,7 @@ def draw(table: pd.DataFrame, held_out: str):
     figure, axes = style.subplots(
         1, len(panels), figsize=(max(6.4 * len(panels), 7.0), 4.6), squeeze=False, sharey=True
     )
-    look_of = looks(table["algorithm"])
+    look_of = method_looks(table)
     for ax, ((unit, relation), rows) in zip(axes[0], panels, strict=True):
         _panel(ax, rows, metric, look_of)
         ax.set_title(f"one {unit}, {relation}")

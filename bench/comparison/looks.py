@@ -1,4 +1,4 @@
-"""The legend of the methods of a comparison."""
+"""The looks and the legend of the methods of a comparison."""
 
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -8,6 +8,14 @@ from bench.analysis.looks import in_rows, looks
 from bench.comparison.table import titles
 
 FLAT: style.Look = {"linestyle": "--", "marker": ""}  # for methods that release nothing
+THICK: style.Look = {"linewidth": 3.0, "markersize": 8.0, "zorder": 4}  # for those compared with the baselines
+
+
+def method_looks(table: pd.DataFrame) -> dict[str, style.Look]:
+    """The look of each method, thick for those that are compared with baselines."""
+    baselines = set(table.loc[table["is_baseline"], "algorithm"])
+    look_of = looks(table["algorithm"])
+    return {name: look | THICK if baselines and name not in baselines else look for name, look in look_of.items()}
 
 
 def legend(table: pd.DataFrame, *, level_lines: bool = False) -> list[list[Line2D]]:
@@ -21,6 +29,6 @@ def legend(table: pd.DataFrame, *, level_lines: bool = False) -> list[list[Line2
     level = set(table.loc[table["reveals_nothing"], "algorithm"]) if level_lines else set()
     handles = [
         Line2D([], [], label=style.literal(title_of[name]), **(look | FLAT if name in level else look))
-        for name, look in looks(table["algorithm"]).items()
+        for name, look in method_looks(table).items()
     ]
     return in_rows(handles)

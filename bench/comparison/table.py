@@ -44,8 +44,8 @@ def table(
         no users or does not report their scores; gain_p, two-sided, and decided: whether the difference is significant
         after Holm's correction for all differences in the table; floats_up, gradients and examples of a run, summed
         over clients, mean over splits; tuned_epsilon, see `bench.comparison.price`; settings_tried; reveals_nothing;
-        not_private, for methods that are not private and were only run without noise. Methods that release nothing
-        appear at every epsilon.
+        is_baseline; not_private, for methods that are not private and were only run without noise. Methods that release
+        nothing appear at every epsilon.
     """
     rows = _at_every_epsilon(runs)
     by = [*PANEL, "target_epsilon", "algorithm"]
@@ -60,6 +60,7 @@ def table(
     out = out.join(priced[COSTS].mean().join(priced[TUNED].max(skipna=False)), on=by)
     out["settings_tried"] = out["algorithm"].map(num_settings)
     out["reveals_nothing"] = out["algorithm"].isin(runs.loc[runs["target_epsilon"] == 0, "algorithm"])
+    out["is_baseline"] = out["algorithm"].isin(baselines)
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
     facts = select.where_from(rows)
     return out.assign(metric=metric, best=best, delta=rows["delta"].iloc[0], problem=problem, **facts)

@@ -115,7 +115,7 @@ def test_methods_without_a_declared_cost_or_without_any_are_drawn_all_the_same(c
         "scale": "compare",
         "not_private": False,
     }
-    whole = pd.DataFrame([{"algorithm": "new", "reveals_nothing": False, **facts}])
+    whole = pd.DataFrame([{"algorithm": "new", "reveals_nothing": False, "is_baseline": False, **facts}])
     with style.applied():
         figure = draw_convergence(lines, whole)
         figure.canvas.draw()
@@ -135,7 +135,7 @@ def test_scores_that_span_powers_of_ten_get_a_logarithmic_axis_up_to_somewhat_ab
             "scale": "compare",
             "not_private": False,
         }
-        whole = pd.DataFrame([{"algorithm": "new", "reveals_nothing": False, **facts}])
+        whole = pd.DataFrame([{"algorithm": "new", "reveals_nothing": False, "is_baseline": False, **facts}])
         with style.applied():
             return draw_convergence(lines, whole).axes[0]
 

@@ -10,6 +10,7 @@ from tiny_comparison import SMALL, runs_of
 from bench import comparing, load
 from bench.analysis import style, tables
 from bench.comparison import figure
+from bench.comparison.looks import method_looks
 from bench.comparison.table import heading, holm, printed
 from bench.comparison.table import table as make_table
 
@@ -69,6 +70,21 @@ def test_a_diverged_run_is_not_averaged_away():
     table = table_of(runs_of(SCORES | {"new": [0.5, np.nan, 0.9]})).set_index("algorithm")
     assert np.isnan(table.loc["new", ["score", "rank", "gain"]].astype(float)).all()
     assert table.loc["old", "rank"] == 1
+
+
+def test_what_is_compared_with_baselines_is_drawn_thick():
+    names = ("new", "old")
+
+    def widths(baselines):
+        table = table_of(runs_of({name: SCORES[name] for name in names}), baselines=baselines)
+        looks = method_looks(table)
+        (ax,) = figure.draw(table, "made up").axes
+        drawn = {line.get_color(): line.get_linewidth() for line in ax.lines}
+        return [drawn[looks[name]["color"]] for name in names]
+
+    new, old = widths(["old"])
+    assert new > 1.5 * old
+    assert len(set(widths([]))) == len(set(widths(names))) == 1  # nothing to tell apart
 
 
 def test_different_statements_never_share_a_panel():
