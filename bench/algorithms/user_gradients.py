@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from bench.data.task import Task
+from bench.errors import InputError
 from bench.kernels import user_gradients as kernel
 from bench.kernels.personal import Batch
 from bench.kernels.user_gradients import UserGradients
@@ -20,8 +21,13 @@ def user_gradients(task: Task, w: Any, batch: Batch) -> UserGradients:
         task: with loss(w, theta_i, example); theta_i is held at 0.
         w: the shared model.
         batch: the users' minibatches, as `participation` draws them.
+
+    Raises:
+        InputError: for a task without a loss of single examples.
     """
     if task.gram is not None:
         return kernel.of_linear(task.gram, w, batch)
-    assert task.loss is not None
-    return kernel.of_loss(task.loss, jax.tree.map(jnp.zeros_like, w), w, batch)
+    if task.loss is None:
+        raise InputError(f"task {task.name} has no loss of single examples: user_gradients needs one")
+    local = w if task.init_local is None else task.init_local
+    return kernel.of_loss(task.loss, jax.tree.map(jnp.zeros_like, local), w, batch)

@@ -103,7 +103,7 @@ def audit(
     Raises:
         InputError: for values out of range, or a method that fits no task.
     """
-    _check(epsilon, delta, rounds, runs, canaries, confidence, seed)
+    check(epsilon, delta, rounds, runs, canaries, confidence, seed)
     name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
     given = dict(args or {})
     one = setting(loaded, family=family, rounds=rounds, delta=delta, given=given)
@@ -146,7 +146,10 @@ def audit(
     return Audit(name, one.family, one.args, rounds, released, runs, canaries, confidence, findings, left_out)
 
 
-def _check(epsilon, delta, rounds, runs, canaries, confidence, seed) -> None:
+def check(
+    epsilon: float, delta: float, rounds: int, runs: int, canaries: int, confidence: float, seed: int, **_: Any
+) -> None:
+    """Refuse options of an audit that are out of range."""
     many = range(FEWEST_CANARIES, MOST_CANARIES + 1)
     for option, value, fits, remedy in (
         ("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0"),

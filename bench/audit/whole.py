@@ -5,6 +5,7 @@ that are in the file are not run again, unless the method has another version or
 """
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.analysis.files import write_whole
 from bench.analysis.tables import markdown
-from bench.audit.report import Audit, audit
+from bench.audit.report import Audit, audit, check
 from bench.audit.setting import families_of
 from bench.errors import InputError
 from bench.sweeps.rows import commit
@@ -35,15 +36,23 @@ def audit_all(out: Path, *, say: Callable[[str], None], **options: Any) -> pd.Da
         The rows of audit.csv: a lower bound each, or for a method without privacy its name alone.
 
     Raises:
-        InputError: for an option out of range, or a file that cannot be read or written.
+        InputError: for an option out of range, a file that cannot be read or written, or, when all others are done,
+            audits that cannot be run with these options.
     """
     path, asked = out / "audit.csv", list(_asked())
+    check(**options)
+    _check_folder(out)
     done = _earlier(path, options)
     parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
     left = [key for key in asked if key not in set(done[KEY].itertuples(index=False, name=None))]
-    began = time.monotonic()
+    began, refused = time.monotonic(), []
     for number, (name, family) in enumerate(left, 1):
-        found = _on(name, family, options)
+        try:
+            found = _on(name, family, options)
+        except InputError as error:
+            refused.append(f"{name} on {family}: {error}")
+            say(f"audit {number} of {len(left)}, {name} on {family}: not run, {error}")
+            continue
         parts.append(rows_of(found, family).assign(version=ALGORITHMS[name].version, **options, commit=commit()))
         whole = _ordered(pd.concat(parts, ignore_index=True), asked)
         try:
@@ -55,6 +64,10 @@ def audit_all(out: Path, *, say: Callable[[str], None], **options: Any) -> pd.Da
         say(f"audit {number} of {len(left)}, {name} on {family}: {_verdict(found)}; {remaining:,.0f} s left")
     if not left:
         say(f"{path} has all {len(asked)} audits with these options already")
+    if refused:
+        raise InputError(
+            f"{len(refused)} of {len(asked)} audits were not run, the others are kept; {'; '.join(refused)}"
+        )
     return _ordered(pd.concat(parts, ignore_index=True), asked)
 
 
@@ -144,12 +157,24 @@ def _earlier(path: Path, options: Mapping[str, Any]) -> pd.DataFrame:
         return pd.DataFrame(columns=KEY)
     try:
         rows = pd.read_csv(path)
+        if rows[["version", "commit", *options]].isna().any(axis=None):
+            raise ValueError("a row is incomplete")
         same = rows["version"] == rows["method"].map({name: method.version for name, method in ALGORITHMS.items()})
         for name, value in options.items():
             same &= rows[name] == value
     except (OSError, ValueError, KeyError):
-        raise InputError(f"{path} is no table of audits: move it elsewhere, or choose --out") from None
+        raise InputError(f"{path} is no whole table of audits: move it elsewhere, or choose --out") from None
     return rows[same]
+
+
+def _check_folder(out: Path) -> None:
+    """Make the folder, before audits take minutes."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror}; choose --out") from None
+    if not os.access(out, os.W_OK):
+        raise InputError(f"cannot write {out}: Permission denied; choose --out")
 
 
 def _ordered(rows: pd.DataFrame, asked: list[tuple[str, str]]) -> pd.DataFrame:

@@ -256,7 +256,7 @@ CLAIMS = [
     ),
     Claim(
         "Localized accelerated MB-SGD reaches one-pass MB-SGD's lowest risk in fewer rounds, at every n and epsilon",
-        "Theorem 2.1, communication",
+        "Theorem 2.1, communication; a single stage of Algorithm 1 in each phase",
         "isrl_rounds",
         fewer_rounds,
         "Excess risk of each number of rounds at its best setting by geometric mean; one-pass's lowest minus that of "
@@ -265,7 +265,7 @@ CLAIMS = [
     ),
     Claim(
         "Localized accelerated MB-SGD reaches a lower risk than one-pass MB-SGD, at every n and epsilon",
-        "Theorem 2.1, optimal risk",
+        "Theorem 2.1, optimal risk; a single stage of Algorithm 1 in each phase",
         "isrl_rounds",
         lower_risk,
         "Lowest excess risk over rounds and settings by geometric mean; logarithm of the ratio of the two, trial by "

@@ -7,8 +7,8 @@ theorem promises the localized method fewer gradients than an earlier optimal al
 """
 
 import pandas as pd
+from matplotlib.ticker import LogFormatterMathtext
 
-from bench.analysis import style
 from figures.isrl import rounds
 from figures.shared.ended import at_end
 from figures.shared.figure import Figure
@@ -42,7 +42,7 @@ def draw(table: pd.DataFrame):
     figure, axes = rounds.panels(table, "gradients", title)
     for ax in axes[-1]:
         ax.set_xlabel("gradients of single records, all silos")
-        style.plain_log_ticks(ax.xaxis, subs=(1,))
+        ax.xaxis.set_major_formatter(LogFormatterMathtext())
     return figure
 
 

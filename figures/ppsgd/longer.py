@@ -18,21 +18,23 @@ def table(runs: pd.DataFrame, panels=(0.0,), curves=fig1a.CURVES, clip_norm: flo
 
 
 def draw(table: pd.DataFrame, panels=(0.0,), curves=fig1a.CURVES):
-    """A panel for each noise level; solid as the paper tuned, dotted by held-out data."""
+    """A row for each noise level: all rounds, and the second half with limits of its own. Solid as the paper tuned,
+    dotted by held-out data."""
     tunings = style.present(table, "tuned_on", fig1a.TUNINGS)
-    figure, axes = style.subplots(
-        1, len(panels), figsize=(max(7.0, 3.4 * len(panels)), 4.4), sharex=True, sharey=True, squeeze=False
-    )
-    for ax, sigma in zip(axes[0], panels, strict=True):
+    figure, axes = style.subplots(len(panels), 2, figsize=(11.0, 3.6 * len(panels) + 0.8), squeeze=False)
+    half = table["rounds"].max() / 2
+    for row, sigma in zip(axes, panels, strict=True):
         panel = table[table["noise_multiplier"] == sigma]
-        drawing.curves(ax, panel, "rounds", "excess_risk", curves, tunings)
-        ax.set_yscale("log")
-        with style.same_limits(ax):
+        for ax, rows in zip(row, (panel, panel[panel["rounds"] >= half]), strict=True):
+            drawing.curves(ax, rows, "rounds", "excess_risk", curves, tunings)
+            ax.set_yscale("log")
             for floor in panel["global_floor"].unique()[:1]:
                 ax.axhline(floor, **fig1a.FLOOR)
-        drawing.noise_title(ax, panel, sigma)
-        ax.set_xlabel("communication rounds")
-    axes[0, 0].set_ylabel("excess risk per user and coordinate")
+            ax.set_xlabel("communication rounds")
+        drawing.noise_title(row[0], panel, sigma)
+        row[1].set_title(f"from round {half:g} on")
+        style.plain_log_ticks(row[1].yaxis, subs=(1, 2, 5))
+        row[0].set_ylabel("excess risk per user and coordinate")
     deltas = ", ".join(f"{delta:g}" for delta in sorted(table["delta_std"].unique()))
     style.head(
         figure,
@@ -46,8 +48,8 @@ def draw(table: pd.DataFrame, panels=(0.0,), curves=fig1a.CURVES):
     style.footer(
         figure,
         table,
-        "Every point of a curve has its own best step size. The floor is the mean over repetitions. "
-        "The paper has no such figure.",
+        "Every point of a curve has its own best step size. The floor is the mean over repetitions. Panels have "
+        "different axes. The paper has no such figure.",
     )
     return figure
 

@@ -119,8 +119,37 @@ def test_options_that_do_not_fit_are_refused(words, said, tmp_path, monkeypatch,
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_audit_that_cannot_run_stops_no_other(few, tmp_path, monkeypatch):
+    def but_the_first(name, **how):
+        if name == "dp_fedavg":
+            raise InputError("too few runs")
+        return audit(name, **how)
+
+    monkeypatch.setattr(whole, "audit", but_the_first)
+    with pytest.raises(
+        InputError, match="1 of 3 audits were not run, the others are kept; dp_fedavg on users: too few"
+    ):
+        audited(tmp_path)
+    assert set(pd.read_csv(tmp_path / "audit.csv")["method"]) == {"minibatch_sgd", "admm"}
+
+
+def test_a_table_that_was_cut_off_is_refused(few, tmp_path):
+    audited(tmp_path)
+    path = tmp_path / "audit.csv"
+    path.write_text(path.read_text()[:-60])
+    with pytest.raises(InputError, match="no whole table"):
+        audited(tmp_path)
+
+
+def test_a_folder_that_cannot_be_is_refused_before_anything_runs(few, tmp_path, monkeypatch):
+    monkeypatch.setattr(whole, "audit", None)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="Not a directory; choose --out"):
+        audited(tmp_path / "file" / "audit")
+
+
 def test_a_file_of_something_else_is_left_alone(few, tmp_path):
     (tmp_path / "audit.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="is no table of audits: move it elsewhere, or choose --out"):
+    with pytest.raises(InputError, match="is no whole table of audits: move it elsewhere, or choose --out"):
         audited(tmp_path)
     assert (tmp_path / "audit.csv").read_text() == "a,b\n1,2\n"

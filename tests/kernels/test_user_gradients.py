@@ -9,6 +9,7 @@ import pytest
 from tiny_ppsgd import stored_task
 
 from bench.algorithms.user_gradients import user_gradients
+from bench.errors import InputError
 from bench.kernels import user_gradients as kernel
 from bench.kernels.gradient import clip
 from bench.kernels.personal import Batch
@@ -81,6 +82,26 @@ def test_sparse_inputs_give_what_dense_ones_give():
     loss = kernel.of_loss(sparse_squared_loss, jnp.zeros_like(W.T), W.T, batch)
     for other in (dense.clipped_sum(1.0).T, loss.clipped_sum(1.0)):
         np.testing.assert_allclose(sparse.clipped_sum(1.0), other, rtol=1e-3, atol=1e-5)
+
+
+def test_local_models_of_another_shape_are_held_at_0():
+    """A loss of w and a number b_i beside it: at b_i = 0 the gradient in w is that of w alone."""
+    task = dataclasses.replace(
+        stored_task(),
+        gram=None,
+        init_local=jnp.ones(()),
+        loss=lambda w, b, e: squared_loss(w, jnp.zeros_like(w) + b, e),
+    )
+    w = normal(5, *task.init_params.shape)
+    batch = Batch(jnp.arange(2), None, jax.tree.map(lambda leaf: leaf[:2, :3], task.train), jnp.ones((2, 3)))
+    plainly = kernel.of_loss(squared_loss, jnp.zeros_like(w), w, batch)
+    np.testing.assert_allclose(user_gradients(task, w, batch).norms, plainly.norms, rtol=1e-6)
+
+
+def test_a_task_without_a_loss_is_refused():
+    task = dataclasses.replace(stored_task(), gram=None, loss=None)
+    with pytest.raises(InputError, match="has no loss of single examples"):
+        user_gradients(task, task.init_params, BATCH)
 
 
 @pytest.mark.parametrize("has_gram", [True, False])

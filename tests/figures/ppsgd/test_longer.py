@@ -44,12 +44,15 @@ def test_the_numbers_are_those_of_figure_1a_without_noise():
 
 def test_the_picture_has_every_curve_and_the_floor():
     numbers = FIGURE.table(RUNS)
-    (ax,) = FIGURE.draw(numbers).axes
+    ax, second = FIGURE.draw(numbers).axes
     drawn = [line for line in ax.lines if len(np.asarray(line.get_xdata())) > 2]
     curves = numbers.groupby(["personalization", "tuned_on"])["excess_risk"].apply(sorted)
     np.testing.assert_allclose(sorted(sorted(line.get_ydata()) for line in drawn), sorted(curves))
     levels = [line.get_ydata()[0] for line in ax.lines if len(set(line.get_ydata())) == 1 and line not in drawn]
     assert levels == pytest.approx([FLOORS[0.01]])
+    late = [line for line in second.lines if len(np.asarray(line.get_xdata())) > 2]
+    assert len(late) == len(drawn)
+    assert all(min(line.get_xdata()) >= 2000 == max(line.get_xdata()) / 2 for line in late)
 
 
 @pytest.mark.parametrize("scale", ["laptop", "paper"])

@@ -2,14 +2,17 @@
 
 import math
 
+import jax
 import numpy as np
 import pandas as pd
 import pytest
 from made_up_runs import judge
 from reading import words
 
+from bench.algorithms.participation import participation
 from bench.data.problems.bounded import bounded, examples_of_users
 from bench.sweeps import SWEEPS
+from bench.sweeps.spec import arguments
 from figures.ppsgd.claims import CLAIMS
 from figures.ppsgd.sampled_theory import FIGURE
 from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN
@@ -55,6 +58,38 @@ def test_the_bound_counts_the_noise_that_the_budget_needs(name, divisor):
     variances = [((row["bound"] - first) * math.sqrt(3000) / 3) ** 2 for row in (loud, quiet)]
     std = loud["noise_multiplier"] * loud["clip_norm"] / divisor
     assert variances[0] - variances[1] == pytest.approx(10 * std**2)
+
+
+@pytest.mark.parametrize("name", ["Algorithm 2", "Algorithm 3"])
+def test_between_both_ends_the_step_and_the_bound_are_those_of_alpha(name):
+    """alpha = 1 / D: |z*|^2 = N D / (D + N), and the smoothness and variance of both halves."""
+    weight, most, mean = {
+        "Algorithm 2": (SIZES.sum(), 20, VARIANCE),
+        "Algorithm 3": (N, 1, np.mean(VARIANCE / SIZES)),
+    }[name]
+    T, divisor = 3000, RATE * weight
+    alpha = 1 / divisor
+    smoothness = 2 * max(alpha + alpha * most / divisor, most / divisor)
+    deviation = math.sqrt((alpha + 1) * mean / divisor)
+    norm = math.sqrt(N * divisor / (divisor + N))
+    found = point(f"{name}, T = {T}", 1.0, INF)
+    assert found["bound"] == pytest.approx(4 * smoothness * norm**2 / T + 3 * deviation * norm / math.sqrt(T))
+    eta = min(1 / (4 * smoothness), norm / (deviation * math.sqrt(T)))
+    assert found["step_size"] == pytest.approx(eta / divisor)
+
+
+@pytest.mark.parametrize(("name", "reduce"), [("Algorithm 2", "sum"), ("Algorithm 3", "mean")])
+def test_the_runs_are_of_the_algorithm_that_the_theorem_is_about(name, reduce):
+    """Poisson sampling, the average iterate, and a round's sum over the divisor D that turns alpha D into alpha."""
+    sweep = SWEEPS["ppsgd_sampled_theory"]("laptop")
+    entry = sweep.entries[f"{name}, T = 3000"]
+    (kind,) = entry.points[["sampler", "reduce", "average"]].drop_duplicates().to_dict("records")
+    assert kind == {"sampler": "poisson", "reduce": reduce, "average": True}
+    task, args = sweep.tasks["bounded_unequal"](0), arguments(entry.method, entry.points.iloc[0].to_dict())
+    names = ("num_sampled", "batch_size", "sampler", "reduce")
+    who = participation(task, **{name: args[name] for name in names})
+    drawn, _ = who.draw(jax.random.key(0), who.init(jax.random.key(1)))
+    assert float(drawn.divisor) == pytest.approx(RATE * (SIZES.sum() if reduce == "sum" else N))
 
 
 def test_the_sizes_are_those_of_the_task():
