@@ -144,7 +144,7 @@ def ppsgd_sampled_theory(scale: str) -> Sweep:
     """Excess risk of the average iterate with Poisson sampling of users of unequal size, under the bounds of Theorems
     5.2 (Algorithm 2, weighted risk) and B.4 (Algorithm 3, average risk).
     """
-    numbers = [100, 300, 1000, 3000, 10_000] if scale != "smoke" else [10, 30]
+    numbers = [100, 300, 1000, 3000, 10_000] if scale != "smoke" else [100, 300]
     unequal = partial(
         bounded, num_clients=NUM_CLIENTS, num_features=NUM_FEATURES, label_noise=LABEL_NOISE, largest=LARGEST
     )
