@@ -117,9 +117,7 @@ def _dense(task: Task) -> _Own:
     def nothing():
         return jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
 
-    def gradient(model, examples, weight):
-        zero = jax.tree.map(jnp.zeros_like, model)
-        return jax.grad(lambda v: weight @ jax.vmap(lambda e: example_loss(v, zero, e))(examples))(model)
+    gradient = kernel.of_batch(example_loss, jax.tree.map(jnp.zeros_like, task.init_params))
 
     def both(w, theta, batch, clip_norm, step_size, regularization):
         clients = jnp.arange(task.num_clients) if batch.clients is None else batch.clients

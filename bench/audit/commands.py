@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from bench.audit.words import number
 from bench.errors import InputError
 
 
@@ -89,7 +90,7 @@ COLUMNS: dict[str, Callable] = {
     "neighbours": lambda f: f.release.neighbors,
     "sampler": lambda f: f.release.sampler,
     "accountant": lambda f: f.release.accountant,
-    "declared": lambda f: _number(f.epsilon),
+    "declared": lambda f: number(f.epsilon),
     "game": lambda f: _bound(f, "game"),
     "Gaussian": lambda f: _bound(f, "Gaussian"),
     "one run": lambda f: _bound(f, "one run"),
@@ -190,16 +191,12 @@ def _bound(finding, how: str) -> str:
     """Return the lower bound, with the epsilon and delta that it refers to where those are not the declared ones."""
     for bound in finding.bounds:
         if bound.how == how:
-            of = "" if bound.declared == finding.epsilon else f" of {_number(bound.declared)}"
+            of = "" if bound.declared == finding.epsilon else f" of {number(bound.declared)}"
             at = "" if bound.delta == finding.release.delta else f" at delta {bound.delta:.2g}"
             known = not math.isnan(bound.declared)
-            return _number(bound.found) + (of + at if known else "")
+            return number(bound.found) + (of + at if known else "")
     return ""
 
 
 def _several(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _number(value: float) -> str:
-    return "not computed" if math.isnan(value) else f"{value:.3g}"

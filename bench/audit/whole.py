@@ -18,6 +18,7 @@ from bench.analysis.files import write_whole
 from bench.analysis.tables import markdown
 from bench.audit.report import Audit, audit, check
 from bench.audit.setting import families_of
+from bench.audit.words import number
 from bench.errors import InputError
 from bench.sweeps.rows import commit
 
@@ -45,23 +46,23 @@ def audit_all(out: Path, *, say: Callable[[str], None], **options: Any) -> pd.Da
     done = _earlier(path, options)
     parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
     left = [key for key in asked if key not in set(done[KEY].itertuples(index=False, name=None))]
-    began, refused = time.monotonic(), []
-    for number, (name, family) in enumerate(left, 1):
+    began, refused, code = time.monotonic(), [], commit()
+    for place, (name, family) in enumerate(left, 1):
         try:
             found = _on(name, family, options)
         except InputError as error:
             refused.append(f"{name} on {family}: {error}")
-            say(f"audit {number} of {len(left)}, {name} on {family}: not run, {error}")
+            say(f"audit {place} of {len(left)}, {name} on {family}: not run, {error}")
             continue
-        parts.append(rows_of(found, family).assign(version=ALGORITHMS[name].version, **options, commit=commit()))
+        parts.append(rows_of(found).assign(version=ALGORITHMS[name].version, **options, commit=code))
         whole = _ordered(pd.concat(parts, ignore_index=True), asked)
         try:
             write_whole(path, whole.to_csv(index=False))
             write_whole(out / "audit.md", markdown(summary(whole)))
         except OSError as error:
             raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose --out") from None
-        remaining = (time.monotonic() - began) / number * (len(left) - number)
-        say(f"audit {number} of {len(left)}, {name} on {family}: {_verdict(found)}; {remaining:,.0f} s left")
+        remaining = (time.monotonic() - began) / place * (len(left) - place)
+        say(f"audit {place} of {len(left)}, {name} on {family}: {_verdict(found)}; {remaining:,.0f} s left")
     if not left:
         say(f"{path} has all {len(asked)} audits with these options already")
     if refused:
@@ -86,9 +87,9 @@ def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
         return audit(name, family=family, **{**options, "canaries": 0})
 
 
-def rows_of(found: Audit, family: str) -> pd.DataFrame:
+def rows_of(found: Audit) -> pd.DataFrame:
     """One row for each lower bound of an audit; a single one, without numbers, where there was nothing to audit."""
-    common = {"method": found.method, "family": family}
+    common = {"method": found.method, "family": found.family}
     values = ", ".join(f"{name}={value}" for name, value in found.args.items())
     rows = [
         {
@@ -134,8 +135,8 @@ def summary(whole: pd.DataFrame) -> pd.DataFrame:
                     "one": first["privacy_unit"],
                     "reading": reading if first["proven"] else f"{reading} (not proven)",
                     "neighbours": first["neighbors"],
-                    "declared ε": f"{first['declared']:.3g}".replace("nan", "not computed"),
-                    "at least": f"{bounds.loc[here, 'lower_bound'].max():.3g}",
+                    "declared ε": number(first["declared"]),
+                    "at least": number(bounds.loc[here, "lower_bound"].max()),
                     "verdict": "refuted" if bounds["refuted"].any() else "not refuted",
                     "noise detected if too small by": _factor(factor),
                 }

@@ -1,5 +1,7 @@
 """Clipping and noise, the two operations shared by all private gradient methods."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,11 +30,38 @@ def clip(tree: Tree, clip_norm: float | Float[Array, ""]) -> Tree:
     return jax.tree.map(lambda leaf: leaf * factor, tree)
 
 
+def of_batch(loss: Callable, nothing_local: Tree) -> Callable[[Tree, PyTree, Array], Tree]:
+    """Return (w, examples, weight) -> sum_k weight_k grad f(w, theta, example_k), the gradient in w of one client.
+
+    Args:
+        loss: f(w, theta, example) -> scalar.
+        nothing_local: theta, which stays as it is.
+    """
+
+    def weighted_loss(w, examples, weight):
+        return weight @ jax.vmap(lambda example: loss(w, nothing_local, example))(examples)
+
+    return jax.grad(weighted_loss)
+
+
+def norms_of(trees: ClientTrees) -> Float[Array, " client"]:
+    """Return the norm of every client's gradient, joint over its leaves."""
+    squares = [jnp.sum(jnp.square(leaf), axis=range(1, leaf.ndim)) for leaf in jax.tree.leaves(trees)]
+    return jnp.sqrt(sum(squares))
+
+
+def weighted_sum(trees: ClientTrees, factors: Float[Array, " client"]) -> Tree:
+    """Return sum_i factor_i g_i over clients.
+
+    Scale-and-sum is one tensordot, because XLA on a CPU would otherwise recompute the factor per element.
+    """
+    return jax.tree.map(lambda leaf: jnp.tensordot(factors, leaf, 1, precision="highest"), trees)
+
+
 def clipped_sum(trees: ClientTrees, clip_norm: float | Float[Array, ""]) -> tuple[Tree, Float[Array, " client"]]:
     """Return the sum over clients of their clipped gradients, sum_i clip(g_i, C), and the norms before clipping.
 
     Replacing one client's gradient moves the sum by at most 2 C, removing it by at most C, in L2.
-    Scale-and-sum is one tensordot, because XLA on a CPU would otherwise recompute the factor per element.
 
     Args:
         trees: the norm is joint over all leaves of one client.
@@ -41,10 +70,8 @@ def clipped_sum(trees: ClientTrees, clip_norm: float | Float[Array, ""]) -> tupl
     Returns:
         The sum (leaves without the client axis) and the norms before clipping.
     """
-    squares = [jnp.sum(jnp.square(leaf), axis=range(1, leaf.ndim)) for leaf in jax.tree.leaves(trees)]
-    norms = jnp.sqrt(sum(squares))
-    factor = clip_factor(norms, clip_norm)
-    return jax.tree.map(lambda leaf: jnp.tensordot(factor, leaf, 1, precision="highest"), trees), norms
+    norms = norms_of(trees)
+    return weighted_sum(trees, clip_factor(norms, clip_norm)), norms
 
 
 def clipped_sum_linear(

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from bench.kernels.gradient import Tree, clipped_sum, clipped_sum_linear
+from bench.kernels.gradient import Tree, clipped_sum, clipped_sum_linear, of_batch
 from bench.kernels.personal import Batch, shared_scores, within
 
 Steps = Callable[[Tree, Batch, float | Array], tuple[Tree, Float[Array, " sampled"]]]
@@ -45,15 +45,14 @@ def dense(
         proximal: mu of mu / 2 |z - w|^2, which every client adds to its loss at z; None omits this term.
     """
 
+    gradient = of_batch(loss, nothing_local)
+
     def travelled(w, examples, weight):
         """Return Delta_i of one client."""
 
-        def weighted_loss(w):
-            return weight @ jax.vmap(lambda example: loss(w, nothing_local, example))(examples)
-
         def slope(total):
             here = jax.tree.map(lambda z, g: z - step_size * g, w, total)
-            at_here = jax.grad(weighted_loss)(here)
+            at_here = gradient(here, examples, weight)
             if proximal is None:
                 return at_here
             return jax.tree.map(lambda g, z, start: g + proximal * (z - start), at_here, here, w)
@@ -62,7 +61,7 @@ def dense(
             return jax.tree.map(jnp.add, total, slope(total)), None
 
         if num_steps == 1:
-            return jax.grad(weighted_loss)(w)
+            return gradient(w, examples, weight)
         return jax.lax.scan(local_step, jax.tree.map(jnp.zeros_like, w), length=num_steps)[0]
 
     def steps(w, batch, clip_norm):

@@ -9,14 +9,14 @@ the same two results:
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from bench.kernels.gradient import Tree, clip_factor, linear_norms, linear_sum
+from bench.kernels.gradient import Tree, clip_factor, linear_norms, linear_sum, norms_of, of_batch, weighted_sum
 from bench.kernels.personal import Batch, shared_scores, within
 
 
@@ -45,16 +45,8 @@ def of_loss(loss: Callable, nothing_local: Tree, w: Tree, batch: Batch) -> UserG
         batch: of the sampled clients.
     """
 
-    def gradient(examples, weight):
-        return jax.grad(lambda w: weight @ jax.vmap(lambda example: loss(w, nothing_local, example))(examples))(w)
-
-    grads = jax.vmap(gradient)(batch.examples, batch.weight)
-    squares = [jnp.sum(jnp.square(leaf), axis=range(1, leaf.ndim)) for leaf in jax.tree.leaves(grads)]
-
-    def weighted_sum(factors):
-        return jax.tree.map(lambda leaf: jnp.tensordot(factors, leaf, 1, precision="highest"), grads)
-
-    return UserGradients(jnp.sqrt(sum(squares)), weighted_sum)
+    grads = jax.vmap(of_batch(loss, nothing_local), (None, 0, 0))(w, batch.examples, batch.weight)
+    return UserGradients(norms_of(grads), partial(weighted_sum, grads))
 
 
 def of_linear(gram: Float[Array, "client stored stored"], w: Float[Array, "_ _"], batch: Batch) -> UserGradients:

@@ -107,7 +107,7 @@ def draw(table: pd.DataFrame):
     return figure
 
 
-def panels(table: pd.DataFrame, x: str, title: str, *notes: str):
+def panels(table: pd.DataFrame, x: str, title: str):
     """Risk against a column on a logarithmic axis, rows epsilons, columns n; the figure and its axes."""
     sizes, budgets = sorted(table["num_records"].unique()), sorted(table["target_epsilon"].unique())
     figure, axes = style.subplots(
@@ -135,7 +135,6 @@ def panels(table: pd.DataFrame, x: str, title: str, *notes: str):
         "Dashed: the lowest risk of one-pass MB-SGD. Panels have different axes.",
         f"Exact epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server "
         "and the other silos. The paper has no such experiment.",
-        *notes,
     )
     return figure, axes
 

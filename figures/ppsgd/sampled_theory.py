@@ -7,11 +7,9 @@ average risk. Expected: the bound above every point.
 """
 
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from figures.ppsgd import common, drawing
-from figures.ppsgd.theory import BOUND, CURVES, clipped_share
+from figures.ppsgd import common, theory
 from figures.shared.figure import Figure
 
 ALGORITHMS = {
@@ -45,32 +43,23 @@ def draw(table: pd.DataFrame):
     for name, line in zip(names, axes, strict=True):
         for target, ax in zip(targets, line, strict=True):
             rows = table[(table["target_epsilon"] == target) & (table["algorithm"] == name)]
-            for a in style.present(rows, "personalization", CURVES):
-                of_a = rows[rows["personalization"] == a]
-                style.curve(ax, of_a, "samples", "risk", **drawing.PERSONALIZATION[a])
-                style.curve(ax, of_a, "samples", "bound", band=False, **(drawing.PERSONALIZATION[a] | BOUND))
-            ax.set_xscale("log")
-            ax.set_yscale("log")
-            budget = r"no noise, $\varepsilon = \infty$" if target == float("inf") else rf"$\varepsilon$ = {target:g}"
-            ax.set_title(f"{name}, {budget}")
+            theory.risk_and_bound(ax, rows, "risk")
+            ax.set_title(f"{name}, {theory.budget_name(target)}")
         line[0].set_ylabel(f"{ALGORITHMS[name][2]}\n({ALGORITHMS[name][1]})")
     for ax in axes[-1]:
         ax.set_xlabel("rounds T")
-    curves = drawing.personalization_handles(CURVES)
-    for handle in curves:
-        handle.set_label(str(handle.get_label()).replace("Q", "D"))
     style.head(
         figure,
         "Users of unequal size, sampled: risk under its bound (Bietti et al. 2022, Theorems 5.2 and B.4)",
-        [*curves, Line2D([], [], color="#444444", **BOUND, label="bound")],
+        theory.handles("D"),
     )
     style.footer(
         figure,
         table,
-        f"Step size of the theorem as its proof has it, average iterate; {clipped_share(table)}. D is the expected "
-        "number of examples (Algorithm 2) or of users (Algorithm 3) in a round. Epsilon at delta = 1e-4 is for the "
-        "whole run, whatever its length, by RDP for Poisson sampling; one user added or removed, against all others "
-        "together, who see w (joint DP). The paper has no such experiment.",
+        f"Step size of the theorem as its proof has it, average iterate; {theory.clipped_share(table)}. D is the "
+        "expected number of examples (Algorithm 2) or of users (Algorithm 3) in a round. Epsilon at delta = 1e-4 is "
+        "for the whole run, whatever its length, by RDP for Poisson sampling; one user added or removed, against all "
+        "others together, who see w (joint DP). The paper has no such experiment.",
     )
     return figure
 

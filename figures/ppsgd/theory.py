@@ -7,6 +7,7 @@ large alpha before it.
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
@@ -56,29 +57,21 @@ def draw(table: pd.DataFrame):
     choices = best(table)
     for target, ax, low in zip(targets, *axes, strict=True):
         rows, chosen = table[table["target_epsilon"] == target], choices[choices["target_epsilon"] == target]
-        for a in style.present(rows, "personalization", CURVES):
-            line = rows[rows["personalization"] == a]
-            style.curve(ax, line, "samples", "excess_risk", **drawing.PERSONALIZATION[a])
-            style.curve(ax, line, "samples", "bound", band=False, **(drawing.PERSONALIZATION[a] | BOUND))
+        risk_and_bound(ax, rows, "excess_risk")
         for name, look in BEST.items():
             low.plot(chosen["samples"], [order.index(a) for a in chosen[name]], **look)
         for one in (ax, low):
             _threshold(one, chosen)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_title(r"no noise, $\varepsilon = \infty$" if np.isinf(target) else rf"$\varepsilon$ = {target:g}")
+        ax.set_title(budget_name(target))
         low.set_xlabel("samples of a user and rounds, n")
         low.set_yticks(range(len(order)), [f"{a:g}".replace("inf", r"$\infty$") for a in order])
         low.yaxis.set_minor_locator(NullLocator())
     axes[0, 0].set_ylabel("excess risk of the average iterate")
     axes[1, 0].set_ylabel(r"best $\alpha N$")
-    curves = drawing.personalization_handles(CURVES)
-    for handle in curves:
-        handle.set_label(str(handle.get_label()).replace("Q", "N"))
     style.head(
         figure,
         "Personalised private SGD: risk under its bound (Bietti et al. 2022, Theorem 4.5, Lemma 4.6)",
-        [*curves, Line2D([], [], color="#444444", **BOUND, label="bound")],
+        handles("N"),
         [*(Line2D([], [], **look) for look in BEST.values()), Line2D([], [], **THRESHOLD, label="threshold (10)")],
     )
     style.footer(
@@ -90,6 +83,29 @@ def draw(table: pd.DataFrame):
         "with the calibrated noise, is and is not met.",
     )
     return figure
+
+
+def risk_and_bound(ax: Axes, rows: pd.DataFrame, risk: str) -> None:
+    """Draw the column `risk` of each alpha solid, with its interval, and its bound dashed, both axes logarithmic."""
+    for a in style.present(rows, "personalization", CURVES):
+        line = rows[rows["personalization"] == a]
+        style.curve(ax, line, "samples", risk, **drawing.PERSONALIZATION[a])
+        style.curve(ax, line, "samples", "bound", band=False, **(drawing.PERSONALIZATION[a] | BOUND))
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+
+
+def budget_name(epsilon: float) -> str:
+    """A budget, as titles of panels have it."""
+    return r"no noise, $\varepsilon = \infty$" if np.isinf(epsilon) else rf"$\varepsilon$ = {epsilon:g}"
+
+
+def handles(divisor: str) -> list[Line2D]:
+    """Legend entries of the curves, whose ratios are alpha times this divisor, and of the bound."""
+    curves = drawing.personalization_handles(CURVES)
+    for handle in curves:
+        handle.set_label(str(handle.get_label()).replace("Q", divisor))
+    return [*curves, Line2D([], [], color="#444444", **BOUND, label="bound")]
 
 
 def clipped_share(table: pd.DataFrame) -> str:

@@ -103,11 +103,11 @@ def test_a_comparison_keeps_every_evaluation_of_the_tested_runs_and_one_of_those
     pd.testing.assert_series_equal(end.sort_index(), beside.sort_index(), check_dtype=False)
 
 
-@pytest.mark.parametrize("costs", [dict.fromkeys(COSTS, np.nan), {"floats_up": 0.0, "gradients": np.nan}])
-def test_methods_without_a_declared_cost_or_without_any_are_drawn_all_the_same(costs):
-    runs = evaluations(lambda share, trial: share + 0.01 * trial, **costs)
-    lines = convergence.curves(runs, metric="score")
-    facts = {
+ONE_METHOD = pd.DataFrame(
+    {
+        "algorithm": ["new"],
+        "reveals_nothing": False,
+        "is_baseline": False,
         "metric": "score",
         "problem": "p",
         "task": "t",
@@ -115,9 +115,15 @@ def test_methods_without_a_declared_cost_or_without_any_are_drawn_all_the_same(c
         "scale": "compare",
         "not_private": False,
     }
-    whole = pd.DataFrame([{"algorithm": "new", "reveals_nothing": False, "is_baseline": False, **facts}])
+)
+
+
+@pytest.mark.parametrize("costs", [dict.fromkeys(COSTS, np.nan), {"floats_up": 0.0, "gradients": np.nan}])
+def test_methods_without_a_declared_cost_or_without_any_are_drawn_all_the_same(costs):
+    runs = evaluations(lambda share, trial: share + 0.01 * trial, **costs)
+    lines = convergence.curves(runs, metric="score")
     with style.applied():
-        figure = draw_convergence(lines, whole)
+        figure = draw_convergence(lines, ONE_METHOD)
         figure.canvas.draw()
     known = [name for name in COSTS if (COSTS | costs)[name] > 0]
     scales = dict(zip(COSTS, (ax.get_xscale() for ax in figure.axes), strict=True))
@@ -127,17 +133,8 @@ def test_methods_without_a_declared_cost_or_without_any_are_drawn_all_the_same(c
 def test_scores_that_span_powers_of_ten_get_a_logarithmic_axis_up_to_somewhat_above_their_ends():
     def axis(score):
         lines = convergence.curves(evaluations(score), metric="score")
-        facts = {
-            "metric": "score",
-            "problem": "p",
-            "task": "t",
-            "source": "made up",
-            "scale": "compare",
-            "not_private": False,
-        }
-        whole = pd.DataFrame([{"algorithm": "new", "reveals_nothing": False, "is_baseline": False, **facts}])
         with style.applied():
-            return draw_convergence(lines, whole).axes[0]
+            return draw_convergence(lines, ONE_METHOD).axes[0]
 
     assert axis(lambda share, trial: 1 + share).get_yscale() == "linear"
     assert axis(lambda share, trial: share * 1e6 - 1).get_yscale() == "linear"  # not all are positive
