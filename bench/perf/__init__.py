@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "fedavg_round": grids.fedavg_round,
     "clipping_cnn": pfl.clipping_cnn,
     "clipping_scattering": pfl.clipping_scattering,
+    "clipping_colour": pfl.clipping_colour,
     "small_runs": grids.small_runs,
     "users": users.users,
     "methods": methods.methods,

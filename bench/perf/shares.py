@@ -46,6 +46,7 @@ GRIDS: dict[str, Callable] = {
 OTHERS: dict[str, dict[str, Callable[[], Workload]]] = {
     "clipping_cnn": {"clipping_cnn": pfl.cnn_workload},
     "clipping_scattering": {"clipping_scattering": pfl.scattering_workload},
+    "clipping_colour": {f"clipping_colour, {name}": partial(pfl.colour_workload, name) for name in pfl.COLOUR},
     "users": {f"users, {name}": partial(users.round_of_many, name) for name in users.ARGS},
 }
 

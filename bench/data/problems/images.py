@@ -56,7 +56,7 @@ PICTURES = {
 SHARE = 10  # a client has at least 1 / SHARE of the pictures
 PARTS = ("test", "validation")
 NUM_VALIDATION = 10_000  # of the training pictures
-CHUNK = 500  # test pictures at a time
+CHUNK = 100  # test pictures at a time; a CPU is slower with more than its cache holds
 
 # The arrays of each (data set, features) in use, so that tasks of several models and trials share one copy.
 _in_use: WeakValueDictionary = WeakValueDictionary()
