@@ -18,7 +18,7 @@ def pfl_splits(scale: str) -> Sweep:
         grid(data=data, algorithm=list(MODELS), target_epsilon=[math.inf, *epsilons], num_epochs=SPLITS, num_clients=10)
         for data, epsilons in EPSILONS.items()
     )
-    laptop = "data != 'cifar10' or algorithm == 'SN+Lin' or (num_epochs in (1, 5, 20) and target_epsilon == 7.53)"
+    laptop = "data != 'cifar10' or algorithm in ('SN+Lin', 'SN+CNN') or num_epochs in (1, 5, 20)"
     smoke = (
         "data == 'mnist' and num_epochs in (1, 20) and "
         "(target_epsilon == 2.93 or target_epsilon == inf and algorithm in ('SN+Lin', 'CNN+RL'))"
@@ -39,7 +39,7 @@ def pfl_clients(scale: str) -> Sweep:
         grid(data=data, algorithm=list(MODELS), target_epsilon=epsilons[0], num_epochs=1, num_clients=CLIENTS)
         for data, epsilons in EPSILONS.items()
     )
-    laptop = "data != 'cifar10' or algorithm == 'SN+Lin'"
+    laptop = "data != 'cifar10' or algorithm == 'SN+Lin' or (algorithm == 'SN+CNN' and num_clients <= 25)"
     smoke = "data == 'mnist' and algorithm == 'SN+Lin' and num_clients in (10, 25)"
     return sweep_of_cells(
         "pfl_clients",
