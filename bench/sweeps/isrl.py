@@ -1,20 +1,17 @@
 """The experiments of Gao et al. 2024 (section 4), further ones on claims that they do not test, and smaller scales."""
 
-import math
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.silos import total_rounds
-from bench.data.problems import odd_even, quadratic
-from bench.errors import InputError, unknown_name
-from bench.privacy.accounting import noise_multiplier
-from bench.privacy.events import REPLACE, full_gaussian
+from bench.data.problems import odd_even
+from bench.sweeps import isrl_noise, isrl_rounds
 from bench.sweeps.derived import Derived
+from bench.sweeps.isrl_noise import EXACT, NOISE, PUBLISHED, budgets
 from bench.sweeps.spec import Entry, Sweep, grid, thin
-from bench.theory import isrl as theory
 
 TRIALS = 20  # draws of the data; separating the methods at every epsilon takes more than the paper's 5
 EPSILONS = [0.75, 1.5, 3.0, 6.0, 12.0, 18.0]
@@ -23,54 +20,9 @@ DELTA = 1 / odd_even.NUM_RECORDS**2
 STEPS = [float(f"{step:.3g}") for step in np.geomspace(1, 1000, 16)]
 ROUNDS = [1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 35, 50]
 PHASE_ROUNDS = [1, 2, 3, 5, 10, 20]
-PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"
 
-
-@cache
-def _exact(epsilon: float, delta: float) -> float:
-    """sigma for records that are used once."""
-    return noise_multiplier(epsilon, lambda sigma: full_gaussian(sigma, neighbors=REPLACE, delta=delta), 1)
-
-
-def noise(epsilon: float, calibration: str, uses: int, delta: float = DELTA) -> float:
-    """sigma for records that are used in so many rounds; sigma grows as sqrt(uses) by both calibrations.
-
-    Raises:
-        InputError: for another calibration.
-    """
-    if calibration not in (PUBLISHED, EXACT, SILENT):
-        raise unknown_name("calibration", calibration, (PUBLISHED, EXACT, SILENT))
-    if calibration == SILENT and not math.isinf(epsilon):
-        raise InputError(f"epsilon is {epsilon:g} with calibration {SILENT!r}: take {PUBLISHED!r} or {EXACT!r}")
-    if math.isinf(epsilon):
-        return 0.0
-    if calibration == PUBLISHED:
-        return theory.zcdp_noise_multiplier(epsilon, delta, rounds=uses)
-    return math.sqrt(uses) * _exact(epsilon, delta)
-
-
-def budgets(epsilons, calibrations) -> pd.DataFrame:
-    """One row per target epsilon and way to calibrate, and one without noise."""
-    silent = pd.DataFrame({"target_epsilon": [math.inf], "calibration": [SILENT]})
-    return pd.concat([grid(target_epsilon=epsilons, calibration=calibrations), silent], ignore_index=True)
-
-
-def with_noise(points: pd.DataFrame, uses, delta: float = DELTA) -> pd.DataFrame:
-    """The points with their noise; `uses`: in how many rounds a record is used, a number or one for each point."""
-    keys = zip(points["target_epsilon"], points["calibration"], np.broadcast_to(uses, len(points)), strict=True)
-    return points.assign(noise_multiplier=[noise(*key, delta) for key in keys], clip_norm=1.0)
-
-
-def _remade(points: pd.DataFrame, delta: float = DELTA) -> pd.DataFrame:
-    """The points with the noise for their target and calibration; without noise there is one target."""
-    silent = (points["calibration"] == SILENT) | np.isinf(points["target_epsilon"])
-    alike = {"calibration": SILENT, "target_epsilon": math.inf}
-    points = points.assign(**{name: points[name].mask(silent, value) for name, value in alike.items()})
-    points = points.drop_duplicates(ignore_index=True)
-    uses = points["phase_rounds"]
-    if "sampler" in points:
-        uses = uses.mask(points["sampler"] == "once", 1)
-    return with_noise(points, uses, delta).assign(clip_norm=points["clip_norm"])
+with_noise, remade = (partial(function, delta=DELTA) for function in (isrl_noise.with_noise, isrl_noise.remade))
+CALIBRATED = Derived(remade, made=("noise_multiplier",), given=NOISE)
 
 
 def _searched(points: pd.DataFrame) -> pd.DataFrame:
@@ -78,11 +30,7 @@ def _searched(points: pd.DataFrame) -> pd.DataFrame:
     repeated = points["step_size"] * points["regularization"] > 1  # longer steps are cut to this: the same runs
     wide = points["step_size"].isin(STEPS[5::2]) | (points["regularization"] == 0)
     points = points.assign(search=np.where(wide, "wide", "equal"))
-    return _remade(points[~repeated & ~(wide & (points["calibration"] == EXACT))].reset_index(drop=True))
-
-
-NOISE = ("target_epsilon", "calibration", "phase_rounds", "num_phases", "sampler", "num_sampled")
-CALIBRATED = Derived(_remade, made=("noise_multiplier",), given=NOISE)
+    return remade(points[~repeated & ~(wide & (points["calibration"] == EXACT))].reset_index(drop=True))
 
 
 def isrl_odd_even(scale: str) -> Sweep:
@@ -198,102 +146,9 @@ def isrl_nonsmooth(scale: str) -> Sweep:
     return {"paper": paper, "laptop": paper, "smoke": smoke}[scale]
 
 
-RECORDS = [128, 512, 2048]  # of a silo
-ROUNDS_EPSILONS = [4.0, 16.0]
-ROUNDS_DELTA = 1e-6
-TOTAL_ROUNDS = [1, 2, 4, 8, 16, 32, 64]
-FALLING = 2**-1.5  # R_i of the theorems fall as 1 / sqrt(lambda_i), lambda_i grows by 2^3
-
-
-def isrl_rounds(scale: str) -> Sweep:
-    """Rounds to a target risk on a quadratic with known minimiser, against n and epsilon: the communication claim.
-
-    One-pass MB-SGD; localized with MB-SGD, with the accelerated method (Algorithm 2) or with its stages (Algorithm 5;
-    together Algorithm 1) inside, tau, p and R_i / R_1 as in Theorem C.1, lambda tuned around its value there; and
-    MB-SGD and the accelerated method over all records in every round.
-    """
-    budget = budgets(ROUNDS_EPSILONS, [EXACT]).merge(grid(num_records=RECORDS), how="cross")
-    budget["task"] = budget["num_records"].map("quadratic_{}".format)
-    steps = [float(f"{10 ** (k / 5):.3g}") for k in range(-10, 8)]
-    plain = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=steps, num_sampled=25), how="cross")
-    twice = plain[plain["step_size"].isin(steps[2::3])].merge(grid(theorem_lambda=[0.01, 0.1, 1.0]), how="cross")
-    twice = _of_theorem(twice)
-    inner = {"rounds_ratio": FALLING, "growth": theory.growth(25, min(RECORDS))}
-    bound = {"clip_norm": quadratic.LIPSCHITZ}
-
-    def entry(method, points, uses=None, **columns):
-        points = with_noise(points.assign(**columns), points["phase_rounds"] if uses is None else uses, ROUNDS_DELTA)
-        remake, made = partial(_remade, delta=ROUNDS_DELTA), ("noise_multiplier",)
-        if "theorem_lambda" in points:
-            derived = Derived(
-                lambda points: remake(_of_theorem(points)),
-                made=(*made, "num_phases", "regularization"),
-                given=("target_epsilon", "calibration", "phase_rounds", "theorem_lambda"),
-            )
-        else:
-            derived = Derived(remake, made=made, given=NOISE)
-        return Entry(ALGORITHMS[method], points.assign(**bound), derived=derived)
-
-    paper = Sweep(
-        name="isrl_rounds",
-        reproduces="Gao et al. 2024, Theorem 2.1, measured (communication rounds; not in the paper)",
-        tasks={f"quadratic_{n}": partial(quadratic.quadratic, num_records=n) for n in RECORDS},
-        entries={
-            "One-pass MB-SGD": entry("minibatch_sgd", plain, uses=1, sampler="once"),
-            "Multi-pass MB-SGD": entry("minibatch_sgd", plain, sampler="all"),
-            "Accelerated": entry("accelerated", plain),
-            "Localized MB-SGD": entry("localized", twice, **inner),
-            "Localized accelerated": entry("localized", twice, solver="accelerated", **inner),
-            "Localized multi-stage": entry("localized", twice, solver="multistage", **inner),
-        },
-        num_rounds=total_rounds,
-        eval_every=None,
-        delta=ROUNDS_DELTA,
-        seeds=1,
-        trials=2 * TRIALS,
-        notes="the paper proves bounds on rounds and measures none",
-    )
-    smoke = thin(
-        paper,
-        keep={
-            "num_records": [128],
-            "phase_rounds": [8],
-            "target_epsilon": [16.0],
-            "step_size": steps[8:12:3],
-            "theorem_lambda": [1.0],
-        },
-        trials=2,
-    )
-    return {"paper": paper, "laptop": paper, "smoke": smoke}[scale]
-
-
-def _of_theorem(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with as many phases as Theorem C.1 has, and theorem_lambda times its regularisation."""
-    lambdas = [
-        theory.regularization(_setting(n, epsilon))
-        for n, epsilon in zip(points["num_records"], points["target_epsilon"], strict=True)
-    ]
-    return points.assign(
-        num_phases=points["num_records"].map(theory.num_phases), regularization=points["theorem_lambda"] * lambdas
-    )
-
-
-def _setting(records: int, epsilon: float) -> theory.Setting:
-    return theory.Setting(
-        silos=quadratic.NUM_CLIENTS,
-        answering=quadratic.NUM_CLIENTS,
-        records=records,
-        features=quadratic.NUM_FEATURES,
-        epsilon=min(epsilon, 1e9),  # without noise the bound's other term decides
-        delta=ROUNDS_DELTA,
-        lipschitz=quadratic.LIPSCHITZ,
-        diameter=quadratic.DIAMETER,
-        smoothness=quadratic.SMOOTHNESS,
-    )
-
-
 SWEEPS = {
     "isrl_odd_even": isrl_odd_even,
     "isrl_nonsmooth": isrl_nonsmooth,
-    "isrl_rounds": isrl_rounds,
+    "isrl_rounds": isrl_rounds.isrl_rounds,
+    "isrl_heterogeneity": isrl_rounds.isrl_heterogeneity,
 }

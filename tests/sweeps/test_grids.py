@@ -10,7 +10,7 @@ from tiny_sweeps import private_sgd, sweep_of, walks
 from bench.algorithms import ppsgd
 from bench.errors import InputError
 from bench.privacy import accounting, events
-from bench.sweeps import SCALES, SWEEPS, isrl, p2p_noise, ppsgd_grid
+from bench.sweeps import SCALES, SWEEPS, isrl, isrl_noise, p2p_noise, ppsgd_grid
 from bench.sweeps.grids import keeping_rounds, listed, tied, with_grid, with_rounds
 from bench.sweeps.spec import Entry, grid
 
@@ -84,7 +84,7 @@ def test_noise_is_found_for_another_budget_and_number_of_rounds():
         assert set(points["target_epsilon"]) == {2.0, math.inf}
         for row in points.drop_duplicates(["target_epsilon", "calibration", "phase_rounds"]).itertuples():
             uses = 1 if once else row.phase_rounds
-            assert row.noise_multiplier == isrl.noise(row.target_epsilon, row.calibration, uses)
+            assert row.noise_multiplier == isrl_noise.noise(row.target_epsilon, row.calibration, uses, isrl.DELTA)
         assert (points["target_epsilon"].eq(math.inf) == points["calibration"].eq("no noise")).all()
 
 

@@ -9,17 +9,17 @@ from tiny_silos import random_records, task_of
 
 from bench.algorithms import ALGORITHMS, silos
 from bench.data.problems import odd_even
-from bench.data.problems.quadratic import LIPSCHITZ
+from bench.data.problems.quadratic import LIPSCHITZ, lipschitz
 from bench.errors import InputError
 from bench.privacy import accounting
-from bench.sweeps import SWEEPS, isrl
+from bench.sweeps import SWEEPS, isrl, isrl_noise, isrl_rounds
 from bench.sweeps.points import resolve
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments, grid
 from bench.theory import isrl as theory
 from figures.isrl import gradients
 
-NAMES = ("isrl_odd_even", "isrl_nonsmooth", "isrl_rounds")
+NAMES = ("isrl_odd_even", "isrl_nonsmooth", "isrl_rounds", "isrl_heterogeneity")
 WHOLE = {name: SWEEPS[name]("paper") for name in NAMES}
 
 
@@ -50,11 +50,11 @@ def test_every_point_costs_what_its_label_says(name):
         for row in by_budget(entry.points, 2).to_dict("records"):
             costs = spent(sweep, entry, row, row.get("num_records", odd_even.NUM_RECORDS))
             target = row["target_epsilon"]
-            if row["calibration"] == isrl.SILENT:
+            if row["calibration"] == isrl_noise.SILENT:
                 assert math.isinf(target)
                 assert row["noise_multiplier"] == 0
                 assert set(costs.values()) == {math.inf}
-            elif row["calibration"] == isrl.EXACT:
+            elif row["calibration"] == isrl_noise.EXACT:
                 assert 0.998 * target <= costs["exact"] <= target
             else:
                 np.testing.assert_allclose(costs["paper"], target, rtol=1e-9)
@@ -72,9 +72,9 @@ def test_noise_below_the_label_would_be_seen():
 
 def test_a_calibration_that_does_not_exist_is_refused():
     with pytest.raises(InputError, match="no calibration is called 'exakt': did you mean exact"):
-        isrl.noise(3.0, "exakt", 1)
+        isrl_noise.noise(3.0, "exakt", 1, 1e-6)
     with pytest.raises(InputError, match="epsilon is 3 with calibration 'no noise'"):
-        isrl.noise(3.0, isrl.SILENT, 1)
+        isrl_noise.noise(3.0, isrl_noise.SILENT, 1, 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +149,23 @@ def test_rounds_are_as_the_theorem_says():
         blank(512), {**row, "num_phases": 9, "phase_rounds": 64, "sampler": "all", "batch_size": 1, "share": 0.5}
     )
     np.testing.assert_allclose(np.divide(cut.rounds[1:4], cut.rounds[:3]), 8**-0.5, rtol=0.1)
+
+
+def test_heterogeneity_is_measured_at_one_noise():
+    """All distances share clipping, noise and settings, and the clipping is that of the largest."""
+    sweep = WHOLE["isrl_heterogeneity"]
+    for entry in sweep.entries.values():
+        assert (entry.points["clip_norm"] == lipschitz(max(isrl_rounds.SPREADS))).all()
+        apart = entry.points.groupby("spread")
+        parts = [part.drop(columns=["spread", "task"]).reset_index(drop=True) for _, part in apart]
+        assert len(parts) == len(isrl_rounds.SPREADS)
+        for part in parts[1:]:
+            pd.testing.assert_frame_equal(part, parts[0])
+    tasks = {name: make(0) for name, make in sweep.tasks.items()}
+    first, *others = tasks.values()
+    for task in others:
+        np.testing.assert_array_equal(first.train[0], task.train[0])
+        np.testing.assert_array_equal(first.evaluation["minimiser"], task.evaluation["minimiser"])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,7 @@ import pytest
 from bench.data.dataset import LocalCopy
 from bench.data.files import DataFiles
 from bench.data.problems import digits, odd_even
-from bench.data.problems.quadratic import LIPSCHITZ, half_square, quadratic
+from bench.data.problems.quadratic import LABEL_NOISE, half_square, lipschitz, quadratic
 from bench.data.problems.tasks import TASKS
 from bench.errors import InputError
 from bench.models.additive import Additive
@@ -174,17 +174,27 @@ def test_the_risk_is_the_excess_of_the_mean_risk_over_silos():
     assert np.sum(variance * (best - star) ** 2) < 0.01 * np.sum(variance * star**2)
 
 
-def test_silos_differ_and_gradients_are_bounded_in_the_ball():
-    task = quadratic(1, num_records=64)
-    x, y = task.train
+@pytest.mark.parametrize("spread", [0.0, 0.5, 2.0])
+def test_gradients_are_bounded_in_the_ball(spread):
+    x, y = quadratic(1, num_records=64, spread=spread).train
     np.testing.assert_allclose(np.linalg.norm(x, axis=-1), 1, rtol=1e-5)
     rng = np.random.default_rng(0)
     for _ in range(20):
         w = rng.standard_normal(50)
         w /= np.linalg.norm(w)
-        assert np.abs(np.einsum("lnd,d->ln", x, w) - y).max() <= LIPSCHITZ
+        assert np.abs(np.einsum("lnd,d->ln", x, w) - y).max() <= lipschitz(spread)
+
+
+def test_silos_differ_by_their_spread():
+    x, y = quadratic(1, num_records=64).train
     own = [np.linalg.lstsq(np.asarray(x[l]), np.asarray(y[l]), rcond=None)[0] for l in (0, 1)]
     assert np.linalg.norm(own[0] - own[1]) > 0.1
+    x, y = (np.asarray(leaf, np.float64) for leaf in quadratic(1, num_records=64, spread=0.0).train)
+    minimiser = np.asarray(quadratic(1).evaluation["minimiser"])
+    assert np.abs(np.einsum("lnd,d->ln", x, minimiser) - y).max() <= LABEL_NOISE * (1 + 1e-5)  # one model for all
+    for wrong in (-1.0, np.inf, np.nan):
+        with pytest.raises(InputError, match="give a distance of 0 or more"):
+            quadratic(0, num_records=4, spread=wrong)
     np.testing.assert_allclose(half_square(jnp.float32(3.0), jnp.float32(1.0)), 2.0)
 
 

@@ -1,0 +1,72 @@
+"""Noise calibration for the experiments of Gao et al. 2024, in two variants:
+
+published: noise of the stated epsilon by the formula of the authors' programs, 2 sqrt(rho log 1/delta), which leaves
+    out a term.
+exact: noise that costs the epsilon by exact accounting.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from bench.errors import InputError, unknown_name
+from bench.privacy.accounting import noise_multiplier
+from bench.privacy.events import REPLACE, full_gaussian
+from bench.sweeps.spec import grid
+from bench.theory import isrl as theory
+
+PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"
+NOISE = ("target_epsilon", "calibration", "phase_rounds", "num_phases", "sampler", "num_sampled")
+
+
+@cache
+def _exact(epsilon: float, delta: float) -> float:
+    """sigma for records that are used once."""
+    return noise_multiplier(epsilon, lambda sigma: full_gaussian(sigma, neighbors=REPLACE, delta=delta), 1)
+
+
+def noise(epsilon: float, calibration: str, uses: int, delta: float) -> float:
+    """sigma for records that are used in so many rounds; sigma grows as sqrt(uses) by both calibrations.
+
+    Raises:
+        InputError: for another calibration.
+    """
+    if calibration not in (PUBLISHED, EXACT, SILENT):
+        raise unknown_name("calibration", calibration, (PUBLISHED, EXACT, SILENT))
+    if calibration == SILENT and not math.isinf(epsilon):
+        raise InputError(f"epsilon is {epsilon:g} with calibration {SILENT!r}: take {PUBLISHED!r} or {EXACT!r}")
+    if math.isinf(epsilon):
+        return 0.0
+    if calibration == PUBLISHED:
+        return theory.zcdp_noise_multiplier(epsilon, delta, rounds=uses)
+    return math.sqrt(uses) * _exact(epsilon, delta)
+
+
+def budgets(epsilons, calibrations) -> pd.DataFrame:
+    """One row per target epsilon and way to calibrate, and one without noise."""
+    silent = pd.DataFrame({"target_epsilon": [math.inf], "calibration": [SILENT]})
+    return pd.concat([grid(target_epsilon=epsilons, calibration=calibrations), silent], ignore_index=True)
+
+
+def with_noise(points: pd.DataFrame, uses, delta: float) -> pd.DataFrame:
+    """The points with their noise, for gradients clipped to 1; `uses`: in how many rounds a record is used, a number or
+    one for each point.
+    """
+    keys = zip(points["target_epsilon"], points["calibration"], np.broadcast_to(uses, len(points)), strict=True)
+    return points.assign(noise_multiplier=[noise(*key, delta) for key in keys], clip_norm=1.0)
+
+
+def remade(points: pd.DataFrame, delta: float) -> pd.DataFrame:
+    """The points with the noise for their target and calibration, at their own clipping norm; without noise there is
+    one target.
+    """
+    silent = (points["calibration"] == SILENT) | np.isinf(points["target_epsilon"])
+    alike = {"calibration": SILENT, "target_epsilon": math.inf}
+    points = points.assign(**{name: points[name].mask(silent, value) for name, value in alike.items()})
+    points = points.drop_duplicates(ignore_index=True)
+    uses = points["phase_rounds"]
+    if "sampler" in points:
+        uses = uses.mask(points["sampler"] == "once", 1)
+    return with_noise(points, uses, delta).assign(clip_norm=points["clip_norm"])
