@@ -1,6 +1,6 @@
 """Gao et al. 2024: localized minibatch SGD without a trusted server."""
 
-from figures.isrl import claims, errors, gradients, nonsmooth, rounds, tables
+from figures.isrl import claims, errors, gradients, heterogeneity, nonsmooth, rounds, tables
 from figures.shared.paper import Paper
 
 PAPER = Paper(
@@ -18,6 +18,7 @@ PAPER = Paper(
         "isrl_nonsmooth": nonsmooth.FIGURE,
         "isrl_rounds": rounds.FIGURE,
         "isrl_gradients": gradients.FIGURE,
+        "isrl_heterogeneity": heterogeneity.FIGURE,
         "isrl_table1": tables.TABLE_1,
         "isrl_table2": tables.TABLE_2,
     },

@@ -3,13 +3,10 @@ compared trial by trial, since all methods share a trial's data, silos and noise
 
 from collections.abc import Callable
 
-import numpy as np
 import pandas as pd
 
-from bench.analysis import select
 from bench.theory.isrl import EXPERIMENT, Setting, subgradient_rounds
-from figures.isrl import nonsmooth
-from figures.isrl import rounds as isrl_rounds
+from figures.isrl import claims_rounds, nonsmooth
 from figures.isrl.common import (
     EXACT,
     FIXED_ROUNDS,
@@ -24,13 +21,12 @@ from figures.isrl.common import (
 )
 from figures.isrl.errors import ALL as RELIABLE
 from figures.isrl.errors import SOME as UNRELIABLE
-from figures.shared.margins import Margin, computed, every, of_mean, paired, some, within
+from figures.shared.margins import Margin, every, of_mean, paired, within
 from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
 
 SECTION_4 = "section 4, Figures 2 and 3"
 NOT_THERE = "not in the paper"
 ERROR = "points of test error"
-LOGS = "of the logarithm of the risks' ratio"
 ALIKE = 2.0  # points of test error below which two methods count as alike; a threshold of ours
 CHOSEN = "Mean test error of the setting with the lowest mean training loss over a trial's runs, in each trial"
 
@@ -115,12 +111,6 @@ def alike(runs: pd.DataFrame) -> Verdict:
     return verdict(every(margins), "; ".join(evidence))
 
 
-def _both(table: pd.DataFrame) -> None:
-    """Raise NotTestable where one of the two methods compared is missing."""
-    if not {isrl_rounds.ONE_PASS, isrl_rounds.LOCALIZED} <= set(table["algorithm"]):
-        raise NotTestable(f"both {isrl_rounds.ONE_PASS} and {isrl_rounds.LOCALIZED} are needed")
-
-
 def _most_rounds(runs: pd.DataFrame) -> str:
     """The most rounds of a phase that were tried, beside those of the theorem on the subgradient method."""
     most = runs.groupby("algorithm", observed=True)["phase_rounds"].max()
@@ -129,76 +119,6 @@ def _most_rounds(runs: pd.DataFrame) -> str:
         f"at no more than {', '.join(f'{rounds:g} ({name})' for name, rounds in most.items())} rounds a phase, where "
         f"the theorem wants {wanted:,} of subgradients in the first"
     )
-
-
-def fewer_rounds(runs: pd.DataFrame) -> Verdict:
-    """At every n and epsilon, localized accelerated reaches one-pass MB-SGD's lowest risk in fewer rounds.
-
-    Where one-pass has its lowest risk at the most rounds that were tried, more rounds might lower it further, so the
-    comparison is left open.
-    """
-    table = isrl_rounds.table(runs)
-    _both(table)
-    judged, more, fewer, evidence, open_at = 0, 0, 0, [], []
-    margins: list[Margin] = []
-    for (n, epsilon), panel in table.groupby(isrl_rounds.PANEL):
-        where = f"n = {n:g}, epsilon {epsilon:g}"
-        if not panel["interior"].iloc[0]:
-            open_at.append(where)
-            continue
-        rounds = panel.groupby("algorithm")[["rounds_low", "rounds_to_target", "rounds_high"]].first().fillna(np.inf)
-        one_pass, localized = (select.row(rounds, name) for name in (isrl_rounds.ONE_PASS, isrl_rounds.LOCALIZED))
-        judged += 1
-        margins.append(_reached_before(runs, panel, one_pass["rounds_to_target"]))
-        fewer += bool(localized["rounds_high"] < one_pass["rounds_low"])
-        more += bool(localized["rounds_low"] > one_pass["rounds_high"])
-        names = [name for name in isrl_rounds.LOOKS if name in rounds.index]
-        evidence.append(f"{where}: " + ", ".join(f"{name} {_rounds(select.row(rounds, name))}" for name in names))
-    if not judged:
-        raise NotTestable("one-pass MB-SGD has its lowest risk at the most rounds that were tried, wherever it was run")
-    counts = [f"localized accelerated takes fewer beyond chance at {fewer} of {judged}, more beyond chance at {more}"]
-    left = [f"left open, one-pass improves up to the most rounds tried: {', '.join(open_at)}"] if open_at else []
-    return verdict(every(margins), "; ".join([*counts, *evidence, *left]))
-
-
-def _reached_before(runs: pd.DataFrame, panel: pd.DataFrame, rounds: float) -> Margin:
-    """The margin by which localized accelerated is below one-pass MB-SGD's lowest risk at some smaller number of
-    rounds."""
-    trials = isrl_rounds.of_trials(runs).merge(panel[isrl_rounds.PANEL].drop_duplicates(), on=isrl_rounds.PANEL)
-    rows = trials[(trials["algorithm"] == isrl_rounds.LOCALIZED) & (trials["num_rounds"] < rounds)]
-    if rows.empty:
-        return computed(-np.inf, LOGS, "one-pass needs no more rounds than the fewest of the other")
-    logs = rows.assign(gap=-np.log(rows["ratio"])).groupby("num_rounds")["gap"]
-    return some(paired(gaps, LOGS) for _, gaps in logs)
-
-
-def _rounds(row: pd.Series) -> str:
-    """Rounds to the target, with the interval where chance leaves them open."""
-    low, mean, high = (f"{row[name]:g}" if np.isfinite(row[name]) else "never" for name in row.index)
-    return f"{'in ' if mean != 'never' else ''}{mean}" + (f" ({low} to {high})" if low != high else "")
-
-
-def lower_risk(runs: pd.DataFrame) -> Verdict:
-    """At every n and epsilon, the lowest risk of localized accelerated over rounds is below that of one-pass."""
-    table = isrl_rounds.table(runs)
-    _both(table)
-    own = table[table["algorithm"] == isrl_rounds.LOCALIZED].dropna(subset="ratio")
-    best = own.loc[own.groupby(isrl_rounds.PANEL)["excess_risk"].idxmin()]
-    if best.empty:
-        raise NotTestable("no risk of both methods in the same trials")
-    evidence = [
-        f"lower at {int((best['ratio'] < 1).sum())} of {len(best)}, beyond chance at "
-        f"{int((best['ratio_high'] < 1).sum())}, higher beyond chance at {int((best['ratio_low'] > 1).sum())}"
-    ]
-    for row in best.itertuples():
-        at = f"n = {row.num_records:g}, epsilon {row.target_epsilon:g}"
-        evidence.append(f"{at}: {row.ratio:.2f} times [{row.ratio_low:.2f}, {row.ratio_high:.2f}]")
-    halves = np.log(best["ratio_high"] / best["ratio_low"]) / 2
-    margins = [
-        of_mean(-np.log(ratio), half, count, LOGS)
-        for ratio, half, count in zip(best["ratio"], halves, best["repetitions"], strict=True)
-    ]
-    return verdict(every(margins), "; ".join(evidence))
 
 
 BELOW = f"{CHOSEN}; the second method minus the first, trial by trial, at every epsilon"
@@ -254,21 +174,5 @@ CLAIMS = [
         "In each trial the setting with the lowest training loss; two points of test error (a threshold of ours) minus "
         "the mean difference of any two methods, either way, at every epsilon",
     ),
-    Claim(
-        "Localized accelerated MB-SGD reaches one-pass MB-SGD's lowest risk in fewer rounds, at every n and epsilon",
-        "Theorem 2.1, communication; a single stage of Algorithm 1 in each phase",
-        "isrl_rounds",
-        fewer_rounds,
-        "Excess risk of each number of rounds at its best setting by geometric mean; one-pass's lowest minus that of "
-        "the localized method at some smaller number of rounds, trial by trial, wherever one-pass's lowest lies before "
-        "the most rounds tried",
-    ),
-    Claim(
-        "Localized accelerated MB-SGD reaches a lower risk than one-pass MB-SGD, at every n and epsilon",
-        "Theorem 2.1, optimal risk; a single stage of Algorithm 1 in each phase",
-        "isrl_rounds",
-        lower_risk,
-        "Lowest excess risk over rounds and settings by geometric mean; logarithm of the ratio of the two, trial by "
-        "trial, at every n and epsilon",
-    ),
+    *claims_rounds.CLAIMS,
 ]

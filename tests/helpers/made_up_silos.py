@@ -113,17 +113,38 @@ def nonsmooth_runs(value: Callable = alike, trials: int = 3) -> pd.DataFrame:
     return _finish(rows, "isrl_nonsmooth", "odd_even_hinge")
 
 
+QUADRATIC_METHODS = (
+    "One-pass MB-SGD",
+    "One-pass accelerated",
+    "Multi-pass MB-SGD",
+    "Accelerated",
+    "Localized MB-SGD",
+    "Localized accelerated",
+    "Localized multi-stage",
+)
+
+
 def risk(algorithm: str, n: int, epsilon: float, rounds: int, trial: int) -> float:
     """Localized accelerated falls fast, one-pass slowly and to a floor, with noise up again: both claims hold."""
-    floor = {"One-pass MB-SGD": 4.0, "Localized accelerated": 0.5}.get(algorithm, 1.0)
-    speed = {"Localized accelerated": 3.0, "Accelerated": 2.0}.get(algorithm, 1.0)
+    floor = {"One-pass MB-SGD": 4.0, "Localized accelerated": 0.5, "Localized multi-stage": 0.6}.get(algorithm, 1.0)
+    speed = {"Localized accelerated": 3.0, "Localized multi-stage": 3.0, "Accelerated": 2.0}.get(algorithm, 1.0)
     noise = 0.1 * rounds if algorithm == "One-pass MB-SGD" and math.isfinite(epsilon) else 0.0
     return (floor + 20 / rounds**speed + noise) * (1 + 0.05 * trial) / n
 
 
 def rounds_runs(value: Callable = risk, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_rounds."""
-    methods = ("One-pass MB-SGD", "Multi-pass MB-SGD", "Accelerated", "Localized MB-SGD", "Localized accelerated")
+    return _quadratic_runs(value, trials, "isrl_rounds", (128, 512), (0.5,)).drop(columns="spread")
+
+
+def heterogeneous_runs(value: Callable, trials: int = 3) -> pd.DataFrame:
+    """Runs of isrl_heterogeneity: `value` as `risk`, with the distance in place of the number of records."""
+    return _quadratic_runs(
+        lambda name, n, *rest, spread: value(name, spread, *rest), trials, "isrl_heterogeneity", (512,), (0.0, 1.0, 2.0)
+    )
+
+
+def _quadratic_runs(value: Callable, trials: int, sweep: str, sizes: tuple, spreads: tuple) -> pd.DataFrame:
     rows = [
         {
             "algorithm": algorithm,
@@ -133,7 +154,8 @@ def rounds_runs(value: Callable = risk, trials: int = 3) -> pd.DataFrame:
             "num_rounds": rounds,
             "phase_rounds": rounds,
             "num_sampled": 25,
-            "sampler": "once" if algorithm == ONE_PASS else "all",
+            "spread": spread,
+            "sampler": "once" if "One-pass" in algorithm else "all",
             "num_phases": 3.0 if "Localized" in algorithm else math.nan,
             "share": 0.5 if "Localized" in algorithm else math.nan,
             "rounds_ratio": 0.5 if "Localized" in algorithm else math.nan,
@@ -142,15 +164,17 @@ def rounds_runs(value: Callable = risk, trials: int = 3) -> pd.DataFrame:
             "step_size": step,
             "trial": trial,
             "seed": 0,
-            "excess_risk": value(algorithm, n, at, rounds, trial) * (1 if step == 1 else 3),
+            "excess_risk": value(algorithm, n, at, rounds, trial, **({"spread": spread} if len(spreads) > 1 else {}))
+            * (1 if step == 1 else 3),
             "epsilon": at,
             "epsilon_exact": at,
         }
-        for algorithm in methods
-        for n in (128, 512)
+        for algorithm in QUADRATIC_METHODS
+        for n in sizes
+        for spread in spreads
         for at in (4.0, math.inf)
         for rounds in (1, 4, 16, 64)
         for step in (1.0, 2.0)
         for trial in range(trials)
     ]
-    return _finish(rows, "isrl_rounds", "quadratic")
+    return _finish(rows, sweep, "quadratic")

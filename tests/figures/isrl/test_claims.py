@@ -10,6 +10,7 @@ from made_up_silos import (
     ONE_PASS,
     alike,
     error,
+    heterogeneous_runs,
     nonsmooth_runs,
     odd_even_runs,
     risk,
@@ -21,8 +22,20 @@ from figures.isrl import errors
 from figures.isrl.claims import CLAIMS
 from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED
 
-RUNS = {"isrl_odd_even": odd_even_runs(), "isrl_nonsmooth": nonsmooth_runs(), "isrl_rounds": rounds_runs()}
-LOWER, LOWER_EXACT, LOWER_35, LOWER_WIDE, FALLS, PHASES, ALIKE, FEWER, RISK = CLAIMS
+
+def differing(name, spread, *rest):
+    """A risk that grows a little with the distance of the silos' models."""
+    return risk(name, 512, *rest) * (1 + 0.1 * spread)
+
+
+RUNS = {
+    "isrl_odd_even": odd_even_runs(),
+    "isrl_nonsmooth": nonsmooth_runs(),
+    "isrl_rounds": rounds_runs(),
+    "isrl_heterogeneity": heterogeneous_runs(differing),
+}
+LOWER, LOWER_EXACT, LOWER_35, LOWER_WIDE, FALLS, PHASES, ALIKE = CLAIMS[:7]
+FEWER, FEWER_IN_STAGES, RISK, RISK_EARLIER, RISK_APART, ONE_ORDER = CLAIMS[7:]
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:40])
@@ -75,6 +88,30 @@ FAILING = {
         FEWER,
         rounds_runs(lambda name, *rest: risk(name, *rest) * (50 if name == "Localized accelerated" else 1)),
     ),
+    "never reached in stages": (
+        FEWER_IN_STAGES,
+        rounds_runs(lambda name, *rest: risk(name, *rest) * (50 if name == "Localized multi-stage" else 1)),
+    ),
+    "the earlier is better at one n": (
+        RISK_EARLIER,
+        rounds_runs(
+            lambda name, n, *rest: risk(name, n, *rest) * (0.1 if (name, n) == ("One-pass accelerated", 512) else 1)
+        ),
+    ),
+    "the earlier is better where silos are alike": (
+        RISK_APART,
+        heterogeneous_runs(
+            lambda name, far, *rest: (
+                differing(name, far, *rest)
+                * (0.1 if far == 0 and name[-2:] == "ed" else 1)
+                * (5 if name == "Localized accelerated" else 1)
+            )
+        ),
+    ),
+    "a risk that grows with the distance": (
+        ONE_ORDER,
+        heterogeneous_runs(lambda name, far, *rest: differing(name, far, *rest) * (1 + far)),
+    ),
     "a higher risk": (
         RISK,
         rounds_runs(
@@ -100,10 +137,17 @@ OPEN = {
     "no results": (CLAIMS, lambda runs: None, "no results of isrl_"),
     "one setting": ([LOWER, FALLS, PHASES], lambda runs: runs[runs["num_sampled"] == 25], "num_sampled = 18"),
     "no one-pass": (
-        [LOWER, LOWER_EXACT, LOWER_35, LOWER_WIDE, FALLS, FEWER, RISK],
+        [LOWER, LOWER_EXACT, LOWER_35, LOWER_WIDE, FALLS, FEWER, FEWER_IN_STAGES, RISK],
         lambda runs: runs[runs["algorithm"] != ONE_PASS],
         "needed|no runs of",
     ),
+    "no earlier method": (
+        [RISK_EARLIER, RISK_APART],
+        lambda runs: runs[runs["algorithm"] != "One-pass accelerated"],
+        "there is no run of One-pass accelerated",
+    ),
+    "no silos that are alike": ([ONE_ORDER], lambda runs: runs[runs["spread"] > 0], "with one distribution"),
+    "no privacy": ([ONE_ORDER], lambda runs: runs[runs["calibration"] == "no noise"], "no private runs"),
     "one epsilon": ([FALLS], lambda runs: runs[runs["target_epsilon"] == 3.0], "at two epsilons are needed"),
     "no 35 rounds": ([LOWER_35], lambda runs: runs[runs["phase_rounds"] != 35], "no runs of"),
     "one method": ([ALIKE], lambda runs: runs[runs["algorithm"] == "Convolution"], "no runs of"),
@@ -144,10 +188,20 @@ UNCLEAR = {
         ),
     ),
     "risks that vary": (
-        [FEWER, RISK],
+        [FEWER, FEWER_IN_STAGES, RISK, RISK_EARLIER],
         rounds_runs(
             lambda name, n, *rest: (
-                risk(name, n, *rest) * (9.0 ** (rest[-1] - 1) if name == "Localized accelerated" else 1)
+                risk(name, n, *rest)
+                * (9.0 ** (rest[-1] - 1) if name[:11] == "Localized a" else 1)
+                * (9.0 ** (rest[-1] - 1) if name == "Localized multi-stage" else 1)
+            )
+        ),
+    ),
+    "risks that vary with the distance": (
+        [RISK_APART, ONE_ORDER],
+        heterogeneous_runs(
+            lambda name, far, *rest: (
+                differing(name, far, *rest) * (9.0 ** (rest[-1] - 1) if far and name == "Localized accelerated" else 1)
             )
         ),
     ),

@@ -3,18 +3,29 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_silos import MULTI_PASS, nonsmooth_runs, odd_even_runs, risk, rounds_runs
+from made_up_silos import MULTI_PASS, heterogeneous_runs, nonsmooth_runs, odd_even_runs, risk, rounds_runs
 
 from bench.analysis import style
 from bench.errors import InputError
 from figures import FIGURES
-from figures.isrl import errors, nonsmooth
+from figures.isrl import errors, heterogeneity, nonsmooth
 from figures.isrl import gradients as isrl_gradients
 from figures.isrl import rounds as isrl_rounds
 from figures.isrl.tables import TABLE_1, TABLE_2
 from figures.shared.runs import folder_of, runs_of
 
-RUNS = {"isrl_odd_even": odd_even_runs(), "isrl_nonsmooth": nonsmooth_runs(), "isrl_rounds": rounds_runs()}
+
+def differing(name, spread, *rest):
+    """A risk that grows with the distance of the silos' models, of one-pass accelerated the most."""
+    return risk(name, 512, *rest) * (1 + (1.0 if name == "One-pass accelerated" else 0.1) * spread)
+
+
+RUNS = {
+    "isrl_odd_even": odd_even_runs(),
+    "isrl_nonsmooth": nonsmooth_runs(),
+    "isrl_rounds": rounds_runs(),
+    "isrl_heterogeneity": heterogeneous_runs(differing),
+}
 NAMES = [name for name in FIGURES if name.startswith("isrl_")]
 
 
@@ -76,13 +87,26 @@ def test_rounds_to_the_target_are_the_fewest_that_reach_it():
     assert never.loc[never["algorithm"] == "Accelerated", "rounds_to_target"].isna().all()
 
 
+def test_risks_are_compared_with_those_of_silos_with_one_distribution():
+    table = heterogeneity.table(RUNS["isrl_heterogeneity"]).set_index(["algorithm", "spread", "target_epsilon"])
+    assert (table.xs(0.0, level="spread")["ratio"] == 1).all()
+    for name, factor in (("One-pass accelerated", 3.0), ("Localized accelerated", 1.2)):
+        row = table.loc[name, 2.0, 4.0]
+        np.testing.assert_allclose([row["ratio"], row["ratio_low"], row["ratio_high"]], factor)
+        assert row["settings"] == 8  # four numbers of rounds, two steps
+        assert row["num_rounds"] == 64
+        means = np.exp(np.mean([np.log(differing(name, 2.0, 4.0, 64, trial)) for trial in range(3)]))
+        np.testing.assert_allclose(row["excess_risk"], means)
+
+
 def test_gradients_are_those_of_the_schedule():
     """n = 128 in 25 silos, 16 rounds: one pass; 16 passes; or 64 records for 16 rounds, 32 for 8, 16 for 4."""
     table = isrl_gradients.table(rounds_runs())
     rows = table[(table["num_records"] == 128) & (table["num_rounds"] == 16) & (table["target_epsilon"] == 4)]
     localized = 64 * 16 + 32 * 8 + 16 * 4
-    expected = {"One-pass MB-SGD": 128, "Multi-pass MB-SGD": 128 * 16, "Accelerated": 128 * 16}
-    expected |= dict.fromkeys(("Localized MB-SGD", "Localized accelerated"), localized)
+    expected = {"One-pass MB-SGD": 128, "One-pass accelerated": 128}
+    expected |= {"Multi-pass MB-SGD": 128 * 16, "Accelerated": 128 * 16}
+    expected |= dict.fromkeys(("Localized MB-SGD", "Localized accelerated", "Localized multi-stage"), localized)
     assert rows.set_index("algorithm")["gradients"].to_dict() == {name: 25 * n for name, n in expected.items()}
     numbers = isrl_gradients.table(rounds_runs()).drop(columns="gradients")
     pd.testing.assert_frame_equal(numbers, isrl_rounds.table(rounds_runs()))

@@ -1,0 +1,186 @@
+"""The claims of Gao et al. 2024 on rounds and risk, measured on a quadratic with known minimiser. Methods are compared
+trial by trial, since all methods share a trial's data."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import select
+from figures.isrl import heterogeneity
+from figures.isrl import rounds as isrl_rounds
+from figures.isrl.rounds import LOCALIZED, MULTI_STAGE, ONE_PASS, ONE_PASS_ACCELERATED
+from figures.shared.margins import Margin, computed, every, paired, some
+from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
+
+LOGS = "of the logarithm of the risks' ratio"
+FACTOR = 2.0  # by which a risk may grow with heterogeneity and still count as of one order; a threshold of ours
+
+
+def _need(runs: pd.DataFrame, *names: str) -> None:
+    """Raise NotTestable where one of the methods compared is missing."""
+    if missing := [name for name in names if name not in set(runs["algorithm"])]:
+        raise NotTestable(f"{' and '.join(names)} are needed, and there is no run of {' and '.join(missing)}")
+
+
+def fewer_rounds(localized: str) -> Callable[[pd.DataFrame], Verdict]:
+    """A check that a localized method reaches one-pass MB-SGD's lowest risk in fewer rounds, at every n and epsilon.
+
+    Where one-pass has its lowest risk at the most rounds that were tried, more rounds might lower it further, so the
+    comparison is left open.
+    """
+
+    def check(runs: pd.DataFrame) -> Verdict:
+        _need(runs, ONE_PASS, localized)
+        table = isrl_rounds.table(runs)
+        judged, more, fewer, evidence, open_at = 0, 0, 0, [], []
+        margins: list[Margin] = []
+        for (n, epsilon), panel in table.groupby(isrl_rounds.PANEL):
+            where = f"n = {n:g}, epsilon {epsilon:g}"
+            if not panel["interior"].iloc[0]:
+                open_at.append(where)
+                continue
+            rounds = panel.groupby("algorithm")[["rounds_low", "rounds_to_target", "rounds_high"]].first()
+            rounds = rounds.fillna(np.inf)
+            one_pass, own = (select.row(rounds, name) for name in (ONE_PASS, localized))
+            judged += 1
+            margins.append(_reached_before(runs, panel, localized, one_pass["rounds_to_target"]))
+            fewer += bool(own["rounds_high"] < one_pass["rounds_low"])
+            more += bool(own["rounds_low"] > one_pass["rounds_high"])
+            names = [name for name in isrl_rounds.LOOKS if name in rounds.index]
+            evidence.append(f"{where}: " + ", ".join(f"{name} {_rounds(select.row(rounds, name))}" for name in names))
+        if not judged:
+            raise NotTestable(f"{ONE_PASS} has its lowest risk at the most rounds that were tried, wherever it was run")
+        counts = [f"{localized} takes fewer beyond chance at {fewer} of {judged}, more beyond chance at {more}"]
+        left = [f"left open, one-pass improves up to the most rounds tried: {', '.join(open_at)}"] if open_at else []
+        return verdict(every(margins), "; ".join([*counts, *evidence, *left]))
+
+    check.__name__ = f"fewer_rounds_of_{localized}"
+    return check
+
+
+def _reached_before(runs: pd.DataFrame, panel: pd.DataFrame, localized: str, rounds: float) -> Margin:
+    """The margin by which the localized method is below one-pass MB-SGD's lowest risk at some smaller number of
+    rounds."""
+    trials = isrl_rounds.of_trials(runs).merge(panel[isrl_rounds.PANEL].drop_duplicates(), on=isrl_rounds.PANEL)
+    rows = trials[(trials["algorithm"] == localized) & (trials["num_rounds"] < rounds)]
+    if rows.empty:
+        return computed(-np.inf, LOGS, "one-pass needs no more rounds than the fewest of the other")
+    logs = rows.assign(gap=-np.log(rows["ratio"])).groupby("num_rounds")["gap"]
+    return some(paired(gaps, LOGS) for _, gaps in logs)
+
+
+def _rounds(row: pd.Series) -> str:
+    """Rounds to the target, with the interval where chance leaves them open."""
+    low, mean, high = (f"{row[name]:g}" if np.isfinite(row[name]) else "never" for name in row.index)
+    return f"{'in ' if mean != 'never' else ''}{mean}" + (f" ({low} to {high})" if low != high else "")
+
+
+def lower_risk(first: str, second: str) -> Callable[[pd.DataFrame], Verdict]:
+    """A check that the lowest risk of the first method over rounds is below that of the second, at every n and epsilon,
+    and at every heterogeneity where it varies."""
+
+    def check(runs: pd.DataFrame) -> Verdict:
+        _need(runs, first, second)
+        panel = [name for name in (*isrl_rounds.PANEL, "spread") if name in runs]
+        ratios = isrl_rounds.ratios(runs, first, second, panel)
+        if ratios.empty:
+            raise NotTestable("no risk of both methods in the same trials")
+        table = select.interval(ratios, by=panel, value="ratio", log=True)
+        evidence = [
+            f"lower at {int((table['ratio'] < 1).sum())} of {len(table)}, beyond chance at "
+            f"{int((table['high'] < 1).sum())}, higher beyond chance at {int((table['low'] > 1).sum())}"
+        ]
+        evidence += [f"{_where(row)}: {_times(row)}" for _, row in table.iterrows()]
+        margins = [paired(-np.log(part["ratio"]), LOGS) for _, part in ratios.groupby(panel)]
+        return verdict(every(margins), "; ".join(evidence))
+
+    check.__name__ = f"lower_risk_of_{first}"
+    return check
+
+
+def _where(row: pd.Series) -> str:
+    names = {"num_records": "n = ", "spread": "distance ", "target_epsilon": "epsilon "}
+    return ", ".join(f"{said}{row[name]:g}" for name, said in names.items() if name in row.index)
+
+
+def _times(row: pd.Series) -> str:
+    return f"{row['ratio']:.2f} times [{row['low']:.2f}, {row['high']:.2f}]"
+
+
+def of_one_order(name: str) -> Callable[[pd.DataFrame], Verdict]:
+    """A check that a method's lowest private risk at every heterogeneity is at most FACTOR times that of silos with one
+    distribution."""
+
+    def check(runs: pd.DataFrame) -> Verdict:
+        _need(runs, name)
+        rows = heterogeneity.against_identical(runs)
+        rows = rows[(rows["algorithm"] == name) & (rows["spread"] > 0) & np.isfinite(rows["target_epsilon"])]
+        if rows.empty:
+            raise NotTestable("no private runs of silos with one distribution and with several, in the same trials")
+        by = ["spread", "target_epsilon"]
+        table = select.interval(rows, by=by, value="ratio", log=True)
+        margins = [paired(math.log(FACTOR) - np.log(part["ratio"]), LOGS) for _, part in rows.groupby(by)]
+        return verdict(every(margins), "; ".join(f"{_where(row)}: {_times(row)}" for _, row in table.iterrows()))
+
+    check.__name__ = f"of_one_order_for_{name}"
+    return check
+
+
+ROUNDS_HOW = (
+    "Excess risk of each number of rounds at its best setting by geometric mean; one-pass's lowest minus that of "
+    "the localized method at some smaller number of rounds, trial by trial, wherever one-pass's lowest lies before the "
+    "most rounds tried"
+)
+RISK_HOW = (
+    "Lowest excess risk over rounds and settings by geometric mean; logarithm of the ratio of the two, trial by trial"
+)
+SINGLE = "a single stage of Algorithm 1 in each phase"
+STAGES = "Algorithm 1 with its stages"
+CLAIMS = [
+    Claim(
+        "Localized accelerated MB-SGD reaches one-pass MB-SGD's lowest risk in fewer rounds, at every n and epsilon",
+        f"Theorem 2.1, communication; {SINGLE}",
+        "isrl_rounds",
+        fewer_rounds(LOCALIZED),
+        ROUNDS_HOW,
+    ),
+    Claim(
+        "Localized multi-stage MB-SGD reaches one-pass MB-SGD's lowest risk in fewer rounds, at every n and epsilon",
+        f"Theorem 2.1, communication; {STAGES}",
+        "isrl_rounds",
+        fewer_rounds(MULTI_STAGE),
+        ROUNDS_HOW,
+    ),
+    Claim(
+        "Localized accelerated MB-SGD reaches a lower risk than one-pass MB-SGD, at every n and epsilon",
+        f"Theorem 2.1, optimal risk; {SINGLE}",
+        "isrl_rounds",
+        lower_risk(LOCALIZED, ONE_PASS),
+        f"{RISK_HOW}, at every n and epsilon",
+    ),
+    Claim(
+        "Localized accelerated MB-SGD reaches a lower risk than the earlier one-pass accelerated MB-SGD, at every n "
+        "and epsilon",
+        f"Theorem 2.1 and Table 1, risk in silos that differ; {SINGLE}",
+        "isrl_rounds",
+        lower_risk(LOCALIZED, ONE_PASS_ACCELERATED),
+        f"{RISK_HOW}, at every n and epsilon",
+    ),
+    Claim(
+        "The same at every distance between the silos' models",
+        f"Theorem 2.1 and Table 1, any heterogeneity; {SINGLE}",
+        "isrl_heterogeneity",
+        lower_risk(LOCALIZED, ONE_PASS_ACCELERATED),
+        f"{RISK_HOW}, at every distance and epsilon",
+    ),
+    Claim(
+        f"The private risk of localized accelerated MB-SGD in silos that differ is at most {FACTOR:g} times that in "
+        "silos with one distribution",
+        f"Theorem 2.1, the same risk for any heterogeneity; {SINGLE}",
+        "isrl_heterogeneity",
+        of_one_order(LOCALIZED),
+        f"{RISK_HOW} to silos with one distribution, at every distance and epsilon; the factor is a threshold of ours",
+    ),
+]
