@@ -236,9 +236,19 @@ def _as_percent(value: float, _) -> str:
 
 
 def plain_log_ticks(axis, subs: Sequence[float] = (1,)) -> None:
-    """Set ticks at these multiples of each power of ten, written as plain numbers."""
+    """Set ticks at these multiples of each power of ten, written as plain numbers, or all with powers of ten where the
+    axis goes below 0.001.
+    """
+
+    def label(value: float, _) -> str:
+        if axis.get_view_interval()[0] >= 1e-3:
+            return f"{value:g}"
+        digits, power = f"{value:.1e}".split("e")
+        times = "" if float(digits) == 1 else rf"{float(digits):g}\cdot"
+        return f"${times}10^{{{int(power)}}}$"
+
     axis.set_major_locator(LogLocator(subs=subs, numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(label))
     axis.set_minor_locator(NullLocator())
 
 

@@ -113,3 +113,19 @@ def test_pictures_carry_what_they_show(tmp_path):
     with Image.open(png) as picture:
         assert picture.info["Description"] == "Shares by x, ε = 1."
     assert b"/Subject" in pdf.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("low", "expected"),
+    [
+        (0.002, {0.005: "0.005", 0.01: "0.01", 2.0: "2"}),
+        (5e-5, {7e-5: r"$7\cdot10^{-5}$", 1e-4: "$10^{-4}$", 0.0015: r"$1.5\cdot10^{-3}$"}),
+    ],
+)
+def test_labels_of_a_logarithmic_axis_are_of_one_kind(low, expected):
+    _, ax = style.subplots(figsize=(3, 2))
+    ax.set_yscale("log")
+    ax.set_ylim(low, 10.0)
+    style.plain_log_ticks(ax.yaxis)
+    label = ax.yaxis.get_major_formatter()
+    assert {value: label(value, 0) for value in expected} == expected
