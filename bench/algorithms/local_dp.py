@@ -1,6 +1,10 @@
-"""Local differential privacy: every agent learns by itself from inputs to which noise was added (Bellet et al., D.1).
+"""Local differential privacy: agents learn from inputs to which noise was added (Bellet et al., D.1).
 
     x~ = clip(x, -b, b) + Laplace(sigma b) in each coordinate, once; then steps on the agent's own objective on x~.
+
+Every agent learns alone; or all of them learn together, by coordinate descent on the common objective
+Q of the perturbed inputs. It needs no further noise. A wake-up minimises Q exactly in the agent's own model, since
+perturbed inputs are so long that gradient steps would have to be too short.
 
 Each coordinate of the perturbed inputs is (2 / sigma)-DP by itself, because it moves by at most 2 b, so the inputs
 could be published. A whole input has p coordinates and costs p times as much. Its label is left as it is, and is not
@@ -9,14 +13,20 @@ protected at all.
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from bench.algorithms import peers
-from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.algorithms.local_models import SOLVERS, cost, own_step
+from bench.algorithms import local_models, peers
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
+from bench.algorithms.local_models import own_step
 from bench.algorithms.peers import check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
+from bench.errors import InputError
+from bench.kernels.graph import confidence
+from bench.kernels.newton import minimizer, pulled_minimizer
 from bench.models.linear import Personal
 from bench.privacy import events
+
+LEARNING = ("alone", "together")
 
 
 def local_dp(
@@ -27,26 +37,48 @@ def local_dp(
     bound: Scalar,
     step_size: Scalar = 1.0,
     solver: str = "newton",
+    learning: str = "alone",
+    num_ticks: int = 1,
 ) -> Algorithm:
-    """Local learning on perturbed inputs; a round is one step of every agent.
+    """Learning from perturbed inputs; a round is one step of every agent, or `num_ticks` ticks.
 
     Args:
         task: as for coordinate_descent.
-        mu: weight in the reported objective.
+        mu: weight of the agents' own objectives, > 0; it changes no model where agents learn alone.
         noise_multiplier: sigma >= 0; noise of scale sigma b on each coordinate.
         bound: b > 0, the bound to which the size of a coordinate is clipped.
-        step_size, solver: as for local_models.
+        step_size, solver: as for local_models, where agents learn alone.
+        learning: "alone", from 0; or "together", from the minimisers of the agents' own objectives.
+        num_ticks: ticks of a round where agents learn together; in each of them one agent wakes up.
     """
-    everybody = peers.agents(task)
+    everybody, graph, link = peers.agents(task), task.need(Peers).graph, task.need(Linear).link
+    strength = mu * confidence(task.num_examples)
 
     def init(key):
         noise = jax.random.laplace(key, everybody.inputs.shape)
         inputs = jnp.clip(everybody.inputs, -bound, bound) + noise_multiplier * bound * noise
-        return State((), {"inputs": inputs, "theta": peers.zeros(task)})
+        own = everybody._replace(inputs=inputs)
+        if learning == "alone":
+            return State((), {"inputs": inputs, "theta": peers.zeros(task)})
+        return State((), {"inputs": inputs, "theta": jax.vmap(lambda agent: minimizer(link, *agent))(own)})
 
     step = own_step(task, solver, step_size)
 
-    def one_round(key, state):
+    def together(key, state):
+        agents = everybody._replace(inputs=state.variables["inputs"])
+
+        def tick(models, who):
+            (i,) = who
+            agent = jax.tree.map(lambda leaf: peers.row(leaf, i), agents)
+            new = pulled_minimizer(link, peers.neighbor_mean(graph, models, i), peers.row(strength, i), *agent)
+            sent = peers.row(graph.num_neighbors, i).astype(jnp.float32)
+            return jax.lax.dynamic_update_index_in_dim(models, new, i, 0), sent
+
+        models, sent = jax.lax.scan(tick, state.variables["theta"], peers.awake(key, task, num_ticks, 1))
+        info = {"vectors_sent": sent.sum(), "updates": jnp.float32(num_ticks), "released": jnp.float32(0.0)}
+        return State((), {"inputs": agents.inputs, "theta": models}), info
+
+    def alone(key, state):
         agents = everybody._replace(inputs=state.variables["inputs"])
         models = jax.vmap(step)(agents, state.variables["theta"])
         return State((), {"inputs": agents.inputs, "theta": models}), {"released": jnp.float32(0.0)}
@@ -54,6 +86,7 @@ def local_dp(
     def public(state):
         return state.variables["inputs"]
 
+    one_round = alone if learning == "alone" else together
     return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu), public)
 
 
@@ -70,10 +103,36 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, **_) -> dict:
     }
 
 
-def check(task: Task, *, solver: str, **_) -> None:
-    """Refuse a task without agents' own objectives, and unknown solvers."""
+def cost(task: Task, *, learning: str, num_ticks: int, **args) -> Cost:
+    """Return the cost of a round. A step counts as one gradient of every example of the agent. Perturbed inputs are not
+    sent; the minimisers from which agents learn together are made once.
+    """
+    if learning == "alone":
+        return local_models.cost(task, **args)
+    everything = float(np.sum(np.asarray(task.num_examples)))
+    awake = np.full(task.num_clients, num_ticks / task.num_clients)
+    touched = -np.expm1(num_ticks * np.log1p(-1 / task.num_clients))
+    exchanged = peers.cost_of_exchange(task, awake, np.full(task.num_clients, touched))
+    return exchanged._replace(once=Cost(0.0, everything, everything))
+
+
+def check(task: Task, *, solver: str, learning: str, num_ticks: int, **_) -> None:
+    """Refuse a task without agents' own objectives, unknown solvers, and values that have no effect together."""
     check_peers(task)
-    check_choice("solver", solver, SOLVERS)
+    check_choice("solver", solver, local_models.SOLVERS)
+    check_choice("way of learning", learning, LEARNING)
+    if learning == "together" and solver != "newton":
+        raise InputError(f"solver is {solver!r}: agents that learn together minimise exactly, leave it out")
+    if learning == "alone" and num_ticks != 1:
+        raise InputError(f"num_ticks is {num_ticks}: agents that learn alone have no ticks, leave it out")
 
 
-METHOD = Method(local_dp, releases, version=1, check=check, needs=(Peers, Linear), cost=cost)
+METHOD = Method(
+    local_dp,
+    releases,
+    version=1,
+    check=check,
+    needs=(Peers, Linear),
+    cost=cost,
+    added={"learning": "alone", "num_ticks": 1},
+)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float, Int32
+from jaxtyping import Float, Int32, PyTree, Shaped
 
 HALVINGS = 12  # of the step; the lengths 1, 1/2, ... and 0 are tried all at once
 
@@ -14,7 +14,7 @@ def newton_step(
     link: Callable,
     model: Float[Array, " feature"],
     inputs: Float[Array, "example feature"],
-    targets: Float[Array, " example"],
+    targets: PyTree[Shaped[Array, "example ..."]],
     weight: Float[Array, " example"],
     ridge: float | Float[Array, ""],
 ) -> Float[Array, " feature"]:
@@ -23,7 +23,7 @@ def newton_step(
     Args:
         link: (score, target) -> loss, convex and twice differentiable in the score.
         model: theta.
-        inputs, targets, weight: examples; weight 0 for padding.
+        inputs, targets, weight: examples; weight 0 for padding. Targets are what the link takes.
         ridge: lambda > 0.
     """
     scores = inputs @ model
@@ -48,7 +48,7 @@ def newton_step(
 def minimizer(
     link: Callable,
     inputs: Float[Array, "example feature"],
-    targets: Float[Array, " example"],
+    targets: PyTree[Shaped[Array, "example ..."]],
     weight: Float[Array, " example"],
     ridge: float | Float[Array, ""],
     *,
@@ -58,10 +58,36 @@ def minimizer(
     return _minimized(link, inputs, targets, weight, ridge, most)[0]
 
 
+def pulled_minimizer(
+    link: Callable,
+    center: Float[Array, " feature"],
+    strength: float | Float[Array, ""],
+    inputs: Float[Array, "example feature"],
+    targets: PyTree[Shaped[Array, "example ..."]],
+    weight: Float[Array, " example"],
+    ridge: float | Float[Array, ""],
+    *,
+    most: int = 50,
+) -> Float[Array, " feature"]:
+    """Return the minimiser of |theta - center|^2 / 2 + strength (sum_j w_j link(<theta, x_j>, y_j) + lambda |theta|^2).
+
+    Args:
+        link, inputs, targets, weight, ridge, most: as for `minimizer`.
+        center: where the model is pulled to.
+        strength: of the objective against the pull, >= 0; 0 returns the center.
+    """
+    pull = 0.5 / jnp.where(strength > 0, strength, 1.0)
+    # Both quadratic terms together are (pull + lambda) |theta - middle|^2 and a constant.
+    middle = pull / (pull + ridge) * center
+    shifted = inputs @ middle, targets
+    rest = minimizer(lambda score, of: link(score + of[0], of[1]), inputs, shifted, weight, pull + ridge, most=most)
+    return jnp.where(strength > 0, middle + rest, center)
+
+
 def steps_to_minimizer(
     link: Callable,
     inputs: Float[Array, "example feature"],
-    targets: Float[Array, " example"],
+    targets: PyTree[Shaped[Array, "example ..."]],
     weight: Float[Array, " example"],
     ridge: float | Float[Array, ""],
     *,

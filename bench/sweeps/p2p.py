@@ -165,6 +165,41 @@ def p2p_dimensions(scale: str) -> Sweep:
     return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
 
 
+def p2p_perturbed(scale: str) -> Sweep:
+    """Appendix D.1: local models from perturbed inputs, and coordinate descent on the same perturbed inputs, which the
+    paper could not use to improve on them significantly. mu is tuned on other problem instances.
+    """
+    noisy = p2p_noise.for_coordinates(grid(target_epsilon=EPSILONS, bound=10.0))
+    together = noisy.merge(grid(mu=[MU / 64, MU / 16, MU / 4, MU], learning="together", num_ticks=TICKS), how="cross")
+    features = FEATURES[::2]
+
+    def entry(points, instances, rounds):
+        points = _per_task(points, features, instances)
+        method = ALGORITHMS["local_dp"]
+        return Entry(method, points, num_rounds=rounds, eval_every=rounds, derived=p2p_noise.OF_COORDINATES)
+
+    paper = Sweep(
+        name="p2p_perturbed",
+        reproduces="Bellet et al. 2018, appendix D.1, learning together from perturbed data (no figure in the paper)",
+        tasks={
+            _name(p, instances): partial(linear_p2p, num_features=p, instances=instances)
+            for p in features
+            for instances in ("test", "validation")
+        },
+        entries={
+            "alone": entry(noisy.assign(mu=MU), ["test"], 30),
+            "together": entry(together, ["test", "validation"], 20),
+        },
+        num_rounds=20,
+        eval_every=20,
+        delta=DELTA,
+        seeds=10,
+        notes="the paper gives no numbers for collaborative learning on perturbed data",
+    )
+    smaller = {"num_features": [2, 10], "mu": [MU], "target_epsilon": [1.0]}
+    return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
+
+
 def p2p_movielens(scale: str) -> Sweep:
     """Table 1: MovieLens-100K by user, gradients clipped at C = 10 as in the paper, and at less.
 
@@ -235,5 +270,6 @@ SWEEPS = {
     "p2p_convergence": p2p_convergence,
     "p2p_private": p2p_private,
     "p2p_dimensions": p2p_dimensions,
+    "p2p_perturbed": p2p_perturbed,
     "p2p_movielens": p2p_movielens,
 }

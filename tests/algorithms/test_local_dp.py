@@ -8,9 +8,11 @@ import pytest
 from scipy import stats
 from tiny_peers import MU, logistic_peers, play, with_nothing, with_padding
 
-from bench.algorithms import local_models
+from bench.algorithms import ALGORITHMS, local_models
 from bench.algorithms.local_dp import METHOD
+from bench.data.task import Peers
 from bench.errors import InputError
+from bench.kernels.graph import dense
 from bench.privacy.accounting import epsilon
 from bench.sweeps.spec import arguments
 
@@ -83,3 +85,56 @@ def test_what_makes_no_sense_is_refused():
         METHOD.fits(logistic_peers(), **arguments(METHOD, ARGS | {"solver": "conjugate"}))
     with pytest.raises(InputError, match="no graph"):
         METHOD.fits(replace(logistic_peers(), peers=None), **arguments(METHOD, ARGS))
+
+
+TOGETHER = {"learning": "together", "num_ticks": 20}
+
+
+def test_without_noise_learning_together_minimises_the_common_objective():
+    """Coordinate descent by gradient steps goes to the same minimum, from another start and in many more updates."""
+    task = logistic_peers()
+    exact, _, _ = perturbed(task, noise_multiplier=0.0, bound=100.0, **TOGETHER)
+    descent = play(ALGORITHMS["coordinate_descent"], task, 200, mu=MU, num_ticks=100)
+    np.testing.assert_allclose(exact.models[-1], descent.models[-1], atol=2e-3)
+
+
+def test_learning_together_is_that_of_the_perturbed_inputs_and_draws_them_once():
+    task = logistic_peers()
+    noisy, inputs, after = perturbed(task, **TOGETHER)
+    np.testing.assert_array_equal(inputs, after)
+    changed = replace(task, train=(jax.numpy.asarray(inputs), task.train[1]))
+    other, _, _ = perturbed(changed, noise_multiplier=0.0, bound=1e6, **TOGETHER)
+    np.testing.assert_allclose(noisy.models[-1], other.models[-1], rtol=1e-2, atol=1e-3)
+    alone, same, _ = perturbed(task)
+    np.testing.assert_array_equal(inputs, same)
+    assert np.abs(noisy.models[-1] - alone.models[-1]).max() > 0.1
+    start = local_models.METHOD
+    local = play(start, changed, ROUNDS, mu=MU, solver="newton")
+    np.testing.assert_allclose(noisy.models[0], local.models[-1], rtol=1e-2, atol=1e-3)
+
+
+def test_an_agent_without_examples_has_the_mean_of_its_neighbours():
+    task = with_nothing(logistic_peers(), 2)
+    models = play(METHOD, task, 200, **ARGS | TOGETHER).models[-1]
+    graph = task.need(Peers).graph
+    weights = dense(graph)[2]
+    np.testing.assert_allclose(models[2], weights @ models / weights.sum(), atol=1e-3)
+
+
+def test_learning_together_releases_what_learning_alone_does():
+    task, args = logistic_peers(), arguments(METHOD, ARGS)
+    played, _, _ = perturbed(task, **TOGETHER)
+    assert played.info["released"].sum() == 0
+    together = METHOD.releases(task, delta=0.01, **args | TOGETHER)
+    assert epsilon(together["paper"], 0) == pytest.approx(2 / ARGS["noise_multiplier"])
+    assert epsilon(together["true"], 0) == np.inf
+
+
+def test_values_that_have_no_effect_are_refused():
+    for values, said in (
+        ({**TOGETHER, "solver": "descent"}, "agents that learn together minimise exactly"),
+        ({"num_ticks": 5}, "agents that learn alone have no ticks"),
+        ({"learning": "apart"}, "way of learning"),
+    ):
+        with pytest.raises(InputError, match=said):
+            METHOD.fits(logistic_peers(), **arguments(METHOD, ARGS | values))

@@ -9,6 +9,7 @@ from scipy import optimize
 from bench.kernels import newton
 from bench.models.linear import logistic, squared
 
+pulled_minimizer = jax.jit(newton.pulled_minimizer, static_argnames=("link", "most"))
 minimizer = jax.jit(newton.minimizer, static_argnames=("link", "most"))
 newton_step = jax.jit(newton.newton_step, static_argnames="link")
 
@@ -90,3 +91,24 @@ def test_the_minimum_is_where_it_stays():
     np.testing.assert_allclose(newton_step(logistic, best, *agent), best, atol=1e-6)
     few = minimizer(logistic, *agent, most=1)
     assert np.abs(few - best).max() > 0.01  # the count of steps is kept to
+
+
+@pytest.mark.parametrize("strength", [0.01, 1.0, 50.0])
+def test_a_pulled_minimiser_is_scipys(strength):
+    agent = (*client(3, 8, 4), 0.1)
+    center = np.array([1.0, -2.0, 0.5, 3.0], np.float32)
+
+    def whole(x):
+        return 0.5 * np.sum(np.square(x - center)) + strength * objective(logistic, x, *agent)
+
+    best = optimize.minimize(whole, center.astype(float), tol=1e-12).x
+    found = pulled_minimizer(logistic, center, strength, *agent)
+    np.testing.assert_allclose(found, best, rtol=1e-3, atol=1e-4)
+
+
+def test_a_pull_that_is_all_or_nothing():
+    agent = (*client(3, 8, 4), 0.1)
+    center = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(pulled_minimizer(logistic, center, 0.0, *agent), center)
+    alone = minimizer(logistic, *agent)
+    np.testing.assert_allclose(pulled_minimizer(logistic, center, 1e6, *agent), alone, atol=1e-4)

@@ -67,6 +67,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "local_steps.dual": ((STACK,), "gram"),
     "newton.minimizer": ((link, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
     "newton.newton_step": ((link, jnp.ones(2), MATRIX, jnp.ones(2), jnp.ones(2), 1.0), "inputs"),
+    "newton.pulled_minimizer": ((link, jnp.ones(3), 1.0, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
     "newton.steps_to_minimizer": ((link, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
     "patches.patches": ((jnp.ones((5, 5, 1)), (2, 2), (1, 1), "SAME"), "x"),
     "per_example.clipped_gradient_of_rows": (
