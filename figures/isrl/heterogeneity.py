@@ -12,11 +12,13 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from figures.isrl.rounds import LOOKS, lowest
+from figures.isrl import rounds
+from figures.isrl.rounds import LOCALIZED, LOOKS, ONE_PASS_ACCELERATED, lowest
 from figures.shared.figure import Figure
 
 PANEL = ["target_epsilon", "spread"]
 BY = [*PANEL, "algorithm"]
+BANDS = (LOCALIZED, ONE_PASS_ACCELERATED)  # the methods that the claims compare
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -49,27 +51,33 @@ def against_identical(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """One panel for each epsilon."""
+    """One column for each epsilon: the risk above, and below its ratio to the risk in silos with one distribution."""
     budgets = sorted(table["target_epsilon"].unique())
-    figure, axes = style.subplots(1, len(budgets), figsize=(3.6 * len(budgets) + 0.4, 4.0), squeeze=False)
-    for ax, epsilon in zip(axes[0], budgets, strict=True):
-        panel = table[table["target_epsilon"] == epsilon]
-        for name, look in LOOKS.items():
-            style.curve(ax, panel[panel["algorithm"] == name], "spread", "excess_risk", **look)
-        ax.set_yscale("log")
-        ax.set_title(rf"$\varepsilon$ = {epsilon:g}" if np.isfinite(epsilon) else "no noise")
-        ax.set_xlabel("largest distance of a silo's model\nfrom the common minimiser")
-        style.plain_log_ticks(ax.yaxis, subs=(1, 1.5, 2, 3, 5, 7))
+    figure, axes = style.subplots(2, len(budgets), figsize=(3.6 * len(budgets) + 0.4, 6.4), sharex=True, squeeze=False)
+    ratios = table.rename(columns={"low": "risk_low", "high": "risk_high", "ratio_low": "low", "ratio_high": "high"})
+    for (above, below), epsilon in zip(axes.T, budgets, strict=True):
+        for ax, rows, y in ((above, table, "excess_risk"), (below, ratios, "ratio")):
+            panel = rows[rows["target_epsilon"] == epsilon]
+            for name, look in LOOKS.items():
+                style.curve(ax, panel[panel["algorithm"] == name], "spread", y, **look, band=name in BANDS)
+            shown = panel[panel["algorithm"].isin(BANDS)]
+            for end in ("low", "high"):
+                ax.update_datalim(shown.loc[np.isfinite(shown[end]), ["spread", end]].to_numpy())
+            ax.autoscale_view()
+        above.set_yscale("log")
+        above.set_title(rf"$\varepsilon$ = {epsilon:g}" if np.isfinite(epsilon) else "no noise")
+        style.plain_log_ticks(above.yaxis, subs=(1, 1.5, 2, 3, 5, 7))
+        below.set_xlabel("largest distance of a silo's model\nfrom the common minimiser")
     axes[0][0].set_ylabel("excess risk")
+    axes[1][0].set_ylabel("ratio to the risk at distance 0")
     names = style.present(table, "algorithm", LOOKS)
     title = "Risk and heterogeneity: a quadratic in 25 silos (Gao et al. 2024, Theorem 2.1, measured)"
     style.head(figure, title, [Line2D([], [], label=name, **LOOKS[name]) for name in names])
-    fewest, most = int(table["settings"].min()), int(table["settings"].max())
     style.footer(
         figure,
         table,
-        f"Every point has the best of {fewest} to {most} settings by exact risk: rounds, step size, and for the "
-        "localized methods lambda. Panels have different axes.",
+        f"Every point has the best of {rounds.counted(table['settings'])} by exact risk: rounds, step size, and for "
+        f"the localized methods lambda. Panels have different axes. Bands are drawn for {' and '.join(BANDS)}.",
         f"Exact epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server "
         "and the other silos. The paper has no such experiment.",
     )

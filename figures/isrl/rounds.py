@@ -103,7 +103,8 @@ def lowest(runs: pd.DataFrame, panel: list[str]) -> pd.DataFrame:
     return select.tune(at_end(runs), by=by, over="point", on="excess_risk", best="min", log=True)
 
 
-def _counted(settings: pd.Series) -> str:
+def counted(settings: pd.Series) -> str:
+    """Numbers of settings in words."""
     few, many = int(settings.min()), int(settings.max())
     return f"{few} settings" if few == many else f"{few} to {many} settings"
 
@@ -149,7 +150,7 @@ def panels(table: pd.DataFrame, x: str, title: str):
     style.footer(
         figure,
         table,
-        f"Every point has the best of {_counted(table['settings'])} by exact risk: the step size, and for the "
+        f"Every point has the best of {counted(table['settings'])} by exact risk: the step size, and for the "
         f"localized methods also lambda ({_listed(table)} times the theorem's). Phases follow Theorem C.1.",
         "Dashed: the lowest risk of one-pass MB-SGD. Panels have different axes.",
         f"Exact epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server "
