@@ -1,6 +1,19 @@
 """Bellet et al. 2018: private peer-to-peer coordinate descent."""
 
-from figures.p2p import allocation, calibration, claims, deviations, fig1, fig2c, fig3, fig4, private, published, table1
+from figures.p2p import (
+    allocation,
+    calibration,
+    claims,
+    deviations,
+    fig1,
+    fig2c,
+    fig3,
+    fig4,
+    perturbed,
+    private,
+    published,
+    table1,
+)
 from figures.shared.paper import Paper
 
 PAPER = Paper(
@@ -20,6 +33,7 @@ PAPER = Paper(
         "p2p_fig2c": fig2c.FIGURE,
         "p2p_fig3": fig3.FIGURE,
         "p2p_fig4": fig4.FIGURE,
+        "p2p_perturbed": perturbed.FIGURE,
         "p2p_calibration": calibration.FIGURE,
         "p2p_table1": table1.FIGURE,
     },

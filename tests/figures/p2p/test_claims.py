@@ -180,6 +180,16 @@ FAILING = {
         at(algorithm="local DP", num_features=100, target_epsilon=0.1),
         {"test_accuracy": 1.5},
     ),
+    "learning together helps at one p": (
+        "Learning together from perturbed",
+        at(algorithm="together", num_features=10, target_epsilon=1.0, mu=0.04),
+        {"test_accuracy": 1.1},
+    ),
+    "learning together hurts at one epsilon": (
+        "with mu tuned learning together",
+        at(algorithm="together", target_epsilon=0.1, instances="test"),
+        {"test_accuracy": 0.8},
+    ),
     "RMSE is off": ("RMSE without privacy is within", at(algorithm="CD"), {"test_rmse": 1.02}),
     "much is lost": (
         "at most .003",
@@ -208,7 +218,9 @@ def test_every_claim_can_fail():
     assert {claim_of(words).text for words, *_ in FAILING.values()} == {claim.text for claim in CLAIMS}
 
 
-CONVERGENCE, PRIVATE, DIMENSIONS, MOVIELENS = ([claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE)
+CONVERGENCE, PRIVATE, DIMENSIONS, PERTURBED, MOVIELENS = (
+    [claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE
+)
 OPEN = {
     "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
     "no results": (CLAIMS, lambda r: None, "no results of p2p_"),
@@ -224,13 +236,13 @@ OPEN = {
             claim_of("> 0.55 >"),
             claim_of("without privacy is within .015"),
             claim_of("local models by exact"),
-            claim_of("perturbed"),
+            claim_of("Local models from perturbed"),
         ],
         lambda r: r[r["num_features"] != 50],
         "no runs with num_features = 50",
     ),
     "nothing to tune on": (
-        [claim for claim in DIMENSIONS if "perturbed" not in claim.text] + MOVIELENS,
+        [claim for claim in DIMENSIONS if "perturbed" not in claim.text] + PERTURBED + MOVIELENS,
         lambda r: r[r["instances"] == "test"],
         "instances = validation",
     ),
@@ -239,7 +251,7 @@ OPEN = {
         [
             claim_of("local models by exact"),
             claim_of("All agents"),
-            claim_of("perturbed"),
+            claim_of("Local models from perturbed"),
             claim_of("below that of lo"),
         ],
         lambda r: r[r["algorithm"] != "local"],
@@ -262,6 +274,8 @@ OPEN = {
         ),
         "no repetition has both sides of the comparison",
     ),
+    "nobody alone": (PERTURBED, lambda r: r[r["algorithm"] != "alone"], "algorithm = alone"),
+    "another mu": (PERTURBED, lambda r: r[(r["mu"] != 0.04) | (r["algorithm"] == "alone")], "mu = 0.04"),
     "one budget": (MOVIELENS, lambda r: r[r["budget"].isin([1.0]) | r["budget"].isna()], "budget = 0.5, 0.1"),
     "no C = 10": (MOVIELENS, lambda r: r[r["clip_norm"] != 10], "clip_norm = 10"),
     "a diverged row": (

@@ -16,7 +16,7 @@ RUNS = {name: make() for name, make in MAKE.items()}
 NAN, INF = np.nan, np.inf
 
 
-CONVERGENCE, PRIVATE, DIMENSIONS, MOVIELENS = ([claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE)
+CONVERGENCE, PRIVATE, DIMENSIONS, _, MOVIELENS = ([claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE)
 
 
 def test_deviations_are_zero_where_the_runs_are_the_published_points():

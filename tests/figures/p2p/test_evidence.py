@@ -15,7 +15,7 @@ RUNS = {name: make() for name, make in MAKE.items()}
 NAN, INF = np.nan, np.inf
 
 
-CONVERGENCE, PRIVATE, DIMENSIONS, MOVIELENS = ([claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE)
+CONVERGENCE, PRIVATE, DIMENSIONS, _, MOVIELENS = ([claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE)
 
 
 def claim_of(words: str):
@@ -98,7 +98,7 @@ def test_a_claim_says_the_edges_of_grids_that_it_rests_on():
     assert judge(claim_of("local models by exact"), runs).margin.edges == both[:1]
     assert judge(claim_of("without privacy is within .015"), runs).margin.edges == both[:1]
     assert judge(claim_of("the least data gain more"), runs).margin.edges == both
-    assert judge(claim_of("perturbed"), runs).margin.edges == ()
+    assert judge(claim_of("Local models from perturbed"), runs).margin.edges == ()
     assert judge(claim_of("spends no more"), runs).margin.edges == ()
     assert {judge(claim, RUNS["p2p_private"]).margin.edges for claim in PRIVATE} == {()}
     once = judge(claim_of("a single smoothed release"), runs)
@@ -125,3 +125,10 @@ def test_only_the_published_calibration_decides_the_private_figures():
     rows = claims_private._ends(other, "cold")
     assert sorted(rows["max_updates"].unique()) == [1, 2, 4, 8]
     assert len(rows) == 4 * 3
+
+
+def test_a_claim_on_a_tuned_mu_says_that_it_is_the_smallest_tried():
+    words, runs = "with mu tuned learning together", RUNS["p2p_perturbed"]
+    assert judge(claim_of(words), runs).margin.edges == ()
+    larger = runs[(runs["algorithm"] == "alone") | (runs["mu"] >= 0.01)]
+    assert judge(claim_of(words), larger).margin.edges == ("mu = 0.01, the smallest tried",)

@@ -56,8 +56,8 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
         assert said in text, said
     assert ("No privacy." in text) == (name == "p2p_fig1")
     assert ("Privacy: one" in text) == (name != "p2p_fig1")
-    assert ("delta = 0.006738" in text) == (name not in ("p2p_fig1", "p2p_fig4"))
-    shows_published = name not in ("p2p_allocation", "p2p_calibration", "p2p_table1")
+    assert ("delta = 0.006738" in text) == (name not in ("p2p_fig1", "p2p_fig4", "p2p_perturbed"))
+    shows_published = name not in ("p2p_allocation", "p2p_calibration", "p2p_perturbed", "p2p_table1")
     assert ("extracted from the paper's vector graphics" in text) == shows_published
     greys = [line for ax in picture.axes for line in ax.lines if line.get_color() == "#b4b4b4"]
     assert bool(greys) == shows_published

@@ -1,0 +1,79 @@
+"""Bellet et al. 2018, appendix D.1 examined (not drawn there): learning from perturbed inputs, together and alone.
+
+The paper says that its collaborative learning on the perturbed inputs did not improve significantly on the local models
+of Figure 4, and gives no numbers. Here coordinate descent minimises the common objective of the perturbed inputs, from
+the local models. mu weights the agents' own inputs against their neighbours: it is the paper's 0.04 in one curve, and
+in the other it is tuned on other problem instances for every number of features and epsilon. Expected by the paper: the
+curves of one epsilon coincide.
+"""
+
+import pandas as pd
+
+from bench.analysis import select, style
+from figures.p2p import common, drawing
+from figures.p2p.common import PAPER_MU
+from figures.shared.figure import Figure
+from figures.shared.published import HERE
+
+ALONE, AS_PAPER, TUNED = "alone", f"together, mu = {PAPER_MU:g}", "together, mu tuned"
+VARIANTS: dict[str, style.Look] = {ALONE: {"linestyle": ":"}, AS_PAPER: drawing.SECOND, TUNED: {}}
+P, Y = "num_features", "test_accuracy"
+BY = [P, "target_epsilon"]
+
+
+def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final rows on the instances to test on, with "series" and "variant"."""
+    together = common.final(common.part(runs, algorithm="together"))
+    tested, others = (common.part(together, instances=kind) for kind in ("test", "validation"))
+    tuned = select.tuned_elsewhere(tested, others, by=BY, over=["mu"], on=Y, best="max")
+    variants = {
+        ALONE: common.final(common.part(runs, algorithm="alone")),
+        AS_PAPER: common.part(tested, mu=PAPER_MU),
+        TUNED: common.with_edges(tuned, others, BY, ["mu"]),
+    }
+    rows = pd.concat([rows.assign(variant=name) for name, rows in variants.items()], ignore_index=True)
+    return rows.assign(series=rows["target_epsilon"].map(common.epsilon_name))
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final accuracy and mu by epsilon of a coordinate, number of features and way of learning; epsilon_true is for a
+    data point with its label."""
+    rows = rows_of(runs)
+    carry = ["mu", "edge", *common.EPSILONS]
+    rows["edge"] = rows["edge"].fillna("")
+    accuracy = common.curves(rows, by=["series", "variant"], x=P, y=Y, carry=carry)
+    facts = select.where_from(runs) | {name: runs[name].dropna().iloc[0] for name in common.PRIVACY}
+    return accuracy.assign(origin=HERE, **facts)
+
+
+def draw(table: pd.DataFrame):
+    """One panel."""
+    figure, ax = style.subplots(figsize=(8.5, 5.2))
+    look = drawing.looks(drawing.budgets(table)[::-1])
+    drawing.draw(ax, table, look, VARIANTS)
+    drawing.feature_axis(ax, table)
+    ax.set_ylabel(drawing.NAMES[Y])
+    style.percent(ax.yaxis)
+    style.head(
+        figure,
+        "Learning together from perturbed inputs (Bellet et al. 2018, appendix D.1)",
+        drawing.handles(look),
+        drawing.variant_handles(VARIANTS),
+    )
+    style.footer(
+        figure,
+        table,
+        f"Privacy: one {table['privacy_unit'].iloc[0]} of one input of one agent ({table['neighbors'].iloc[0]}), "
+        "against everybody. A whole input of p coordinates costs p times as much. Labels are not perturbed, so epsilon "
+        f"is {table['epsilon_true'].max():g} for a data point with its label.",
+        f"Tuned on other problem instances: mu = {_mus(table)}. The paper has no numbers for this.",
+    )
+    return figure
+
+
+def _mus(table: pd.DataFrame) -> str:
+    chosen = table.loc[table["variant"] == TUNED, "mu"]
+    return ", ".join(f"{mu:g}" for mu in sorted(chosen.unique()))
+
+
+FIGURE = Figure(about=__doc__, sweeps=("p2p_perturbed",), table=table, draw=draw)
