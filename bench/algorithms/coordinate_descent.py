@@ -43,8 +43,8 @@ def propagated_start(
     """Return the private warm start: one noisy step of every agent, smoothed over the graph, [client, feature].
 
     The paper does not say how its local models were made private. Output perturbation of the minimisers would add noise
-    of norm 2,000 to models of norm 0.7 (p = 100, epsilon 0.05), so each agent sends one noisy step; smoothing uses no
-    data.
+    of norm 2,000 to models of norm 0.7 (p = 100, epsilon 0.05, and gradients of norm 1 as the published noise assumes),
+    so each agent sends one noisy step; smoothing uses no data.
     """
     local = peers.noisy_steps(key, task, step_size, noise_multiplier, lipschitz, clip_norm, mechanism)
     return propagate(task.need(Peers).graph, local, mu * peers.budgeted_confidence(task))

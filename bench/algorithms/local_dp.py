@@ -3,8 +3,9 @@
     x~ = clip(x, -b, b) + Laplace(sigma b) in each coordinate, once; then steps on the agent's own objective on x~.
 
 Every agent learns alone; or all of them learn together, by coordinate descent on the common objective
-Q of the perturbed inputs. It needs no further noise. A wake-up minimises Q exactly in the agent's own model, since
-perturbed inputs are so long that gradient steps would have to be too short.
+Q of the perturbed inputs. For the inputs this needs no further noise, but the models that agents send reveal labels. A
+wake-up minimises Q exactly in the agent's own model, since perturbed inputs are so long that gradient steps would have
+to be too short.
 
 Each coordinate of the perturbed inputs is (2 / sigma)-DP by itself, because it moves by at most 2 b, so the inputs
 could be published. A whole input has p coordinates and costs p times as much. Its label is left as it is, and is not
@@ -84,7 +85,7 @@ def local_dp(
         return State((), {"inputs": agents.inputs, "theta": models}), {"released": jnp.float32(0.0)}
 
     def public(state):
-        return state.variables["inputs"]
+        return state.variables["inputs"] if learning == "alone" else state.variables
 
     one_round = alone if learning == "alone" else together
     return Algorithm(init, one_round, lambda state: Personal(state.variables["theta"], mu), public)
@@ -104,16 +105,16 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, **_) -> dict:
 
 
 def cost(task: Task, *, learning: str, num_ticks: int, **args) -> Cost:
-    """Return the cost of a round. A step counts as one gradient of every example of the agent. Perturbed inputs are not
-    sent; the minimisers from which agents learn together are made once.
+    """Return the cost of a round. A step counts as one gradient of every example of the agent, and so does a wake-up,
+    which takes several Newton steps. Perturbed inputs are not sent; the minimisers from which agents learn together are
+    made once, and counted as those of the exact inputs.
     """
     if learning == "alone":
         return local_models.cost(task, **args)
-    everything = float(np.sum(np.asarray(task.num_examples)))
     awake = np.full(task.num_clients, num_ticks / task.num_clients)
     touched = -np.expm1(num_ticks * np.log1p(-1 / task.num_clients))
     exchanged = peers.cost_of_exchange(task, awake, np.full(task.num_clients, touched))
-    return exchanged._replace(once=Cost(0.0, everything, everything))
+    return exchanged._replace(once=peers.cost_of_start(task, "local"))
 
 
 def check(task: Task, *, solver: str, learning: str, num_ticks: int, **_) -> None:

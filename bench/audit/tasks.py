@@ -270,7 +270,8 @@ def _for_convolutions(task: Task, rounds: int) -> dict[str, Any]:
 
 
 def _for_copies(task: Task, rounds: int) -> dict[str, Any]:
-    # Noise for an example at every client is twice as large, and with longer steps some of the networks overflow.
+    # An example that every client holds takes about twice the noise of one that a single client holds, and with the
+    # step size of `convolutions` some of the networks overflow.
     return _for_convolutions(task, rounds) | {"step_size": 0.05}
 
 

@@ -78,13 +78,13 @@ def _rounds(row: pd.Series) -> str:
 
 
 def lower_risk(first: str, second: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the lowest risk of the first method over rounds is below that of the second, at every n and epsilon,
-    and at every heterogeneity where it varies."""
+    """A check that the lowest private risk of the first method over rounds is below that of the second, at every n and
+    epsilon, and at every distance where it varies."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         _need(runs, first, second)
         panel = [name for name in (*isrl_rounds.PANEL, "spread") if name in runs]
-        ratios = isrl_rounds.ratios(runs, first, second, panel)
+        ratios = isrl_rounds.ratios(_private(runs), first, second, panel)
         if ratios.empty:
             raise NotTestable("no risk of both methods in the same trials")
         table = select.interval(ratios, by=panel, value="ratio", log=True)
@@ -93,11 +93,29 @@ def lower_risk(first: str, second: str) -> Callable[[pd.DataFrame], Verdict]:
             f"{int((table['high'] < 1).sum())}, higher beyond chance at {int((table['low'] > 1).sum())}"
         ]
         evidence += [f"{_where(row)}: {_times(row)}" for _, row in table.iterrows()]
-        margins = [paired(-np.log(part["ratio"]), LOGS) for _, part in ratios.groupby(panel)]
+        margins = [paired(-np.log(part["ratio"]), LOGS).on(*_edges(part)) for _, part in ratios.groupby(panel)]
         return verdict(every(margins), "; ".join(evidence))
 
     check.__name__ = f"lower_risk_of_{first}"
     return check
+
+
+def _private(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with noise, of which the theorem speaks.
+
+    Raises:
+        NotTestable: where there are none.
+    """
+    private = runs[np.isfinite(runs["target_epsilon"])]
+    if private.empty:
+        raise NotTestable("no private runs")
+    return private
+
+
+def _edges(rows: pd.DataFrame) -> list[str]:
+    """The edges of grids that the compared risks rest on."""
+    texts = {text for name in ("edge", "edge_of_second") if name in rows for text in rows[name].unique()}
+    return sorted({edge for text in texts for edge in text.split("; ") if edge})
 
 
 def _where(row: pd.Series) -> str:
@@ -115,13 +133,14 @@ def of_one_order(name: str) -> Callable[[pd.DataFrame], Verdict]:
 
     def check(runs: pd.DataFrame) -> Verdict:
         _need(runs, name)
-        rows = heterogeneity.against_identical(runs)
-        rows = rows[(rows["algorithm"] == name) & (rows["spread"] > 0) & np.isfinite(rows["target_epsilon"])]
+        rows = heterogeneity.against_identical(_private(runs))
+        rows = rows[(rows["algorithm"] == name) & (rows["spread"] > 0)]
         if rows.empty:
             raise NotTestable("no private runs of silos with one distribution and with several, in the same trials")
         by = ["spread", "target_epsilon"]
         table = select.interval(rows, by=by, value="ratio", log=True)
-        margins = [paired(math.log(FACTOR) - np.log(part["ratio"]), LOGS) for _, part in rows.groupby(by)]
+        limit = math.log(FACTOR)
+        margins = [paired(limit - np.log(part["ratio"]), LOGS).on(*_edges(part)) for _, part in rows.groupby(by)]
         return verdict(every(margins), "; ".join(f"{_where(row)}: {_times(row)}" for _, row in table.iterrows()))
 
     check.__name__ = f"of_one_order_for_{name}"
@@ -134,7 +153,7 @@ ROUNDS_HOW = (
     "most rounds tried"
 )
 RISK_HOW = (
-    "Lowest excess risk over rounds and settings by geometric mean; logarithm of the ratio of the two, trial by trial"
+    "Lowest excess risk over rounds and settings by geometric mean, with noise; logarithm of the ratio of the two"
 )
 SINGLE = "a single stage of Algorithm 1 in each phase"
 STAGES = "Algorithm 1 with its stages"
@@ -158,7 +177,7 @@ CLAIMS = [
         f"Theorem 2.1, optimal risk; {SINGLE}",
         "isrl_rounds",
         lower_risk(LOCALIZED, ONE_PASS),
-        f"{RISK_HOW}, at every n and epsilon",
+        f"{RISK_HOW}, trial by trial, at every n and epsilon",
     ),
     Claim(
         "Localized accelerated MB-SGD reaches a lower risk than the earlier one-pass accelerated MB-SGD, at every n "
@@ -166,21 +185,23 @@ CLAIMS = [
         f"Theorem 2.1 and Table 1, risk in silos that differ; {SINGLE}",
         "isrl_rounds",
         lower_risk(LOCALIZED, ONE_PASS_ACCELERATED),
-        f"{RISK_HOW}, at every n and epsilon",
+        f"{RISK_HOW}, trial by trial, at every n and epsilon",
     ),
     Claim(
-        "The same at every distance between the silos' models",
-        f"Theorem 2.1 and Table 1, any heterogeneity; {SINGLE}",
+        "Localized accelerated MB-SGD reaches a lower risk than the earlier one-pass accelerated MB-SGD, at every "
+        "distance of the silos' models and epsilon",
+        f"Theorem 2.1 and Table 1, any heterogeneity; 12 of 25 silos answer, n = 512; {SINGLE}",
         "isrl_heterogeneity",
         lower_risk(LOCALIZED, ONE_PASS_ACCELERATED),
-        f"{RISK_HOW}, at every distance and epsilon",
+        f"{RISK_HOW}, trial by trial, at every distance and epsilon",
     ),
     Claim(
         f"The private risk of localized accelerated MB-SGD in silos that differ is at most {FACTOR:g} times that in "
         "silos with one distribution",
-        f"Theorem 2.1, the same risk for any heterogeneity; {SINGLE}",
+        f"Theorem 2.1, the same risk for any heterogeneity; 12 of 25 silos answer, n = 512; {SINGLE}",
         "isrl_heterogeneity",
         of_one_order(LOCALIZED),
-        f"{RISK_HOW} to silos with one distribution, at every distance and epsilon; the factor is a threshold of ours",
+        "Lowest excess risk over rounds and settings by geometric mean, with noise; logarithm of its ratio to that in "
+        "silos with one distribution, trial by trial, at every distance and epsilon; the factor is a threshold of ours",
     ),
 ]

@@ -1,10 +1,10 @@
 """Bellet et al. 2018, appendix D.1 examined (not drawn there): learning from perturbed inputs, together and alone.
 
 The paper says that its collaborative learning on the perturbed inputs did not improve significantly on the local models
-of Figure 4, and gives no numbers. Here coordinate descent minimises the common objective of the perturbed inputs, from
-the local models. mu weights the agents' own inputs against their neighbours: it is the paper's 0.04 in one curve, and
-in the other it is tuned on other problem instances for every number of features and epsilon. Expected by the paper: the
-curves of one epsilon coincide.
+of Figure 4, and gives no numbers. Here coordinate descent on the common objective of the perturbed inputs starts from
+the local models and makes 20 updates per agent on average. mu weights the agents' own inputs against their neighbours:
+it is the paper's 0.04 in one curve, and in the other it is tuned on other problem instances for every number of
+features and epsilon. Expected by the paper: the curves of one epsilon coincide.
 """
 
 import pandas as pd

@@ -176,26 +176,33 @@ def test_the_risk_is_the_excess_of_the_mean_risk_over_silos():
 
 @pytest.mark.parametrize("spread", [0.0, 0.5, 2.0])
 def test_gradients_are_bounded_in_the_ball(spread):
-    x, y = quadratic(1, num_records=64, spread=spread).train
+    """At the worst model of the unit ball for each record, and for a record on which the silo's model is aligned."""
+    x, y = (np.asarray(leaf, np.float64) for leaf in quadratic(1, num_records=64, spread=spread).train)
     np.testing.assert_allclose(np.linalg.norm(x, axis=-1), 1, rtol=1e-5)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        w = rng.standard_normal(50)
-        w /= np.linalg.norm(w)
-        assert np.abs(np.einsum("lnd,d->ln", x, w) - y).max() <= lipschitz(spread)
+    worst = 1 + np.abs(y)  # w = -sign(y) x
+    assert worst.max() <= lipschitz(spread)
+    aligned = 1 + (1 + spread) + LABEL_NOISE  # |w_l| is at most 1 + spread
+    assert aligned == pytest.approx(lipschitz(spread))
 
 
 def test_silos_differ_by_their_spread():
-    x, y = quadratic(1, num_records=64).train
-    own = [np.linalg.lstsq(np.asarray(x[l]), np.asarray(y[l]), rcond=None)[0] for l in (0, 1)]
-    assert np.linalg.norm(own[0] - own[1]) > 0.1
-    x, y = (np.asarray(leaf, np.float64) for leaf in quadratic(1, num_records=64, spread=0.0).train)
-    minimiser = np.asarray(quadratic(1).evaluation["minimiser"])
-    assert np.abs(np.einsum("lnd,d->ln", x, minimiser) - y).max() <= LABEL_NOISE * (1 + 1e-5)  # one model for all
+    """The parts of the labels that differ between silos are proportional to the spread, and as large as it says."""
+    tasks = {spread: quadratic(1, num_records=4000, spread=spread) for spread in (0.0, 0.5, 2.0)}
+    x, alike = (np.asarray(leaf, np.float64) for leaf in tasks[0.0].train)
+    apart = {spread: np.asarray(task.train[1], np.float64) - alike for spread, task in tasks.items()}
+    np.testing.assert_allclose(apart[2.0], 4 * apart[0.5], atol=1e-5)
+    models = np.stack([np.linalg.lstsq(x[l], apart[2.0][l], rcond=None)[0] for l in range(len(x))])
+    np.testing.assert_allclose(models.mean(0), 0, atol=1e-4)
+    np.testing.assert_allclose(np.linalg.norm(models, axis=1).max(), 2.0, rtol=1e-3)
+    minimiser = np.asarray(tasks[0.0].evaluation["minimiser"])
+    assert np.abs(np.einsum("lnd,d->ln", x, minimiser) - alike).max() <= LABEL_NOISE * (1 + 1e-5)  # one model for all
+    np.testing.assert_allclose(half_square(jnp.float32(3.0), jnp.float32(1.0)), 2.0)
+
+
+def test_a_spread_that_is_no_distance_is_refused():
     for wrong in (-1.0, np.inf, np.nan):
         with pytest.raises(InputError, match="give a distance of 0 or more"):
             quadratic(0, num_records=4, spread=wrong)
-    np.testing.assert_allclose(half_square(jnp.float32(3.0), jnp.float32(1.0)), 2.0)
 
 
 def test_the_data_to_tune_on_are_made_of_training_images_alone():
