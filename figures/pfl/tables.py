@@ -142,6 +142,7 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
         common.training_note(table),
         *notes,
         _contradiction(table),
+        unequal="(as written in the cells)",
         bands="± or brackets" if _is_cut(table) else "±",
     )
     return figure
