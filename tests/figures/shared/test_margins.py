@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_silos import nonsmooth_runs, odd_even_runs, rounds_runs
+from made_up_silos import heterogeneous_runs, nonsmooth_runs, odd_even_runs, risk, rounds_runs
 from scipy import stats
 
 from figures import PAPERS
@@ -163,6 +163,7 @@ def test_edges_go_with_what_rests_on_them():
 
 def test_claims_with_runs_say_where_their_data_are_from_and_their_margin():
     runs = {"isrl_odd_even": odd_even_runs(), "isrl_nonsmooth": nonsmooth_runs(), "isrl_rounds": rounds_runs()}
+    runs["isrl_heterogeneity"] = heterogeneous_runs(lambda name, spread, *rest: risk(name, 512, *rest))
     table = judged("isrl", runs)
     assert (table[["margin", "source", "scale"]] != "").all(axis=None)
     assert (table["repetitions"].astype(int) > 1).all()
