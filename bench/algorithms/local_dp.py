@@ -58,25 +58,21 @@ def local_dp(
     def init(key):
         noise = jax.random.laplace(key, everybody.inputs.shape)
         inputs = jnp.clip(everybody.inputs, -bound, bound) + noise_multiplier * bound * noise
-        own = everybody._replace(inputs=inputs)
         if learning == "alone":
             return State((), {"inputs": inputs, "theta": peers.zeros(task)})
-        return State((), {"inputs": inputs, "theta": jax.vmap(lambda agent: minimizer(link, *agent))(own)})
+        start = jax.vmap(lambda agent: minimizer(link, *agent))(everybody._replace(inputs=inputs))
+        return State((), {"inputs": inputs, "theta": start})
 
     step = own_step(task, solver, step_size)
 
     def together(key, state):
         agents = everybody._replace(inputs=state.variables["inputs"])
 
-        def tick(models, who):
-            (i,) = who
+        def update(i, models):
             agent = jax.tree.map(lambda leaf: peers.row(leaf, i), agents)
-            new = pulled_minimizer(link, peers.neighbor_mean(graph, models, i), peers.row(strength, i), *agent)
-            sent = peers.row(graph.num_neighbors, i).astype(jnp.float32)
-            return jax.lax.dynamic_update_index_in_dim(models, new, i, 0), sent
+            return pulled_minimizer(link, peers.neighbor_mean(graph, models, i), peers.row(strength, i), *agent)
 
-        models, sent = jax.lax.scan(tick, state.variables["theta"], peers.awake(key, task, num_ticks, 1))
-        info = {"vectors_sent": sent.sum(), "updates": jnp.float32(num_ticks), "released": jnp.float32(0.0)}
+        models, info = peers.updated_in_turn(key, task, num_ticks, state.variables["theta"], update)
         return State((), {"inputs": agents.inputs, "theta": models}), info
 
     def alone(key, state):

@@ -6,7 +6,6 @@ It is coordinate descent on Q with L_i = |theta_i - local_i|^2 / 2, each step an
 once, through local_i. With noise on local_i every agent makes one release, for any number of smoothing steps.
 """
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -59,15 +58,11 @@ def model_propagation(
     def one_round(key, state):
         own = state.variables["local"]
 
-        def tick(models, who):
-            (i,) = who
+        def update(i, models):
             pull = mu * peers.row(trust, i)
-            new = (peers.neighbor_mean(graph, models, i) + pull * peers.row(own, i)) / (1 + pull)
-            sent = peers.row(graph.num_neighbors, i).astype(jnp.float32)
-            return jax.lax.dynamic_update_index_in_dim(models, new, i, 0), sent
+            return (peers.neighbor_mean(graph, models, i) + pull * peers.row(own, i)) / (1 + pull)
 
-        models, sent = jax.lax.scan(tick, state.variables["theta"], peers.awake(key, task, num_ticks, 1))
-        info = {"vectors_sent": sent.sum(), "updates": jnp.float32(num_ticks), "released": jnp.float32(0.0)}
+        models, info = peers.updated_in_turn(key, task, num_ticks, state.variables["theta"], update)
         return State((), {"theta": models, "local": own}), info
 
     def public(state):

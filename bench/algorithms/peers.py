@@ -8,6 +8,7 @@ Together the agents minimise, over a graph with weights W and D_ii = sum_j W_ij,
 Source: Bellet et al. 2018, sections 2 and 3, appendix C.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -158,6 +159,27 @@ def before_neighbors(task: Task, awake_agents: Array) -> Array:
     first = none_awake.at[awake_agents].min(places)
     neighbors = task.need(Peers).graph.neighbors[awake_agents]  # an empty slot holds the agent's own number
     return (jnp.min(first[neighbors], axis=1) >= places) & (first[awake_agents] == places)
+
+
+def updated_in_turn(
+    key, task: Task, num_ticks: int, models: Array, update: Callable[[Array, Array], Array]
+) -> tuple[Array, dict[str, Array]]:
+    """Return all models after `num_ticks` ticks, in each of which one agent updates its own and sends it to its
+    neighbours, [client, feature], and what a round reports; nothing is released.
+
+    Args:
+        models: of all agents, [client, feature].
+        update: (agent, models) -> the agent's new model, [feature].
+    """
+    neighbors = task.need(Peers).graph.num_neighbors
+
+    def tick(models, who):
+        (i,) = who
+        sent = row(neighbors, i).astype(jnp.float32)
+        return jax.lax.dynamic_update_index_in_dim(models, update(i, models), i, 0), sent
+
+    models, sent = jax.lax.scan(tick, models, awake(key, task, num_ticks, 1))
+    return models, {"vectors_sent": sent.sum(), "updates": jnp.float32(num_ticks), "released": jnp.float32(0.0)}
 
 
 def row(array: Array, i) -> Array:

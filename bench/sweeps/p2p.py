@@ -100,6 +100,15 @@ def _per_task(points: pd.DataFrame, features, instances=("test", "validation")) 
     return problems.merge(points, how="cross")
 
 
+def _problems(features: list[int]) -> dict:
+    """The tasks of `_per_task`, by name."""
+    return {
+        _name(p, instances): partial(linear_p2p, num_features=p, instances=instances)
+        for p in features
+        for instances in ("test", "validation")
+    }
+
+
 def _name(num_features: int, instances: str) -> str:
     return f"linear_p2p_{num_features}" + ("" if instances == "test" else f"_{instances}")
 
@@ -120,11 +129,7 @@ def p2p_dimensions(scale: str) -> Sweep:
     paper = Sweep(
         name="p2p_dimensions",
         reproduces="Bellet et al. 2018, Figures 2c, 3 and 4",
-        tasks={
-            _name(p, instances): partial(linear_p2p, num_features=p, instances=instances)
-            for p in features
-            for instances in ("test", "validation")
-        },
+        tasks=_problems(features),
         entries={
             "CD": Entry(
                 ALGORITHMS["coordinate_descent"],
@@ -181,11 +186,7 @@ def p2p_perturbed(scale: str) -> Sweep:
     paper = Sweep(
         name="p2p_perturbed",
         reproduces="Bellet et al. 2018, appendix D.1, learning together from perturbed data (no figure in the paper)",
-        tasks={
-            _name(p, instances): partial(linear_p2p, num_features=p, instances=instances)
-            for p in features
-            for instances in ("test", "validation")
-        },
+        tasks=_problems(features),
         entries={
             "alone": entry(noisy.assign(mu=MU), ["test"], 30),
             "together": entry(together, ["test", "validation"], 20),

@@ -4,46 +4,35 @@ import pandas as pd
 
 from figures.p2p import pairs, perturbed
 from figures.p2p.perturbed import ALONE, AS_PAPER, TUNED, P, Y
-from figures.shared.margins import every, paired
+from figures.shared.margins import Margin, every
 from figures.shared.verdicts import Verdict, verdict
 
 SMALL = 0.02  # of accuracy: a gain that is not significant in the words of the paper; a threshold of ours
 
 
-def _gains(runs: pd.DataFrame, variant: str) -> dict[str, dict[float, pd.Series]]:
-    """Series -> p -> by how much learning together is more accurate than learning alone, instance by instance."""
-    rows = perturbed.rows_of(runs)
+def _ahead(runs: pd.DataFrame, first: str, second: str, allowed: float = 0.0) -> dict[str, dict[float, Margin]]:
+    """Series -> p -> by how much one way of learning is more accurate than the other, instance by instance."""
     found = {}
-    for name, series in rows.groupby("series"):
-        together, alone = (series[series["variant"] == which] for which in (variant, ALONE))
-        leads = pairs.leads(together, alone, P, Y)
-        found[name] = {p: leads.loc[p].dropna() for p in leads.index}
+    for name, series in perturbed.rows_of(runs).groupby("series"):
+        better, worse = (series[series["variant"] == one] for one in (first, second))
+        found[str(name)] = pairs.ahead(better, worse, P, Y, allowed)
     return found
 
 
-def _said(gains: dict[str, dict[float, pd.Series]]) -> str:
-    return "; ".join(
-        f"{name}: " + ", ".join(f"p = {p:g} {gain.mean():+.3f}" for p, gain in cells.items())
-        for name, cells in gains.items()
-    )
+def _said(gains: dict[str, dict[float, float]]) -> str:
+    cells = ((name, ", ".join(f"p = {p:g} {gain:+.3f}" for p, gain in cells.items())) for name, cells in gains.items())
+    return "gain over learning alone, " + "; ".join(f"{name}: {said}" for name, said in cells)
 
 
 def no_gain(runs: pd.DataFrame) -> Verdict:
     """At the paper's mu learning together gains at most SMALL over learning alone, at every p and epsilon."""
-    gains = _gains(runs, AS_PAPER)
-    every_gain = [gain for cells in gains.values() for gain in cells.values()]
-    margins = [paired(SMALL - gain, pairs.UNITS[Y]) for gain in every_gain]
-    return verdict(every(margins), f"gain over learning alone, {_said(gains)}")
+    found = _ahead(runs, ALONE, AS_PAPER, SMALL)
+    gains = {name: {p: SMALL - margin.value for p, margin in cells.items()} for name, cells in found.items()}
+    return verdict(every(margin for cells in found.values() for margin in cells.values()), _said(gains))
 
 
 def tuned_gains(runs: pd.DataFrame) -> Verdict:
     """With mu tuned learning together is more accurate than learning alone, at every p and epsilon."""
-    gains = _gains(runs, TUNED)
-    rows = perturbed.rows_of(runs)
-    margins = []
-    for name, cells in gains.items():
-        own = rows[(rows["series"] == name) & (rows["variant"] == TUNED)]
-        for p, gain in cells.items():
-            edges = own.loc[own[P] == p, "edge"].dropna().unique()
-            margins.append(paired(gain, pairs.UNITS[Y]).on(*filter(None, edges)))
-    return verdict(every(margins), f"gain over learning alone, {_said(gains)}")
+    found = _ahead(runs, TUNED, ALONE)
+    gains = {name: {p: margin.value for p, margin in cells.items()} for name, cells in found.items()}
+    return verdict(every(margin for cells in found.values() for margin in cells.values()), _said(gains))

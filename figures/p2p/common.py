@@ -85,11 +85,16 @@ def labelled(table: pd.DataFrame, runs: pd.DataFrame, figure: str, **shown) -> p
         figure: the figure whose published points are added.
         shown: column -> values to which the published points are kept.
     """
-    facts = select.where_from(runs) | {name: runs[name].dropna().iloc[0] for name in PRIVACY}
     points = published(figure)
     for name, values in shown.items():
         points = points[points[name].isin(values)]
-    return pd.concat([table.assign(origin=HERE, **facts), points], ignore_index=True)
+    return pd.concat([from_here(table, runs), points], ignore_index=True)
+
+
+def from_here(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """The table with data source, scale and privacy of its runs beside its numbers."""
+    facts = select.where_from(runs) | {name: runs[name].dropna().iloc[0] for name in PRIVACY}
+    return table.assign(origin=HERE, **facts)
 
 
 def here(table: pd.DataFrame, **values) -> pd.DataFrame:
@@ -116,6 +121,16 @@ def privacy_note(table: pd.DataFrame) -> str:
     return (
         f"Privacy: one data {facts['privacy_unit']} of one agent ({facts['neighbors']}), against all other agents "
         f"together, at delta = {facts['delta']:.4g}."
+    )
+
+
+def coordinate_note(rows: pd.DataFrame) -> str:
+    """What is protected where agents learn from perturbed inputs, from their rows of a table."""
+    facts = rows.iloc[0]
+    return (
+        f"Privacy: one {facts['privacy_unit']} of one input of one agent ({facts['neighbors']}), against everybody. A "
+        "whole input of p coordinates costs p times as much. Labels are not perturbed, so epsilon is "
+        f"{rows['epsilon_true'].max():g} for a data point with its label."
     )
 
 

@@ -50,14 +50,11 @@ def draw(table: pd.DataFrame):
         drawing.handles({name: one for name, one in look.items() if name != LOCAL}),
         [*drawing.local_handles((EXACT, DESCENT)), *drawing.published_handles(table)],
     )
-    unit = common.here(table)
-    unit = unit[unit["series"] != LOCAL]
+    ours = common.here(table)
     style.footer(
         figure,
         table,
-        f"Privacy: one {unit['privacy_unit'].iloc[0]} of one input of one agent ({unit['neighbors'].iloc[0]}), against "
-        "everybody. A whole input of p coordinates costs p times as much. Labels are not perturbed, so epsilon is "
-        f"{unit['epsilon_true'].max():g} for a data point with its label.",
+        common.coordinate_note(ours[ours["series"] != LOCAL]),
         common.published_note(table),
     )
     return figure

@@ -13,7 +13,6 @@ from bench.analysis import select, style
 from figures.p2p import common, drawing
 from figures.p2p.common import PAPER_MU
 from figures.shared.figure import Figure
-from figures.shared.published import HERE
 
 ALONE, AS_PAPER, TUNED = "alone", f"together, mu = {PAPER_MU:g}", "together, mu tuned"
 VARIANTS: dict[str, style.Look] = {ALONE: {"linestyle": ":"}, AS_PAPER: drawing.SECOND, TUNED: {}}
@@ -42,8 +41,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     carry = ["mu", "edge", *common.EPSILONS]
     rows["edge"] = rows["edge"].fillna("")
     accuracy = common.curves(rows, by=["series", "variant"], x=P, y=Y, carry=carry)
-    facts = select.where_from(runs) | {name: runs[name].dropna().iloc[0] for name in common.PRIVACY}
-    return accuracy.assign(origin=HERE, **facts)
+    return common.from_here(accuracy, runs)
 
 
 def draw(table: pd.DataFrame):
@@ -63,9 +61,7 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"Privacy: one {table['privacy_unit'].iloc[0]} of one input of one agent ({table['neighbors'].iloc[0]}), "
-        "against everybody. A whole input of p coordinates costs p times as much. Labels are not perturbed, so epsilon "
-        f"is {table['epsilon_true'].max():g} for a data point with its label.",
+        common.coordinate_note(table),
         f"Tuned on other problem instances: mu = {_mus(table)}. The paper has no numbers for this.",
     )
     return figure
