@@ -24,6 +24,7 @@ from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels import gradient as kernel
 from bench.kernels import personal
+from bench.kernels.platforms import over_clients
 from bench.models.additive import Additive
 from bench.values import Interval
 
@@ -119,12 +120,14 @@ def _dense(task: Task) -> _Own:
 
     gradient = kernel.of_batch(example_loss, jax.tree.map(jnp.zeros_like, task.init_params))
 
+    def own_gradient(w, own, examples, weight):
+        return gradient(jax.tree.map(jnp.add, w, own), examples, weight)
+
     def both(w, theta, batch, clip_norm, step_size, regularization):
         clients = jnp.arange(task.num_clients) if batch.clients is None else batch.clients
         mine = jax.tree.map(lambda leaf: leaf[clients], theta)
-        sent = kernel.clipped_sum(jax.vmap(gradient, (None, 0, 0))(w, batch.examples, batch.weight), clip_norm)
-        models = jax.tree.map(lambda shared, own: shared[None] + own, w, mine)
-        own_gradients, there = jax.vmap(gradient)(models, batch.examples, batch.weight), _there(batch)
+        sent = kernel.clipped_sum(over_clients(gradient, w, batch.examples, batch.weight), clip_norm)
+        own_gradients, there = over_clients(own_gradient, w, mine, batch.examples, batch.weight), _there(batch)
 
         def moved(leaf, own, g):
             step = -step_size * (g + regularization * own)

@@ -29,7 +29,8 @@ from bench.algorithms.counting import num_parameters, used_at_least_once
 from bench.data.task import Network, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling
-from bench.kernels.per_example import clipped_gradient_of_rows, in_turn
+from bench.kernels.per_example import clipped_gradient_of_rows
+from bench.kernels.platforms import in_turn
 from bench.privacy.events import Release, poisson_gaussian
 
 SAMPLERS = ("poisson", "in_order")

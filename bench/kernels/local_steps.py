@@ -22,6 +22,7 @@ from jaxtyping import Float
 
 from bench.kernels.gradient import Tree, clipped_sum, clipped_sum_linear, of_batch
 from bench.kernels.personal import Batch, shared_scores, within
+from bench.kernels.platforms import over_clients
 
 Steps = Callable[[Tree, Batch, float | Array], tuple[Tree, Float[Array, " sampled"]]]
 """(w, batch, clip_norm) -> (sum_i clip(Delta_i, C), shaped like w; norms before clipping [sampled])."""
@@ -47,8 +48,9 @@ def dense(
 
     gradient = of_batch(loss, nothing_local)
 
-    def travelled(w, examples, weight):
+    def travelled(shared, examples, weight):
         """Return Delta_i of one client."""
+        w, step_size, proximal = shared
 
         def slope(total):
             here = jax.tree.map(lambda z, g: z - step_size * g, w, total)
@@ -65,7 +67,8 @@ def dense(
         return jax.lax.scan(local_step, jax.tree.map(jnp.zeros_like, w), length=num_steps)[0]
 
     def steps(w, batch, clip_norm):
-        return clipped_sum(jax.vmap(travelled, in_axes=(None, 0, 0))(w, batch.examples, batch.weight), clip_norm)
+        shared = w, step_size, proximal
+        return clipped_sum(over_clients(travelled, shared, batch.examples, batch.weight), clip_norm)
 
     return steps
 

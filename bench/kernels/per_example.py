@@ -11,7 +11,6 @@ of each example's loss in its outputs. Both the norm of an example's gradient an
 Convolutions are computed as products of patches with the kernel, see `patches`.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import cast
 
@@ -24,7 +23,7 @@ from jaxtyping import Float, Int, Shaped
 
 from bench.kernels.gradient import Tree, clip_factor
 from bench.kernels.patches import patches
-from bench.kernels.platforms import by_platform, only
+from bench.kernels.platforms import by_platform
 
 ACCELERATOR_BATCH = 128  # examples that are differentiated together on an accelerator
 
@@ -45,18 +44,6 @@ class Affine(nn.Module):
 def cross_entropy(logits: Float[Array, "*example class"], labels: Int[Array, "*example"]) -> Float[Array, "*example"]:
     """Return -log softmax of the label's logit."""
     return optax.softmax_cross_entropy_with_integer_labels(logits, labels)
-
-
-def in_turn(function: Callable) -> Callable:
-    """Return the function with its vmapped calls made one after the other on a CPU.
-
-    There the data of one call then stay in the cache, and convolutions with different kernels stay convolutions. On an
-    accelerator the calls are made together.
-    """
-    # `jit` caches the trace: otherwise every `vmap` around the call would trace the function anew, outside of `only`.
-    traced_once = jax.jit(only(function, on_cpu=True), inline=True)
-    one_by_one = jax.custom_batching.sequential_vmap(traced_once)
-    return lambda *args: by_platform(one_by_one, function, *args)
 
 
 def micro_batch(widest: int) -> int:

@@ -18,6 +18,7 @@ from jaxtyping import Float, Int, Int32, PyTree, Shaped
 
 from bench.kernels import sparse
 from bench.kernels.gradient import clipped_sum, clipped_sum_linear
+from bench.kernels.platforms import over_clients
 
 
 class Batch(NamedTuple):
@@ -71,7 +72,7 @@ def dense(loss: Callable, init_local: PyTree[Float[Array, "..."]], num_clients: 
 
     def gradients(w, local, batch):
         thetas = local if batch.clients is None else jax.tree.map(lambda leaf: leaf[batch.clients], local)
-        return jax.vmap(client_gradients, in_axes=(None, 0, 0, 0))(w, thetas, batch.examples, batch.weight)
+        return over_clients(client_gradients, w, thetas, batch.examples, batch.weight)
 
     def move(local, batch, grads, step):
         def one(leaf, g):

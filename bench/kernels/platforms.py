@@ -9,7 +9,9 @@ from contextvars import ContextVar
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
+LARGE = 2**14  # values; with a smaller model, a call for each client costs more than the cache saves
 _ON_CPU: ContextVar[bool | None] = ContextVar("on_cpu", default=None)  # set while a branch is traced
 
 
@@ -26,6 +28,44 @@ def by_platform(cpu: Callable, accelerator: Callable, *args: Any) -> Any:
     if on_cpu is not None:
         return (cpu if on_cpu else accelerator)(*args)
     return jax.lax.platform_dependent(*args, cpu=only(cpu, on_cpu=True), default=only(accelerator, on_cpu=False))
+
+
+def in_turn(function: Callable, together: Callable | None = None) -> Callable:
+    """Return the function with its vmapped calls made one after the other on a CPU.
+
+    There the data of one call then stay in the cache, and convolutions with different kernels stay convolutions. On an
+    accelerator the calls are made together.
+
+    Args:
+        function: of arrays, all passed as arguments.
+        together: what an accelerator computes in its place; by default the function.
+    """
+    # `jit` caches the trace: otherwise every `vmap` around the call would trace the function anew, outside of `only`.
+    traced_once = jax.jit(only(function, on_cpu=True), inline=True)
+    one_by_one = jax.custom_batching.sequential_vmap(traced_once)
+    return lambda *args: by_platform(one_by_one, together or function, *args)
+
+
+def over_clients(function: Callable, shared: Any, *rows: Any) -> Any:
+    """Return function(shared, *row) for every client's row, stacked.
+
+    On a CPU, clients with a large model are computed one after the other, which keeps their data in the cache.
+
+    Args:
+        function: of arrays, all passed as arguments.
+        shared: what all clients have in common, the model: a pytree.
+        rows: what each client has: pytrees of arrays [client, ...].
+    """
+
+    def together(shared, *rows):
+        return jax.vmap(function, (None, *(0 for _ in rows)))(shared, *rows)
+
+    def one_by_one(shared, *rows):
+        # Batches of one client, because XLA on a CPU multiplies matrices faster with this axis than without any.
+        return jax.lax.map(lambda row: function(shared, *row), rows, batch_size=1)
+
+    large = sum(jnp.size(leaf) for leaf in jax.tree.leaves(shared)) >= LARGE
+    return (in_turn(one_by_one, together) if large else together)(shared, *rows)
 
 
 def only(function: Callable, on_cpu: bool) -> Callable:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-import jax
 from jax import Array
 from jaxtyping import Float
 
 from bench.kernels.gradient import Tree, clip_factor, linear_norms, linear_sum, norms_of, of_batch, weighted_sum
 from bench.kernels.personal import Batch, shared_scores, within
+from bench.kernels.platforms import over_clients
 
 
 class UserGradients(NamedTuple):
@@ -45,7 +45,7 @@ def of_loss(loss: Callable, nothing_local: Tree, w: Tree, batch: Batch) -> UserG
         batch: of the sampled clients.
     """
 
-    grads = jax.vmap(of_batch(loss, nothing_local), (None, 0, 0))(w, batch.examples, batch.weight)
+    grads = over_clients(of_batch(loss, nothing_local), w, batch.examples, batch.weight)
     return UserGradients(norms_of(grads), partial(weighted_sum, grads))
 
 

@@ -11,7 +11,7 @@ import pytest
 from jax_privacy import clipping
 from tiny_networks import SHAPE, Tiny, task
 
-from bench.kernels.per_example import Affine, clipped_gradient_of_rows, clipped_gradient_sum, cross_entropy, in_turn
+from bench.kernels.per_example import Affine, clipped_gradient_of_rows, clipped_gradient_sum, cross_entropy
 
 TINY = Tiny()
 
@@ -93,22 +93,6 @@ def test_rows_beyond_the_count_have_no_effect(tiny, count):
     assert int(clipped) == np.sum(norms[:count] > 1.0)
     right = jnp.argmax(TINY.apply({"params": params}, inputs[rows]), -1) == labels[rows]
     assert int(correct) == np.sum(right[:count])
-
-
-def test_in_turn_equals_together(tiny):
-    params, inputs, labels = tiny
-    many = jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf, -leaf]), params)
-    rows = jnp.arange(6)
-
-    def one(params, clip_norm):
-        return clipped_gradient_of_rows(TINY, params, (inputs, labels), rows, 5, clip_norm)[0]
-
-    clip_norms = jnp.array([0.1, 1.0])
-
-    def all_of(function):
-        return jax.jit(jax.vmap(jax.vmap(function, (0, None)), (None, 0)))(many, clip_norms)
-
-    assert_close(all_of(in_turn(one)), all_of(one))
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID", 1, ((2, 0), (1, 3))])

@@ -10,7 +10,7 @@ no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the
 """
 
 import hashlib
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import jax
@@ -25,6 +25,7 @@ from bench.data.problems.by_user import accuracies, by_client, or_nan
 from bench.data.read import emnist, formats
 from bench.data.task import Task
 from bench.errors import unknown_name
+from bench.kernels.platforms import in_turn
 from bench.models import digits_cnn
 from bench.models.additive import scores, squared_loss
 
@@ -150,7 +151,7 @@ def _cnn(common: dict, held: dict) -> Task:
 
 CNN_SEED = 42  # seed of the network's initial weights, the same in all runs, as in the authors' program
 MODELS = {"linear": _linear, "cnn": _cnn}
-EVALUATED_TOGETHER = 500  # images that pass through the network at once
+EVALUATED_TOGETHER = 10, 500  # images that pass through the network at once, on a CPU and on an accelerator
 
 
 def accuracy(params, task: Task) -> dict:
@@ -178,23 +179,20 @@ def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Arr
 
 def cnn_accuracy(params, task: Task) -> dict:
     """Return `accuracy` of the network: params with its shared weights as w, and theta [client, feature, output]."""
-    w, theta = params.w, params.theta
 
-    def of_block(block):
-        pixels, labels, client = block
-        phi = digits_cnn.features(w, pixels)
-        predictions = phi @ w["head"] + jnp.einsum("ef,efo->eo", phi, theta[client])
-        return jnp.argmax(predictions, axis=-1) == labels, jnp.all(jnp.isfinite(predictions), axis=-1)
+    def hits_in_batches_of(size, w, theta, examples):
+        def of_one(example):
+            pixels, label, client = example
+            (phi,) = digits_cnn.features(w, pixels[None])
+            predictions = phi @ (w["head"] + theta[client])
+            return jnp.argmax(predictions) == label, jnp.all(jnp.isfinite(predictions))
 
+        return jax.lax.map(of_one, examples, batch_size=size)
+
+    hits_of = in_turn(*(partial(hits_in_batches_of, size) for size in EVALUATED_TOGETHER))
     out = {}
     for split in ("test", "validation"):
-        hits, finite = jax.lax.map(
-            lambda example: jax.tree.map(
-                lambda leaf: leaf[0], of_block(jax.tree.map(lambda leaf: leaf[None], example))
-            ),
-            task.evaluation[split],
-            batch_size=EVALUATED_TOGETHER,
-        )
+        hits, finite = hits_of(params.w, params.theta, task.evaluation[split])
         right, counts = by_client(hits, jnp.ones_like(hits), task.evaluation[split][2], task.num_clients)
         out |= accuracies(split, right, counts, task.num_examples, jnp.all(finite))
     return out

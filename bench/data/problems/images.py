@@ -27,7 +27,8 @@ from bench.data.files import DataFiles
 from bench.data.read import formats
 from bench.data.task import Network, Task
 from bench.errors import InputError, unknown_name
-from bench.kernels.per_example import cross_entropy, in_turn
+from bench.kernels.per_example import cross_entropy
+from bench.kernels.platforms import in_turn
 from bench.models.linear import Personal
 from bench.models.networks import network
 
