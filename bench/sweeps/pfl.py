@@ -39,7 +39,10 @@ def pfl_clients(scale: str) -> Sweep:
         grid(data=data, algorithm=list(MODELS), target_epsilon=epsilons[0], num_epochs=1, num_clients=CLIENTS)
         for data, epsilons in EPSILONS.items()
     )
-    laptop = "data != 'cifar10' or algorithm == 'SN+Lin' or (algorithm == 'SN+CNN' and num_clients <= 25)"
+    laptop = (
+        "data != 'cifar10' or algorithm == 'SN+Lin' or num_clients == 1 or "
+        "(algorithm == 'SN+CNN' and num_clients <= 25)"
+    )
     smoke = "data == 'mnist' and algorithm == 'SN+Lin' and num_clients in (10, 25)"
     return sweep_of_cells(
         "pfl_clients",

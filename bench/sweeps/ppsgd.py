@@ -228,7 +228,6 @@ def ppsgd_cnn(scale: str) -> Sweep:
             "noise_multiplier": [0.0, 0.3, 1.0, 3.0],
             "legend_step_size": [0.1, 0.5, 2.0],
         },
-        num_epochs=2,
         seeds=3,
     )
     smoke = thin(
