@@ -11,10 +11,12 @@ from bench.analysis import select
 from figures.isrl import heterogeneity
 from figures.isrl import rounds as isrl_rounds
 from figures.isrl.rounds import LOCALIZED, MULTI_STAGE, ONE_PASS, ONE_PASS_ACCELERATED
+from figures.shared import edges
 from figures.shared.margins import Margin, computed, every, paired, some
 from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
 
 LOGS = "of the logarithm of the risks' ratio"
+BOTH = "edge", "edge_of_second"  # columns with the edges of the compared risks
 FACTOR = 2.0  # by which a risk may grow with heterogeneity and still count as of one order; a threshold of ours
 
 
@@ -93,7 +95,7 @@ def lower_risk(first: str, second: str) -> Callable[[pd.DataFrame], Verdict]:
             f"{int((table['high'] < 1).sum())}, higher beyond chance at {int((table['low'] > 1).sum())}"
         ]
         evidence += [f"{_where(row)}: {_times(row)}" for _, row in table.iterrows()]
-        margins = [paired(-np.log(part["ratio"]), LOGS).on(*_edges(part)) for _, part in ratios.groupby(panel)]
+        margins = [_below(1.0, part) for _, part in ratios.groupby(panel)]
         return verdict(every(margins), "; ".join(evidence))
 
     check.__name__ = f"lower_risk_of_{first}"
@@ -112,10 +114,9 @@ def _private(runs: pd.DataFrame) -> pd.DataFrame:
     return private
 
 
-def _edges(rows: pd.DataFrame) -> list[str]:
-    """The edges of grids that the compared risks rest on."""
-    texts = {text for name in ("edge", "edge_of_second") if name in rows for text in rows[name].unique()}
-    return sorted({edge for text in texts for edge in text.split("; ") if edge})
+def _below(limit: float, ratios: pd.DataFrame) -> Margin:
+    """The margin by which ratios of risks are below a limit, on a logarithmic scale."""
+    return paired(math.log(limit) - np.log(ratios["ratio"]), LOGS).on(*edges.distinct(ratios, *BOTH))
 
 
 def _where(row: pd.Series) -> str:
@@ -139,8 +140,7 @@ def of_one_order(name: str) -> Callable[[pd.DataFrame], Verdict]:
             raise NotTestable("no private runs of silos with one distribution and with several, in the same trials")
         by = ["spread", "target_epsilon"]
         table = select.interval(rows, by=by, value="ratio", log=True)
-        limit = math.log(FACTOR)
-        margins = [paired(limit - np.log(part["ratio"]), LOGS).on(*_edges(part)) for _, part in rows.groupby(by)]
+        margins = [_below(FACTOR, part) for _, part in rows.groupby(by)]
         return verdict(every(margins), "; ".join(f"{_where(row)}: {_times(row)}" for _, row in table.iterrows()))
 
     check.__name__ = f"of_one_order_for_{name}"

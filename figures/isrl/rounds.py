@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
+from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.ended import at_end
 from figures.shared.figure import Figure
@@ -100,16 +101,13 @@ def ratios(runs: pd.DataFrame, first: str, second: str, panel: list[str]) -> pd.
 def lowest(runs: pd.DataFrame, panel: list[str]) -> pd.DataFrame:
     """The runs after their last round, at the setting and number of rounds that are best on average for each method.
 
-    edge: which of rounds, step size and lambda are the smallest or largest tried; the fewest rounds are no edge.
+    edge: which of rounds, step size and lambda are the smallest or largest tried; a single round is no edge.
     """
     by, runs = [*panel, "algorithm"], at_end(runs)
     best = select.tune(runs, by=by, over="point", on="excess_risk", best="min", log=True)
-    chosen = best.drop_duplicates(by)
-    tried = [name for name in ("num_rounds", "step_size", "theorem_lambda") if name in runs]
-    found = {name: select.edges(runs, chosen, by, name) for name in tried}
-    found["num_rounds"] = ["" if edge.endswith("the smallest tried") else edge for edge in found["num_rounds"]]
-    said = ["; ".join(filter(None, row)) for row in zip(*found.values(), strict=True)]
-    return best.drop(columns="edge").merge(chosen[by].assign(edge=said), on=by)
+    over = [name for name in ("num_rounds", "step_size", "theorem_lambda") if name in runs]
+    chosen = edges.of_settings(best.drop_duplicates(by), runs, by, over, {"num_rounds": 1})
+    return best.drop(columns="edge").merge(chosen[[*by, "edge"]], on=by)
 
 
 def counted(settings: pd.Series) -> str:

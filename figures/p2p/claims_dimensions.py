@@ -14,6 +14,7 @@ from bench.analysis import select
 from figures.p2p import common, fig2c, fig3, fig4, pairs
 from figures.p2p.common import CLIPPED, GAUSSIAN, LOCAL, NON_PRIVATE, PUBLISHED
 from figures.p2p.published import published
+from figures.shared import edges
 from figures.shared.margins import Margin, computed, every, paired, some
 from figures.shared.verdicts import NotTestable, Verdict, require, verdict
 
@@ -180,8 +181,7 @@ def small_gain_most(runs: pd.DataFrame) -> Verdict:
         gains = pairs.leads(lines[name], lines[LOCAL], M, Y).iloc[[0, -1]].dropna(axis=1)
         if gains.empty:
             raise NotTestable(f"no repetition of {name} has both the agents with the least data and with the most")
-        edges = common.edges_in(lines[name])
-        margins.append(paired(gains.iloc[0] - gains.iloc[1], pairs.UNITS[Y]).on(*edges))
+        margins.append(paired(gains.iloc[0] - gains.iloc[1], pairs.UNITS[Y]).on(*edges.distinct(lines[name])))
         least, most = gains.mean(axis=1)
         evidence.append(f"{name}: {least:+.4f} (least data), {most:+.4f} (most)")
     return verdict(every(margins), "; ".join(evidence))

@@ -18,6 +18,7 @@ import pandas as pd
 from bench.analysis import select
 from bench.errors import InputError
 from figures.p2p.published import published
+from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.published import HERE
 
@@ -156,28 +157,8 @@ def published_note(table: pd.DataFrame) -> str:
 
 
 def with_edges(tuned: pd.DataFrame, others: pd.DataFrame, by: Sequence[str], over: Sequence[str]) -> pd.DataFrame:
-    """Tuned rows with "edge": which of their settings are the smallest or largest tried; see `edges_in`.
-
-    One update per agent is no edge, as there is nothing below it.
-
-    Args:
-        tuned: rows at the settings chosen.
-        others: rows with all settings that were tried.
-        by: columns of a group that was tuned separately.
-        over: columns that make up a setting.
-    """
-    found = {name: select.edges(others, tuned, by, name) for name in over}
-    if "num_updates" in found:
-        fewest = tuned["num_updates"] == FEWEST_UPDATES
-        found["num_updates"] = ["" if one else edge for edge, one in zip(found["num_updates"], fewest, strict=True)]
-    return tuned.assign(edge=["; ".join(filter(None, row)) for row in zip(*found.values(), strict=True)])
-
-
-def edges_in(rows: pd.DataFrame) -> list[str]:
-    """The distinct edges that rows rest on."""
-    return sorted(
-        {edge for text in rows["edge"].dropna().unique() for edge in text.split("; ")} if "edge" in rows else []
-    )
+    """`edges.of_settings`, where one update per agent is no edge."""
+    return edges.of_settings(tuned, others, by, over, {"num_updates": FEWEST_UPDATES})
 
 
 def _tuning_mu(runs: pd.DataFrame) -> pd.DataFrame:
@@ -242,7 +223,7 @@ def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -
             if matching(runs, algorithm=algorithm, calibration=calibration).any():
                 private = tuned_private(runs, calibration, mu if calibration == PUBLISHED else None, algorithm)
                 if calibration == PUBLISHED:  # its mu is that of the run without privacy, and so is its edge
-                    of_mu = "; ".join(edges_in(free))
+                    of_mu = "; ".join(edges.distinct(free))
                     private["edge"] = [f"{edge}; {of_mu}".strip("; ") for edge in private["edge"]]
                 frames.append(private.assign(series=private["budget"].map(epsilon_name), variant=variant))
     return pd.concat(frames, ignore_index=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import select
-from figures.p2p import common
+from figures.shared import edges
 from figures.shared.margins import Margin, paired, within
 from figures.shared.verdicts import NotTestable
 
@@ -62,10 +62,10 @@ def ahead(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str, allowed: f
         first, second, by, y: as for `leads`.
         allowed: by how much the first may be worse.
     """
-    edges = pd.concat([rows.reindex(columns=[by, "edge"]) for rows in (first, second)])
+    resting = pd.concat([rows.reindex(columns=[by, "edge"]) for rows in (first, second)])
     found = leads(first, second, by, y) + allowed
     return {
-        cell: paired(row[~np.isnan(row)], UNITS[y]).on(*common.edges_in(edges[edges[by] == cell]))
+        cell: paired(row[~np.isnan(row)], UNITS[y]).on(*edges.distinct(resting[resting[by] == cell]))
         for cell, row in zip(found.index.tolist(), found.to_numpy(), strict=True)
     }
 
@@ -95,5 +95,5 @@ def near(
         scale = theirs[cell] if share else 1.0
         off, half = (row[y] - theirs[cell]) / scale, (row["high"] - row["low"]) / 2 / scale
         margin = within(off, half, row["repetitions"], tolerance, unit)
-        found[cell] = margin.on(*common.edges_in(rows[rows[by] == cell]))
+        found[cell] = margin.on(*edges.distinct(rows[rows[by] == cell]))
     return found

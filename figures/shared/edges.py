@@ -1,9 +1,43 @@
-"""Joins the edges of settings that were tuned one after another."""
+"""The edges of grids that a tuned number rests on: settings that are the smallest or largest tried.
+
+A row names its edges in the column "edge", separated by semicolons.
+"""
+
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
+
+from bench.analysis import select
+
+BETWEEN = "; "
 
 
 def joined(rows: pd.DataFrame, first: str) -> pd.DataFrame:
     """The rows with the texts of column `first` put before those of "edge"; the column `first` is dropped."""
     edges = [", ".join(filter(None, both)) for both in zip(rows[first], rows["edge"], strict=True)]
     return rows.drop(columns=first).assign(edge=edges)
+
+
+def of_settings(
+    chosen: pd.DataFrame, tried: pd.DataFrame, by: Sequence[str], over: Sequence[str], ends: Mapping[str, float]
+) -> pd.DataFrame:
+    """The chosen rows with "edge".
+
+    Args:
+        chosen: rows at the settings chosen.
+        tried: rows with all settings that were tried.
+        by: columns of a group that was tuned separately.
+        over: columns that make up a setting.
+        ends: column -> its natural end, which is no edge: there is nothing beyond it to try.
+    """
+    found = {name: select.edges(tried, chosen, by, name) for name in over}
+    for name in ends.keys() & found.keys():
+        at_end = chosen[name] == ends[name]
+        found[name] = ["" if natural else edge for edge, natural in zip(found[name], at_end, strict=True)]
+    return chosen.assign(edge=[BETWEEN.join(filter(None, row)) for row in zip(*found.values(), strict=True)])
+
+
+def distinct(rows: pd.DataFrame, *columns: str) -> list[str]:
+    """The distinct edges in the rows' columns, by default "edge"; none where the rows lack them."""
+    texts = {text for name in columns or ("edge",) if name in rows for text in rows[name].dropna().unique()}
+    return sorted({edge for text in texts for edge in text.split(BETWEEN) if edge})
