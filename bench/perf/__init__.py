@@ -19,6 +19,7 @@ from bench.perf.measure import Measurement
 BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
     "ppsgd_digits": ppsgd.ppsgd_digits,
+    "ppsgd_cnn": ppsgd.ppsgd_cnn,
     "ppsgd_tags": ppsgd.ppsgd_tags,
     "isrl_odd_even": isrl.isrl_odd_even,
     "p2p_descent": p2p.p2p_descent,

@@ -113,12 +113,16 @@ def time_rounds(loop: Iterator, num_rounds: int) -> float:
     return (time.perf_counter() - began) / num_rounds
 
 
+def together(timed: Timed) -> str:
+    """Return how many points were timed at once, in words."""
+    return f"{timed.chunk} points together"
+
+
 def against_loop(what: str, timed: Timed, loop_s: float, wanted: float) -> list[Measurement]:
     """Return the lines that compare a sweep with its reference."""
-    together = f"{timed.chunk} points together"
     return [
         Measurement(f"{what}: NumPy loop", 1e3 * loop_s, "ms a round"),
-        Measurement(f"{what}: compiled", 1e3 * timed.seconds, "ms a round and point", remarks=together),
+        Measurement(f"{what}: compiled", 1e3 * timed.seconds, "ms a round and point", remarks=together(timed)),
         Measurement(f"{what}: speed-up for each configuration", loop_s / timed.seconds, "x", f"{wanted:g}"),
         Measurement(f"{what}: peak memory of the program", timed.peak_bytes / 1e9, "GB", "12 at most"),
     ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.data.files import DataFiles
 from bench.data.task import Task
-from bench.perf.measure import Grid, Measurement, against_loop, time_grid, time_rounds
+from bench.perf.measure import Grid, Measurement, against_loop, time_grid, time_rounds, together
 from bench.reference import ppsgd as reference
 from bench.sweeps import SWEEPS
 from bench.sweeps.points import Point, resolve
@@ -61,6 +61,28 @@ def ppsgd_digits(data_files: DataFiles | None = None) -> list[Measurement]:
     return against_loop(f"ppsgd_digits on {task.name}", time_grid(grid), time_rounds(loop, 50), 100)
 
 
+def cnn_grid(data_files: DataFiles | None = None) -> Grid:
+    """Return twelve points of the network's published grid at C = 0.1 on the available digits, ten users in a round."""
+    task, points = published(SWEEPS["ppsgd_cnn"]("paper"), 0.1, data_files)
+    return Grid(task, _some(points, 12), points[0].eval_every, points[0].eval_every)
+
+
+def ppsgd_cnn(data_files: DataFiles | None = None) -> list[Measurement]:
+    """Time `cnn_grid`, with the number of examples a second. There is no NumPy loop of the network."""
+    grid = cnn_grid(data_files)
+    timed, args = time_grid(grid), grid.points[0].args
+    what, rate = f"ppsgd_cnn on {grid.task.name}", args["num_sampled"] * args["batch_size"] / timed.seconds
+    return [
+        Measurement(f"{what}: compiled", 1e3 * timed.seconds, "ms a round and point", remarks=together(timed)),
+        Measurement(f"{what}: training, evaluation included", rate, "examples/s"),
+    ]
+
+
+def _some(points: list[Point], number: int) -> list[Point]:
+    """Return so many of the points, at equal distances."""
+    return points[:: len(points) // number][:number]
+
+
 def tags_grid() -> Grid:
     """Return the published tag grid at C = 0.01 on generated documents of the paper's size, ten users in a round.
 
@@ -68,8 +90,7 @@ def tags_grid() -> Grid:
     """
     task, points = published(SWEEPS["ppsgd_tags_made_up"]("paper"), 0.01)
     points = [point for point in points if point.args["personalization"]]
-    points = points[:: len(points) // 40][:40]
-    return Grid(task, points, points[0].eval_every, points[0].eval_every)
+    return Grid(task, _some(points, 40), points[0].eval_every, points[0].eval_every)
 
 
 def ppsgd_tags() -> list[Measurement]:

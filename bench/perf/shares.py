@@ -36,6 +36,7 @@ NOTE = (
 GRIDS: dict[str, Callable] = {
     "ppsgd_synthetic": ppsgd.synthetic_grid,
     "ppsgd_digits": ppsgd.digits_grid,
+    "ppsgd_cnn": ppsgd.cnn_grid,
     "ppsgd_tags": ppsgd.tags_grid,
     "isrl_odd_even": isrl.odd_even_grid,
     "p2p_descent": p2p.descent_grid,
