@@ -173,7 +173,7 @@ def releases(task: Task, *, delta: float, **arguments: Any) -> dict[str, events.
     paper: as the authors' programs count, rho = sum 2 / sigma^2 and epsilon = 2 sqrt(rho log(1 / delta)); they leave
         the term rho out, so this is too small. With "fixed", a round counts (K / n)^2 of a full one, which no
         theorem gives.
-    theorem: by the closed form with 256 of the paper's theorems; NaN outside its range.
+    theorem: by the closed form of the paper's theorems (factor 256); NaN outside its range.
     exact: the epsilon of the actual noise. For full batches, and for records that are used once, this is the exact
         composition of Gaussians. For "fixed" it is an upper bound by RDP. For "poisson" every record is counted in
         every message, which is an upper bound for any sample.

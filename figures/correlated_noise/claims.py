@@ -22,7 +22,7 @@ def follows_the_law(noise: str) -> Callable[[pd.DataFrame], Verdict]:
         if len(rows) < 2:
             raise NotTestable(f"fewer than two runs with noise {noise}")
         off = rows["ratio"] / rows["law"] - 1
-        margin = within(off.mean(), half_width(off.std(ddof=1), len(off)), len(off), LAW, "of the law's ratio")
+        margin = within(off.mean(), half_width(off.std(ddof=1), len(off)), len(off), LAW, "of the predicted ratio")
         return verdict(margin, f"{spread(rows['ratio'], '.4f')}, by the matrices {rows['law'].iloc[0]:.4f}")
 
     return check

@@ -1,8 +1,8 @@
 """The privacy cost of overlapping client data, drawn independently (not in Bhaskar et al. 2025).
 
 Each of k clients spends the nominal epsilon on every example that it has. If clients were disjoint, this would be the
-total for an example; for an example that several clients drew, the total is larger. Expected: at k = 1 nothing; at 10
-or more clients several times the nominal epsilon for the example that most clients have.
+total for an example; for an example that several clients drew, the total is larger. Expected: no additional cost
+at k = 1; at 10 or more clients several times the nominal epsilon for the example that the most clients have.
 """
 
 import numpy as np

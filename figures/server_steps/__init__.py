@@ -1,4 +1,4 @@
-"""Server optimisers, proximal steps and adaptive clipping: a law of each of three papers."""
+"""Server optimisers, proximal steps and adaptive clipping: a claim of each of three papers."""
 
 from figures.server_steps import claims, clipping, optimisers, proximal
 from figures.shared.paper import Paper
@@ -14,7 +14,7 @@ PAPER = Paper(
     venue="ICLR 2021; MLSys 2020; NeurIPS 2021",
     protects="all data of one user",
     against="everybody who sees the shared model",
-    state="one law of each paper on generated data; none of their figures and data sets",
+    state="one claim of each paper on generated data; none of their figures and data sets",
     figures={
         "server_steps_optimisers": optimisers.FIGURE,
         "server_steps_proximal": proximal.FIGURE,

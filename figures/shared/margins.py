@@ -74,9 +74,9 @@ class Margin(NamedTuple):
         else:
             interval = f" ± {self.half:.2g}" if np.isfinite(self.half) else ""
             size = f"{self.value:+.3g}{interval} {self.unit}"
-        tightest = f"tightest of {self.among}; " if self.among > 1 else ""
+        deciding = f"the deciding one of {self.among}; " if self.among > 1 else ""
         number = f", {self.repetitions}" if self.repetitions > 1 else ""
-        return f"{size} ({tightest}{self.basis}{number})"
+        return f"{size} ({deciding}{self.basis}{number})"
 
     @property
     def to_decide(self) -> str:

@@ -31,10 +31,10 @@ def moments_noise_multiplier(epsilon: float, delta: float, *, rounds: int, rate:
     check_budget(epsilon, delta, rounds)
     if epsilon > (most := 2 * math.log(2 / delta)):
         raise InputError(
-            f"epsilon is {epsilon:g}, above 2 log(2 / delta) = {most:.3g}, where the form with 256 ends: {EXACT}"
+            f"epsilon is {epsilon:g}, above 2 log(2 / delta) = {most:.3g}, where the closed form ends: {EXACT}"
         )
     if rate < (least := smallest_rate(epsilon, delta, rounds)) or rate > 1:
-        raise InputError(f"K / n is {rate:g}; the form with 256 wants {least:.3g} to 1 in {rounds} rounds: {EXACT}")
+        raise InputError(f"K / n is {rate:g}; the closed form needs {least:.3g} to 1 in {rounds} rounds: {EXACT}")
     logs = math.log(2.5 * rounds * rate / delta) * math.log(2 / delta)
     return 16 * rate * math.sqrt(rounds * logs) / epsilon
 

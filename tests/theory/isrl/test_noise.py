@@ -65,8 +65,8 @@ def test_the_zcdp_form_overspends_where_epsilon_is_large():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: isrl.moments_noise_multiplier(31, DELTA, rounds=5), "where the form with 256 ends"),
-        (lambda: isrl.moments_noise_multiplier(3, DELTA, rounds=5, rate=0.01), "wants 0.0614 to 1 in 5 rounds"),
+        (lambda: isrl.moments_noise_multiplier(31, DELTA, rounds=5), "where the closed form ends"),
+        (lambda: isrl.moments_noise_multiplier(3, DELTA, rounds=5, rate=0.01), "needs 0.0614 to 1 in 5 rounds"),
         (lambda: isrl.moments_noise_multiplier(3, DELTA, rounds=5, rate=1.5), "K / n is 1.5"),
         (lambda: isrl.zcdp_noise_multiplier(29, DELTA, rounds=5), "where the zCDP form ends"),
     ],
