@@ -1,9 +1,9 @@
 """Bietti et al. 2022, Theorems 5.2 and B.4: measured excess risk under their bounds, with some of the users in a round.
 
 200 users whose data differ in number only, 20 of them in a round on average (Poisson), inputs of norm 1, noise for one
-budget over the whole run, the step of the theorem, the average iterate. Algorithm 2 sums the gradients of a user's examples,
-and its theorem bounds the risk weighted by their number; Algorithm 3 averages them, and its theorem bounds the
-average risk. Expected: the bound above every point.
+budget over the whole run, the step of the theorem, the average iterate. Algorithm 2 sums the gradients of a user's
+examples, and its theorem bounds the risk weighted by their number; Algorithm 3 averages them, and its theorem bounds
+the average risk. Expected: the bound above every point.
 """
 
 import pandas as pd

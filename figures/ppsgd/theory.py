@@ -1,8 +1,8 @@
 """Bietti et al. 2022, Theorem 4.5 and Lemma 4.6: measured excess risk under its bound, and the best alpha.
 
-200 users that are alike, inputs of norm 1, noise for one budget over the whole run, the step of the theorem, the average
-iterate. Expected: the bound above every point, its second term smallest at alpha = 0 from the threshold (10) on and at
-large alpha before it.
+200 users that are alike, inputs of norm 1, noise for one budget over the whole run, the step of the theorem, the
+average iterate. Expected: the bound above every point, its second term smallest at alpha = 0 from the threshold (10) on
+and at large alpha before it.
 """
 
 import numpy as np
