@@ -40,8 +40,8 @@ def pfl_clients(scale: str) -> Sweep:
         for data, epsilons in EPSILONS.items()
     )
     laptop = (
-        "data != 'cifar10' or algorithm == 'SN+Lin' or num_clients == 1 or "
-        "(algorithm == 'SN+CNN' and num_clients <= 25)"
+        "data != 'cifar10' or algorithm == 'SN+Lin' or num_clients <= 10 or "
+        "(algorithm == 'SN+CNN' and num_clients == 25)"
     )
     smoke = "data == 'mnist' and algorithm == 'SN+Lin' and num_clients in (10, 25)"
     return sweep_of_cells(

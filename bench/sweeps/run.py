@@ -23,6 +23,7 @@ from bench.sweeps.execution.unit import Unit
 from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.progress import Meter, Part
 from bench.sweeps.rows import Origin, commit
+from bench.sweeps.shared_runs import take_over
 from bench.sweeps.spec import Sweep
 from bench.sweeps.store import Store
 
@@ -87,6 +88,10 @@ def run_sweep(
         )
         done = set(there.itertuples(index=False, name=None))
         wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
+        if sweep.shares and not fresh:
+            others = {name: folder.parent / name for name in sweep.shares if name != sweep.name}
+            needed = {(p.id, *pair) for p in chain(*points.values()) for pair in wanted[p.algorithm]}
+            done |= take_over(store, others, shapes_of(chain(*points.values())), needed - done)
         blocks = []
         for trial, seeds in seeds_of.items():
             for name, group in points.items():

@@ -73,6 +73,7 @@ class Sweep(NamedTuple):
     task_labels: labels that are true on the sweep's own tasks alone, such as an epsilon for which the noise was found
         with their numbers of examples.
     pairs: the repetitions (trial, seed) one by one, in place of what seeds and trials say.
+    shares: sweeps that have some of the same runs, which are copied from their results at the same scale.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Sweep(NamedTuple):
     notes: str = ""
     task_labels: tuple[str, ...] = ()
     pairs: tuple[tuple[int, int], ...] | None = None
+    shares: tuple[str, ...] = ()
 
     def task(self, name: str, trial: int, data_files: DataFiles | None = None) -> Task:
         """One of the tasks, of data that may come from these files; the default as for DataFiles()."""

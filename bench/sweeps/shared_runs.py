@@ -1,0 +1,50 @@
+"""Runs that another sweep has as well, such as a cell that two tables of a paper have in common.
+
+The id of a point says all that may change its rows, and does not depend on the sweep. So such a run is copied.
+"""
+
+from collections.abc import Mapping, Set
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from bench.sweeps.part_files import IDENTITY, UnusablePart, parts_in, read_part
+from bench.sweeps.sound_runs import Shape, sound_runs
+from bench.sweeps.store import Store
+
+
+def take_over(store: Store, others: Mapping[str, Path], shapes: Mapping[str, Shape], missing: Set[tuple]) -> set[tuple]:
+    """Copy missing runs into a store from the results of other sweeps.
+
+    Unusable parts are passed over, since whoever writes to their folder reports them and sets them aside.
+
+    Args:
+        store: of the sweep that lacks the runs; its `notes` get a sentence about every sweep that had some.
+        others: the name of another sweep -> the folder of its results at the same scale.
+        shapes: id of a point -> what its runs look like.
+        missing: (point, trial, seed) of the runs.
+
+    Returns:
+        The runs that were copied.
+
+    Raises:
+        InputError: where a part cannot be opened or written.
+    """
+    taken: set[tuple] = set()
+    for name, folder in others.items():
+        before = len(taken)
+        for path in parts_in(folder):
+            try:
+                table = read_part(path)
+            except UnusablePart:
+                continue
+            runs = pd.MultiIndex.from_frame(table.select(IDENTITY).to_pandas())
+            table = table.filter(pa.array(runs.isin(list(missing - taken))))
+            sound = sound_runs(table, table.schema, shapes)
+            if sound.runs:
+                store.write(table.filter(pa.array(sound.kept)).to_pandas().assign(sweep=store.folder.name))
+            taken |= sound.runs
+        if count := len(taken) - before:
+            store.notes.append(f"{count:,} runs are copied from {folder}, since {name} has the same")
+    return taken
