@@ -136,6 +136,20 @@ def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = F
     return table.reset_index()
 
 
+DECADES = 100.0  # scores that differ by more than this factor are averaged and drawn as logarithms
+
+
+def averaged(rows: pd.DataFrame, *, by: Sequence[str], value: str) -> pd.DataFrame:
+    """Return `interval` with the mean that fits the values: geometric for positive ones that span powers of ten.
+
+    Returns:
+        The columns of `interval`, and "mean": "geometric" or "arithmetic".
+    """
+    finite = rows[value].astype(float).replace([np.inf, -np.inf], np.nan).dropna()
+    log = bool(len(finite) and finite.min() > 0 and finite.max() >= DECADES * finite.min())
+    return interval(rows, by=by, value=value, log=log).assign(mean="geometric" if log else "arithmetic")
+
+
 def row(table: pd.DataFrame, label: Any) -> pd.Series:
     """Return the one row of a table with this label, which is a tuple where the index has several levels."""
     return table.loc[label]

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from bench.analysis import possible
+from bench.analysis import cut_off, possible
 from bench.analysis.files import written_whole
 from bench.errors import InputError
 
@@ -252,11 +252,13 @@ def plain_log_ticks(axis, subs: Sequence[float] = (1,)) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+CUT = "Curves or intervals that go beyond a panel are cut off there."
 UNFINISHED = "(the runs are not complete)"
 
 
 def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands", unequal: str = UNFINISHED) -> None:
-    """Draw source, scale, repetitions and how to read the figure under it; each note begins a line.
+    """Draw source, scale, repetitions and how to read the figure under it; each note begins a line. A last line says
+    where panels cut something off.
 
     A table of geometric means declares them in a column "mean". The scale of a comparison is empty, since it has none.
 
@@ -275,8 +277,9 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
     intervals = f"{repetitions}{shown}" if many > 1 else "1 repetition, no intervals"
     at = f"Scale: {facts['scale']}, {intervals}" if facts["scale"] else intervals
     data = literal(f"Data: {facts['source']} (task {facts['task']}). {at}.")
+    cut = CUT if any(cut_off.goes_beyond(ax) for ax in figure.axes) else ""
     width = int(figure.get_figwidth() * 18)
-    lines = [line for note in (data, *notes) if note for line in textwrap.wrap(note, width)]
+    lines = [line for note in (data, *notes, cut) if note for line in textwrap.wrap(note, width)]
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)
 
 

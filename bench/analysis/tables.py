@@ -134,6 +134,8 @@ def draw(cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, le
         if look is not None:
             cell.visible_edges = "closed"
             cell.set(edgecolor="#ffffff", linewidth=1.5, **look)
+        elif looks is not None:
+            cell.visible_edges = ""
     if looks is not None:  # draws the rules again, because white edges cover them
         for place in (0, 1 - heights[0] / height):
             ax.axhline(place, color="#999999", linewidth=1, zorder=table.zorder + 1)

@@ -45,6 +45,7 @@ class Level(NamedTuple):
     """Defaults for the tasks of one privacy unit, which a problem can override.
 
     neighbors: neighbouring relation.
+    against: whom all of the unit's methods protect against, unless they say that it is outsiders alone.
     samplers: neighbouring relation -> value of the argument `sampler` for which privacy is proven under it.
     rounds: communication rounds of methods that do not set their own.
     space: argument -> what it is tuned over, for every method that has it.
@@ -53,6 +54,7 @@ class Level(NamedTuple):
     """
 
     neighbors: str
+    against: str
     samplers: Mapping[str, str]
     rounds: int
     space: Space
@@ -240,6 +242,7 @@ CLIP_NORMS = Interval(0.1, 10.0)
 LEVELS = {
     "user": Level(
         neighbors=ADD_OR_REMOVE,
+        against="everybody who sees the shared model",
         samplers={ADD_OR_REMOVE: "poisson", REPLACE: "fixed"},
         rounds=200,
         space={"step_size": STEPS, "server_step_size": STEPS, "clip_norm": CLIP_NORMS},
@@ -251,6 +254,7 @@ LEVELS = {
     ),
     "record": Level(
         neighbors=REPLACE,
+        against="the server and the other silos",
         samplers={REPLACE: "all"},
         rounds=35,
         space={"step_size": STEPS, "clip_norm": CLIP_NORMS},
@@ -259,6 +263,7 @@ LEVELS = {
     ),
     "example": Level(
         neighbors=ADD_OR_REMOVE,
+        against="the server",
         samplers={ADD_OR_REMOVE: "poisson"},
         rounds=20,
         space={"step_size": STEPS, "clip_norm": CLIP_NORMS},
@@ -271,6 +276,7 @@ LEVELS = {
     ),
     "point": Level(
         neighbors=REPLACE,
+        against="all other agents",
         samplers={},
         rounds=1,
         space={"mu": Interval(0.01, 1.28)},

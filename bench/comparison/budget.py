@@ -55,8 +55,8 @@ def curves(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
         best: "max" or "min".
 
     Returns:
-        algorithm, target_epsilon, num_settings, the metric with low, high (95 % interval over splits) and repetitions;
-        "looks" is the number of refinements near the best setting that the budget includes.
+        algorithm, target_epsilon, num_settings, the metric with low, high (95 % interval over splits), repetitions and
+        the kind of "mean"; "looks" is the number of refinements near the best setting that the budget includes.
     """
     rows = []
     for (label, epsilon, trial), tried in tuning.groupby([*KEYS, "trial"]):
@@ -69,7 +69,7 @@ def curves(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
             reached = SIGN[best] * (SIGN[best] * until).max()
             rows.append(of_split | {"num_settings": len(until), metric: reached, "looks": look})
     by = [*KEYS, "num_settings", "looks"]
-    return select.interval(pd.DataFrame(rows).assign(seed=0), by=by, value=metric)
+    return select.averaged(pd.DataFrame(rows).assign(seed=0), by=by, value=metric)
 
 
 def better_from(curves: pd.DataFrame, label: str, other: str, *, metric: str, best: str) -> float:

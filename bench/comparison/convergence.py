@@ -32,14 +32,14 @@ def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
         metric: the column that is tested.
 
     Returns:
-        algorithm, target_epsilon, share (of a run, in (0, 1]), the metric with low, high (95 % over splits) and
-        repetitions; rounds, floats_up, gradients and examples so far, means over splits. Of a method with a run of
-        fewer than FEWEST evaluations only the end, share = 1.
+        algorithm, target_epsilon, share (of a run, in (0, 1], from the first evaluation after the start on), the metric
+        with low, high (95 % over splits), repetitions and the kind of "mean"; rounds, floats_up, gradients and examples
+        so far, means over splits. Of a method with a run of fewer than FEWEST evaluations only the end, share = 1.
     """
     pieces = []
     for run, rows in _runs(evaluations):
         shares, scores = _of_run(rows, metric)
-        at = SHARES if len(rows) > FEWEST else SHARES[-1:]
+        at = SHARES[shares[1] <= SHARES] if len(rows) > FEWEST else SHARES[-1:]
         end = rows.iloc[-1]
         whole = {"rounds": end["num_rounds"], **{column: end.get(column, np.nan) for column in COSTS}}
         spent = {column: at * float(value) for column, value in whole.items()}
@@ -49,7 +49,7 @@ def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
     by = ["algorithm", "target_epsilon", "share"]
     means = points.groupby(by)[["rounds", *COSTS]].mean()
     whole = points.groupby(RUN[:2])["trial"].nunique().rename("splits")
-    drawn = select.interval(points, by=by, value=metric).join(means, on=by).join(whole, on=RUN[:2])
+    drawn = select.averaged(points, by=by, value=metric).join(means, on=by).join(whole, on=RUN[:2])
     return drawn[drawn["repetitions"] == drawn["splits"]].drop(columns="splits").reset_index(drop=True)
 
 

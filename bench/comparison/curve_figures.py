@@ -6,12 +6,11 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bench.analysis import possible, style
 from bench.comparison.columns import COSTS
-from bench.comparison.looks import legend, method_looks
+from bench.comparison.looks import legend, method_looks, named, privacy_note
 from bench.comparison.result import at_epsilon
 
 AXES = {"floats_up": "numbers sent to the server", "gradients": "per-example gradients", "examples": "examples used"}
 SHOWN = 3  # epsilons in the figure of convergence; the table has all
-DECADES = 100.0  # scores that differ by more than this factor get a logarithmic axis
 ABOVE = 30.0  # on a logarithmic axis, the largest score that is shown over the largest at the end of a curve
 
 
@@ -48,7 +47,7 @@ def draw_budget(curves: pd.DataFrame, whole: pd.DataFrame, metric: str):
         curves,
         whole,
         metric=metric,
-        label=f"held-out {metric.replace('validation_', '').replace('_', ' ')}",
+        label=f"held-out {named(metric)}",
         title="Score against tuning budget",
         note="Lines: expected score of the best of that many settings from the whole space. Marks: score after further "
         "settings near the best one. Dashed: a method without anything to tune.",
@@ -91,7 +90,7 @@ def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
         curves,
         whole,
         metric=metric,
-        label=metric.replace("_", " "),
+        label=f"test {named(metric)}",
         title="Score against cost",
         note="Test runs of the chosen settings; nothing was chosen by these scores. Costs are summed over all clients, "
         "up to that point of the run. Marks: end of the run. Dashed: a method that costs nothing on that axis. Runs "
@@ -125,19 +124,19 @@ def _line(ax, line: pd.DataFrame, x: str, y: str, look: style.Look, *, marked: p
     """Draw the curve of one method, with marks at some of its points only."""
     bare: style.Look = look | {"marker": ""}
     style.curve(ax, line, x, y, **bare)
-    ax.plot(line.loc[marked, x], line.loc[marked, y], linestyle="", **look)
+    ax.plot(line.loc[marked, x], line.loc[marked, y], **(look | {"linestyle": ""}))
 
 
 def _fit_scores(ax, curves: pd.DataFrame, x: str, y: str) -> None:
-    """Make the axis of scores logarithmic where they span powers of ten.
+    """Make the axis of scores logarithmic where their means are geometric.
 
     Settings that diverge can give an expected score many powers of ten above all others, so the axis ends somewhat
     above the largest score at the end of a curve.
     """
+    if set(curves["mean"]) != {"geometric"}:
+        return
     finite = curves.assign(score=curves[y].astype(float).replace([np.inf, -np.inf], np.nan))
     scores = finite["score"].dropna()
-    if scores.empty or scores.min() <= 0 or scores.max() < DECADES * scores.min():
-        return
     ax.set_yscale("log")
     ends = finite.loc[finite.groupby(["algorithm", "target_epsilon"])[x].idxmax(), "score"]
     top = min(scores.max(), ABOVE * ends.max())
@@ -158,4 +157,5 @@ def _dress(figure, axes, curves, whole, *, metric: str, label: str, title: str, 
     if possible.are_shares(curves[metric]):
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"{title} on {style.literal(whole['problem'].iloc[0])}", *legend(whole))
-    style.footer(figure, curves.assign(**whole[["task", "source"]].iloc[0], scale=""), note)
+    shown = curves.assign(**whole[["task", "source"]].iloc[0], scale="")
+    style.footer(figure, shown, note, privacy_note(whole))

@@ -12,7 +12,7 @@ from bench.analysis import possible, style, tables
 from bench.analysis.files import write_whole
 from bench.comparison import budget, convergence
 from bench.comparison.curve_figures import draw_budget, draw_convergence
-from bench.comparison.looks import legend, method_looks
+from bench.comparison.looks import legend, method_looks, named, privacy_note
 from bench.comparison.result import Comparison
 from bench.comparison.table import PANEL, costs, heading, printed, table
 from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
@@ -45,7 +45,7 @@ def draw(table: pd.DataFrame, held_out: str):
     for ax, ((unit, relation), rows) in zip(axes[0], panels, strict=True):
         _panel(ax, rows, metric, look_of)
         ax.set_title(f"one {unit}, {relation}")
-    axes[0, 0].set_ylabel(style.literal(metric.replace("_", " ")))
+    axes[0, 0].set_ylabel(style.literal(f"test {named(metric)}" if metric.startswith("test_") else named(metric)))
     if metric.endswith("risk") and (table[metric] > 0).all():
         axes[0, 0].set_yscale("log")  # risks span powers of ten
     if possible.are_shares(table[metric]):
@@ -56,11 +56,11 @@ def draw(table: pd.DataFrame, held_out: str):
     style.footer(
         figure,
         table.assign(scale=""),
-        "Noise of every method by an accountant whose bound is proven for its sampler, at delta = "
-        f"{table['delta'].iloc[0]:.2g}; horizontal lines: methods that release nothing; right end: no noise.",
-        f"Arguments were chosen on each split by held-out data ({style.literal(held_out)}) among {num_settings} "
-        "settings per method, then rerun with fresh randomness and tested once. This choice is not included in "
-        "epsilon.",
+        f"{privacy_note(table)} The noise of every method is found by an accountant whose bound is proven for its "
+        "sampler. Horizontal lines: methods that release nothing; right end: no noise.",
+        f"Arguments were chosen on each split by held-out data among {num_settings} settings per method, then rerun "
+        f"with fresh randomness and tested once ({style.literal(held_out)}). This choice is not included in epsilon.",
+        bands="bands and bars",
     )
     return figure
 
@@ -86,7 +86,7 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look]) 
         at_end = line[np.isinf(line["target_epsilon"])]
         x = end * 1.06 ** (number - len(look_of) / 2)
         for _, row in at_end.iterrows():
-            ax.plot([x], [row[metric]], linestyle="", **look)
+            ax.plot([x], [row[metric]], **(look | {"linestyle": ""}))
             if np.isfinite(row["low"]):
                 ax.plot([x, x], [row["low"], row["high"]], color=look["color"], linewidth=0.9)
     ax.set_xscale("log")
@@ -114,6 +114,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
         best=problem.best,
         baselines=comparison.baselines,
         num_settings=comparison.tuning.num_settings,
+        against=problem.level.against,
     )
     tried = {"metric": problem.tuned_by, "best": problem.best}
     lines = budget.curves(comparison.tuning.runs, **tried)

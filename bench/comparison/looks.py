@@ -5,7 +5,7 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import style
 from bench.analysis.looks import in_rows, looks
-from bench.comparison.table import titles
+from bench.comparison.table import PANEL, titles
 
 FLAT: style.Look = {"linestyle": "--", "marker": ""}  # for methods that release nothing
 THICK: style.Look = {"linewidth": 3.0, "markersize": 8.0, "zorder": 4}  # for those compared with the baselines
@@ -16,6 +16,20 @@ def method_looks(table: pd.DataFrame) -> dict[str, style.Look]:
     baselines = set(table.loc[table["is_baseline"], "algorithm"])
     look_of = looks(table["algorithm"])
     return {name: look | THICK if baselines and name not in baselines else look for name, look in look_of.items()}
+
+
+def named(metric: str) -> str:
+    """A metric in words, without the split that it is measured on: "test_squared_error" -> "squared error"."""
+    words = metric.removeprefix("test_").removeprefix("validation_").replace("_", " ")
+    return {"rmse": "RMSE"}.get(words, words)
+
+
+def privacy_note(table: pd.DataFrame) -> str:
+    """What the epsilon of a `table` protects, against whom, under which relation and at which delta."""
+    first = table.iloc[0]
+    units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
+    protected = "; ".join(f"one {unit} ({relation})" for unit, relation in units)
+    return f"Privacy: {protected}, against {first['against']}, at delta = {first['delta']:.2g}."
 
 
 def legend(table: pd.DataFrame, *, level_lines: bool = False) -> list[list[Line2D]]:

@@ -25,6 +25,7 @@ def table(
     best: str,
     baselines: Sequence[str],
     num_settings: Mapping[str, int],
+    against: str,
 ) -> pd.DataFrame:
     """One row per method and epsilon.
 
@@ -35,6 +36,7 @@ def table(
         best: "max" or "min".
         baselines: names of the methods that differences are taken to.
         num_settings: number of settings tried for each method.
+        against: whom the privacy statement protects against.
 
     Returns:
         algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
@@ -63,7 +65,7 @@ def table(
     out["is_baseline"] = out["algorithm"].isin(baselines)
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
     facts = select.where_from(rows)
-    return out.assign(metric=metric, best=best, delta=rows["delta"].iloc[0], problem=problem, **facts)
+    return out.assign(metric=metric, best=best, delta=rows["delta"].iloc[0], against=against, problem=problem, **facts)
 
 
 def _at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
@@ -179,7 +181,7 @@ def heading(table: pd.DataFrame) -> str:
     better = "larger" if first["best"] == "max" else "smaller"
     splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
     units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
-    protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units)
+    protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units) + f", against {first['against']}"
     paired = "by split"
     if table["gain_error_users"].notna().any():
         paired = "by split and user, with an interval over splits and users"

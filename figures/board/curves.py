@@ -30,7 +30,7 @@ def picture(ranks: pd.DataFrame, panel: str) -> bytes:
             style.curve(ax, private, "target_epsilon", "mean_rank", **look)
             x = end * 1.05 ** (number - len(look_of) / 2)
             for row in line[np.isinf(line["target_epsilon"])].to_dict("records"):
-                ax.plot([x], [row["mean_rank"]], linestyle="", **look)
+                ax.plot([x], [row["mean_rank"]], **(look | {"linestyle": ""}))
                 if np.isfinite(row["low"]):
                     ax.plot([x, x], [row["low"], row["high"]], color=look["color"], linewidth=0.9)
         ax.set_xscale("log")

@@ -63,15 +63,15 @@ def draw(table: pd.DataFrame):
     ax.set_ylabel("final test accuracy")
     style.percent(ax.yaxis)
     handles = [Line2D([], [], label=name, **look) for name, look in LOOKS.items() if name in set(table["algorithm"])]
-    ax.legend(handles=[*handles, Line2D([], [], label="the queue, as if sampled by Poisson", **NOMINAL)], fontsize=8)
+    ax.legend(handles=[*handles, Line2D([], [], label="the queue, as if Poisson-sampled", **NOMINAL)], fontsize=8)
     style.head(figure, "Digits at the epsilon that is proven (after Kalinin and Lampert 2024)")
     style.footer(
         figure,
         table,
         "836 real writers of MNIST, linear model, PPSGD with alpha Q = inf, 200 rounds of 50 users, step size by "
         "held-out accuracy. Banded noise has 16 bands of the square root.",
-        "Proven epsilon at delta = 1e-4: all data of one user replaced, without amplification. Dashed: RDP for "
-        "Poisson sampling of users, one user added or removed, which is not how the queue samples.",
+        "Proven epsilon at delta = 1e-4: all data of one user replaced, against all others, without amplification. "
+        "Dashed: RDP for Poisson sampling of users, one user added or removed, which is not how the queue samples.",
     )
     return figure
 

@@ -82,12 +82,13 @@ def draw(table: pd.DataFrame):
     for ax in axes[-1]:
         ax.set_xlabel(r"$\varepsilon$")
     handles = [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
-    style.head(figure, "Local, shared and central noise at equal privacy (after Allouah et al. 2024)", handles)
+    style.head(figure, "Local, shared and central noise at equal epsilon (after Allouah et al. 2024)", handles)
     style.footer(
         figure,
         table,
         "Excess loss is the mean logistic loss over all points minus its minimum, as a geometric mean. There are 16 "
-        "agents with 64 points each, 200 rounds, and no clipping.",
+        "agents with 64 points each, 200 rounds, and no clipping. Every point has its own best step size, and DECOR "
+        f"its best ratio of shared to own noise, by this loss. {edges.note(table)}".strip(),
         f"Epsilon at delta = {table['delta'].iloc[0]:g}: one point of one agent replaced, in all messages. Local "
         "noise: against all other agents together. DECOR: against observers who share no noise, or against one other "
         "agent. Central noise: against everybody who sees the models of a trusted party.",

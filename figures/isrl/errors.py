@@ -88,9 +88,11 @@ def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
         places.append(places[-1] * 2.0)
         words.append("no\nnoise")
         for number, name in enumerate(order):
-            value = silent.loc[silent["series"] == name, "test_error"]
-            x = [places[-1] * 1.1 ** (number - (len(order) - 1) / 2)] * len(value)
-            ax.plot(x, value, linestyle="", color=LOOKS[name]["color"], marker=LOOKS[name]["marker"] or "_")
+            end = silent[silent["series"] == name]
+            x, look = [places[-1] * 1.1 ** (number - (len(order) - 1) / 2)] * len(end), LOOKS[name]
+            ax.plot(x, end["test_error"], linestyle="", color=look["color"], marker=look["marker"] or "_")
+            if look["marker"]:
+                ax.errorbar(x, end["test_error"], end["std"], fmt="none", color=look["color"], linewidth=0.8, capsize=2)
     ax.set_xticks(places, words)
     ax.minorticks_off()
     ax.set_xlabel(r"$\varepsilon$")

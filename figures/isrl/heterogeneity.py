@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from figures.isrl import rounds
 from figures.isrl.rounds import LOCALIZED, LOOKS, ONE_PASS_ACCELERATED, lowest
+from figures.shared import edges
 from figures.shared.figure import Figure
 
 PANEL = ["target_epsilon", "spread"]
@@ -82,7 +83,7 @@ def draw(table: pd.DataFrame):
         table,
         f"{table['num_sampled'].iloc[0]:g} of 25 silos answer in a round. Every point has the best of "
         f"{rounds.counted(table['settings'])} by exact risk: rounds, step size, and for the localized methods lambda. "
-        f"Bands are drawn for {' and '.join(BANDS)}.",
+        f"Bands are drawn for {' and '.join(BANDS)}. {edges.note(table)}".strip(),
         f"Exact epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server "
         "and the other silos. The paper has no such experiment.",
     )

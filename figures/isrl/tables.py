@@ -39,14 +39,17 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 def _at_both(values: pd.Series) -> str:
     """The numbers at both epsilons, written once where they are equal."""
-    texts = [tables.number(value, ".2g" if value < 10 else ",.0f", "?") for value in values]
+    texts = [
+        tables.number(value if value < 1000 else float(f"{value:.2g}"), ".2g" if value < 10 else ",.0f", "?")
+        for value in values
+    ]
     return "; ".join(dict.fromkeys(texts))
 
 
 def draw(table: pd.DataFrame, title: str):
     """The cells as a picture."""
     both = " and ".join(f"{epsilon:g}" for epsilon in EPSILONS)
-    note = rf"orders only, $\ell^2 = d \log 1/\delta$; numbers at $\varepsilon$ = {both}; ? = lost"
+    note = rf"orders only, $\ell^2 = d \log 1/\delta$; numbers at $\varepsilon$ = {both} (one: at both); ? = unknown"
     return tables.draw(printed(table), f"{title}: {note}")
 
 

@@ -5,6 +5,7 @@ samples, for which this epsilon is proven. Expected: at epsilon 6 the error is l
 and at a larger lambda where epsilon is small.
 """
 
+import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
@@ -22,6 +23,7 @@ SAMPLERS: dict[str, style.Look] = {
     "poisson": {"color": "#12355b"},
 }
 WORDS = {"shuffled": "shuffled batches, as published", "poisson": "Poisson samples, proven"}
+CROSSES = {MR_MTL: "x", FEDAVG: "+", LOCAL: "*"}  # of published numbers
 LOOKS: dict[str, style.Look] = {
     MR_MTL: {"marker": "o"},
     FEDAVG: {"linestyle": "--", "linewidth": 1.1},
@@ -59,7 +61,7 @@ def draw(table: pd.DataFrame):
         ax.set_xscale("log")
         ax.set_xlabel(r"$\lambda$")
         ax.set_title(rf"$\varepsilon$ = {epsilon:g}")
-    axes[0, 0].set_ylabel("squared error on test pupils, scores in [0, 1]")
+    axes[0, 0].set_ylabel("squared error on test pupils,\nscores in [0, 1]")
     grey: style.Look = {"color": "#444444"}
     methods = [Line2D([], [], label=name, **grey | LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
     if real:
@@ -67,7 +69,9 @@ def draw(table: pd.DataFrame):
     samplers = [
         Line2D([], [], label=WORDS[name], **SAMPLERS[name]) for name in style.present(table, "sampler", SAMPLERS)
     ]
-    style.head(figure, "School: mean-regularised multi-task learning in 139 silos", methods, samplers)
+    style.head(
+        figure, "School: mean-regularised multi-task learning in 139 silos (after Liu et al. 2022)", methods, samplers
+    )
     style.footer(
         figure,
         table,
@@ -76,7 +80,7 @@ def draw(table: pd.DataFrame):
         f"Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil of one school "
         "added or removed, against the server and the other schools. Without amplification the shuffled batches cost "
         f"epsilon {_worst(table)}.",
-        "Crosses are published: MR-MTL at lambda = 1 and, at the right edge, FedAvg and local learning, at epsilon 6."
+        "Published at epsilon 6: MR-MTL at lambda = 1 (x) and, at the right edge, FedAvg (+) and local learning (star)."
         if real
         else "",
     )
@@ -87,15 +91,18 @@ def _curves(ax, rows: pd.DataFrame, colour: style.Look) -> None:
     look: style.Look = LOOKS[MR_MTL] | colour
     style.curve(ax, rows[rows["algorithm"] == MR_MTL], "regularization", METRIC, **look)
     for name in (FEDAVG, LOCAL):
-        for level in rows.loc[rows["algorithm"] == name, METRIC]:
-            ax.axhline(level, **LOOKS[name] | colour)
+        for level in rows[rows["algorithm"] == name].itertuples():
+            ax.axhline(getattr(level, METRIC), **LOOKS[name] | colour)
+            if np.isfinite(level.low):
+                with style.same_limits(ax):
+                    ax.axhspan(level.low, level.high, color=colour["color"], alpha=0.08, linewidth=0)
 
 
 def _published(ax, epsilon: float) -> None:
     for row in published().to_dict("records"):
         if row["epsilon"] == epsilon:
             at = row["regularization"] or 13.0  # right of the curves for methods without lambda
-            ax.plot([at], [row["squared_error"]], linestyle="", marker="x", color="black", zorder=5)
+            ax.plot([at], [row["squared_error"]], linestyle="", marker=CROSSES[row["series"]], color="black", zorder=5)
 
 
 def _worst(table: pd.DataFrame) -> str:

@@ -64,18 +64,24 @@ def draw(table: pd.DataFrame):
     style.percent(axes[1].yaxis)
     style.head(
         figure,
-        "How to spend a privacy budget over time (Bellet et al. 2018, Proposition 2; not in the paper)",
+        "How to spend a privacy budget over time (after Bellet et al. 2018, Proposition 2)",
         drawing.handles(look),
     )
     style.footer(
         figure,
         table,
-        common.privacy_note(table),
+        f"{common.privacy_note(table)} {_spent(table)}",
         common.true_note(table),
-        "Both uneven splits require the order of all wake-ups in advance, which an agent does not know. "
-        + apart(table),
+        "The paper has no such experiment. Both uneven splits require the order of all wake-ups in advance, which an "
+        f"agent does not know. {apart(table)}".strip(),
     )
     return figure
+
+
+def _spent(table: pd.DataFrame) -> str:
+    """The epsilons of the points."""
+    spent = sorted({f"{value:.2g}" for value in common.here(table)["epsilon"] if value > 0})
+    return f"Nominal epsilon of all updates together: {spent[0]}" + (f" to {spent[-1]}." if len(spent) > 1 else ".")
 
 
 FIGURE = Figure(about=__doc__, sweeps=("p2p_private",), table=table, draw=draw)

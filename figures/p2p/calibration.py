@@ -72,7 +72,7 @@ def draw(table: pd.DataFrame):
         figure,
         "Noise as published and calibrated correctly (Bellet et al. 2018, setting of Fig. 2c; not in the paper)",
         drawing.handles({name: STYLES[name] for name in style.present(table, "calibration", STYLES)}, CALIBRATIONS),
-        drawing.variant_handles({ONCE: VARIANTS[ONCE] | {"marker": "o"}} if with_once else {})
+        drawing.variant_handles({ONCE: VARIANTS[ONCE] | {"marker": "s"}} if with_once else {})
         + drawing.handles({other: drawing.LOOKS[other] for other in beside}, {LOCAL: f"local: {EXACT}"})
         + drawing.handles({"": {"color": "#333333", "linestyle": ":"}}, {"": r"nominal $\varepsilon$"}),
     )

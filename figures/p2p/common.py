@@ -127,11 +127,11 @@ def privacy_note(table: pd.DataFrame) -> str:
 
 def coordinate_note(rows: pd.DataFrame) -> str:
     """What is protected where agents learn from perturbed inputs, from their rows of a table."""
-    facts = rows.iloc[0]
+    facts, spent = rows.iloc[0], rows["epsilon_true"].max()
     return (
         f"Privacy: one {facts['privacy_unit']} of one input of one agent ({facts['neighbors']}), against everybody. A "
-        "whole input of p coordinates costs p times as much. Labels are not perturbed, so epsilon is "
-        f"{rows['epsilon_true'].max():g} for a data point with its label."
+        "whole input of p coordinates costs p times as much. delta is 0. Labels are not perturbed, so epsilon is "
+        f"{'infinite' if np.isinf(spent) else f'{spent:g}'} for a data point with its label."
     )
 
 
@@ -254,11 +254,11 @@ def tuned_note(table: pd.DataFrame, calibration: str = PUBLISHED) -> str:
 
 
 def by_features(line: pd.DataFrame) -> str:
-    """The updates per agent by number of features, in words: "4 to p = 25, then 2"."""
+    """The updates per agent by number of features, in words: "4 up to p = 25, then 2"."""
     line = line.sort_values("x")
     pairs = itertools.groupby(zip(line["num_updates"], line["x"], strict=True), key=lambda pair: pair[0])
     spans = [(f"{updates:g}", [p for _, p in group]) for updates, group in pairs]
     if len(spans) == 1:
         return f"always {spans[0][0]}"
-    parts = [f"{updates} {'to' if len(ps) > 1 else 'at'} p = {ps[-1]:g}" for updates, ps in spans[:-1]]
+    parts = [f"{updates} {'up to' if len(ps) > 1 else 'at'} p = {ps[-1]:g}" for updates, ps in spans[:-1]]
     return f"{', '.join(parts)}, then {spans[-1][0]}"

@@ -12,6 +12,7 @@ import pandas as pd
 from bench.analysis import select, style
 from figures.p2p import common, drawing
 from figures.p2p.common import PAPER_MU
+from figures.shared import edges
 from figures.shared.figure import Figure
 
 ALONE, AS_PAPER, TUNED = "alone", f"together, mu = {PAPER_MU:g}", "together, mu tuned"
@@ -63,6 +64,7 @@ def draw(table: pd.DataFrame):
         table,
         common.coordinate_note(table),
         f"Tuned on other problem instances: mu = {_mus(table)}. The paper has no numbers for this.",
+        edges.note(table[table["variant"] == TUNED], "values of mu"),
     )
     return figure
 

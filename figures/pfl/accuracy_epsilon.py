@@ -26,7 +26,7 @@ MARK = "▼"
 
 ALONE_NOTE = (
     "Horizontal lines: one client with a tenth of the data trains alone, which releases nothing and needs no noise, "
-    "with the same settings, untuned; a line at 10 % is a run that learned nothing."
+    "with the same settings, untuned. A model at 10 % has learned nothing."
 )
 
 
@@ -86,10 +86,10 @@ def draw(table: pd.DataFrame):
     return curves.finish(
         figure,
         table,
-        "Accuracy by epsilon, 10 clients, 20 rounds of $E$ = 1",
+        "Accuracy by epsilon, 10 clients, 20 rounds of $E$ = 1 (setting of Bhaskar et al. 2025)",
         "The paper has no such curves; its accuracies at this split (Tables 2 to 4) are grey.",
         ALONE_NOTE if len(own) else "",
-        f"{MARK} Off the axis, whose foot is above these accuracies." if off else "",
+        f"{MARK} Accuracies below the end of the axis." if off else "",
         _not_run(table, names),
         further=alone,
     )
@@ -120,7 +120,7 @@ def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:
         run = set(table.loc[(table["dataset"] == name) & (table["repetitions"] > 0), "algorithm"])
         if missing := [model for model in common.MODELS if model not in run]:
             lacking.append(f"{', '.join(missing)} on {name}")
-    return f"Not run: {'; '.join(lacking)}." if lacking else ""
+    return f"Not run with ten clients: {'; '.join(lacking)}." if lacking else ""
 
 
 FIGURE = Figure(

@@ -51,7 +51,12 @@ def draw(table: pd.DataFrame):
         Line2D([], [], color="#555555", linestyle="--" if line == "train_accuracy" else "-", label=label)
         for line, label in LINES.items()
     ]
-    style.head(figure, f"FedAvg without privacy, {table['dataset'].iloc[0]}: clients and their average", splits, kinds)
+    style.head(
+        figure,
+        f"FedAvg without privacy, {table['dataset'].iloc[0]}: clients and their average (Bhaskar et al. 2025)",
+        splits,
+        kinds,
+    )
     share = table["data_share"].min()
     part = f" Only {100 * share:.3g} % of the data of each client are used." if share < 1 else ""
     style.footer(

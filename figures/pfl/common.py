@@ -98,15 +98,19 @@ def facts(runs: pd.DataFrame) -> dict[str, str | float]:
 # ---- Footers ----
 
 
-def privacy_note(table: pd.DataFrame) -> str:
-    """What is protected, against whom, under which neighbouring relation, and by which accountant."""
+def privacy_note(table: pd.DataFrame, overlap: bool = True) -> str:
+    """What is protected, against whom, under which neighbouring relation, and by which accountant.
+
+    overlap: whether to say what holds for examples of several clients, where there are several clients.
+    """
     row = table.iloc[0]
     if not np.isfinite(row["delta"]):
         return "There are no private runs."
+    several = overlap and not ("num_clients" in table and table["num_clients"].max() == 1)
+    shared = "; an example that several clients drew has a larger epsilon (pfl_overlap)" if several else ""
     return (
         f"Privacy: one {row['privacy_unit']} of one client, against the server ({row['neighbors']}; Poisson sampling), "
-        f"at delta = {row['delta']:g} by privacy loss distributions; an example that several clients drew has a larger "
-        "epsilon (pfl_overlap)."
+        f"at delta = {row['delta']:g} by privacy loss distributions{shared}."
     )
 
 

@@ -66,7 +66,7 @@ def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further
     for ax in figure.axes:
         low, high = ax.get_ylim()
         ax.set_ylim(max(low, 0), min(high, 1.005))
-    handles = [Line2D([], [], label=name, **look) for name, look in LOOKS.items()]
+    handles = [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
     style.head(figure, title, [*handles, Line2D([], [], label="published", marker=".", **GREY), *further])
     style.footer(figure, table, common.privacy_note(table), common.training_note(table), *notes)
     return figure

@@ -31,7 +31,7 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         "Accuracy with pixels in [-1, 1] (Bhaskar et al. 2025, Table 2)",
-        "Everywhere else the pixels have mean 0 and deviation 1 over the data set, as in the authors' program.",
+        "In all other figures the pixels have mean 0 and deviation 1 over the data set, as in the authors' program.",
         curves.gaps(table),
     )
 

@@ -42,6 +42,7 @@ def draw(table: pd.DataFrame):
                     f"$C$ = {recipe['clip_norm']:g}, step {recipe['step_size']:g}, momentum {recipe['momentum']:g}"
                 )
                 ax.set_title(f"{name}, {common.epsilon_symbol(rows['target_epsilon'].iloc[0])}\n{settings}")
+            ax.set_xlim(sizes[0] / 1.2, sizes[-1] * 1.2)
             style.percent(ax.yaxis)
         line[0].set_ylabel("test accuracy")
     return curves.finish(

@@ -17,8 +17,12 @@ from figures.shared.figure import Figure
 SWEEP = "pfl_clients"
 LOOKS: dict[str, style.Look] = {
     "epsilon": {"color": "#8c8c8c", "marker": "o", "label": "as published: as if clients were disjoint"},
-    "epsilon_average": {"color": "#3c78b4", "marker": "s", "label": "an example in as many clients as on average"},
-    "epsilon_worst": {"color": "#c8443c", "marker": "^", "label": "the example in most clients"},
+    "epsilon_average": {
+        "color": "#3c78b4",
+        "marker": "s",
+        "label": "an example that an average number of clients have",
+    },
+    "epsilon_worst": {"color": "#c8443c", "marker": "^", "label": "the example that the most clients have"},
 }
 KEYS = ["dataset", "target_epsilon", "num_clients"]
 
@@ -67,7 +71,7 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        common.privacy_note(table),
+        common.privacy_note(table, overlap=False),
         "Repetitions are draws of the clients' data. The releases of all clients that have an example are composed; "
         "examples that no client drew have no loss and are left out of the average.",
     )

@@ -57,9 +57,11 @@ def draw(table: pd.DataFrame):
     handles = [Line2D([], [], label=_label(*setting), **look) for setting, look in LOOKS.items() if setting in shown]
     grey = Line2D([], [], label=rf"published, $\varepsilon$ = {AS_PUBLISHED:g}", marker="^", **curves.GREY)
     style.head(
-        figure, r"What $\varepsilon$ = 1.2 would need to be as published (Bhaskar et al. 2025)", [*handles, grey]
+        figure,
+        r"Settings near $\varepsilon$ = 1.2 beside the published accuracy (Bhaskar et al. 2025)",
+        [*handles, grey],
     )
-    style.footer(figure, table, common.privacy_note(table), common.training_note(table))
+    style.footer(figure, table, common.privacy_note(table), common.training_note(table), "L: expected batch size.")
     return figure
 
 

@@ -94,7 +94,7 @@ def cell(row) -> str:
         return f"{NOT_RUN}\n{published}"
     seeds = f"{row.repetitions:.0f} seed" + "s" * (row.repetitions > 1)
     if row.agreement == "diverged":
-        return f"diverged\n{published}\n{row.diverged:.0f} of {seeds}"
+        return f"diverged\n{published}\n{row.diverged:.0f} of {seeds} did"
     half = (row.high - row.low) / 2
     interval = f" ± {100 * half:.2f}" if np.isfinite(half) else ""
     if _is_cut(row):

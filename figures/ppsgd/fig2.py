@@ -12,10 +12,15 @@ from bench.errors import InputError
 from figures.ppsgd import common, drawing
 from figures.ppsgd import digits as digits
 from figures.ppsgd import fig2_digits as one
+from figures.shared import edges
 from figures.shared.figure import Figure
 
 SWEEPS = ("ppsgd_tags", "ppsgd_digits", "ppsgd_cnn")
-TITLES = ("tag prediction, linear", "digits by client, linear", "digits by client, CNN\n(legend: $a = 10\\,\\alpha Q$)")
+TITLES = (
+    "tag prediction, linear",
+    "digits by client, linear",
+    "digits by client, CNN\n($\\alpha Q$ is a tenth of the legend's)",
+)
 ROWS = {"test": "step size by test accuracy", "validation": "step size by held-out accuracy"}
 
 
@@ -68,7 +73,8 @@ def draw(table: pd.DataFrame):
         one.alone_note(table),
         digits.EPSILON_NOTE,
         "The black curve is the best test accuracy over alpha and sigma of noisy runs, so it is optimistic in all "
-        "panels. Values far below local learning are cut off. " + digits.held_out_note(table),
+        f"panels. Values far below local learning are cut off. {digits.held_out_note(table)} "
+        f"{edges.note(table, 'step sizes')}".strip(),
         unequal=f"({', '.join(counts)} in the columns)",
     )
     return figure

@@ -8,6 +8,7 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from figures.ppsgd import common, drawing
 from figures.ppsgd import digits as digits
+from figures.shared import edges
 from figures.shared.figure import Figure
 
 
@@ -69,8 +70,8 @@ def draw(
         table,
         common.stand_in(table),
         *notes,
-        "Every point of a curve has its own best step size. Numbers of the paper's curves are not published. "
-        + digits.held_out_note(table),
+        "Every point of a curve has its own best step size of the published grid. The paper gives its curves without "
+        f"numbers. {digits.held_out_note(table)} {edges.note(table, 'step sizes')}".strip(),
         digits.EPSILON_NOTE,
     )
     return figure

@@ -72,7 +72,10 @@ def draw(table: pd.DataFrame):
         figure,
         "Personalised private SGD: risk under its bound (Bietti et al. 2022, Theorem 4.5, Lemma 4.6)",
         handles("N"),
-        [*(Line2D([], [], **look) for look in BEST.values()), Line2D([], [], **THRESHOLD, label="threshold (10)")],
+        [
+            *(Line2D([], [], **look) for look in BEST.values()),
+            Line2D([], [], **THRESHOLD, label="threshold of equation (10)"),
+        ],
     )
     style.footer(
         figure,
@@ -80,7 +83,8 @@ def draw(table: pd.DataFrame):
         f"Step size of the theorem; {clipped_share(table)}. Epsilon at delta = 1e-4 is for the whole run, whatever its "
         "length: all users take part in every round; one user added or removed (RDP), against all others together, who "
         "see w (joint DP). The threshold is between the numbers of samples at which the exact condition of Lemma 4.6, "
-        "with the calibrated noise, is and is not met.",
+        "with the calibrated noise, is and is not met. The lower panels show the best of all alpha N, also of those "
+        "without a curve above (they are in the CSV).",
     )
     return figure
 

@@ -55,16 +55,17 @@ def draw(table: pd.DataFrame):
             ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             ax.xaxis.set_minor_locator(NullLocator())
             apart = name.rsplit("_", 1)[1]
-            ax.set_title(rf"$\alpha = \beta$ = {apart}, " + (f"noise {noise:g}" if noise else "no noise"))
+            ax.set_title(rf"$\alpha = \beta$ = {apart}, " + (rf"$\sigma$ = {noise:g}" if noise else "no noise"))
         across[0].set_ylabel("training loss, all clients")
     for ax in axes[-1]:
         ax.set_xlabel("local steps K")
     handles = [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
-    style.head(figure, "Local steps with and without control variates", handles)
+    style.head(figure, "Local steps with and without control variates (after Noble et al. 2022)", handles)
     style.footer(
         figure,
         table,
-        "Every point has the step size with the lowest mean loss. Sizes and rounds are in docs/papers/scaffold.md.",
+        "Every point has the step size with the lowest mean loss. alpha and beta say how much the clients' models and "
+        "inputs differ; sigma is the noise multiplier. Sizes and rounds are in docs/papers/scaffold.md.",
         "Both methods share the draws of the clients. Bands exclude the effect of a draw on all losses of a panel "
         "(Morey 2008).",
         f"The noise costs epsilon {_costs(table)} at delta = {table['delta'].iloc[0]:g}: one record of one client "

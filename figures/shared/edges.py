@@ -37,6 +37,17 @@ def of_settings(
     return chosen.assign(edge=[BETWEEN.join(filter(None, row)) for row in zip(*found.values(), strict=True)])
 
 
+def note(rows: pd.DataFrame, what: str = "settings") -> str:
+    """How many of the numbers in a table rest on an edge, for a footer; empty where none does."""
+    count = int((rows["edge"].fillna("") != "").sum()) if "edge" in rows else 0
+    if not count:
+        return ""
+    return (
+        f"At {count} of {len(rows)} points the best of the {what} is the smallest or largest tried, so a better one "
+        'may lie beyond (column "edge" of the CSV).'
+    )
+
+
 def distinct(rows: pd.DataFrame, *columns: str) -> list[str]:
     """The distinct edges in the rows' columns, by default "edge"; none where the rows lack them."""
     texts = {text for name in columns or ("edge",) if name in rows for text in rows[name].dropna().unique()}

@@ -198,3 +198,20 @@ def test_more_repetitions_of_one_value_do_not_make_it_the_only_one():
     chosen = select.tune(runs, by=["rounds"], over="step_size", on="risk", best="min")
     assert set(chosen["step_size"]) == {0.2}
     assert len(chosen) == 3
+
+
+def test_scores_that_span_powers_of_ten_have_geometric_means():
+    rows = pd.DataFrame({"trial": [0, 1, 0, 1], "seed": 0, "at": ["a", "a", "b", "b"], "loss": [1.0, 100.0, 1e4, 1e6]})
+    found = select.averaged(rows, by=["at"], value="loss")
+    assert found["loss"].tolist() == pytest.approx([10.0, 1e5])
+    assert set(found["mean"]) == {"geometric"}
+    assert (found["low"] > 0).all()
+
+
+@pytest.mark.parametrize("scores", [[0.5, 0.6], [-1.0, 1e6], [0.0, 1e6], [np.nan, np.inf]])
+def test_other_scores_have_arithmetic_means(scores):
+    rows = pd.DataFrame({"trial": [0, 1], "seed": 0, "at": "a", "score": scores})
+    found = select.averaged(rows, by=["at"], value="score")
+    assert set(found["mean"]) == {"arithmetic"}
+    plain = select.interval(rows, by=["at"], value="score")
+    pd.testing.assert_frame_equal(found.drop(columns="mean"), plain)

@@ -114,6 +114,10 @@ ONE_METHOD = pd.DataFrame(
         "source": "made up",
         "scale": "compare",
         "not_private": False,
+        "privacy_unit_compared": "user",
+        "neighbors_compared": "add-or-remove one",
+        "against": "everybody",
+        "delta": 1e-5,
     }
 )
 

@@ -109,6 +109,7 @@ def made(twin):
         best="min",
         baselines=twin.baselines,
         num_settings=twin.tuning.num_settings,
+        against="everybody",
     )
 
 

@@ -153,7 +153,7 @@ def test_fig3_is_by_size_at_100_features_or_at_the_most_there_are():
 def test_fig4_says_that_it_protects_a_coordinate_without_labels(no_layout):
     text = text_of(fig4.FIGURE.picture(fig4.table(RUNS["p2p_dimensions"])))
     assert "one coordinate of one input of one agent" in text
-    assert "epsilon is inf for a data point with its label" in text
+    assert "epsilon is infinite for a data point with its label" in text
 
 
 def test_calibration_shows_what_each_noise_spends(no_layout):

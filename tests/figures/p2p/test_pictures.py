@@ -121,7 +121,7 @@ def test_intervals_stretch_the_axes_where_they_are_the_point(no_layout):
 @pytest.mark.parametrize(
     ("updates", "said"),
     [
-        ([4, 4, 2], "4 to p = 5, then 2"),
+        ([4, 4, 2], "4 up to p = 5, then 2"),
         ([4, 2, 1], "4 at p = 2, 2 at p = 5, then 1"),
         ([1, 1, 1], "always 1"),
         ([4, 1, 4], "4 at p = 2, 1 at p = 5, then 4"),

@@ -1,0 +1,58 @@
+"""A picture says where a panel cuts something off, and nowhere else."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bench.analysis import style
+from bench.analysis.cut_off import goes_beyond
+
+X = np.array([1.0, 2.0, 3.0])
+TABLE = pd.DataFrame({"x": X, "y": [1.0, 2.0, 3.0], "low": [0.9, 1.8, 2.0], "high": [1.1, 2.2, 9.0], "repetitions": 5})
+FACTS = {"source": "made up", "task": "none", "scale": "smoke"}
+
+
+@pytest.fixture
+def ax():
+    with style.applied():
+        _, axes = style.subplots(figsize=(4, 3))
+        yield axes
+
+
+def test_an_interval_that_stretches_no_axis_goes_beyond(ax):
+    style.curve(ax, TABLE, "x", "y", color="k")
+    assert goes_beyond(ax)
+    ax.set_ylim(0, 10)
+    assert not goes_beyond(ax)
+
+
+def test_a_bar_and_a_line_count_and_what_lies_beside_the_panel_does_not(ax):
+    ax.plot(X, X)
+    assert not goes_beyond(ax)
+    ax.set_ylim(0, 2.5)
+    assert goes_beyond(ax)
+    ax.set_xlim(1, 2)
+    assert not goes_beyond(ax)
+    ax.vlines([1.5], [0.0], [4.0])
+    ax.set_ylim(0, 2.5)
+    assert goes_beyond(ax)
+
+
+def test_marks_levels_and_hidden_panels_do_not_count(ax):
+    ax.plot(X, X)
+    ax.scatter(X, X, s=400)
+    ax.axhline(2.0)
+    ax.axhspan(1.0, 2.0)
+    assert not goes_beyond(ax)
+    ax.set_ylim(0, 1)
+    ax.set_visible(False)
+    assert not goes_beyond(ax)
+
+
+@pytest.mark.parametrize("top", [5.0, 10.0])
+def test_the_footer_says_so(ax, top):
+    style.curve(ax, TABLE, "x", "y", color="k")
+    ax.set_ylim(0, top)
+    style.footer(ax.figure, TABLE.assign(**FACTS))
+    (text,) = ax.figure.texts
+    assert (style.CUT in text.get_text()) == (top < 9)
