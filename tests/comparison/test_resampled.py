@@ -53,7 +53,13 @@ def runs(gap_of_user, noise=0.0):
 
 def of_new(rows):
     made = table(
-        rows, problem="made up", metric="score", best="max", baselines=["old"], num_settings={"old": 1, "new": 1}
+        rows,
+        problem="made up",
+        metric="score",
+        best="max",
+        baselines=["old"],
+        num_settings={"old": 1, "new": 1},
+        against="everybody",
     )
     return made.set_index("algorithm").loc["new"]
 
