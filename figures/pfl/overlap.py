@@ -59,6 +59,7 @@ def draw(table: pd.DataFrame):
         ax.autoscale_view()
         curves.ticks(ax, sorted(rows["num_clients"].unique()), "clients $k$")
         ax.set_yscale("log")
+        ax.set_ylim(top=1.25 * rows["mean"].max())  # with a tick above the highest curve
         style.plain_log_ticks(ax.yaxis, subs=(1, 2, 3, 5, 7))
         targets = " and ".join(f"{target:g}" for target in sorted(rows["target_epsilon"].unique()))
         ax.set_title(rf"{name}, nominal $\varepsilon$ = {targets}")
