@@ -238,7 +238,17 @@ def ppsgd_cnn(scale: str) -> Sweep:
         eval_every=50,
         seeds=1,
     )
-    return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
+    if scale == "smoke":
+        return smoke
+    return with_further_steps(
+        {"paper": paper, "laptop": laptop}[scale],
+        noisy=0.3,
+        smaller=[0.005, 0.02],
+        shared=0.0,
+        larger=[5.0] if scale == "laptop" else [10.0],
+        column="legend_step_size",
+        make=_of_the_program,
+    )
 
 
 SWEEPS = {

@@ -50,7 +50,14 @@ def with_learning_alone(sweep: Sweep, step_sizes: list[float], num_steps: int) -
 
 
 def with_further_steps(
-    sweep: Sweep, *, noisy: float, smaller: Sequence[float], shared: float = math.inf, larger: Sequence[float] = ()
+    sweep: Sweep,
+    *,
+    noisy: float,
+    smaller: Sequence[float],
+    shared: float = math.inf,
+    larger: Sequence[float] = (),
+    column: str = "step_size",
+    make: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
 ) -> Sweep:
     """The sweep, and beside it PPSGD with step sizes beyond the published ones, where those end before the best.
 
@@ -60,17 +67,20 @@ def with_further_steps(
         smaller: step sizes below the published ones.
         shared: the personalisation from which larger step sizes are tried where there is less noise.
         larger: step sizes above the published ones.
+        column: what is given as the step size.
+        make: computes the step sizes that follow from it; None where it is the step size.
     """
     published = sweep.entries["PPSGD"]
-    settings = published.points.drop(columns="step_size").drop_duplicates()
+    settings = published.points.drop(columns=[*{"step_size", column}]).drop_duplicates()
     settings = settings[settings["personalization"] > 0]
     weak = settings["noise_multiplier"] < noisy
     points = pd.concat(
         [
-            settings[~weak].merge(grid(step_size=smaller), how="cross"),
-            settings[weak & (settings["personalization"] >= shared)].merge(grid(step_size=larger), how="cross"),
+            settings[~weak].merge(grid(**{column: smaller}), how="cross"),
+            settings[weak & (settings["personalization"] >= shared)].merge(grid(**{column: larger}), how="cross"),
         ],
         ignore_index=True,
-    )[list(published.points)]
-    further = published._replace(points=points, widens="PPSGD")
+    )
+    points = points if make is None else make(points)
+    further = published._replace(points=points[list(published.points)], widens="PPSGD")
     return sweep._replace(entries={**sweep.entries, "PPSGD, further step sizes": further})

@@ -28,17 +28,33 @@ def test_data_of_fewer_rounds_are_evaluated_once():
     assert ppsgd._evaluated_rounds(few, ARGS, 500) == 500
 
 
-@pytest.mark.parametrize("name", ["ppsgd_digits", "ppsgd_tags", "ppsgd_tags_made_up"])
-def test_step_sizes_beyond_the_published_grid_stand_apart_and_give_way_to_own_grids(name):
+@pytest.mark.parametrize(
+    ("name", "step", "noisy"),
+    [
+        ("ppsgd_digits", "step_size", 1.0),
+        ("ppsgd_tags", "step_size", 1.0),
+        ("ppsgd_tags_made_up", "step_size", 1.0),
+        ("ppsgd_cnn", "legend_step_size", 0.3),
+    ],
+)
+def test_step_sizes_beyond_the_published_grid_stand_apart_and_give_way_to_own_grids(name, step, noisy):
     sweep = SWEEPS[name]("laptop")
     published, further = (sweep.entries[label].points for label in ("PPSGD", "PPSGD, further step sizes"))
-    tried = published["step_size"]
-    small = further["step_size"] < tried.min()
-    assert (small | (further["step_size"] > tried.max())).all()
-    assert (further.loc[small, "noise_multiplier"] >= 1).all()
-    assert (further.loc[~small, "noise_multiplier"] < 1).all()
+    tried = published[step]
+    small = further[step] < tried.min()
+    assert (small | (further[step] > tried.max())).all()
+    assert (further.loc[small, "noise_multiplier"] >= noisy).all()
+    assert (further.loc[~small, "noise_multiplier"] < noisy).all()
     assert (further["personalization"] > 0).all()
-    columns = [column for column in published if column != "step_size"]
+    columns = [column for column in published if column not in (step, "step_size")]
     settings = published[columns].drop_duplicates()
     assert len(further[columns].drop_duplicates().merge(settings)) == len(further[columns].drop_duplicates())
-    assert "PPSGD, further step sizes" not in with_grid(sweep, {"step_size": [1.0]}).entries
+    assert "PPSGD, further step sizes" not in with_grid(sweep, {step: [1.0]}).entries
+
+
+def test_the_network_has_the_steps_of_its_program_beyond_the_published_grid_too():
+    points = SWEEPS["ppsgd_cnn"]("laptop").entries["PPSGD, further step sizes"].points
+    a, s = points["legend_personalization"], points["legend_step_size"]
+    eta_w, eta_theta = s * np.minimum(a, 1), 10 * s / np.maximum(a, 1)
+    np.testing.assert_allclose(points["personalization"], a / 10)
+    np.testing.assert_allclose(points["step_size"], np.maximum(eta_w, eta_theta))
