@@ -225,7 +225,7 @@ def ppsgd_cnn(scale: str) -> Sweep:
         keep={
             "clip_norm": [0.1],
             "legend_personalization": [0.0, 0.1, 1.0, 10.0, math.inf],
-            "noise_multiplier": [0.0, 0.3, 1.0, 3.0],
+            "noise_multiplier": [0.0, 0.3, 1.0, 3.0, 10.0],
             "legend_step_size": [0.1, 0.5, 2.0],
         },
         seeds=3,
