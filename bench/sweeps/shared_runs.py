@@ -46,5 +46,5 @@ def take_over(store: Store, others: Mapping[str, Path], shapes: Mapping[str, Sha
                 store.write(table.filter(pa.array(sound.kept)).to_pandas().assign(sweep=store.folder.name))
             taken |= sound.runs
         if count := len(taken) - before:
-            store.notes.append(f"{count:,} runs are copied from {folder}, since {name} has the same")
+            store.notes.append(f"runs copied from {folder}, since {name} has the same: {count:,}")
     return taken

@@ -7,7 +7,7 @@ from tiny_sweeps import assert_same_rows, run, table, walks
 from bench.sweeps import SWEEPS
 from bench.sweeps.where import condition
 
-NOTE = "runs are copied from"
+NOTE = "runs copied from"
 
 
 def twin(**fields):
@@ -29,7 +29,7 @@ def test_shared_runs_are_copied_and_the_others_computed(tmp_path, alone, calls, 
     assert_same_rows(found, alone)
     assert set(found["sweep"]) == {"twin"}
     assert set(table(tmp_path / "smoke" / "tiny")["sweep"]) == {"tiny"}
-    assert f"4 {NOTE} {tmp_path / 'smoke' / 'tiny'}, since tiny has the same" in capsys.readouterr().err
+    assert f"{NOTE} {tmp_path / 'smoke' / 'tiny'}, since tiny has the same: 4" in capsys.readouterr().err
     calls.clear()
     assert_same_rows(run(twin(), tmp_path), alone)
     assert calls == []
