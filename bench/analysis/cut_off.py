@@ -26,4 +26,5 @@ def _drawn(ax: Axes) -> list[np.ndarray]:
     lines = [line.get_xydata() for line in ax.lines if line.get_transform() == ax.transData]
     bands = [each for each in ax.collections if isinstance(each, LineCollection | PolyCollection)]
     corners = [path.vertices for band in bands if band.get_transform() == ax.transData for path in band.get_paths()]
-    return [np.asarray(points, float) for points in [*lines, *corners] if len(points)]
+    drawn = [np.asarray(points, float) for points in [*lines, *corners]]
+    return [points for points in drawn if points.size]

@@ -28,9 +28,10 @@ def picture(ranks: pd.DataFrame, panel: str) -> bytes:
             line = ranks[ranks["algorithm"] == name].sort_values("target_epsilon")
             private = line[np.isfinite(line["target_epsilon"])]
             style.curve(ax, private, "target_epsilon", "mean_rank", **look)
+            mark: style.Look = look | {"linestyle": ""}
             x = end * 1.05 ** (number - len(look_of) / 2)
             for row in line[np.isinf(line["target_epsilon"])].to_dict("records"):
-                ax.plot([x], [row["mean_rank"]], **(look | {"linestyle": ""}))
+                ax.plot([x], [row["mean_rank"]], **mark)
                 if np.isfinite(row["low"]):
                     ax.plot([x, x], [row["low"], row["high"]], color=look["color"], linewidth=0.9)
         ax.set_xscale("log")

@@ -91,11 +91,11 @@ def _curves(ax, rows: pd.DataFrame, colour: style.Look) -> None:
     look: style.Look = LOOKS[MR_MTL] | colour
     style.curve(ax, rows[rows["algorithm"] == MR_MTL], "regularization", METRIC, **look)
     for name in (FEDAVG, LOCAL):
-        for level in rows[rows["algorithm"] == name].itertuples():
-            ax.axhline(getattr(level, METRIC), **LOOKS[name] | colour)
-            if np.isfinite(level.low):
+        for level in rows[rows["algorithm"] == name].to_dict("records"):
+            ax.axhline(level[METRIC], **LOOKS[name] | colour)
+            if np.isfinite(level["low"]):
                 with style.same_limits(ax):
-                    ax.axhspan(level.low, level.high, color=colour["color"], alpha=0.08, linewidth=0)
+                    ax.axhspan(level["low"], level["high"], color=colour["color"], alpha=0.08, linewidth=0)
 
 
 def _published(ax, epsilon: float) -> None:
