@@ -245,7 +245,7 @@ def ppsgd_cnn(scale: str) -> Sweep:
         noisy=0.3,
         smaller=[0.005, 0.02],
         shared=0.0,
-        larger=[5.0] if scale == "laptop" else [10.0],
+        larger=[10.0],
         column="legend_step_size",
         make=_of_the_program,
     )

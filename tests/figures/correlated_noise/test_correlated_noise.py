@@ -20,7 +20,7 @@ def of_sums(wrong: str = "", factor: float = 1.0, epsilon: float = 9.0) -> pd.Da
                 rows.append((noise, bands, seed, rounds, size**2 * rounds, epsilon))
     columns = ["noise", "num_bands", "seed", "rounds", "mean_square", "epsilon_worst_case"]
     known = {"num_rounds": sums.ROUNDS, "trial": 0, "source": "generated", "task": "nothing", "scale": "laptop"}
-    return pd.DataFrame(rows, columns=columns).assign(commit="abc", point="p", sweep=sums.SWEEP, **known)
+    return pd.DataFrame(rows, columns=columns).assign(commit="abc", point="p", sweep=sums.SWEEP, delta=1e-4, **known)
 
 
 def of_digits(gains: dict[str, float]) -> pd.DataFrame:
@@ -76,6 +76,7 @@ def test_figures_are_drawn_of_their_tables(name):
     table = figure.table(of_sums() if name.endswith("sums") else of_digits(GAINS))
     drawn = figure.picture(table)
     assert len(drawn.axes[0].lines) >= 3
+    assert "at delta = " in " ".join(text.get_text() for text in drawn.texts)
     if name.endswith("digits"):
         assert set(table["step_size"]) == {1e-3}
         assert not table["edge"].any()
