@@ -83,15 +83,14 @@ def run_sweep(
     with Store(folder) as store:
         if fresh:
             store.clear()
-        there = store.open_parts(
-            shapes_of(chain(*points.values())), lambda: shapes_of(chain(*resolve(whole, tasks).values()))
-        )
+        shapes = shapes_of(chain(*points.values()))
+        there = store.open_parts(shapes, lambda: shapes_of(chain(*resolve(whole, tasks).values())))
         done = set(there.itertuples(index=False, name=None))
         wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
         if sweep.shares and not fresh:
             others = {name: folder.parent / name for name in sweep.shares if name != sweep.name}
             needed = {(p.id, *pair) for p in chain(*points.values()) for pair in wanted[p.algorithm]}
-            done |= take_over(store, others, shapes_of(chain(*points.values())), needed - done)
+            done |= take_over(store, others, shapes, needed - done)
         blocks = []
         for trial, seeds in seeds_of.items():
             for name, group in points.items():

@@ -35,12 +35,14 @@ def take_over(store: Store, others: Mapping[str, Path], shapes: Mapping[str, Sha
     for name, folder in others.items():
         before = len(taken)
         for path in parts_in(folder):
+            if not (wanted := list(missing - taken)):
+                break
             try:
                 table = read_part(path)
             except UnusablePart:
                 continue
             runs = pd.MultiIndex.from_frame(table.select(IDENTITY).to_pandas())
-            table = table.filter(pa.array(runs.isin(list(missing - taken))))
+            table = table.filter(pa.array(runs.isin(wanted)))
             sound = sound_runs(table, table.schema, shapes)
             if sound.runs:
                 store.write(table.filter(pa.array(sound.kept)).to_pandas().assign(sweep=store.folder.name))

@@ -1,6 +1,7 @@
 """The edges of grids that a tuned number rests on: settings that are the smallest or largest tried.
 
-A row names its edges in the column "edge", separated by semicolons.
+A row names its edges in the column "edge", separated by semicolons; those of settings that were tuned one after
+another are joined by commas, and count as one.
 """
 
 from collections.abc import Mapping, Sequence
