@@ -7,8 +7,9 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from bench.analysis import style, tables
+from bench.analysis import tables
 from bench.analysis.files import write_whole
+from bench.analysis.saving import save_picture, save_printed
 from bench.cli import path as given_path
 from bench.cli import print_version
 from bench.errors import InputError, unknown_name
@@ -99,8 +100,8 @@ def write_figure(
     folder = out or scale_folder / "figures"
     try:
         if width is not None:
-            return style.save_printed(drawing, folder, name, figure.alt)
-        path = style.save(drawing, table, folder, name, figure.alt)[0]
+            return save_printed(drawing, folder, name, figure.alt)
+        path = save_picture(drawing, table, folder, name, figure.alt)[0]
         if figure.printed:
             tables.save(figure.printed(table), folder, name)
         record(folder, name, drawn_from)

@@ -38,10 +38,10 @@ assert dict(matplotlib.rcParams) == before
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.analysis import style
+from bench.analysis.saving import save_picture
 
 with TemporaryDirectory() as folder:
-    style.save(picture, figure.table(None), Path(folder), "table")
+    save_picture(picture, figure.table(None), Path(folder), "table")
 assert dict(matplotlib.rcParams) == before
 assert matplotlib.get_backend() == "svg"
 
@@ -55,14 +55,14 @@ from pathlib import Path
 
 import matplotlib
 
-from bench.analysis import style
+from bench.analysis.saving import save_picture
 from figures import FIGURES
 
 if sys.argv[2] == "other":
     matplotlib.rcParams.update({"font.size": 20, "axes.facecolor": "red", "savefig.dpi": 30, "figure.figsize": (1, 1)})
 figure = FIGURES["isrl_table1"]
 table = figure.table(None)
-style.save(figure.picture(table), table, Path(sys.argv[1]), sys.argv[2])
+save_picture(figure.picture(table), table, Path(sys.argv[1]), sys.argv[2])
 """
 
 

@@ -5,7 +5,6 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any, overload
 
 import matplotlib
@@ -19,7 +18,6 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from bench.analysis import cut_off, possible
-from bench.analysis.files import written_whole
 from bench.errors import InputError
 
 Look = dict[str, Any]  # the properties that distinguish a line or a patch, by name
@@ -281,29 +279,3 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
     width = int(figure.get_figwidth() * 18)
     lines = [line for note in (data, *notes, cut) if note for line in textwrap.wrap(note, width)]
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)
-
-
-def save(figure: Figure, table: pd.DataFrame, folder: Path, name: str, alt: str = "") -> list[Path]:
-    """Save PNG, PDF and the numbers behind them as CSV; the files do not depend on the time.
-
-    alt: a description of the picture for readers who cannot see it; it is in the metadata of both pictures.
-    """
-    paths = [folder / f"{name}.{kind}" for kind in ("png", "pdf", "csv")]
-    with applied(), written_whole(paths) as (png, pdf, csv):
-        figure.savefig(png, bbox_inches="tight", metadata={"Software": None} | ({"Description": alt} if alt else {}))
-        figure.savefig(pdf, bbox_inches="tight", metadata=_pdf_metadata(name, alt))
-        table.to_csv(csv, index=False, float_format="%.6g")
-    return paths
-
-
-def save_printed(figure: Figure, folder: Path, name: str, alt: str) -> Path:
-    """Save a picture drawn for print (`applied` with a width) as a PDF of exactly this width, and nothing else."""
-    path = folder / f"{name}_{figure.get_figwidth():g}in.pdf"
-    with applied(), written_whole([path]) as (pdf,):
-        figure.savefig(pdf, metadata=_pdf_metadata(name, alt))
-    return path
-
-
-def _pdf_metadata(name: str, alt: str) -> dict[str, str | None]:
-    words = {"Title": name, "Subject": alt} if alt else {}
-    return dict.fromkeys(("CreationDate", "Producer", "Creator")) | words

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bench.analysis import possible, style, tables
 from bench.analysis.files import write_whole
+from bench.analysis.saving import save_picture
 from bench.comparison import budget, convergence
 from bench.comparison.curve_figures import draw_budget, draw_convergence
 from bench.comparison.looks import legend, method_looks, named, privacy_note
@@ -123,9 +124,9 @@ def write(comparison: Comparison) -> pd.DataFrame:
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():
-            style.save(draw(whole, problem.held_out), whole, folder, COMPARISON, ALTS[COMPARISON])
-            style.save(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET])
-            style.save(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE])
+            save_picture(draw(whole, problem.held_out), whole, folder, COMPARISON, ALTS[COMPARISON])
+            save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET])
+            save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE])
         shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
         parts = (heading(whole), tables.markdown(shown), COST, tables.markdown(costs(whole)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.analysis import style
+from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import PAPERS
 from figures.claims import deviations_of, judged
@@ -174,7 +174,7 @@ def _current(drawn: Path, folder: Path, figure: Figure) -> bool:
 def _drawn(name: str, figure: Figure, table: pd.DataFrame) -> tuple[bytes, str]:
     """The picture and its numbers, drawn in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
-        style.save(figure.picture(table), table, Path(folder), name, figure.alt)
+        save_picture(figure.picture(table), table, Path(folder), name, figure.alt)
         return (Path(folder) / f"{name}.png").read_bytes(), (Path(folder) / f"{name}.csv").read_text()
 
 

@@ -7,6 +7,7 @@ import matplotlib.figure
 import pandas as pd
 
 from bench.analysis import style
+from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from bench.sweeps import part_files
 from bench.sweeps.own import Request, read_request
@@ -115,7 +116,7 @@ def write(name: str, figure: Figure, folders: Sequence[Path], where: str | None,
     first = folders[0].absolute()
     folder = out or first.parent / "figures" / first.name
     try:
-        path = style.save(drawing, table, folder, name, figure.alt)[0]
+        path = save_picture(drawing, table, folder, name, figure.alt)[0]
     except OSError as error:
         raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
     return path, not_shown(name, figure, runs, table, requests)

@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 from PIL import Image
 
 from bench.analysis import style
+from bench.analysis.saving import save_picture, save_printed
 from bench.errors import InputError
 
 TABLE = pd.DataFrame(
@@ -79,7 +80,7 @@ def test_a_legend_is_as_wide_as_the_figure_at_most(width):
 
 def test_a_picture_for_print_has_its_width_and_the_text_of_a_journal(tmp_path):
     figure, ax = drawn(share=True, width=3.25)
-    path = style.save_printed(figure, tmp_path, "name", "What is shown.")
+    path = save_printed(figure, tmp_path, "name", "What is shown.")
     assert [one.name for one in tmp_path.iterdir()] == ["name_3.25in.pdf"]
     (box,) = re.findall(rb"/MediaBox \[([^]]*)\]", path.read_bytes())
     assert float(box.split()[2]) == pytest.approx(3.25 * 72)
@@ -109,7 +110,7 @@ def test_a_width_that_leaves_panels_no_room_is_refused():
 
 def test_pictures_carry_what_they_show(tmp_path):
     figure, _ = drawn(share=True)
-    png, pdf, _ = style.save(figure, TABLE, tmp_path, "name", "Shares by x, ε = 1.")
+    png, pdf, _ = save_picture(figure, TABLE, tmp_path, "name", "Shares by x, ε = 1.")
     with Image.open(png) as picture:
         assert picture.info["Description"] == "Shares by x, ε = 1."
     assert b"/Subject" in pdf.read_bytes()

@@ -1,44 +1,18 @@
-"""Made-up runs of the four sweeps of Bellet et al. 2018, of which every claim holds; shaped like those of a sweep."""
+"""Made-up runs of the five sweeps of Bellet et al. 2018, of which every claim holds; shaped like those of a sweep."""
 
 import math
 from itertools import product
 
 import numpy as np
 import pandas as pd
+from made_up_movielens import movielens_runs
+from made_up_p2p_rows import INF, REPETITIONS, TARGETS, jitter, sweep_of
 
+from figures.p2p.claims import CLAIMS
 from figures.p2p.published import published
 
-REPETITIONS = 3
 FEATURES = (2, 5, 10, 25, 50, 75, 100)
 BINS = (10, 20, 30, 40, 50, 60, 70, 80, 90)
-TARGETS = (1.0, 0.5, 0.1)
-INF = math.inf
-
-
-def _sweep(name: str, rows: list[dict], settings: list[str]) -> pd.DataFrame:
-    runs = pd.DataFrame(rows)
-    said = {
-        "sweep": name,
-        "source": "made up",
-        "scale": "laptop",
-        "commit": "0123456789ab",
-        "privacy_unit": "point",
-        "neighbors": "replace one",
-        "delta": math.exp(-5),
-        "trial": runs["seed"],
-    }
-    said = {column: value for column, value in said.items() if column not in runs}
-    points = runs[["algorithm", *settings]].map(str).agg("/".join, axis=1)
-    for column in ("epsilon", "epsilon_tight", "epsilon_true"):
-        if column not in runs:
-            said[column] = INF
-    runs = runs.assign(point=points, **said)
-    return runs.assign(privacy_unit=runs["privacy_unit"].fillna("point"))
-
-
-def jitter(seed: int) -> float:
-    """A repetition's own shift."""
-    return 0.0002 * (seed - 1)
 
 
 def objective(algorithm: str, start: str, t: float, penalty: float) -> float:
@@ -75,7 +49,7 @@ def convergence_runs(rounds=tuple(range(31))) -> pd.DataFrame:
                     "vectors_sent": np.nan if r == 0 else 50.0 * (15 if algorithm == "CD" else 8),
                 }
             )
-    return _sweep("p2p_convergence", rows, ["start", "penalty"])
+    return sweep_of("p2p_convergence", rows, ["start", "penalty"])
 
 
 def ends(figure: str) -> pd.DataFrame:
@@ -125,7 +99,7 @@ def private_runs() -> pd.DataFrame:
                     }
                     | values
                 )
-    return _sweep(
+    return sweep_of(
         "p2p_private", rows, ["start", "calibration", "clip_norm", "allocation", "target_epsilon", "max_updates"]
     )
 
@@ -214,7 +188,7 @@ def dimension_runs(features=FEATURES) -> pd.DataFrame:
                 words = {"privacy_unit": "coordinate", "target_epsilon": target, "epsilon": target, "solver": solver}
                 add("local DP", p, "test", value, 0.0, mu=BEST_MU, **words)
     settings = ["task", "instances", "mu", "num_updates", "calibration", "clip_norm", "solver"]
-    runs = _sweep("p2p_dimensions", rows, [*settings, "budget", "target_epsilon"])
+    runs = sweep_of("p2p_dimensions", rows, [*settings, "budget", "target_epsilon"])
     silent = runs["algorithm"] == "local"
     runs.loc[silent, ["epsilon_tight", "epsilon_true"]] = 0.0
     runs["epsilon_true"] = runs["epsilon_true"].fillna(INF)
@@ -237,78 +211,7 @@ def perturbed_runs() -> pd.DataFrame:
         for algorithm, instances, mu, gain in kinds:
             values = {"test_accuracy": alone + gain if r else 0.5, "mu": mu, "instances": instances}
             rows.append({"algorithm": algorithm, "task": f"linear_p2p_{p}", **words, **values})
-    return _sweep("p2p_perturbed", rows, ["task", "instances", "mu", "target_epsilon"])
-
-
-def movielens_runs() -> pd.DataFrame:
-    """Table 1: the published errors from the warm start with Laplace noise at C = 10, more with others."""
-    printed = published("p2p_table1").set_index("series")["y"]
-    rows = []
-
-    def add(algorithm, instances, value, **columns):
-        for seed, r in product(range(REPETITIONS), (0, 16)):
-            rows.append(
-                {
-                    "algorithm": algorithm,
-                    "task": "movielens",
-                    "instances": instances,
-                    "num_rounds": 16,
-                    "rounds": r,
-                    "seed": seed,
-                    "test_rmse": value + jitter(seed) if r else 2.0,
-                    "user_mean_rmse": 1.03 + jitter(seed),
-                }
-                | columns
-            )
-
-    for instances in ("test", "validation"):
-        add("CD", instances, printed["non-private"], mu=0.04)
-        for budget, (start, worse), updates, (mechanism, clip) in product(
-            TARGETS,
-            (("zero", 0.01), ("propagation", 0.0)),
-            (1.0, 8.0),
-            (("laplace", 10.0), ("laplace", 5.0), ("gaussian", 10.0)),
-        ):
-            value = printed[f"epsilon {budget:g}"] + worse + 0.002 * (updates == 8) + 0.001 * (clip == 5)
-            add(
-                "private CD",
-                instances,
-                value,
-                mu=0.04,
-                start=start,
-                start_share=0.0 if start == "zero" else 0.5,
-                start_step_size=1.0,
-                num_updates=updates,
-                mechanism=mechanism,
-                calibration="clipped" if mechanism == "laplace" else "gaussian",
-                clip_norm=clip,
-                budget=budget,
-                target_epsilon=budget,
-                epsilon=budget,
-                epsilon_tight=0.9 * budget,
-                epsilon_true=0.9 * budget,
-            )
-        for budget, step, (mechanism, clip) in product(
-            TARGETS, (0.3, 1.0), (("laplace", 10.0), ("laplace", 5.0), ("gaussian", 10.0))
-        ):
-            add(
-                "one release",
-                instances,
-                printed[f"epsilon {budget:g}"] - 0.001 + 0.002 * (step == 1) + 0.0005 * (clip == 10),
-                mu=0.04,
-                start="solution",
-                step_size=step,
-                mechanism=mechanism,
-                calibration="clipped" if mechanism == "laplace" else "gaussian",
-                clip_norm=clip,
-                budget=budget,
-                epsilon=budget,
-                epsilon_tight=0.8 * budget,
-                epsilon_true=0.8 * budget,
-            )
-    add("local", "test", printed["local"], mu=0.04, solver="newton", epsilon=0.0, epsilon_tight=0.0, epsilon_true=0.0)
-    settings = ["instances", "start", "num_updates", "step_size", "mechanism", "clip_norm", "budget"]
-    return _sweep("p2p_movielens", rows, settings)
+    return sweep_of("p2p_perturbed", rows, ["task", "instances", "mu", "target_epsilon"])
 
 
 MAKE = {
@@ -318,3 +221,9 @@ MAKE = {
     "p2p_perturbed": perturbed_runs,
     "p2p_movielens": movielens_runs,
 }
+
+
+def claim_of(words: str):
+    """The one claim whose text has these words."""
+    (found,) = [claim for claim in CLAIMS if words in claim.text]
+    return found

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from made_up_silos import MULTI_PASS, heterogeneous_runs, nonsmooth_runs, odd_even_runs, risk, rounds_runs
 
-from bench.analysis import style
+from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import FIGURES
 from figures.isrl import errors, heterogeneity, nonsmooth
@@ -37,7 +37,7 @@ def table_of(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_is_drawn_from_its_table_alone(name, tmp_path):
     table = table_of(name)
-    paths = style.save(FIGURES[name].picture(pd.DataFrame(table)), table, tmp_path, name)
+    paths = save_picture(FIGURES[name].picture(pd.DataFrame(table)), table, tmp_path, name)
     assert all(path.stat().st_size > 500 for path in paths)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_p2p import MAKE
+from made_up_p2p import MAKE, claim_of
 from made_up_runs import at, changed, judge
 
 from figures.p2p import claims_convergence, claims_private, pairs
@@ -16,11 +16,6 @@ NAN, INF = np.nan, np.inf
 
 
 CONVERGENCE, PRIVATE, DIMENSIONS, _, MOVIELENS = ([claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE)
-
-
-def claim_of(words: str):
-    (found,) = [claim for claim in CLAIMS if words in claim.text]
-    return found
 
 
 def changed_runs(claim, where, **values):

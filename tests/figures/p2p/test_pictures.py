@@ -10,7 +10,7 @@ from made_up_p2p import MAKE
 from made_up_runs import at, changed
 from reading import text_of
 
-from bench.analysis import style
+from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import FIGURES
 from figures.p2p import common, fig2c, fig3, fig4
@@ -149,7 +149,7 @@ def test_diverged_runs_leave_a_gap_and_no_mean(no_layout):
 def test_files_are_the_same_every_time_and_the_csv_is_the_table(name, tmp_path):
     figure = FIGURES[name]
     table = figure.table(runs_of(name))
-    files = [style.save(figure.picture(table), table, tmp_path / place, name) for place in ("a", "b")]
+    files = [save_picture(figure.picture(table), table, tmp_path / place, name) for place in ("a", "b")]
     for one, other in zip(*files, strict=True):
         assert one.read_bytes() == other.read_bytes()
     again = pd.read_csv(files[0][2])

@@ -11,7 +11,8 @@ from matplotlib.colors import to_hex
 from reading import text_of
 from scipy import stats
 
-from bench.analysis import style, tables
+from bench.analysis import tables
+from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import FIGURES
 from figures.pfl import common
@@ -232,7 +233,7 @@ def test_without_private_runs_no_privacy_is_claimed():
 
 def test_files_are_the_same_every_time(tmp_path):
     table = TABLE_2.table(THIN)
-    files = [style.save(TABLE_2.picture(table), table, tmp_path / place, "t") for place in ("a", "b")]
+    files = [save_picture(TABLE_2.picture(table), table, tmp_path / place, "t") for place in ("a", "b")]
     for one, other in zip(*files, strict=True):
         assert one.read_bytes() == other.read_bytes()
     again = pd.read_csv(files[0][2])

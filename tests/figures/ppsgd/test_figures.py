@@ -8,7 +8,7 @@ import pytest
 from made_up_runs import accuracy, digit_runs, judge, with_learning_alone
 from reading import words
 
-from bench.analysis import style
+from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import FIGURES
 from figures.ppsgd import fig1d, fig2, fig2_digits, sampling, theory
@@ -106,7 +106,7 @@ def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path):
     values = np.concatenate([np.asarray(line.get_ydata(), float) for line in lines])
     if name != "ppsgd_theory":
         assert np.isin(values, numbers).all()
-    files = style.save(picture, table, tmp_path, name)
+    files = save_picture(picture, table, tmp_path, name)
     pd.testing.assert_frame_equal(pd.read_csv(files[2]), table, rtol=1e-5, check_dtype=False)
 
 

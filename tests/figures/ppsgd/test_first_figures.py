@@ -9,7 +9,7 @@ from made_up_runs import FLOORS, accuracy, digit_runs, risk, synthetic_runs
 from reading import words
 from scipy import stats
 
-from bench.analysis import style
+from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import FIGURES
 from figures.command_line import one_tuning
@@ -259,7 +259,7 @@ def test_no_run_of_what_is_shown_is_said(name):
 def test_files_are_the_same_every_time_and_the_csv_is_the_table(name, tmp_path):
     figure = FIGURES[name]
     table = figure.table(few_runs(name))
-    files = [style.save(figure.picture(table), table, tmp_path / place, name) for place in ("a", "b")]
+    files = [save_picture(figure.picture(table), table, tmp_path / place, name) for place in ("a", "b")]
     assert [path.suffix for path in files[0]] == [".png", ".pdf", ".csv"]
     for one, other in zip(*files, strict=True):
         assert one.stat().st_size > 1000
