@@ -156,6 +156,6 @@ def _dress(figure, axes, curves, whole, *, metric: str, label: str, title: str, 
         ax.set_ylabel(style.literal(label))
     if possible.are_shares(curves[metric]):
         style.percent(axes[0, 0].yaxis)
-    style.head(figure, f"{title} on {style.literal(whole['problem'].iloc[0])}", *legend(whole))
+    style.head(figure, f"{title} on {style.literal(whole['title'].iloc[0])}", *legend(whole))
     shown = curves.assign(**whole[["task", "source"]].iloc[0], scale="")
     style.footer(figure, shown, note, privacy_note(whole))

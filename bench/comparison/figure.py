@@ -34,8 +34,8 @@ COST = (
 )
 
 
-def draw(table: pd.DataFrame, held_out: str):
-    """Draw one panel per privacy statement. `held_out` describes the tuning data, for the footer."""
+def draw(table: pd.DataFrame, held_out: str, remark: str = ""):
+    """Draw one panel per privacy statement. `held_out` and `remark` are those of the problem, for the footer."""
     metric = table["metric"].iloc[0]
     table = possible.within(table, metric)
     panels = list(table.groupby(PANEL, sort=True))
@@ -51,7 +51,7 @@ def draw(table: pd.DataFrame, held_out: str):
         axes[0, 0].set_yscale("log")  # risks span powers of ten
     if possible.are_shares(table[metric]):
         style.percent(axes[0, 0].yaxis)
-    style.head(figure, f"Methods on {style.literal(table['problem'].iloc[0])}", *legend(table, level_lines=True))
+    style.head(figure, f"Methods on {style.literal(table['title'].iloc[0])}", *legend(table, level_lines=True))
     counts = sorted(set(table["settings_tried"]))
     num_settings = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     style.footer(
@@ -59,8 +59,9 @@ def draw(table: pd.DataFrame, held_out: str):
         table.assign(scale=""),
         f"{privacy_note(table)} The noise of every method is found by an accountant whose bound is proven for its "
         "sampler. Horizontal lines: methods that release nothing; right end: no noise.",
-        f"Arguments were chosen on each split by held-out data among {num_settings} settings per method, then rerun "
-        f"with fresh randomness and tested once ({style.literal(held_out)}). This choice is not included in epsilon.",
+        f"Arguments were chosen on each split among {num_settings} settings per method, tuned on "
+        f"{style.literal(held_out)}, then rerun with fresh randomness and tested once. This choice is not "
+        f"included in epsilon. {style.literal(remark)}".strip(),
         bands="bands and bars",
     )
     return figure
@@ -111,6 +112,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
     whole = table(
         comparison.runs,
         problem=problem.name,
+        title=problem.title,
         metric=problem.metric,
         best=problem.best,
         baselines=comparison.baselines,
@@ -124,7 +126,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():
-            save_picture(draw(whole, problem.held_out), whole, folder, COMPARISON, ALTS[COMPARISON])
+            save_picture(draw(whole, problem.held_out, problem.remark), whole, folder, COMPARISON, ALTS[COMPARISON])
             save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET])
             save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE])
         shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)

@@ -54,7 +54,9 @@ class Problem:
         samplers: neighbouring relation -> value of the argument `sampler` for which privacy is proven under it.
         space: argument -> values to tune over, for every method that has it; all others are those of the unit.
         baselines: name in the legend -> baseline; default the methods of the suite that fit the unit and the task.
-        held_out: a description of the tuning data for the figure.
+        data: what the data are, in a few words, for the titles of figures.
+        held_out: what the settings are chosen by, to follow "tuned on", for the figure.
+        remark: a further sentence for the figure.
 
     Raises:
         InputError: for a field that cannot be used, and where tuning would use the test data.
@@ -74,7 +76,9 @@ class Problem:
     samplers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     space: Space = dataclasses.field(default_factory=dict)
     baselines: Mapping[str, Variant] | None = None
-    held_out: str = "held out by the task"
+    data: str = ""
+    held_out: str = "held-out data of the task"
+    remark: str = ""
     by_user: Callable | None = None
     also: tuple[str, ...] = ()
 
@@ -118,6 +122,11 @@ class Problem:
             raise InputError(f"best of problem {self.name} is {self.best!r}: is {self.metric} best at its max or min?")
         if self.neighbors not in SENSITIVITY:
             raise unknown_name("neighbouring relation", self.neighbors, SENSITIVITY)
+
+    @property
+    def title(self) -> str:
+        """The name, followed by what the data are."""
+        return f"{self.name}: {self.data}" if self.data else self.name
 
     @property
     def level(self) -> Level:
@@ -266,7 +275,7 @@ def from_tasks(given: Task | Callable[[int], Any]) -> Problem:
         metric=tested[0],
         tuned_by=tested[0].replace("test_", "validation_", 1),
         privacy_unit=unit,
-        held_out="by the task; one split for all repetitions" if once else "by the task",
+        held_out="held-out data of the task" + (", which has one split for all repetitions" if once else ""),
     )
 
 

@@ -14,7 +14,7 @@ from bench.data.files import DataFiles, with_files
 from bench.data.problems import bag_of_words, digits, odd_even, tags
 from bench.data.problems.by_user import BY_USER
 from bench.data.problems.clients_file import ERRORS_BY_USER, clients_file, clients_table, sums_of_squares
-from bench.data.problems.images import client_size, images
+from bench.data.problems.images import PICTURES, client_size, images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.school import school
@@ -31,8 +31,10 @@ def _users(
     name: str,
     make: Callable[[int], Task],
     steps: str,
-    held_out: str,
     *,
+    data: str = "",
+    held_out: str,
+    remark: str = "",
     metric: str = "test_accuracy",
     tuned_by: str = "validation_accuracy",
     clip_norm: float = 10.0,
@@ -58,11 +60,15 @@ def _users(
         baselines=of_users(personal, local_steps),
         by_user=by_user,
         also=also,
-        held_out=held_out + (f"; local learning takes {local_steps:,} steps" if local_steps else ""),
+        data=data,
+        held_out=held_out,
+        remark=remark or (f"Local learning takes {local_steps:,} steps." if local_steps else ""),
     )
 
 
-def _silos(name: str, test: Callable[..., Task], num_records: int, held_out: str, steps: str = "log:1:1000") -> Problem:
+def _silos(
+    name: str, test: Callable[..., Task], num_records: int, *, data: str, remark: str = "", steps: str = "log:1:1000"
+) -> Problem:
     """A problem of 25 silos. `test` takes an argument `part`; `num_records` is the number of records of a silo."""
     return Problem(
         name=name,
@@ -74,7 +80,9 @@ def _silos(name: str, test: Callable[..., Task], num_records: int, held_out: str
         defaults={"num_sampled": len(odd_even.PAIRS), "batch_size": 1},
         space={"step_size": searched(steps)},
         baselines=of_silos(num_records=50),
-        held_out=held_out,
+        data=data,
+        held_out="a fifth of the training images, split between the silos in the same way",
+        remark=remark,
     )
 
 
@@ -89,7 +97,7 @@ def _images(
         share: the fraction of its images that a client keeps.
     """
     make = partial(images, dataset=dataset, model=model, disjoint=True, concentration=concentration, share=share)
-    clients = "disjoint images" if share == 1 else f"{client_size(dataset, 10, share=share):,} disjoint images each"
+    size = client_size(dataset, 10, share=share)
     classes = "" if math.isinf(concentration) else f", classes by Dirichlet({concentration:g})"
     return Problem(
         name=name,
@@ -101,7 +109,8 @@ def _images(
         defaults={"total_epochs": 20, "batch_size": 64, "momentum": 0.5},
         space={"step_size": Interval(0.03, 1.0)},
         baselines=of_networks(),
-        held_out=f"ten clients with {clients}{classes}; tuned on 10,000 held-out training images",
+        data=f"{PICTURES[dataset].title}, ten clients with {size:,} images each{classes}",
+        held_out="10,000 held-out training images",
     )
 
 
@@ -110,8 +119,9 @@ def _peers(
     test: Callable[[int], Task],
     tuning: Callable[[int], Task],
     metric: str,
-    held_out: str,
     *,
+    data: str,
+    held_out: str,
     num_ticks: int,
     clip_norm: float = 1.0,
 ) -> Problem:
@@ -125,17 +135,20 @@ def _peers(
         delta=math.exp(-5),
         defaults={"clip_norm": clip_norm, "lipschitz": clip_norm, "num_ticks": num_ticks},
         baselines=of_peers(),
+        data=data,
         held_out=held_out,
     )
 
 
-REMAINDER = "tuned on each user's leftover examples (n mod 10)"
+REMAINDER = "each user's leftover examples (n mod 10)"
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "synthetic": lambda: _users(
         "synthetic",
         partial(synthetic, delta_std=0.1, by_user=True),
         "log:0.05:2",
-        "generated; tuned on held-out examples, tested by the exact risk",
+        data="linear regression, 1,000 users who differ in 5 of 100 coefficients",
+        held_out="held-out examples",
+        remark="The test is the exact risk.",
         metric="excess_risk",
         tuned_by="validation_loss",
         personal=Interval(0.1, 10.0),
@@ -143,12 +156,20 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         by_user=risks,
         also=("excess_risk_worst_tenth",),
     ),
-    "digits": lambda: _users("digits", digits.best_available, "log:1e-4:1e-1", REMAINDER, clip_norm=3.0),
+    "digits": lambda: _users(
+        "digits",
+        digits.best_available,
+        "log:1e-4:1e-1",
+        data="handwritten digits, one writer per user",
+        held_out=REMAINDER,
+        clip_norm=3.0,
+    ),
     "tags": lambda: _users(
         "tags",
         tags.best_available,
         "log:1:300",
-        REMAINDER,
+        data="tags of documents, predicted from their words",
+        held_out=REMAINDER,
         local_steps=300,  # a step costs sixty times as much as on digits
         by_user=bag_of_words.test_hits,
         clip_norm=0.01,
@@ -162,14 +183,14 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "odd_even",
         partial(odd_even.odd_even, split_first=True),
         odd_even.NUM_RECORDS,
-        "images split before the silos draw; tuned on a fifth of the training images, split in the same way",
+        data="odd against even digits of MNIST, 25 silos",
+        remark="The images were split before the silos drew theirs.",
     ),
     "odd_even_dirichlet": lambda: _silos(
         "odd_even_dirichlet",
         partial(odd_even.odd_even_dirichlet, concentration=0.3),
         odd_even.NUM_DEALT,
-        "silos with disjoint images, digits by Dirichlet(0.3); tuned on a fifth of the training images, split in the "
-        "same way",
+        data="odd against even digits of MNIST, 25 silos with disjoint images, digits by Dirichlet(0.3)",
     ),
     "school": lambda: Problem(
         name="school",
@@ -182,14 +203,16 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         defaults={"batch_size": 32},
         space={"step_size": Interval(0.01, 1.0), "clip_norm": Interval(0.1, 3.0)},
         baselines=of_schools(),
-        held_out="tuned on a fifth of every school's training pupils",
+        data="exam scores of pupils in 139 schools",
+        held_out="a fifth of every school's training pupils",
     ),
     "linear_p2p": lambda: _peers(
         "linear_p2p",
         partial(linear_p2p, num_features=10),
         partial(linear_p2p, num_features=10, instances="validation"),
         "test_accuracy",
-        "generated; tuned on other problems of the same kind",
+        data="generated linear classification, 100 agents on a graph",
+        held_out="other problems of the same kind",
         num_ticks=100,
     ),
     "movielens": lambda: _peers(
@@ -197,7 +220,8 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         movielens,
         partial(movielens, part="validation"),
         "test_rmse",
-        "tuned on a fifth of the training ratings",
+        data="film ratings of 943 agents on a graph",
+        held_out="a fifth of the training ratings",
         num_ticks=943,
         clip_norm=2.5,
     ),
@@ -263,5 +287,4 @@ def own_clients(
     if regression:
         measured = {"metric": "test_squared_error", "tuned_by": "validation_squared_error"}
         measured |= {"by_user": sums_of_squares, "also": ERRORS_BY_USER}
-    held_out = "tuned on a tenth of each client's examples, held out"
-    return _users(path.name, make, "log:1e-4:1", held_out, **measured)
+    return _users(path.name, make, "log:1e-4:1", held_out="a tenth of each client's examples", **measured)

@@ -272,7 +272,7 @@ def _sweep(
         eval_every=None,
         delta=request.statement.delta,
         pairs=tuple(pairs),
-        notes=request.problem.held_out,
+        notes=f"tuned on {request.problem.held_out}",
     )
 
 

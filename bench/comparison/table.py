@@ -21,6 +21,7 @@ def table(
     runs: pd.DataFrame,
     *,
     problem: str,
+    title: str,
     metric: str,
     best: str,
     baselines: Sequence[str],
@@ -32,6 +33,7 @@ def table(
     Args:
         runs: one row per method, epsilon and split, as in `bench.comparison.Comparison`.
         problem: what the methods are compared on, by the name that --task has for it.
+        title: the same, followed by what the data are.
         metric: the column of the test metric.
         best: "max" or "min".
         baselines: names of the methods that differences are taken to.
@@ -65,7 +67,8 @@ def table(
     out["is_baseline"] = out["algorithm"].isin(baselines)
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
     facts = select.where_from(rows)
-    return out.assign(metric=metric, best=best, delta=rows["delta"].iloc[0], against=against, problem=problem, **facts)
+    stated = {"metric": metric, "best": best, "delta": rows["delta"].iloc[0], "against": against}
+    return out.assign(**stated, problem=problem, title=title, **facts)
 
 
 def _at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:

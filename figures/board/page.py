@@ -232,7 +232,7 @@ def _task(task: Task, results: Path) -> str:
     ]
     return element(
         "article",
-        f"<h3>{escape(task.name)}</h3>",
+        f"<h3>{escape(str(task.rows.iloc[0].get('title', task.name)))}</h3>",
         *pictures,
         html.facts(facts | _commands(task.name, results)),
         id=f"task-{task.name}",

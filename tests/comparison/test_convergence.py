@@ -110,6 +110,7 @@ ONE_METHOD = pd.DataFrame(
         "is_baseline": False,
         "metric": "score",
         "problem": "p",
+        "title": "p: of tests",
         "task": "t",
         "source": "made up",
         "scale": "compare",

@@ -22,6 +22,7 @@ def table_of(runs, best="max", baselines=("old", "older", "local")):
     return make_table(
         runs,
         problem="made up",
+        title="made up: of tests",
         metric="score",
         best=best,
         baselines=baselines,
@@ -84,7 +85,7 @@ def test_what_is_compared_with_baselines_is_drawn_thick():
     def widths(baselines):
         table = table_of(runs_of({name: SCORES[name] for name in names}), baselines=baselines)
         looks = method_looks(table)
-        (ax,) = figure.draw(table, "made up").axes
+        (ax,) = figure.draw(table, "made-up data").axes
         drawn = {line.get_color(): line.get_linewidth() for line in ax.lines}
         return [drawn[looks[name]["color"]] for name in names]
 
@@ -93,13 +94,21 @@ def test_what_is_compared_with_baselines_is_drawn_thick():
     assert len(set(widths([]))) == len(set(widths(names))) == 1  # nothing to tell apart
 
 
+def test_a_figure_says_what_the_data_are_and_what_the_settings_were_tuned_on():
+    picture = figure.draw(table_of(runs_of(SCORES)), "a tenth of the examples", "Local learning takes 9 steps.")
+    assert picture.get_suptitle() == "Methods on made up: of tests"
+    footer = " ".join(picture.texts[-1].get_text().split())
+    assert "among 3 settings per method, tuned on a tenth of the examples, then rerun" in footer
+    assert footer.count("Local learning takes 9 steps.") == 1
+
+
 def test_different_statements_never_share_a_panel():
     both = pd.concat(
         [runs_of({k: SCORES[k] for k in ("new", "old")}), runs_of({"silo": [0.9, 0.9, 0.9]}, unit="record")]
     )
     table = table_of(both)
     assert table.groupby("privacy_unit_compared")["rank"].min().tolist() == [1, 1]
-    picture = figure.draw(table, "made up")
+    picture = figure.draw(table, "made-up data")
     assert [ax.get_title() for ax in picture.axes] == ["one record, add-or-remove one", "one user, add-or-remove one"]
     assert "one record" in printed(table)["method"].str.cat()
 

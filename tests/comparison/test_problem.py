@@ -116,6 +116,15 @@ def test_a_task_and_a_function_of_trials_are_problems_where_the_metrics_say_it()
         assert request.statement == ("user", ADD_OR_REMOVE, 1e-5)
     assert jnp.array_equal(on.test_tasks()(3).train[0], lines(0).train[0])
     assert "one split" in on.held_out
+    assert on.title == on.name
+
+
+def test_a_problem_of_the_suite_says_what_its_data_are():
+    for name, make in PROBLEMS.items():
+        problem = make()
+        assert problem.title == f"{name}: {problem.data}"
+        assert problem.data
+        assert not problem.held_out.startswith("tuned on")  # the figure's own words
 
 
 @pytest.mark.parametrize("wrong", [None, 3, Path("clients.npz"), ["digits"], Task], ids=repr)

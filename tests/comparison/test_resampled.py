@@ -55,6 +55,7 @@ def of_new(rows):
     made = table(
         rows,
         problem="made up",
+        title="made up: of tests",
         metric="score",
         best="max",
         baselines=["old"],

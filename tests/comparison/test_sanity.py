@@ -21,6 +21,7 @@ def table_of(comparison, baselines):
     return table(
         comparison.runs,
         problem=stated.name,
+        title=stated.title,
         metric=stated.metric,
         best=stated.best,
         baselines=baselines,

@@ -105,6 +105,7 @@ def made(twin):
     return make_table(
         twin.runs,
         problem="synthetic",
+        title="synthetic: of tests",
         metric="excess_risk",
         best="min",
         baselines=twin.baselines,
