@@ -45,6 +45,7 @@ PRINTED: dict[Any, Any] = {  # changes of STYLE for a journal's column, where al
     "lines.markersize": 3.2,
     "axes.linewidth": 0.6,
 }
+TITLE = 11  # points
 LEAST = 0.4  # least share of a picture's own width; below it panels are too narrow for this text
 _printed_width: ContextVar[float | None] = ContextVar("printed width", default=None)
 
@@ -104,25 +105,37 @@ def literal(text: str) -> str:
 def head(figure: Figure, title: str, *legends: Sequence[Line2D]) -> None:
     """Draw title and rows of legend above the panels, at a fixed distance for any height; no title in print.
 
-    A row that is wider than the figure is broken into several. Intervals of shares are limited to 0 and 1.
+    A row that is wider than the figure is broken into several, and so is a title, after its colon. Intervals of shares
+    are limited to 0 and 1.
     """
     _hold_shares(figure)
     printed = _printed_width.get() is not None
+    title = "" if printed else _folded_title(figure, title)
     if printed and len(figure.axes) == 1:
         legends = (*legends, *_taken_out(figure.axes[0]))
     rows = [row for handles in legends for row in _rows(figure, handles)]
     if printed:
         figure.set_figheight(figure.get_figheight() + 0.17 * len(rows))
-    above, inch = 0.0 if printed else 0.26, 1 / figure.get_figheight()
+    further = 0.18 * title.count("\n")
+    figure.set_figheight(figure.get_figheight() + further)
+    above, inch = 0.0 if printed else 0.26 + further, 1 / figure.get_figheight()
     room = above + (0.02 if printed else 0.07) + 0.2 * len(rows)
     figure.tight_layout(w_pad=0.6 if printed else 1.5, rect=(0, 0, 1, 1 - room * inch))
     if printed:
         _fold_labels(figure)
         figure.tight_layout(w_pad=0.6, rect=(0, 0, 1, 1 - room * inch))
     else:
-        figure.suptitle(title, y=1 - 0.05 * inch, va="top", fontsize=11)
+        figure.suptitle(title, y=1 - 0.05 * inch, va="top", fontsize=TITLE)
     for place, handles in enumerate(rows):
         _legend(figure, handles, 1 - (above + 0.19 * place) * inch)
+
+
+def _folded_title(figure: Figure, title: str) -> str:
+    """Break a title that is wider than the figure after its colon."""
+    drawn = figure.text(0, 0, title, fontsize=TITLE)
+    too_wide = drawn.get_window_extent().width > figure.bbox.width
+    drawn.remove()
+    return title.replace(": ", ":\n", 1) if too_wide else title
 
 
 def _legend(figure: Figure, handles: Sequence[Line2D], top: float):

@@ -190,7 +190,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "odd_even_dirichlet",
         partial(odd_even.odd_even_dirichlet, concentration=0.3),
         odd_even.NUM_DEALT,
-        data="odd against even digits of MNIST, 25 silos with disjoint images, digits by Dirichlet(0.3)",
+        data="odd against even digits of MNIST, 25 disjoint silos, digits by Dirichlet(0.3)",
     ),
     "school": lambda: Problem(
         name="school",

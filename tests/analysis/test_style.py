@@ -33,6 +33,20 @@ def drawn(share: bool, names: int = 2, width: float | None = None):
     return figure, ax
 
 
+def test_a_title_that_is_wider_than_the_figure_is_broken_after_its_colon():
+    with style.applied():
+        heights = []
+        for words in ("short", "so many words that the line is far wider than the figure, " * 2):
+            figure, ax = style.subplots(figsize=(6.0, 4.0))
+            style.head(figure, f"A name: {words}", [Line2D([], [], label="a method")])
+            top = figure._suptitle.get_window_extent()
+            heights.append(ax.get_window_extent().height)
+            assert ("\n" in figure.get_suptitle()) == (words != "short")
+            assert top.y1 <= figure.bbox.height
+            assert top.y0 > figure.legends[0].get_window_extent().y1 - 8  # without the legend's own margin
+    assert heights[0] == pytest.approx(heights[1], abs=2)
+
+
 def reds(figure) -> np.ndarray:
     """Rows of the picture in which something is red, from the top."""
     with style.applied():
