@@ -103,7 +103,9 @@ def run_sweep(
             for note in store.notes:
                 meter.say(note)
             num_runs = sum(len(block.points) * len(block.runs) for block in blocks)
-            meter.say(f"{sweep.name} at scale {scale}: {num_runs} runs to do, {len(done)} in {folder}")
+            if blocks or whole is sweep:  # a selection with nothing to do is one of many calls
+                part = "" if whole is sweep else f", trial {', '.join(map(str, seeds_of))}"
+                meter.say(f"{sweep.name} at scale {scale}{part}: {num_runs} runs to do, {len(done)} in {folder}")
             if blocks:
                 origin = Origin(sweep.name, scale, sweep.delta, commit())
                 shelf = _Shelf({(name, first_trial): task for name, task in tasks.items()})
