@@ -6,8 +6,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bench.analysis import possible, style
 from bench.comparison.columns import COSTS
-from bench.comparison.looks import legend, method_looks, named, privacy_note
+from bench.comparison.looks import legend, method_looks, named
 from bench.comparison.result import at_epsilon
+from bench.comparison.table import privacy
 
 AXES = {"floats_up": "numbers sent to the server", "gradients": "per-example gradients", "examples": "examples used"}
 SHOWN = 3  # epsilons in the figure of convergence; the table has all
@@ -158,4 +159,4 @@ def _dress(figure, axes, curves, whole, *, metric: str, label: str, title: str, 
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"{title} on {style.literal(whole['title'].iloc[0])}", *legend(whole))
     shown = curves.assign(**whole[["task", "source"]].iloc[0], scale="")
-    style.footer(figure, shown, note, privacy_note(whole))
+    style.footer(figure, shown, note, privacy(whole))

@@ -13,9 +13,9 @@ from bench.analysis.files import write_whole
 from bench.analysis.saving import save_picture
 from bench.comparison import budget, convergence
 from bench.comparison.curve_figures import draw_budget, draw_convergence
-from bench.comparison.looks import legend, method_looks, named, privacy_note
+from bench.comparison.looks import legend, method_looks, named
 from bench.comparison.result import Comparison
-from bench.comparison.table import PANEL, costs, heading, printed, table
+from bench.comparison.table import PANEL, costs, heading, printed, privacy, table
 from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.errors import InputError
 from bench.sweeps.columns import is_reserved
@@ -57,7 +57,7 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = ""):
     style.footer(
         figure,
         table.assign(scale=""),
-        f"{privacy_note(table)} The noise of every method is found by an accountant whose bound is proven for its "
+        f"{privacy(table)} The noise of every method is found by an accountant whose bound is proven for its "
         "sampler. Horizontal lines: methods that release nothing; right end: no noise.",
         f"Arguments were chosen on each split among {num_settings} settings per method, tuned on "
         f"{style.literal(held_out)}, then rerun with fresh randomness and tested once. This choice is not "

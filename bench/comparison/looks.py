@@ -5,7 +5,7 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import style
 from bench.analysis.looks import in_rows, looks
-from bench.comparison.table import PANEL, titles
+from bench.comparison.table import titles
 
 FLAT: style.Look = {"linestyle": "--", "marker": ""}  # for methods that release nothing
 THICK: style.Look = {"linewidth": 3.0, "markersize": 8.0, "zorder": 4}  # for those compared with the baselines
@@ -22,14 +22,6 @@ def named(metric: str) -> str:
     """A metric in words, without the split that it is measured on: "test_squared_error" -> "squared error"."""
     words = metric.removeprefix("test_").removeprefix("validation_").replace("_", " ")
     return {"rmse": "RMSE"}.get(words, words)
-
-
-def privacy_note(table: pd.DataFrame) -> str:
-    """What the epsilon of a `table` protects, against whom, under which relation and at which delta."""
-    first = table.iloc[0]
-    units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
-    protected = "; ".join(f"one {unit} ({relation})" for unit, relation in units)
-    return f"Privacy: {protected}, against {first['against']}, at delta = {first['delta']:.2g}."
 
 
 def legend(table: pd.DataFrame, *, level_lines: bool = False) -> list[list[Line2D]]:

@@ -183,8 +183,6 @@ def heading(table: pd.DataFrame) -> str:
     first = table.iloc[0]
     better = "larger" if first["best"] == "max" else "smaller"
     splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
-    units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
-    protected = "; ".join(f"one {unit}, {relation}" for unit, relation in units) + f", against {first['against']}"
     paired = "by split"
     if table["gain_error_users"].notna().any():
         paired = "by split and user, with an interval over splits and users"
@@ -192,6 +190,13 @@ def heading(table: pd.DataFrame) -> str:
         f"{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is better: mean and "
         f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired {paired}; "
         "* marks a significant difference (5 % level after Holm's correction over the whole table, so it depends on "
-        "all methods in it, and an interval, which is not corrected, may exclude 0 without one). ε at delta = "
-        f"{first['delta']:.2g}: {protected}."
+        f"all methods in it, and an interval, which is not corrected, may exclude 0 without one). {privacy(table)}"
     )
+
+
+def privacy(table: pd.DataFrame) -> str:
+    """A sentence on what the epsilon of the table protects, against whom, under which relation and at which delta."""
+    first = table.iloc[0]
+    units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
+    protected = "; ".join(f"one {unit} ({relation})" for unit, relation in units)
+    return f"Privacy: {protected}, against {first['against']}, at delta = {first['delta']:.2g}."

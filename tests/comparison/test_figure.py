@@ -120,7 +120,9 @@ def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
         assert (folder / name).stat().st_size > 0
     text = (folder / "comparison.md").read_text()
     assert text.startswith("excess_risk on the test data of tiny (synthetic_0.1), smaller is better: mean and 95 %")
-    assert "one user, add-or-remove one, against everybody who sees the shared model." in text.splitlines()[0]
+    assert (
+        "one user (add-or-remove one), against everybody who sees the shared model, at delta = " in text.splitlines()[0]
+    )
     assert "| ε = " in text.splitlines()[2]
     assert "<br>" not in text
     back = load("compare/files", results=out)
