@@ -47,8 +47,8 @@ def draw(table: pd.DataFrame):
     style.head(
         figure,
         "Local models from perturbed inputs, local DP (Bellet et al. 2018, Fig. 4)",
-        drawing.handles({name: one for name, one in look.items() if name != LOCAL}),
-        [*drawing.local_handles((EXACT, DESCENT)), *drawing.published_handles(table)],
+        drawing.handles(look, {LOCAL: "inputs as they are"}),
+        [*drawing.variant_handles(VARIANTS), *drawing.published_handles(table)],
     )
     ours = common.here(table)
     style.footer(
