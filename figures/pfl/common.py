@@ -53,14 +53,17 @@ def final(runs: pd.DataFrame) -> pd.DataFrame:
 def averaged(rows: pd.DataFrame, *apart: str) -> pd.DataFrame:
     """Mean accuracy of each cell, its interval, runs and how many of them diverged; mean epsilons and settings.
 
+    "accuracy_of_finite" is the mean over the runs that did not diverge, NaN where all did.
+
     `apart`: settings by which a cell is several rows.
     """
     by = [*CELL, *apart]
     table = select.interval(rows, by=by, value="test_accuracy")
     finite = np.isfinite(rows["test_accuracy"].astype(float))
-    groups = rows.assign(diverged=~finite).groupby(by)
+    accuracy = rows["test_accuracy"].where(finite)
+    groups = rows.assign(diverged=~finite, accuracy_of_finite=accuracy).groupby(by)
     carried = [name for name in (*EPSILONS, *SETTINGS) if name in rows and name not in apart]
-    more = groups[carried].mean().join(groups["diverged"].sum())
+    more = groups[[*carried, "accuracy_of_finite"]].mean().join(groups["diverged"].sum())
     return table.merge(more.reset_index(), on=by)
 
 

@@ -92,9 +92,10 @@ def cell(row) -> str:
     published = f"{100 * row.published:.2f}"
     if row.agreement == NOT_RUN:
         return f"{NOT_RUN}\n{published}"
-    seeds = f"{row.repetitions:.0f} seed" + "s" * (row.repetitions > 1)
     if row.agreement == "diverged":
-        return f"diverged\n{published}\n{row.diverged:.0f} of {seeds} did"
+        others = "" if np.isnan(row.accuracy_of_finite) else f"\nothers {100 * row.accuracy_of_finite:.2f}"
+        return f"{row.diverged:.0f} of {row.repetitions:.0f} diverged\n{published}{others}"
+    seeds = f"{row.repetitions:.0f} seed" + "s" * (row.repetitions > 1)
     half = (row.high - row.low) / 2
     interval = f" ± {100 * half:.2f}" if np.isfinite(half) else ""
     if _is_cut(row):
@@ -132,12 +133,14 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
     looks = np.vectorize(AGREEMENT.get, otypes=[object])(colors.to_numpy())
     words = [word for word in AGREEMENT if word in set(table["agreement"]) or word not in ("diverged", NOT_RUN)]
     legend = [Patch(edgecolor="#999999", linewidth=0.6, label=word, **AGREEMENT[word]) for word in words]
+    diverged = " Where a run diverged: how many did; the published value; our mean over the others."
+    diverged = diverged if (table["agreement"] == "diverged").any() else ""
     figure = tables.draw(printed(table), title, looks=np.insert(looks, 0, np.array(None), axis=1), legend=legend)
     style.footer(
         figure,
         table,
         "Each cell: our test accuracy in percent, mean over seeds; the published value (mean of 10 runs) and the "
-        "difference to it in points; number of seeds.",
+        f"difference to it in points; number of seeds.{diverged}",
         common.privacy_note(table),
         common.training_note(table),
         *notes,

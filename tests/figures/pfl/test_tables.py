@@ -149,7 +149,7 @@ def test_a_table_of_thin_runs_says_what_was_not_run_and_how_many_seeds_there_are
     head = "$\\varepsilon$ = 2.93\n"
     assert cells.loc["1, 20", head + "SN+Lin"] == "97.42\n97.52, -0.10\n1 seed"
     assert cells.loc["1, 20", head + "CNN+TS"] == "not run\n93.56"
-    assert cells.loc["20, 1", head + "SN+CNN"] == "diverged\n36.22\n1 of 1 seed did"
+    assert cells.loc["20, 1", head + "SN+CNN"] == "1 of 1 diverged\n36.22"
     assert cells.loc["10, 2", "FedAvg\nCNN+RL"] == "not run\n96.55"
 
 
@@ -157,7 +157,8 @@ def test_one_that_diverged_is_not_averaged_away():
     runs = changed(SPLITS, at(**FIRST, dataset="MNIST", seed=1), test_accuracy=lambda r: np.nan)
     found = cell_of(TABLE_2.table(runs), **FIRST)
     assert (found.agreement, found.repetitions, found.diverged) == ("diverged", 3, 1)
-    assert pfl_tables.cell(found) == "diverged\n97.52\n1 of 3 seeds did"
+    others = cell_of(TABLE_2.table(SPLITS[SPLITS["seed"] != 1]), **FIRST).test_accuracy
+    assert pfl_tables.cell(found) == f"1 of 3 diverged\n97.52\nothers {100 * others:.2f}"
 
 
 def test_an_interval_is_written_up_to_0_and_100_percent():
@@ -210,7 +211,7 @@ def test_a_picture_of_a_table_is_coloured_by_agreement():
     for text, word in (
         ("97.42\n97.52, -0.10\n1 seed", "within 1 point of the published"),
         ("not run\n93.56", "not run"),
-        ("diverged\n36.22\n1 of 1 seed did", "diverged"),
+        ("1 of 1 diverged\n36.22", "diverged"),
     ):
         assert to_hex(shown[text].get_facecolor()) == looks[word]["facecolor"]
         assert shown[text].get_hatch() == looks[word].get("hatch")
