@@ -159,9 +159,8 @@ def compare(
     baselines: Annotated[
         str | None, typer.Option(help="Names separated by commas, or none; default the usual ones of the task.")
     ] = None,
-    neighbors: Annotated[
-        str | None, typer.Option(help='Neighbouring relation: "add-or-remove one" or "replace one".')
-    ] = None,
+    reference: Annotated[str | None, typer.Option(help="Take gains over this method, not the best baseline.")] = None,
+    neighbors: Annotated[str | None, typer.Option(help='Relation: "add-or-remove one" or "replace one".')] = None,
     delta: Annotated[float | None, typer.Option(help="Delta of (epsilon, delta)-DP; default the task's.")] = None,
     units: Annotated[
         bool, typer.Option("--units", help="Include methods with other privacy units, in separate panels.")
@@ -196,6 +195,7 @@ def compare(
         num_settings=num_settings,
         rounds=rounds,
         baselines=None if baselines is None else _baselines(baselines),
+        reference=reference,
         neighbors=neighbors,
         delta=delta,
         units=units,

@@ -31,6 +31,7 @@ def compare(
     num_settings: int = NUM_SETTINGS,
     rounds: int | None = None,
     baselines: Sequence[str] | None = None,
+    reference: str | None = None,
     neighbors: str | None = None,
     delta: float | None = None,
     units: bool = False,
@@ -57,6 +58,8 @@ def compare(
         rounds: communication rounds of methods that do not fix their own; default the task's.
         baselines: names as in the legend; by default all of the task except those run only on request; an empty list
             means none.
+        reference: the method that gains are taken over, by its name in the legend; default the best baseline at each
+            epsilon.
         neighbors: neighbouring relation; default the task's.
         delta: of (epsilon, delta)-DP; default the task's.
         units: whether to include methods with other privacy statements, which the figure shows in separate panels.
@@ -71,8 +74,9 @@ def compare(
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
-        baseline with its interval; see `bench.comparison.table.table`. .attrs["folder"] is where the files are, and
-        .attrs["notes"] lists what a reader of the table must know, such as chosen values at the end of their interval.
+        baseline, or over the reference, with its interval; see `bench.comparison.table.table`. .attrs["folder"] is
+        where the files are, and .attrs["notes"] lists what a reader of the table must know, such as chosen values at
+        the end of their interval.
 
     Raises:
         InputError: for anything that cannot be used, before anything is run.
@@ -91,6 +95,7 @@ def compare(
         num_settings=num_settings,
         rounds=rounds,
         baselines=baselines,
+        reference=reference,
         neighbors=neighbors,
         delta=delta,
         units=units,

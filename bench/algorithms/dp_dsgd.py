@@ -38,6 +38,7 @@ from bench.privacy import events
 from bench.theory.pair_noise import hidden_from_one, hidden_from_outsiders
 from bench.values import Interval
 
+OUTSIDERS = "everybody who sees all messages and shares no noise with any agent"
 MOST_AGENTS = 4096  # a matrix of agents x agents is inverted
 MOST_SHARED = 1000.0  # rho; for larger values the inverse loses digits, and hardly any noise is saved
 
@@ -135,7 +136,7 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, pair_noise_ra
         return dict.fromkeys(("paper", "one_agent", "all_agents"), everybody)
     outsiders, one = hidden_shares(task, pair_noise_ratio)
     return {
-        "paper": release(outsiders, "everybody who sees all messages and shares no noise with any agent"),
+        "paper": release(outsiders, OUTSIDERS),
         "one_agent": release(one, "any one other agent, who sees all messages"),
         "all_agents": everybody,
     }

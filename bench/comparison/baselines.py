@@ -8,6 +8,7 @@ import numpy as np
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
+from bench.algorithms.dp_dsgd import OUTSIDERS
 from bench.algorithms.silos import total_rounds
 from bench.comparison.search import Choices, Space
 from bench.data.task import Task
@@ -28,8 +29,8 @@ class Variant(NamedTuple):
     num_releases: (task, arguments) -> number of releases of a run, as counted by the method's event; None means one per
         round.
     on_request: whether it runs only where the caller names it among the baselines.
-    against_outsiders: whether it protects only against outsiders, while the others of its unit also protect against the
-        other clients. The board then does not rank it together with them.
+    against: the adversary that its noise is calibrated for, in the words of its release, where others of its unit
+        protect against a stronger one. The board then does not rank it together with them.
     """
 
     method: Method
@@ -38,14 +39,15 @@ class Variant(NamedTuple):
     num_rounds: Count | None = None
     num_releases: Count | None = None
     on_request: bool = False
-    against_outsiders: bool = False
+    against: str = ""
 
 
 class Level(NamedTuple):
     """Defaults for the tasks of one privacy unit, which a problem can override.
 
     neighbors: neighbouring relation.
-    against: whom all of the unit's methods protect against, unless they say that it is outsiders alone.
+    against: whom the unit's methods protect against, unless a method names a weaker adversary.
+    adversaries: the words for this in the methods' releases.
     samplers: neighbouring relation -> value of the argument `sampler` for which privacy is proven under it.
     rounds: communication rounds of methods that do not set their own.
     space: argument -> what it is tuned over, for every method that has it.
@@ -55,6 +57,7 @@ class Level(NamedTuple):
 
     neighbors: str
     against: str
+    adversaries: Sequence[str]
     samplers: Mapping[str, str]
     rounds: int
     space: Space
@@ -211,7 +214,7 @@ def _of_peers_on_request() -> dict[str, Variant]:
     ratios = {"pair_noise_ratio": Interval(1.0, 10.0)}
     variants = {
         "DP-D-SGD": Variant(method, {"pair_noise_ratio": 0.0}, method.space),
-        "DECOR (against outsiders)": Variant(method, {}, {**method.space, **ratios}, against_outsiders=True),
+        "DECOR (against outsiders)": Variant(method, {}, {**method.space, **ratios}, against=OUTSIDERS),
     }
     return {
         name: variant._replace(num_rounds=lambda task, args: rounds, on_request=True)
@@ -243,6 +246,7 @@ LEVELS = {
     "user": Level(
         neighbors=ADD_OR_REMOVE,
         against="everybody who sees the shared model",
+        adversaries=("everybody who sees the shared model", "all other users together"),
         samplers={ADD_OR_REMOVE: "poisson", REPLACE: "fixed"},
         rounds=200,
         space={"step_size": STEPS, "server_step_size": STEPS, "clip_norm": CLIP_NORMS},
@@ -255,6 +259,7 @@ LEVELS = {
     "record": Level(
         neighbors=REPLACE,
         against="the server and the other silos",
+        adversaries=("the server and the other silos",),
         samplers={REPLACE: "all"},
         rounds=35,
         space={"step_size": STEPS, "clip_norm": CLIP_NORMS},
@@ -264,6 +269,7 @@ LEVELS = {
     "example": Level(
         neighbors=ADD_OR_REMOVE,
         against="the server",
+        adversaries=("the server", "the server and the other silos"),
         samplers={ADD_OR_REMOVE: "poisson"},
         rounds=20,
         space={"step_size": STEPS, "clip_norm": CLIP_NORMS},
@@ -277,6 +283,7 @@ LEVELS = {
     "point": Level(
         neighbors=REPLACE,
         against="all other agents",
+        adversaries=("all other agents together",),
         samplers={},
         rounds=1,
         space={"mu": Interval(0.01, 1.28)},

@@ -68,7 +68,7 @@ class Protocol(NamedTuple):
 
 def protocol_of(request: Request) -> Protocol:
     """The protocol of a request."""
-    unit, neighbors, delta = request.statement
+    unit, neighbors, delta, _ = request.statement
     return Protocol(
         task=request.problem.name,
         epsilons=list(request.epsilons),
@@ -102,7 +102,7 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
         "seeds": SPLITS,
         "num_settings": NUM_SETTINGS,
         "rounds": TASKS[task],
-        "baselines": [label for label, variant in known.items() if not variant.against_outsiders],
+        "baselines": [label for label, variant in known.items() if not variant.against],
         "name": task,
     }
     request = make_request(task=task, out=out, data_files=data_files, **whole | options)

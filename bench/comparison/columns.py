@@ -7,7 +7,7 @@ from bench.errors import InputError
 LABELS = ["target_epsilon", "setting", "reading", "privacy_unit_compared", "neighbors_compared"]
 COSTS = ["floats_up", "gradients", "examples"]
 TUNED = "tuned_epsilon"
-ADDED = {*LABELS, *COSTS, TUNED, "spent", "look"}
+ADDED = {*LABELS, *COSTS, TUNED, "spent", "look", "protects_against"}
 
 
 def check_free(whose: str, names: Iterable[str]) -> None:

@@ -31,6 +31,8 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
     folder = board / ENTRIES / label
     for stage, rows in ((TUNING, comparison.tuning.runs), (TEST, comparison.evaluations)):
         mine = rows[rows["algorithm"] == label].dropna(axis="columns", how="all")
+        if stage == TEST:
+            mine = mine.assign(protects_against=comparison.adversaries[label])
         table = pa.Table.from_pandas(mine.assign(sweep=f"{label}/{stage}"), preserve_index=False)
         content = part_files.as_file(table)
         path = part_files.part_path(folder / stage, table, content)

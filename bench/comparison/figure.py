@@ -57,8 +57,8 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = ""):
     style.footer(
         figure,
         table.assign(scale=""),
-        f"{privacy(table)} The noise of every method is found by an accountant whose bound is proven for its "
-        "sampler. Horizontal lines: methods that release nothing; right end: no noise.",
+        f"{style.literal(privacy(table))} The noise of every method is found by an accountant whose bound is proven "
+        "for its sampler. Horizontal lines: methods that release nothing; right end: no noise.",
         f"Arguments were chosen on each split among {num_settings} settings per method, tuned on "
         f"{style.literal(held_out)}, then rerun with fresh randomness and tested once. This choice is not "
         f"included in epsilon. {style.literal(remark)}".strip(),
@@ -117,7 +117,8 @@ def write(comparison: Comparison) -> pd.DataFrame:
         best=problem.best,
         baselines=comparison.baselines,
         num_settings=comparison.tuning.num_settings,
-        against=problem.level.against,
+        against=comparison.adversaries,
+        reference=request.reference,
     )
     tried = {"metric": problem.tuned_by, "best": problem.best}
     lines = budget.curves(comparison.tuning.runs, **tried)

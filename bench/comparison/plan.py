@@ -35,6 +35,7 @@ class Candidate(NamedTuple):
     epsilons: those at which it is run: only 0 for a method that releases nothing, only inf for one that is not private,
         and the requested ones with inf for all others.
     is_baseline: whether it is a baseline of the problem rather than one of the requested methods.
+    against: the adversary for whom its noise is calibrated, in the words of its release; "" where there is no noise.
     """
 
     label: str
@@ -47,6 +48,7 @@ class Candidate(NamedTuple):
     statement: Statement
     epsilons: Sequence[float]
     is_baseline: bool
+    against: str
 
 
 class Plan(NamedTuple):
@@ -192,7 +194,8 @@ def _candidate(
     check_free(f"{label} has an argument", whole)
     method.fits(task, **whole)
     releases = releases_of(method, task, request.statement.delta, whole).values()
-    epsilons, statement = [*request.epsilons, math.inf], request.statement
+    epsilons, statement = [*request.epsilons, math.inf], request.statement._replace(against=variant.against)
+    against = ""
     if all(release.sampler == SILENT for release in releases):
         epsilons = [0.0]
     elif not any(release.sound and math.isfinite(epsilon(release, 1)) for release in releases):
@@ -204,12 +207,14 @@ def _candidate(
         )
     else:
         try:
-            reading(label, method, task, statement, first, 1)
+            _, release = reading(label, method, task, statement, first, 1)
         except NotComparable:
             if not request.any_unit:
                 raise
             sound = next(release for release in releases if release.sound)
             statement = Statement(sound.privacy_unit, sound.neighbors, statement.delta)
+            _, release = reading(label, method, task, statement, first, 1)
+        against = release.protects_against
     num_rounds = variant.num_rounds or (lambda task, args: request.num_rounds)
     return Candidate(
         label=label,
@@ -222,6 +227,7 @@ def _candidate(
         statement=statement,
         epsilons=epsilons,
         is_baseline=is_baseline,
+        against=against,
     )
 
 

@@ -43,6 +43,7 @@ class Request(NamedTuple):
     fresh: whether earlier runs of that name are moved aside.
     scale: the subfolder of the results folder, for comparisons or for the board.
     against: folder of a board whose methods are included without being run.
+    reference: name of the method that gains are taken over; None for the best baseline at each epsilon.
     """
 
     problem: Problem
@@ -61,6 +62,7 @@ class Request(NamedTuple):
     fresh: bool
     scale: str = COMPARE
     against: Path | None = None
+    reference: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -79,6 +81,7 @@ def make_request(
     num_settings: int = NUM_SETTINGS,
     rounds: int | None = None,
     baselines: Sequence[str] | None = None,
+    reference: str | None = None,
     neighbors: str | None = None,
     delta: float | None = None,
     units: bool = False,
@@ -118,6 +121,7 @@ def make_request(
         name=_folder_name(name or re.sub(r"[^\w.-]+", "_", "_".join([on.name, *by_label]))),
         out=Path(out),
         fresh=fresh,
+        reference=reference,
     )
 
 

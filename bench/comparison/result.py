@@ -67,6 +67,18 @@ class Comparison(NamedTuple):
         return [*planned, *self.of_board]
 
     @property
+    def adversaries(self) -> dict[str, str]:
+        """Whom the noise of each method protects against: the unit's own words, or those of a method that differs."""
+        level, released = self.plan.request.problem.level, self.runs.get("protects_against")
+        words = {label: candidate.against for label, candidate in self.plan.candidates.items()}
+        words |= dict.fromkeys(self.of_board, "")
+        if released is not None:  # the entries of a board have their own
+            words |= dict(zip(self.runs["algorithm"][released.notna()], released.dropna(), strict=True))
+        return {
+            label: level.against if against in ("", *level.adversaries) else against for label, against in words.items()
+        }
+
+    @property
     def at_grid_ends(self) -> list[str]:
         """Descriptions of chosen values at the edge of the range tried, beyond which a better one may lie."""
         lines = []

@@ -1,5 +1,7 @@
 """Runs a comparison from request to result, including the methods of a board where one is named."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from bench.comparison.board import read_board, write_protocol
@@ -7,7 +9,7 @@ from bench.comparison.plan import make_plan
 from bench.comparison.request import BOARD, Request
 from bench.comparison.result import Comparison, Tuning
 from bench.comparison.stages import run_plan
-from bench.errors import InputError
+from bench.errors import InputError, unknown_name
 from bench.sweeps.execution.pool import Pool
 
 
@@ -26,12 +28,14 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     if request.scale == BOARD:
         write_protocol(request)
     if request.against is None:
+        _check_reference(request, plan.candidates)
         return run_plan(plan, pool)
     board = read_board(request.against / request.problem.name, plan)
     if both := set(plan.candidates) & set(board.evaluations["algorithm"]):
         raise InputError(
             f"{', '.join(sorted(both))} is on the board already: leave it out, rename your method, or delete its entry"
         )
+    _check_reference(request, [*plan.candidates, *board.evaluations["algorithm"].unique()])
     ours = run_plan(plan, pool)
     evaluations, tuning = (
         pd.concat([mine, theirs], ignore_index=True)
@@ -39,3 +43,9 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     )
     of_board = list(dict.fromkeys(board.evaluations["algorithm"]))
     return Comparison(plan, Tuning(tuning, ours.tuning.settings), evaluations, of_board, board.left_out)
+
+
+def _check_reference(request: Request, names: Iterable[str]) -> None:
+    """Refuse a reference that is none of the methods that are compared."""
+    if request.reference is not None and request.reference not in (known := list(names)):
+        raise unknown_name("method to take gains over", request.reference, known)

@@ -20,11 +20,14 @@ class Statement(NamedTuple):
     privacy_unit: "user", "record", "example" or "point".
     neighbors: "add-or-remove one" or "replace one".
     delta: of (epsilon, delta)-DP.
+    against: the adversary, in the words of `Release.protects_against`; "" for all that a method names, so that the
+        statement holds against the strongest of them.
     """
 
     privacy_unit: str
     neighbors: str
     delta: float
+    against: str = ""
 
 
 class NotComparable(InputError):
@@ -41,7 +44,8 @@ def reading(
 ) -> tuple[str, Release]:
     """The way of accounting, proven for this method and its sampler, that yields the statement.
 
-    Where there are several, the one with the smallest epsilon, since each sound one is a valid statement.
+    Of several for the same adversary, the one with the smallest epsilon, since each sound one is a valid statement. Of
+    several adversaries, the one against whom epsilon is the largest, unless the statement names one.
 
     Args:
         args: all arguments except the noise.
@@ -63,7 +67,9 @@ def reading(
     fitting = {
         name: release
         for name, release in sound.items()
-        if release.privacy_unit == statement.privacy_unit and release.neighbors == statement.neighbors
+        if release.privacy_unit == statement.privacy_unit
+        and release.neighbors == statement.neighbors
+        and statement.against in ("", release.protects_against)
     }
     if silent and not fitting:  # a method that releases nothing satisfies every such statement
         return next(iter(silent.items()))
@@ -71,11 +77,18 @@ def reading(
         promised = {f"one {release.privacy_unit} under {release.neighbors!r}" for release in sound.values()}
         raise NotComparable(
             f"{label} protects {' or '.join(sorted(promised)) or 'nothing that is proven'}, but the comparison "
-            f"protects one {statement.privacy_unit} under {statement.neighbors!r}: leave it out, or choose another "
+            f"protects one {statement.privacy_unit} under {statement.neighbors!r}"
+            f"{statement.against and f' against {statement.against}'}: leave it out, or choose another "
             "--neighbors or --set sampler, or give --units to draw it in a separate panel"
         )
     spent = {name: epsilon(release, count) for name, release in fitting.items()}
-    name = min(spent, key=lambda name: math.inf if math.isnan(spent[name]) else spent[name])
+    spent = {name: math.inf if math.isnan(value) else value for name, value in spent.items()}
+    least: dict[str, str] = {}  # adversary -> way of accounting
+    for name, release in fitting.items():
+        other = least.setdefault(release.protects_against, name)
+        if spent[name] < spent[other]:
+            least[release.protects_against] = name
+    name = max(least.values(), key=lambda name: spent[name])
     return name, fitting[name]
 
 

@@ -14,6 +14,7 @@ SIGN = {"max": 1.0, "min": -1.0}
 PANEL = ["privacy_unit_compared", "neighbors_compared"]
 GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
 LEVEL = 0.05  # of the family of differences, by Holm's method
+BEST_BASELINE = "best baseline"  # what gains are taken over, unless there is a reference
 ROUNDING = 1e-5  # relative to the score: smaller differences are rounding errors of float32 and count as 0
 
 
@@ -26,7 +27,8 @@ def table(
     best: str,
     baselines: Sequence[str],
     num_settings: Mapping[str, int],
-    against: str,
+    against: Mapping[str, str],
+    reference: str | None = None,
 ) -> pd.DataFrame:
     """One row per method and epsilon.
 
@@ -38,14 +40,16 @@ def table(
         best: "max" or "min".
         baselines: names of the methods that differences are taken to.
         num_settings: number of settings tried for each method.
-        against: whom the privacy statement protects against.
+        against: name of a method -> whom its privacy statement protects against.
+        reference: the method that differences are taken to; default the best of the baselines at each epsilon.
 
     Returns:
         algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
-        methods at this epsilon, 1 being the best, NaN where a run diverged; best_baseline, and gain: the mean over
-        splits of the paired improvement over it, with gain_low and gain_high (95 %, Student's t); gain_error_users: the
-        standard error of the gain due to the choice of users, which the interval then includes, NaN where the task has
-        no users or does not report their scores; gain_p, two-sided, and decided: whether the difference is significant
+        methods at this epsilon, 1 being the best, NaN where a run diverged; best_baseline, which is the reference where
+        there is one, and gain: the mean over splits of the paired improvement over it, with gain_low and gain_high
+        (95 %, Student's t); gain_over: "best baseline", or the reference; gain_error_users: the standard error of the
+        gain due to the choice of users, which the interval then includes, NaN where the task has no users or does not
+        report their scores; gain_p, two-sided, and decided: whether the difference is significant
         after Holm's correction for all differences in the table; floats_up, gradients and examples of a run, summed
         over clients, mean over splits; tuned_epsilon, see `bench.comparison.price`; settings_tried; reveals_nothing;
         is_baseline; not_private, for methods that are not private and were only run without noise. Methods that release
@@ -57,7 +61,7 @@ def table(
     out["rank"] = (SIGN[best] * out[metric]).groupby([out[c] for c in by[:-1]]).rank(ascending=False, method="min")
     pieces = []
     for _, group in out.groupby(by[:-1], sort=True):
-        pieces.append(_with_gains(group, rows, metric, best, baselines))
+        pieces.append(_with_gains(group, rows, metric, best, baselines if reference is None else [reference]))
     out = pd.concat(pieces, ignore_index=True)
     out["decided"] = holm(out["gain_p"]) < LEVEL
     priced = rows.reindex(columns=[*by, *COSTS, TUNED]).groupby(by)
@@ -67,7 +71,9 @@ def table(
     out["is_baseline"] = out["algorithm"].isin(baselines)
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
     facts = select.where_from(rows)
-    stated = {"metric": metric, "best": best, "delta": rows["delta"].iloc[0], "against": against}
+    out["gain_over"] = BEST_BASELINE if reference is None else reference
+    out["against"] = out["algorithm"].map(against)
+    stated = {"metric": metric, "best": best, "delta": rows["delta"].iloc[0]}
     return out.assign(**stated, problem=problem, title=title, **facts)
 
 
@@ -129,16 +135,15 @@ def titles(table: pd.DataFrame) -> dict[str, str]:
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """The printed table, methods by epsilon: mean [interval], (rank), and gain over the best baseline [interval]."""
+    """The printed table, methods by epsilon: mean [interval], (rank), and gain over `gain_over` [interval]."""
     cells = {}
     for row in table.to_dict("records"):
         epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"ε = {row['target_epsilon']:g}"
         form = tables.digits_for(row["metric"])
         score = tables.with_interval(row[row["metric"]], row["low"], row["high"], form, row["metric"])
         rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
-        reference = row["algorithm"] == row["best_baseline"]
-        if reference:
-            gain = "best baseline"
+        if row["algorithm"] == row["best_baseline"]:
+            gain = BEST_BASELINE if row["gain_over"] == BEST_BASELINE else "reference"
         elif np.isnan(row["gain"]):
             gain = ""
         else:
@@ -183,20 +188,31 @@ def heading(table: pd.DataFrame) -> str:
     first = table.iloc[0]
     better = "larger" if first["best"] == "max" else "smaller"
     splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
+    over = first["gain_over"]
+    over = f"the {over}" if over == BEST_BASELINE else tables.no_markup(over)
     paired = "by split"
     if table["gain_error_users"].notna().any():
         paired = "by split and user, with an interval over splits and users"
     return (
         f"{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is better: mean and "
-        f"95 % interval over {splits} splits, rank at that ε, and gain over the best baseline, paired {paired}; "
+        f"95 % interval over {splits} splits, rank at that ε, and gain over {over}, paired {paired}; "
         "* marks a significant difference (5 % level after Holm's correction over the whole table, so it depends on "
-        f"all methods in it, and an interval, which is not corrected, may exclude 0 without one). {privacy(table)}"
+        f"all methods in it, and an interval, which is not corrected, may exclude 0 without one). "
+        f"{tables.no_markup(privacy(table))}"
     )
 
 
 def privacy(table: pd.DataFrame) -> str:
-    """A sentence on what the epsilon of the table protects, against whom, under which relation and at which delta."""
-    first = table.iloc[0]
-    units = table[PANEL].drop_duplicates().itertuples(index=False, name=None)
-    protected = "; ".join(f"one {unit} ({relation})" for unit, relation in units)
-    return f"Privacy: {protected}, against {first['against']}, at delta = {first['delta']:.2g}."
+    """Sentences on what epsilon protects, against whom, under which relation and at which delta; methods whose epsilon
+    holds against another adversary than that of the others are named."""
+    said, others = [], []
+    for (unit, relation), rows in table.groupby(PANEL, sort=False):
+        of_method = rows[~rows["reveals_nothing"]].drop_duplicates("algorithm").set_index("algorithm")["against"]
+        of_method = of_method if len(of_method) else rows["against"].head(1)
+        usual = max(dict.fromkeys(of_method), key=lambda words: (of_method == words).sum())
+        said.append(f"one {unit} ({relation}), against {usual}")
+        different = of_method[of_method != usual]
+        others += [
+            f" {', '.join(map(str, names.index))}: against {words}." for words, names in different.groupby(different)
+        ]
+    return f"Privacy: {'; '.join(said)}, at delta = {table['delta'].iloc[0]:.2g}.{''.join(others)}"

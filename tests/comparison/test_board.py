@@ -189,6 +189,8 @@ def test_every_method_of_a_task_fits_it(task, tmp_path):
     plan = make_plan(boards.board_request(task, out=tmp_path))
     assert plan.unfit == {}
     assert len(plan.candidates) >= 5
+    adversaries = {candidate.against for candidate in plan.candidates.values()} - {""}
+    assert adversaries <= set(plan.request.problem.level.adversaries)
     assert plan.request.folder == tmp_path / "board" / task
 
 

@@ -11,13 +11,13 @@ from bench import comparing, load
 from bench.analysis import style, tables
 from bench.comparison import figure
 from bench.comparison.looks import method_looks
-from bench.comparison.table import heading, holm, printed
+from bench.comparison.table import heading, holm, printed, privacy
 from bench.comparison.table import table as make_table
 
 SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.3], "local": [0.25, 0.25, 0.25]}
 
 
-def table_of(runs, best="max", baselines=("old", "older", "local")):
+def table_of(runs, best="max", baselines=("old", "older", "local"), reference=None, weaker=()):
     num_settings = dict.fromkeys(runs["algorithm"], 3)
     return make_table(
         runs,
@@ -27,7 +27,8 @@ def table_of(runs, best="max", baselines=("old", "older", "local")):
         best=best,
         baselines=baselines,
         num_settings=num_settings,
-        against="everybody",
+        against=dict.fromkeys(runs["algorithm"], "everybody") | dict(weaker),
+        reference=reference,
     )
 
 
@@ -38,6 +39,43 @@ def test_gains_are_paired_and_ranks_count_everybody():
     assert table.loc["new", "gain"] == pytest.approx(0.2)
     assert table.loc["new", "gain_high"] - table.loc["new", "gain"] == pytest.approx(4.3027 * 0.1 / 3**0.5, rel=1e-4)
     assert table["rank"].to_dict() == {"new": 1, "old": 2, "local": 3, "older": 4}
+
+
+def test_gains_can_be_over_any_method_that_is_named():
+    runs = runs_of(SCORES)
+    over_best, over_older = (table_of(runs, reference=name).set_index("algorithm") for name in (None, "older"))
+    assert set(over_older["best_baseline"]) == {"older"}
+    # new - older is 0.4, 0.5, 0.6; old - older is 0.3 on every split, which is beyond chance.
+    assert over_older.loc["new", "gain"] == pytest.approx(0.5)
+    assert over_older.loc["old", "gain"] == pytest.approx(0.3)
+    assert over_older.loc["older", "gain"] == 0
+    assert over_older.loc["old", "decided"]
+    assert (over_older["rank"] == over_best["rank"]).all()
+    assert (over_older["is_baseline"] == over_best["is_baseline"]).all()
+    words = heading(over_older.reset_index())
+    assert "gain over older, paired" in words
+    cells = printed(over_older.reset_index()).set_index("method")["ε = 1"]
+    assert cells["older"].endswith("reference")
+    assert "gain over the best baseline, paired" in heading(over_best.reset_index())
+
+
+def test_a_method_that_protects_against_another_adversary_is_named():
+    both = pd.concat([runs_of({k: SCORES[k] for k in SCORES}), runs_of({"silo": [0.9] * 3}, unit="record")])
+    whole = table_of(both, weaker={"old": "outsiders", "silo": "the server"})
+    assert privacy(whole) == (
+        "Privacy: one record (add-or-remove one), against the server; one user (add-or-remove one), against everybody, "
+        "at delta = 0.0001. old: against outsiders."
+    )
+    assert privacy(whole) in heading(whole)
+    assert privacy(table_of(runs_of(SCORES))).endswith("against everybody, at delta = 0.0001.")
+
+
+def test_a_reference_that_was_not_run_at_an_epsilon_gives_no_gain_there():
+    runs = pd.concat([runs_of(SCORES), runs_of({"new": SCORES["new"], "old": SCORES["old"]}, target=4.0)])
+    table = table_of(runs, reference="older").set_index(["target_epsilon", "algorithm"])
+    assert np.isfinite(table.loc[(1.0, "new"), "gain"])
+    assert np.isnan(table.loc[(4.0, "new"), "gain"])
+    assert table.loc[(4.0, "new"), "best_baseline"] == ""
 
 
 def test_a_difference_is_marked_where_it_is_beyond_chance_among_all_of_the_table():

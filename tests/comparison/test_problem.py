@@ -17,6 +17,7 @@ from bench.comparison import Problem, make_request
 from bench.comparison.baselines import LEVELS
 from bench.comparison.plan import make_plan
 from bench.comparison.problems import PROBLEMS
+from bench.comparison.statements import Statement
 from bench.data.problems.by_user import BY_USER
 from bench.data.problems.peers import linear_p2p
 from bench.data.problems.quadratic import quadratic
@@ -113,7 +114,7 @@ def test_a_task_and_a_function_of_trials_are_problems_where_the_metrics_say_it()
         request = make_request(task=given)
         on = request.problem
         assert (on.metric, on.tuned_by, on.best) == ("test_error", "validation_error", "min")
-        assert request.statement == ("user", ADD_OR_REMOVE, 1e-5)
+        assert request.statement == Statement("user", ADD_OR_REMOVE, 1e-5)
     assert jnp.array_equal(on.test_tasks()(3).train[0], lines(0).train[0])
     assert "one split" in on.held_out
     assert on.title == on.name

@@ -26,7 +26,7 @@ def table_of(comparison, baselines):
         best=stated.best,
         baselines=baselines,
         num_settings=comparison.tuning.num_settings,
-        against="everybody",
+        against=comparison.adversaries,
     )
 
 

@@ -110,7 +110,7 @@ def made(twin):
         best="min",
         baselines=twin.baselines,
         num_settings=twin.tuning.num_settings,
-        against="everybody",
+        against=twin.adversaries,
     )
 
 
