@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 REPETITION = ["trial", "seed"]
+FOLDS = 4  # of repetitions, where settings are chosen on some and judged on the others
 
 
 def _measured(values: pd.Series, log: bool) -> pd.Series:
@@ -25,6 +26,31 @@ def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str
     """
     chosen = choose(runs, by=by, over=over, on=on, best=best, log=log)
     return runs.merge(chosen.assign(edge=edges(runs, chosen, by, over)), on=[*by, over])
+
+
+def tune_apart(
+    runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str, log: bool = False, folds: int = FOLDS
+) -> pd.DataFrame:
+    """Return the rows with the value of `over` that `choose` selects in each group on other repetitions than the row's.
+
+    The repetitions are dealt into folds, and every fold takes the value that is best on all others. The mean over
+    repetitions then does not profit from the choice, as that of `tune` does, and the more so the more values were
+    tried. With a single repetition there is no other to choose by, and the value is chosen on it.
+
+    Args:
+        folds: their number; with fewer repetitions every one is a fold.
+        others: as for `choose`.
+    """
+    known = sorted(runs[REPETITION].drop_duplicates().itertuples(index=False, name=None))
+    if len(known) < 2:
+        return tune(runs, by=by, over=over, on=on, best=best, log=log).drop(columns="edge")
+    fold_of = {repetition: place % folds for place, repetition in enumerate(known)}
+    folds_of_rows = pd.Series(list(map(fold_of.get, zip(*(runs[c] for c in REPETITION), strict=True))), runs.index)
+    parts = []
+    for fold in sorted(set(fold_of.values())):
+        chosen = choose(runs[folds_of_rows != fold], by=by, over=over, on=on, best=best, log=log)
+        parts.append(runs[folds_of_rows == fold].merge(chosen, on=[*by, over]))
+    return pd.concat(parts, ignore_index=True)
 
 
 def edges(runs: pd.DataFrame, chosen: pd.DataFrame, by: Sequence[str], over: str) -> list[str]:

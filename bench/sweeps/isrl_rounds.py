@@ -19,9 +19,10 @@ TRIALS = 40
 RECORDS = [128, 512, 2048]  # of a silo
 EPSILONS = [4.0, 16.0]
 DELTA = 1e-6
-TOTAL_ROUNDS = [1, 2, 4, 8, 16, 32, 64]
+TOTAL_ROUNDS = [1, 2, 4, 8, 16, 32, 64, 128]
 STEPS = [float(f"{10 ** (k / 5):.3g}") for k in range(-10, 8)]
-LAMBDAS = [0.01, 0.1, 1.0]  # times the theorem's
+FEWER_STEPS = [STEPS[0], *STEPS[2::3]]  # of the methods that are tuned over lambda as well
+LAMBDAS = [0.01, 0.1, 1.0, 10.0, 100.0]  # times the theorem's
 FALLING = 2**-1.5  # R_i of the theorems fall as 1 / sqrt(lambda_i), lambda_i grows by 2^3
 SPREADS = [0.0, 0.5, 1.0, 2.0]  # of the silos' models around w*, where |w*| = 1
 SILOS, SOME = quadratic.NUM_CLIENTS, 12  # that answer in a round
@@ -89,7 +90,7 @@ def _smoke(paper: Sweep, **keep: list) -> Sweep:
 def _methods(budget: pd.DataFrame, answering: int, lipschitz: float) -> dict[str, Entry]:
     """The methods at every budget, with so many silos that answer in a round, and gradients clipped to L."""
     plain = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=STEPS, num_sampled=answering), how="cross")
-    twice = plain[plain["step_size"].isin(STEPS[2::3])].merge(grid(theorem_lambda=LAMBDAS), how="cross")
+    twice = plain[plain["step_size"].isin(FEWER_STEPS)].merge(grid(theorem_lambda=LAMBDAS), how="cross")
     of_theorem = partial(_of_theorem, answering=answering, lipschitz=lipschitz)
     twice = of_theorem(twice)
     inner = {"rounds_ratio": FALLING, "growth": theory.growth(answering, min(RECORDS))}

@@ -80,34 +80,45 @@ def _lowest(best: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def of_trials(runs: pd.DataFrame) -> pd.DataFrame:
-    """The tuned runs, with "ratio": their risk over the lowest risk of one-pass MB-SGD in the same trial."""
-    best = _tuned(at_end(runs))
-    target = best.merge(_lowest(best)[[*PANEL, "num_rounds"]], on=[*PANEL, "num_rounds"])
+    """The runs at settings that are best on other trials, with "ratio": their risk over that of one-pass MB-SGD in the
+    same trial, at the number of rounds at which it is lowest on average."""
+    runs = at_end(runs)
+    best = select.tune_apart(runs, by=BY, over="point", on="excess_risk", best="min", log=True)
+    target = best.merge(_lowest(_tuned(runs))[[*PANEL, "num_rounds"]], on=[*PANEL, "num_rounds"])
     target = target.loc[target["algorithm"] == ONE_PASS, [*PANEL, *select.REPETITION, "excess_risk"]]
     paired = best.merge(target, on=[*PANEL, *select.REPETITION], suffixes=("", "_of_target"))
     return paired.assign(ratio=paired["excess_risk"] / paired["excess_risk_of_target"])
 
 
 def ratios(runs: pd.DataFrame, first: str, second: str, panel: list[str]) -> pd.DataFrame:
-    """The runs of the first method, with "ratio": their risk over that of the second in the same trial, both at their
-    best settings and numbers of rounds in the panel."""
-    best = lowest(runs, panel)
+    """The runs of the first method, with "ratio": their risk over that of the second in the same trial, both at the
+    settings and numbers of rounds that are best in the panel on other trials."""
+    best = lowest(runs, panel, apart=True)
     keys = [*panel, *select.REPETITION]
     own, other = (best.loc[best["algorithm"] == name, [*keys, "excess_risk", "edge"]] for name in (first, second))
     both = own.merge(other, on=keys, suffixes=("", "_of_second"))
     return both.assign(ratio=both["excess_risk"] / both["excess_risk_of_second"])
 
 
-def lowest(runs: pd.DataFrame, panel: list[str]) -> pd.DataFrame:
+def lowest(runs: pd.DataFrame, panel: list[str], *, apart: bool = False) -> pd.DataFrame:
     """The runs after their last round, at the setting and number of rounds that are best on average for each method.
 
-    edge: which of rounds, step size and lambda are the smallest or largest tried; a single round is no edge.
+    edge: which of rounds, step size and lambda are the smallest or largest tried; a single round is no edge, nor is one
+        in each phase.
+
+    Args:
+        runs: of all methods and settings.
+        panel: columns that are not tuned over.
+        apart: choose for each trial on other trials than itself, for tests of what the risks say.
     """
     by, runs = [*panel, "algorithm"], at_end(runs)
-    best = select.tune(runs, by=by, over="point", on="excess_risk", best="min", log=True)
+    tune = select.tune_apart if apart else select.tune
+    best = tune(runs, by=by, over="point", on="excess_risk", best="min", log=True)
     over = [name for name in ("num_rounds", "step_size", "theorem_lambda") if name in runs]
-    chosen = edges.of_settings(best.drop_duplicates(by), runs, by, over, {"num_rounds": 1})
-    return best.drop(columns="edge").merge(chosen[[*by, "edge"]], on=by)
+    chosen = best.drop_duplicates([*by, "point"])
+    fewest = chosen["num_phases"].fillna(1) if "num_phases" in chosen else 1
+    chosen = edges.of_settings(chosen, runs, by, over, {"num_rounds": fewest})[[*by, "point", "edge"]]
+    return best.drop(columns="edge", errors="ignore").merge(chosen, on=[*by, "point"])
 
 
 def counted(settings: pd.Series) -> str:

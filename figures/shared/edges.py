@@ -20,7 +20,11 @@ def joined(rows: pd.DataFrame, first: str) -> pd.DataFrame:
 
 
 def of_settings(
-    chosen: pd.DataFrame, tried: pd.DataFrame, by: Sequence[str], over: Sequence[str], ends: Mapping[str, float]
+    chosen: pd.DataFrame,
+    tried: pd.DataFrame,
+    by: Sequence[str],
+    over: Sequence[str],
+    ends: Mapping[str, float | pd.Series],
 ) -> pd.DataFrame:
     """The chosen rows with "edge".
 
@@ -29,7 +33,7 @@ def of_settings(
         tried: rows with all settings that were tried.
         by: columns of a group that was tuned separately.
         over: columns that make up a setting.
-        ends: column -> its natural end, which is no edge: there is nothing beyond it to try.
+        ends: column -> its natural end, of all rows or of each, which is no edge: there is nothing beyond it to try.
     """
     found = {name: select.edges(tried, chosen, by, name) for name in over}
     for name in ends.keys() & found.keys():
