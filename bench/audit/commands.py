@@ -42,6 +42,7 @@ def audit(
     out: Annotated[
         Path | None, typer.Option(help="For `all`: the results folder, whose audit/ gets the table. [default: results]")
     ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="For `all`: run all audits again.")] = False,
 ) -> None:
     """Measure lower bounds on a method's epsilon and compare them with the epsilon that it declares.
 
@@ -62,9 +63,9 @@ def audit(
     options: dict = {"epsilon": epsilon, "delta": delta, "rounds": rounds, "runs": runs, "canaries": canaries}
     options |= {"confidence": confidence, "seed": seed, "power": power}
     if method == "all":
-        return _all(out, options, family, given)
-    if out is not None:
-        raise InputError("--out is for `audit all`, which writes a table: leave it out")
+        return _all(out, fresh, options, family, given)
+    if out is not None or fresh:
+        raise InputError(f"{'--fresh' if fresh else '--out'} is for `audit all`, which writes a table: leave it out")
     args = {name: value(text) for name, text in distinct_pairs("--set", given).items()}
     found = made(method, family=family, args=args, **options)
     typer.echo(text_of(found))
@@ -72,14 +73,14 @@ def audit(
         raise typer.Exit(1)
 
 
-def _all(out: Path | None, options: dict, family: str | None, given: list[str] | None) -> None:
+def _all(out: Path | None, fresh: bool, options: dict, family: str | None, given: list[str] | None) -> None:
     """Audit all built-in methods and write the table; exit status 1 where a proven epsilon is refuted."""
     from bench.audit.whole import audit_all
 
     if family is not None or given:
         raise InputError("`audit all` takes every family and the audit's own arguments: leave out --family and --set")
     folder = (out or Path("results")) / "audit"
-    rows = audit_all(folder, say=lambda line: typer.echo(line, err=True), **options)
+    rows = audit_all(folder, say=lambda line: typer.echo(line, err=True), fresh=fresh, **options)
     typer.echo(folder / "audit.md")
     if (rows["refuted"].eq(True) & rows["proven"].eq(True)).any():
         raise typer.Exit(1)

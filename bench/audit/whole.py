@@ -1,7 +1,7 @@
 """The audit of all built-in methods, each on every family of tasks that it fits, with its results as files.
 
 A row of the results is one lower bound: of a way of accounting, by one kind of test. After an interruption the audits
-that are in the file are not run again, unless the method has another version or other options were given.
+that are in the file are not run again, unless the method has another version.
 """
 
 import math
@@ -25,24 +25,27 @@ from bench.sweeps.rows import commit
 KEY = ["method", "family"]
 
 
-def audit_all(out: Path, *, say: Callable[[str], None], **options: Any) -> pd.DataFrame:
+def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **options: Any) -> pd.DataFrame:
     """Audit every built-in method on every family of tasks that it fits; write audit.csv and audit.md.
 
     Args:
         out: the folder of the two files.
         say: receives a line after each audit.
+        fresh: run all audits again; the earlier table is kept as earlier-audit.csv.
         options: epsilon, delta, rounds, runs, canaries, confidence, seed and power of every `audit`.
 
     Returns:
         The rows of audit.csv: a lower bound each, or for a method without privacy its name alone.
 
     Raises:
-        InputError: for an option out of range, a file that cannot be read or written, or, when all others are done,
-            audits that cannot be run with these options.
+        InputError: for an option out of range, a file that cannot be read or written, a table of audits with other
+            options, or, when all others are done, audits that cannot be run with these options.
     """
     path, asked = out / "audit.csv", list(_asked())
     check(**options)
     _check_folder(out)
+    if fresh:
+        _set_aside(path)
     done = _earlier(path, options)
     parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
     left = [key for key in asked if key not in set(done[KEY].itertuples(index=False, name=None))]
@@ -55,21 +58,46 @@ def audit_all(out: Path, *, say: Callable[[str], None], **options: Any) -> pd.Da
             say(f"audit {place} of {len(left)}, {name} on {family}: not run, {error}")
             continue
         parts.append(rows_of(found).assign(version=ALGORITHMS[name].version, **options, commit=code))
-        whole = _ordered(pd.concat(parts, ignore_index=True), asked)
-        try:
-            write_whole(path, whole.to_csv(index=False))
-            write_whole(out / "audit.md", markdown(summary(whole)))
-        except OSError as error:
-            raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose --out") from None
+        _write(out, _ordered(pd.concat(parts, ignore_index=True), asked))
         remaining = (time.monotonic() - began) / place * (len(left) - place)
         say(f"audit {place} of {len(left)}, {name} on {family}: {_verdict(found)}; {remaining:,.0f} s left")
     if not left:
+        _write(out, _ordered(done, asked))
         say(f"{path} has all {len(asked)} audits with these options already")
+    if others := sorted(set(done["commit"]) - {code} if "commit" in done else ()):
+        say(f"{path} has audits of the code at {', '.join(others)}: --fresh runs them again at {code}")
     if refused:
         raise InputError(
             f"{len(refused)} of {len(asked)} audits were not run, the others are kept; {'; '.join(refused)}"
         )
     return _ordered(pd.concat(parts, ignore_index=True), asked)
+
+
+def _write(out: Path, whole: pd.DataFrame) -> None:
+    """Write the table, and its summary with what the verdicts are based on."""
+    try:
+        write_whole(out / "audit.csv", whole.to_csv(index=False))
+        write_whole(out / "audit.md", f"{markdown(summary(whole))}\n{_basis(whole)}\n")
+    except OSError as error:
+        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose --out") from None
+
+
+def _basis(whole: pd.DataFrame) -> str:
+    """The confidence of one audit and of the table, and the commits of the code that was audited."""
+    count, level = len(whole[KEY].drop_duplicates()), float(whole["confidence"].iloc[0])
+    return (
+        f"The bounds of one audit hold together with confidence {level:g}, those of all {count} audits with at least "
+        f"{max(1 - count * (1 - level), 0):.3g}. Audited code: {', '.join(dict.fromkeys(whole['commit']))}."
+    )
+
+
+def _set_aside(path: Path) -> None:
+    """Keep the table of an earlier run under another name."""
+    try:
+        if path.is_file():
+            path.replace(path.with_name(f"earlier-{path.name}"))
+    except OSError as error:
+        raise InputError(f"cannot rename {path}: {error.strerror}; choose --out") from None
 
 
 def _asked() -> Iterator[tuple[str, str]]:
@@ -153,19 +181,24 @@ def _verdict(found: Audit) -> str:
 
 
 def _earlier(path: Path, options: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows of an earlier run with the same options and versions of the methods."""
+    """The rows of an earlier run, with the present versions of the methods.
+
+    Raises:
+        InputError: for a damaged table, or one of audits with other options.
+    """
     if not path.is_file():
         return pd.DataFrame(columns=KEY)
     try:
         rows = pd.read_csv(path)
         if rows[["version", "commit", *options]].isna().any(axis=None):
             raise ValueError("a row is incomplete")
-        same = rows["version"] == rows["method"].map({name: method.version for name, method in ALGORITHMS.items()})
-        for name, value in options.items():
-            same &= rows[name] == value
-    except (OSError, ValueError, KeyError):
+        others = {name: rows[name].iloc[0] for name, value in options.items() if (rows[name] != value).any()}
+    except (OSError, ValueError, KeyError, IndexError):
         raise InputError(f"{path} is no whole table of audits: move it elsewhere, or choose --out") from None
-    return rows[same]
+    if others:
+        words = ", ".join(f"{name} = {value}" for name, value in others.items())
+        raise InputError(f"{path} has audits with {words}: ask for the same, give --fresh, or choose --out")
+    return rows[rows["version"] == rows["method"].map({name: method.version for name, method in ALGORITHMS.items()})]
 
 
 def _check_folder(out: Path) -> None:

@@ -53,11 +53,14 @@ def test_the_table_has_every_bound_and_the_summary_a_row_for_each_way_of_account
     written = pd.read_csv(tmp_path / "audit.csv")
     pd.testing.assert_frame_equal(written, rows, check_dtype=False)
     text = (tmp_path / "audit.md").read_text().splitlines()
-    assert len(text) == 2 + len(private[[*whole.KEY, "reading"]].drop_duplicates()) + 1
-    assert "declares no privacy" in text[-1]
+    assert len(text) == 2 + len(private[[*whole.KEY, "reading"]].drop_duplicates()) + 1 + 2
+    assert "declares no privacy" in text[-3]
+    audits = len(rows[whole.KEY].drop_duplicates())
+    assert f"confidence 0.999, those of all {audits} audits with at least {1 - 0.001 * audits:.3g}" in text[-1]
+    assert rows["commit"].iloc[0] in text[-1]
 
 
-def test_what_is_in_the_file_is_not_run_again_but_for_other_options_or_versions(few, tmp_path, monkeypatch):
+def test_what_is_in_the_file_is_not_run_again_but_for_another_version(few, tmp_path, monkeypatch):
     rows, _ = audited(tmp_path)
     again, said = audited(tmp_path)
     assert len(said) == 1
@@ -67,8 +70,27 @@ def test_what_is_in_the_file_is_not_run_again_but_for_other_options_or_versions(
     newer, said = audited(tmp_path)
     assert [line.split(", ")[1].split(" on ")[0] for line in said] == ["dp_fedavg"]
     assert newer.loc[newer["method"] == "dp_fedavg", "version"].eq(99).all()
-    _, said = audited(tmp_path, seed=1)
+    (tmp_path / "audit.md").unlink()
+    audited(tmp_path)
+    assert (tmp_path / "audit.md").is_file()
+
+
+def test_a_table_of_audits_with_other_options_is_kept(few, tmp_path):
+    rows, _ = audited(tmp_path)
+    before = (tmp_path / "audit.csv").read_bytes()
+    with pytest.raises(InputError, match="audits with seed = 0: ask for the same, give --fresh"):
+        audited(tmp_path, seed=1)
+    assert (tmp_path / "audit.csv").read_bytes() == before
+    _, said = audited(tmp_path, seed=1, fresh=True)
     assert len(said) == len(rows[whole.KEY].drop_duplicates())
+    assert (tmp_path / "earlier-audit.csv").read_bytes() == before
+
+
+def test_audits_of_other_code_are_named(few, tmp_path, monkeypatch):
+    audited(tmp_path)
+    monkeypatch.setattr(whole, "commit", lambda: "abcdef")
+    _, said = audited(tmp_path)
+    assert said[-1].endswith("--fresh runs them again at abcdef")
 
 
 def test_an_interrupted_audit_goes_on(few, tmp_path, monkeypatch):
@@ -109,6 +131,7 @@ def test_a_refuted_method_fails(few, tmp_path, monkeypatch, capsys):
         (["all", "--set", "batch_size=4"], "leave out --family and --set"),
         (["all", "--family", "users"], "leave out --family and --set"),
         (["dp_fedavg", "--out", "x"], "--out is for `audit all`"),
+        (["dp_fedavg", "--fresh"], "--fresh is for `audit all`"),
         (["all", "--runs", "5"], "runs is 5: give 300 to"),
     ],
 )
