@@ -15,6 +15,11 @@ def limits(metric: str) -> tuple[float, float]:
     return (0.0, 1.0) if "accuracy" in metric or metric.endswith("error") else (-math.inf, math.inf)
 
 
+def can_diverge(metric: str) -> bool:
+    """Whether a metric, by its name, is never negative and has no largest value: risks, losses, squared errors."""
+    return limits(metric) == (0.0, math.inf) or metric.endswith("loss")
+
+
 def are_shares(values: pd.Series) -> bool:
     """Whether a column has shares: its name is that of a share, and no value lies beyond 0 and 1."""
     finite = values[np.isfinite(values)]

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from bench.analysis import possible
+
 REPETITION = ["trial", "seed"]
 FOLDS = 4  # of repetitions, where settings are chosen on some and judged on the others
 
@@ -162,17 +164,15 @@ def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = F
     return table.reset_index()
 
 
-DECADES = 100.0  # scores that differ by more than this factor are averaged and drawn as logarithms
-
-
 def averaged(rows: pd.DataFrame, *, by: Sequence[str], value: str) -> pd.DataFrame:
-    """Return `interval` with the mean that fits the values: geometric for positive ones that span powers of ten.
+    """Return `interval` with the mean that fits the metric: geometric where it has no largest value, so that settings
+    that diverge do not decide it, and arithmetic for all others, and where a value is 0 or negative.
 
     Returns:
         The columns of `interval`, and "mean": "geometric" or "arithmetic".
     """
     finite = rows[value].astype(float).replace([np.inf, -np.inf], np.nan).dropna()
-    log = bool(len(finite) and finite.min() > 0 and finite.max() >= DECADES * finite.min())
+    log = possible.can_diverge(value) and len(finite) > 0 and finite.min() > 0
     return interval(rows, by=by, value=value, log=log).assign(mean="geometric" if log else "arithmetic")
 
 

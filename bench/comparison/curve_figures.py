@@ -12,6 +12,7 @@ from bench.comparison.table import privacy
 
 AXES = {"floats_up": "numbers sent to the server", "gradients": "per-example gradients", "examples": "examples used"}
 SHOWN = 3  # epsilons in the figure of convergence; the table has all
+DECADE = 10.0
 ABOVE = 30.0  # on a logarithmic axis, the largest score that is shown over the largest at the end of a curve
 
 
@@ -129,7 +130,7 @@ def _line(ax, line: pd.DataFrame, x: str, y: str, look: style.Look, *, marked: p
 
 
 def _fit_scores(ax, curves: pd.DataFrame, x: str, y: str) -> None:
-    """Make the axis of scores logarithmic where their means are geometric.
+    """Make the axis of scores logarithmic where their means are geometric and span more than a power of ten.
 
     Settings that diverge can give an expected score many powers of ten above all others, so the axis ends somewhat
     above the largest score at the end of a curve.
@@ -138,6 +139,8 @@ def _fit_scores(ax, curves: pd.DataFrame, x: str, y: str) -> None:
         return
     finite = curves.assign(score=curves[y].astype(float).replace([np.inf, -np.inf], np.nan))
     scores = finite["score"].dropna()
+    if not len(scores) or scores.max() < DECADE * scores.min():
+        return
     ax.set_yscale("log")
     ends = finite.loc[finite.groupby(["algorithm", "target_epsilon"])[x].idxmax(), "score"]
     top = min(scores.max(), ABOVE * ends.max())

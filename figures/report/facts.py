@@ -34,8 +34,9 @@ class Facts:
 def facts_of(runs: pd.DataFrame) -> Facts:
     """The facts of a table of runs; facts whose column is missing are empty."""
     single = runs.drop_duplicates(RUN)
+    made = single.drop_duplicates([name for name in RUN if name != "sweep"])  # two sweeps can share runs by a copy
     # A program is compiled once for many runs, and each of them records the time.
-    compiled = _column(single, "compile_s").groupby([single["sweep"], single["algorithm"]]).unique()
+    compiled = _column(made, "compile_s").groupby([made["sweep"], made["algorithm"]]).unique()
     return Facts(
         sources=_values(runs, "source"),
         scales=_values(runs, "scale"),
@@ -45,7 +46,7 @@ def facts_of(runs: pd.DataFrame) -> Facts:
         jax_versions=_values(runs, "jax_version"),
         devices=_values(runs, "device"),
         newest=max(_values(runs, "date"), default=""),
-        wall_s=float(_column(single, "wall_s").sum()),
+        wall_s=float(_column(made, "wall_s").sum()),
         compile_s=float(sum(values.sum() for values in compiled)),
     )
 

@@ -200,18 +200,63 @@ def test_more_repetitions_of_one_value_do_not_make_it_the_only_one():
     assert len(chosen) == 3
 
 
-def test_scores_that_span_powers_of_ten_have_geometric_means():
-    rows = pd.DataFrame({"trial": [0, 1, 0, 1], "seed": 0, "at": ["a", "a", "b", "b"], "loss": [1.0, 100.0, 1e4, 1e6]})
-    found = select.averaged(rows, by=["at"], value="loss")
-    assert found["loss"].tolist() == pytest.approx([10.0, 1e5])
+@pytest.mark.parametrize("metric", ["excess_risk", "validation_loss", "test_squared_error", "test_rmse"])
+def test_metrics_that_can_diverge_have_geometric_means(metric):
+    rows = pd.DataFrame({"trial": [0, 1, 0, 1], "seed": 0, "at": ["a", "a", "b", "b"], metric: [1.0, 100.0, 1e4, 1e6]})
+    found = select.averaged(rows, by=["at"], value=metric)
+    assert found[metric].tolist() == pytest.approx([10.0, 1e5])
     assert set(found["mean"]) == {"geometric"}
     assert (found["low"] > 0).all()
 
 
+def test_the_kind_of_mean_does_not_depend_on_the_other_methods():
+    rows = pd.DataFrame({"trial": [0, 1, 0, 1], "seed": 0, "at": ["a", "a", "b", "b"], "loss": [1.0, 2.0, 1e4, 1e6]})
+    alone, beside = (select.averaged(part, by=["at"], value="loss") for part in (rows[:2], rows))
+    assert alone["loss"][0] == beside["loss"][0] == pytest.approx(2**0.5)
+
+
+@pytest.mark.parametrize("metric", ["test_accuracy", "test_error", "score"])
 @pytest.mark.parametrize("scores", [[0.5, 0.6], [-1.0, 1e6], [0.0, 1e6], [np.nan, np.inf]])
-def test_other_scores_have_arithmetic_means(scores):
-    rows = pd.DataFrame({"trial": [0, 1], "seed": 0, "at": "a", "score": scores})
-    found = select.averaged(rows, by=["at"], value="score")
+def test_other_scores_have_arithmetic_means(scores, metric):
+    rows = pd.DataFrame({"trial": [0, 1], "seed": 0, "at": "a", metric: scores})
+    found = select.averaged(rows, by=["at"], value=metric)
     assert set(found["mean"]) == {"arithmetic"}
-    plain = select.interval(rows, by=["at"], value="score")
+    plain = select.interval(rows, by=["at"], value=metric)
     pd.testing.assert_frame_equal(found.drop(columns="mean"), plain)
+
+
+@pytest.mark.parametrize("scores", [[-1.0, 1e6], [0.0, 1e6], [np.nan, np.inf]])
+def test_so_have_losses_of_which_some_are_not_positive(scores):
+    rows = pd.DataFrame({"trial": [0, 1], "seed": 0, "at": "a", "loss": scores})
+    assert set(select.averaged(rows, by=["at"], value="loss")["mean"]) == {"arithmetic"}
+
+
+def test_settings_chosen_apart_gain_nothing_from_chance():
+    """Of thirty settings that are alike, the best on the same repetitions looks better than all are, and the best on
+    others does not."""
+    rng, gained = np.random.default_rng(3), {"tune": [], "tune_apart": []}
+    for _ in range(100):
+        rows = pd.DataFrame(
+            [(0, s, setting, 0, rng.normal()) for s in range(8) for setting in range(30)],
+            columns=["trial", "seed", "setting", "group", "risk"],
+        )
+        for name, values in gained.items():
+            tuned = getattr(select, name)(rows, by=["group"], over="setting", on="risk", best="min")
+            assert sorted(tuned["seed"]) == list(range(8))
+            values.append(tuned["risk"].mean())
+    assert np.mean(gained["tune"]) < -0.5
+    assert abs(np.mean(gained["tune_apart"])) < 4 / 800**0.5
+
+
+def test_every_repetition_takes_the_setting_that_is_best_on_the_others():
+    rows = pd.DataFrame(
+        [(0, s, step, 0, abs(step - s)) for s in range(4) for step in (0.0, 1.0, 2.0, 3.0)],
+        columns=["trial", "seed", "step", "group", "risk"],
+    )
+    for fold in range(4):
+        others = rows[rows["seed"] != fold].groupby("step")["risk"].mean()
+        tuned = select.tune_apart(rows, by=["group"], over="step", on="risk", best="min")
+        (step,) = tuned.loc[tuned["seed"] == fold, "step"]
+        assert step == others.idxmin()
+    one = select.tune_apart(rows[rows["seed"] == 2], by=["group"], over="step", on="risk", best="min")
+    assert one["step"].tolist() == [2.0]

@@ -58,6 +58,8 @@ def test_facts_count_runs_once_and_compilations_once():
     )
     facts = facts_of(runs)
     assert (facts.num_runs, facts.wall_s, facts.compile_s) == (3, 7.0, 8.0)
+    copied = facts_of(pd.concat([runs, runs[runs["point"] == "a"].assign(sweep="another")]))
+    assert (copied.num_runs, copied.wall_s, copied.compile_s) == (5, 7.0, 8.0)
     assert (facts.repetitions, facts.newest) == ((1, 2), "2026-02-01")
     assert (facts.commits, facts.devices) == ((), ())
     assert [duration(seconds) for seconds in (2, 90, 7200)] == ["2.0 s", "1.5 min", "2.0 h"]
