@@ -209,7 +209,8 @@ def privacy(table: pd.DataFrame) -> str:
     for (unit, relation), rows in table.groupby(PANEL, sort=False):
         of_method = rows[~rows["reveals_nothing"]].drop_duplicates("algorithm").set_index("algorithm")["against"]
         of_method = of_method if len(of_method) else rows["against"].head(1)
-        usual = max(dict.fromkeys(of_method), key=lambda words: (of_method == words).sum())
+        counts = [of_method, rows["against"]]  # of equally many, that of the methods that release nothing
+        usual = max(dict.fromkeys(of_method), key=lambda words: [int((column == words).sum()) for column in counts])
         said.append(f"one {unit} ({relation}), against {usual}")
         different = of_method[of_method != usual]
         others += [
