@@ -169,7 +169,7 @@ def panels(table: pd.DataFrame, x: str, title: str):
         figure,
         table,
         f"Every point has the best of {counted(table['settings'])} by exact risk: the step size, and for the "
-        f"localized methods also lambda ({_listed(table)} times the theorem's). Phases follow Theorem C.1.",
+        f"localized methods also lambda (chosen: {_listed(table)} times the theorem's). Phases follow Theorem C.1.",
         "Dashed: the lowest risk of one-pass MB-SGD. Panels have different axes.",
         f"Exact epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server "
         "and the other silos. The paper has no such experiment.",
