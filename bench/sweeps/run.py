@@ -103,8 +103,8 @@ def run_sweep(
             for note in store.notes:
                 meter.say(note)
             num_runs = sum(len(block.points) * len(block.runs) for block in blocks)
-            if blocks or whole is sweep:  # a selection with nothing to do is one of many calls
-                part = "" if whole is sweep else f", trial {', '.join(map(str, seeds_of))}"
+            if blocks or not shared_sizes:  # of many small selections, those with nothing to do say nothing
+                part = f", trial {', '.join(map(str, seeds_of))}" if shared_sizes else ""
                 meter.say(f"{sweep.name} at scale {scale}{part}: {num_runs} runs to do, {len(done)} in {folder}")
             if blocks:
                 origin = Origin(sweep.name, scale, sweep.delta, commit())

@@ -12,7 +12,6 @@ import pytest
 from few import keep
 from made_up_runs import digit_runs, synthetic_runs, write
 
-from bench.analysis import style
 from bench.cli import version
 from figures import FIGURES, PAPERS
 from figures.ppsgd.claims import CLAIMS
@@ -60,7 +59,7 @@ def drawn(monkeypatch):
         return [folder / f"{name}.png"]
 
     monkeypatch.setattr(Figure, "picture", lambda figure, table, width: None)
-    monkeypatch.setattr(style, "save", save)
+    monkeypatch.setattr("figures.command_line.save_picture", save)
     return there
 
 
