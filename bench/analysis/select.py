@@ -43,15 +43,11 @@ def tune_apart(
         folds: their number; with fewer repetitions every one is a fold.
         others: as for `choose`.
     """
-    known = sorted(runs[REPETITION].drop_duplicates().itertuples(index=False, name=None))
-    if len(known) < 2:
-        return tune(runs, by=by, over=over, on=on, best=best, log=log).drop(columns="edge")
-    fold_of = {repetition: place % folds for place, repetition in enumerate(known)}
-    folds_of_rows = pd.Series(list(map(fold_of.get, zip(*(runs[c] for c in REPETITION), strict=True))), runs.index)
-    parts = []
-    for fold in sorted(set(fold_of.values())):
-        chosen = choose(runs[folds_of_rows != fold], by=by, over=over, on=on, best=best, log=log)
-        parts.append(runs[folds_of_rows == fold].merge(chosen, on=[*by, over]))
+    fold_of, parts = runs.groupby(REPETITION).ngroup() % folds, []
+    for fold in sorted(fold_of.unique()):
+        others = runs[fold_of != fold]
+        chosen = choose(runs if others.empty else others, by=by, over=over, on=on, best=best, log=log)
+        parts.append(runs[fold_of == fold].merge(chosen, on=[*by, over]))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -83,12 +83,10 @@ def reading(
         )
     spent = {name: epsilon(release, count) for name, release in fitting.items()}
     spent = {name: math.inf if math.isnan(value) else value for name, value in spent.items()}
-    least: dict[str, str] = {}  # adversary -> way of accounting
-    for name, release in fitting.items():
-        other = least.setdefault(release.protects_against, name)
-        if spent[name] < spent[other]:
-            least[release.protects_against] = name
-    name = max(least.values(), key=lambda name: spent[name])
+    least: dict[str, str] = {}  # adversary -> way of accounting with the smallest epsilon
+    for name in sorted(fitting, key=spent.__getitem__):
+        least.setdefault(fitting[name].protects_against, name)
+    name = max(least.values(), key=spent.__getitem__)
     return name, fitting[name]
 
 
