@@ -28,6 +28,18 @@ def differing(name, spread, *rest):
     return risk(name, 512, *rest) * (1 + 0.1 * spread)
 
 
+def without(algorithm, **at):
+    """Remove one method's runs at one place, where the other methods keep theirs."""
+
+    def change(runs):
+        kept = runs["algorithm"] != algorithm
+        for column, value in at.items():
+            kept |= runs[column] != value
+        return runs[kept]
+
+    return change
+
+
 RUNS = {
     "isrl_odd_even": odd_even_runs(),
     "isrl_nonsmooth": nonsmooth_runs(),
@@ -143,6 +155,21 @@ OPEN = {
         [RISK_EARLIER, RISK_APART],
         lambda runs: runs[runs["algorithm"] != "One-pass accelerated"],
         "there is no run of One-pass accelerated",
+    ),
+    "one-pass lacks an n": (
+        [FEWER, FEWER_IN_STAGES, RISK],
+        without(ONE_PASS, num_records=128),
+        "there is no run of One-pass MB-SGD at n = 128",
+    ),
+    "localized lacks an n": (
+        [FEWER, RISK, RISK_EARLIER],
+        without("Localized accelerated", num_records=512),
+        "there is no run of Localized accelerated at n = 512",
+    ),
+    "localized lacks a distance": (
+        [RISK_APART, ONE_ORDER],
+        without("Localized accelerated", spread=1.0),
+        "Localized accelerated at n = 512, distance 1|Localized accelerated at distance 1",
     ),
     "no silos that are alike": ([ONE_ORDER], lambda runs: runs[runs["spread"] > 0], "with one distribution"),
     "no privacy": ([ONE_ORDER], lambda runs: runs[runs["calibration"] == "no noise"], "no private runs"),
