@@ -46,7 +46,8 @@ def audit(
 ) -> None:
     """Measure lower bounds on a method's epsilon and compare them with the epsilon that it declares.
 
-    The exit status is 1 where a lower bound exceeds the declared epsilon. Each way of accounting has these columns:
+    The exit status is 1 where a lower bound exceeds an epsilon that is declared as proven. Each way of accounting has
+    these columns:
     `game`, the bound from error rates at the declared delta; `Gaussian`, from the same game where all noise is Gaussian
     and nothing is sampled; `one run`, from many canaries at once, and `Gaussian, one run`, the same for Gaussian noise
     without sampling; `another delta`, from error rates at the delta where they are most informative. A bound at another

@@ -84,7 +84,8 @@ def _write(out: Path, whole: pd.DataFrame) -> None:
 
 def _basis(whole: pd.DataFrame) -> str:
     """The confidence of one audit and of the table, and the commits of the code that was audited."""
-    count, level = len(whole[KEY].drop_duplicates()), float(whole["confidence"].iloc[0])
+    audited = whole[whole["reading"].notna()] if "reading" in whole else whole[:0]
+    count, level = len(audited[KEY].drop_duplicates()), float(whole["confidence"].iloc[0])
     return (
         f"The bounds of one audit hold together with confidence {level:g}, those of all {count} audits with at least "
         f"{max(1 - count * (1 - level), 0):.3g}. Audited code: {', '.join(dict.fromkeys(whole['commit']))}."
@@ -147,7 +148,7 @@ def rows_of(found: Audit) -> pd.DataFrame:
 
 def summary(whole: pd.DataFrame) -> pd.DataFrame:
     """One row for each method, family and way of accounting, as text: declared epsilon, the largest lower bound at the
-    declared delta, the verdict, and the factor by which less noise would have been detected."""
+    declared delta, the verdict with what refutes, and the factor by which less noise would have been detected."""
     rows = []
     for (name, family), audits in whole.groupby(KEY, sort=False):
         if audits.get("reading", pd.Series(dtype=object)).isna().all():
@@ -165,11 +166,22 @@ def summary(whole: pd.DataFrame) -> pd.DataFrame:
                     "neighbours": first["neighbors"],
                     "declared ε": number(first["declared"]),
                     "at least": number(bounds.loc[here, "lower_bound"].max()),
-                    "verdict": "refuted" if bounds["refuted"].any() else "not refuted",
+                    "verdict": _in_words(bounds),
                     "noise detected if too small by": _factor(factor),
                 }
             )
     return pd.DataFrame(rows).fillna("")
+
+
+def _in_words(bounds: pd.DataFrame) -> str:
+    """The verdict on one way of accounting; where it is refuted, with the bound that exceeds what is declared by the
+    largest factor, and its delta."""
+    refuting = bounds[bounds["refuted"].eq(True)]
+    if refuting.empty:
+        return "inconclusive" if math.isinf(bounds["noise_factor"].iloc[0]) else "not refuted"
+    worst = refuting.loc[(refuting["lower_bound"] / refuting["declared_there"]).idxmax()]
+    found, declared = number(worst["lower_bound"]), number(worst["declared_there"])
+    return f"refuted: {found} > {declared} at δ = {worst['at_delta']:g}"
 
 
 def _factor(factor: float) -> str:

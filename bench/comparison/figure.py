@@ -25,6 +25,7 @@ ALTS = {
     BUDGET: "The expected held-out score of each method against the number of settings tried, one panel per epsilon.",
     CONVERGENCE: "The test score of each method against its cost so far in the run, one row of panels per epsilon.",
 }
+BELOW = 3.0  # times below the smallest mean ends a logarithmic axis of risks
 COST = (
     "The cost of one run, summed over all clients: numbers sent to the server, per-example gradients, and examples (an "
     "example counts once for every round that uses it). The last columns give the ε of a private choice among settings "
@@ -49,6 +50,8 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = ""):
     axes[0, 0].set_ylabel(style.literal(f"test {named(metric)}" if metric.startswith("test_") else named(metric)))
     if metric.endswith("risk") and (table[metric] > 0).all():
         axes[0, 0].set_yscale("log")  # risks span powers of ten
+        # The interval of a mean may reach to 0 and below, which would leave the means no height.
+        axes[0, 0].set_ylim(bottom=max(axes[0, 0].get_ylim()[0], table[metric].min() / BELOW))
     if possible.are_shares(table[metric]):
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"Methods on {style.literal(table['title'].iloc[0])}", *legend(table, level_lines=True))

@@ -276,11 +276,11 @@ def written(statuses: Sequence[Status], by_entry: bool) -> str:
     table = "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
-    known = [one.whole.hours for one in statuses if one.whole.hours is not None]
+    known = [one.whole.hours for one in statuses if one.whole.missing and one.whole.hours is not None]
     unknown = sum(one.whole.rates.get("unknown", 0) for one in statuses)
-    rest = f"\n\nThe rest: {sum(known):.3g} core-hours" + (f", and {unknown:,} runs without a rate" if unknown else "")
-    note = ". A process counts as one core; rates are those of the machines that made the rows."
-    return table + rest + note
+    rest = [f"{sum(known):.3g} core-hours"] * bool(known) + [f"{unknown:,} runs without a rate"] * bool(unknown)
+    note = "A process counts as one core; rates are those of the machines that made the rows."
+    return f"{table}\n\nThe rest: {', and '.join(rest) or 'nothing'}. {note}"
 
 
 WORDS: Mapping[str, str] = {

@@ -55,7 +55,7 @@ def test_the_table_has_every_bound_and_the_summary_a_row_for_each_way_of_account
     text = (tmp_path / "audit.md").read_text().splitlines()
     assert len(text) == 2 + len(private[[*whole.KEY, "reading"]].drop_duplicates()) + 1 + 2
     assert "declares no privacy" in text[-3]
-    audits = len(rows[whole.KEY].drop_duplicates())
+    audits = len(private[whole.KEY].drop_duplicates())
     assert f"confidence 0.999, those of all {audits} audits with at least {1 - 0.001 * audits:.3g}" in text[-1]
     assert rows["commit"].iloc[0] in text[-1]
 

@@ -1,6 +1,7 @@
 """What is there and what is missing is counted without data, and the rest is timed by what was measured."""
 
 import json
+import re
 
 import pytest
 from made_up_parts import put
@@ -42,6 +43,9 @@ def test_nothing_half_and_all_are_counted_without_a_data_set(tmp_path, monkeypat
     whole = status.status(blind, "smoke", folder)
     assert (whole.whole.missing, whole.whole.hours, whole.whole.rates) == (0, 0.0, {})
     json.dumps(whole.as_dict())
+    assert "\n\nThe rest: 8 runs without a rate. " in status.written([empty], by_entry=False)
+    assert re.search(r"The rest: [0-9.e-]+ core-hours\. ", status.written([half, whole], by_entry=False))
+    assert "The rest: nothing. " in status.written([whole], by_entry=False)
 
 
 def test_runs_of_other_settings_and_versions_do_not_count(tmp_path):
