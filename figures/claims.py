@@ -61,7 +61,13 @@ def stopped(table: pd.DataFrame) -> list[str]:
 
 
 def as_text(table: pd.DataFrame, *, brief: bool = False) -> str:
-    """The verdicts as Markdown lines that fit a terminal; if brief, without their evidence."""
+    """The verdicts as Markdown lines that fit a terminal; if brief, without their evidence.
+
+    Where no claim was run, for one and the same reason, this is said once.
+    """
+    if len(table) > 1 and set(table["verdict"]) == {NOT_RUN} and table["evidence"].nunique() == 1:
+        text = f"- **{NOT_RUN}**, all {len(table)} claims of {table['paper'].iloc[0]}: {table['evidence'].iloc[0]}"
+        return "\n".join(textwrap.wrap(text, WIDTH, subsequent_indent="  "))
     lines = []
     for row in table.itertuples():
         lines += textwrap.wrap(f"- **{row.verdict}**: {row.claim} ({row.where})", WIDTH, subsequent_indent="  ")
@@ -186,6 +192,8 @@ def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
         return table
     counts = summary(table)
     print()
+    if others := [name for name in counts["paper"] if name not in tables]:
+        print(f"all papers, with the earlier verdicts on {', '.join(others)}:")
     for row in counts.to_dict("records"):
         print(f"{row.pop('paper')}: {', '.join(f'{outcome} {number}' for outcome, number in row.items())}")
     cells = table.assign(evidence=table["evidence"].str.replace("; ", "\n"))

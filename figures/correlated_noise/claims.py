@@ -49,8 +49,9 @@ def ahead(first: str, second: str) -> Callable[[pd.DataFrame], Verdict]:
             if gain.empty:
                 raise NotTestable(f"no repetition has both at noise level {level:g}")
             edges = [f"{name}: {side['edge'].iloc[0]}" for name, side in ((first, mine), (second, other))]
-            margins.append(paired(gain, POINTS).on(*(edge for edge in edges if not edge.endswith(": "))))
-            words.append(f"epsilon {mine['epsilon_worst_case'].mean():.3g}: {spread(gain, '.1f')}")
+            at = f"epsilon {mine['epsilon_worst_case'].mean():.3g}"
+            margins.append(paired(gain, POINTS).on(*(edge for edge in edges if not edge.endswith(": "))).named(at))
+            words.append(f"{at}: {spread(gain, '.1f')}")
         return verdict(every(margins), "; ".join(words))
 
     return check
@@ -111,4 +112,5 @@ CLAIMS = [
 def _both(first: Verdict, second: Verdict) -> Verdict:
     assert first.margin is not None
     assert second.margin is not None
-    return verdict(every([first.margin, second.margin]), f"{first.evidence}; {second.evidence}")
+    margins = [first.margin.named("four buffers"), second.margin.named("tree")]
+    return verdict(every(margins), f"{first.evidence}; {second.evidence}")

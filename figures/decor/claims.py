@@ -69,7 +69,7 @@ def _decided(
     margin: Callable[[pd.Series], Margin],
 ) -> Verdict:
     found = gains(runs, metric, first, second, graphs)
-    both = every([margin(gain) for gain in found.values()])
+    both = every(margin(gain).named(GRAPHS[task], f"epsilon {epsilon:g}") for (task, epsilon), gain in found.items())
     return verdict(both.on(*_edges(runs, metric, (first, second), graphs)), _words(found, first, second))
 
 

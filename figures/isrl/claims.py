@@ -1,6 +1,7 @@
 """The claims of Gao et al. 2024 on their experiment and algorithms, further claims, and their checks. Methods are
 compared trial by trial, since all methods share a trial's data, silos and noise."""
 
+import itertools
 from collections.abc import Callable
 
 import pandas as pd
@@ -45,7 +46,12 @@ def below(first: str, second: str, calibration: str) -> Callable[[pd.DataFrame],
             searched = _searched(rows, first, second, calibration)
             larger = int((gaps["mean"] < -gaps["half"]).sum())
             smaller = int((gaps["mean"] > gaps["half"]).sum())
-            margins += [of_mean(-row["mean"], row["half"], int(row["trials"]), ERROR) for _, row in gaps.iterrows()]
+            margins += [
+                of_mean(-row["mean"], row["half"], int(row["trials"]), ERROR).named(
+                    f"{num_sampled} silos answer", f"epsilon {at:g}"
+                )
+                for at, row in gaps.iterrows()
+            ]
             by_epsilon = ", ".join(f"{at:g}: {row['mean']:+.2f} ± {row['half']:.2f}" for at, row in gaps.iterrows())
             lower = int((gaps["mean"] < 0).sum())
             evidence.append(
@@ -83,7 +89,10 @@ def falls(calibration: str) -> Callable[[pd.DataFrame], Verdict]:
                     index="trial", columns="target_epsilon", values="test_error"
                 )
                 falls = -100 * trials.diff(axis=1).iloc[:, 1:]
-                margins += [paired(gaps, ERROR) for _, gaps in falls.items()]
+                margins += [
+                    paired(gaps, ERROR).named(f"{num_sampled} silos answer", name, f"epsilon {few:g} to {more:g}")
+                    for (few, _), (more, gaps) in itertools.pairwise([(trials.columns[0], None), *falls.items()])
+                ]
         return verdict(every(margins), "; ".join(evidence))
 
     return check
@@ -101,7 +110,10 @@ def alike(runs: pd.DataFrame) -> Verdict:
                 raise NotTestable(f"no runs of {first} and {second}")
             apart = int((gaps["mean"].abs() > gaps["half"]).sum())
             margins += [
-                within(row["mean"], row["half"], int(row["trials"]), ALIKE, ERROR) for _, row in gaps.iterrows()
+                within(row["mean"], row["half"], int(row["trials"]), ALIKE, ERROR).named(
+                    f"{first} and {second}", f"epsilon {at:g}"
+                )
+                for at, row in gaps.iterrows()
             ]
             by_epsilon = ", ".join(f"{at:g}: {row['mean']:+.2f} ± {row['half']:.2f}" for at, row in gaps.iterrows())
             evidence.append(

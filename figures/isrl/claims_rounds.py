@@ -62,7 +62,7 @@ def fewer_rounds(localized: str) -> Callable[[pd.DataFrame], Verdict]:
             rounds = rounds.fillna(np.inf)
             one_pass, own = (select.row(rounds, name) for name in (ONE_PASS, localized))
             judged += 1
-            margins.append(_reached_before(runs, panel, localized, one_pass["rounds_to_target"]))
+            margins.append(_reached_before(runs, panel, localized, one_pass["rounds_to_target"]).named(where))
             fewer += bool(own["rounds_high"] < one_pass["rounds_low"])
             more += bool(own["rounds_low"] > one_pass["rounds_high"])
             names = [name for name in isrl_rounds.LOOKS if name in rounds.index]
@@ -85,7 +85,7 @@ def _reached_before(runs: pd.DataFrame, panel: pd.DataFrame, localized: str, rou
     if rows.empty:
         return computed(-np.inf, LOGS, "one-pass needs no more rounds than the fewest of the other")
     logs = rows.assign(gap=-np.log(rows["ratio"])).groupby("num_rounds")["gap"]
-    return some(paired(gaps, LOGS) for _, gaps in logs)
+    return some(paired(gaps, LOGS).named(f"{rounds:g} rounds") for rounds, gaps in logs)
 
 
 def _rounds(row: pd.Series) -> str:
@@ -132,7 +132,8 @@ def _private(runs: pd.DataFrame) -> pd.DataFrame:
 
 def _below(limit: float, ratios: pd.DataFrame) -> Margin:
     """The margin by which ratios of risks are below a limit, on a logarithmic scale."""
-    return paired(math.log(limit) - np.log(ratios["ratio"]), LOGS).on(*edges.distinct(ratios, *BOTH))
+    margin = paired(math.log(limit) - np.log(ratios["ratio"]), LOGS)
+    return margin.on(*edges.distinct(ratios, *BOTH)).named(_where(ratios.iloc[0]))
 
 
 def _where(row: pd.Series) -> str:

@@ -16,6 +16,7 @@ from figures.shared.derived import derived
 from figures.shared.margins import every
 from figures.shared.verdicts import NotTestable, Verdict, require, spread, verdict
 
+NAMES = {"objective": "objective", "test_accuracy": "accuracy"}
 TOLERANCES = {"objective": 0.05, "test_accuracy": 0.015}
 
 
@@ -98,7 +99,7 @@ def ahead(x: str, y: str, best: bool = False) -> Callable[[pd.DataFrame], Verdic
             pair = _of_start(runs, variant, best)
             cd, admm = _after_start(pair, x, y)
             found = pairs.ahead(cd, admm, x, y)
-            margins += found.values()
+            margins += [margin.named(f"from {variant}") for margin in found.values()]
             smallest = min(found, key=lambda at: found[at].value)
             behind = [at for at, margin in found.items() if margin.value <= 0]
             where = f"behind at {len(behind)} of {len(found)} points, the last at {max(behind, default=0):g}"
@@ -127,7 +128,8 @@ def ends_ahead(best: bool) -> Callable[[pd.DataFrame], Verdict]:
                     cd, admm = _after_start(pair, x, y)
                     last = cd[x].max()
                     cd, admm = cd[cd[x] == last], admm[admm[x] == last]
-                    margins += pairs.ahead(cd, admm, x, y).values()
+                    found = pairs.ahead(cd, admm, x, y).values()
+                    margins += [margin.named(f"from {variant}", NAMES[y]) for margin in found]
                     lead = pairs.leads(cd, admm, x, y).iloc[0].dropna()
                     evidence.append(f"{y} at {x} {last:g}: lead {spread(lead)}")
         return verdict(every(margins), "; ".join(evidence))
@@ -149,6 +151,7 @@ def ends_as_published(runs: pd.DataFrame) -> Verdict:
         require(rows["iterations"], [last], "iterations")
         ours = rows[rows["iterations"] == last]
         there = points["y"].iloc[-1]
-        margins += pairs.near(ours, pd.Series({last: there}), "iterations", y, tolerance).values()
+        found = pairs.near(ours, pd.Series({last: there}), "iterations", y, tolerance).values()
+        margins += [margin.named(NAMES[y]) for margin in found]
         evidence.append(f"{y} {ours[y].mean():.4f}, published {there:.4f}, tolerance {tolerance:g}")
     return verdict(every(margins), "; ".join(evidence))

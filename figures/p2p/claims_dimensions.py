@@ -50,7 +50,7 @@ def _smallest(found: dict[str, dict[float, Margin]], x: str) -> str:
 
 
 def _all(found: dict[str, dict[float, Margin]]) -> Margin:
-    return every(margin for margins in found.values() for margin in margins.values())
+    return every(margin.named(name) for name, margins in found.items() for margin in margins.values())
 
 
 def order(runs: pd.DataFrame) -> Verdict:
@@ -131,7 +131,7 @@ def calibrated_beats_local(budget: str, variant: str = "") -> Callable[[pd.DataF
                 raise NotTestable(f"no runs with {calibration} noise, {variant or 'coordinate descent'}")
             for name in PRIVATE:
                 margin, said = _over_local(pd.concat([private, local]), name)
-                margins += [margin] if name == budget else []
+                margins += [margin.named(f"{calibration} noise")] if name == budget else []
                 evidence.append(f"{calibration}, {name}: {said.replace('; ', ', ')}")
         return verdict(some(margins), "; ".join(evidence))
 
@@ -144,13 +144,17 @@ def spends_what_it_says(runs: pd.DataFrame) -> Verdict:
     rows = common.here(fig2c.table(runs), calibration=PUBLISHED)
     if rows.empty:
         raise NotTestable("no runs with the published noise")
-    ratio = rows["epsilon_true"] / rows["epsilon"]
     evidence = [
         f"{name}: epsilon_true {group['epsilon_true'].min():.3g} (p = {group['x'].min():g}) to "
         f"{group['epsilon_true'].max():.4g} (p = {group['x'].max():g})"
         for name, group in rows.sort_values("x").groupby("series")
     ]
-    margins = [computed(1 - worst, "of the epsilon of the legend") for worst in ratio]
+    margins = [
+        computed(1 - row.epsilon_true / row.epsilon, "of the epsilon of the legend").named(
+            str(row.series), f"p = {row.x:g}"
+        )
+        for row in rows.itertuples()
+    ]
     return verdict(every(margins), "; ".join(evidence))
 
 
@@ -181,7 +185,8 @@ def small_gain_most(runs: pd.DataFrame) -> Verdict:
         gains = pairs.leads(lines[name], lines[LOCAL], M, Y).iloc[[0, -1]].dropna(axis=1)
         if gains.empty:
             raise NotTestable(f"no repetition of {name} has both the agents with the least data and with the most")
-        margins.append(paired(gains.iloc[0] - gains.iloc[1], pairs.UNITS[Y]).on(*edges.distinct(lines[name])))
+        gap = paired(gains.iloc[0] - gains.iloc[1], pairs.UNITS[Y])
+        margins.append(gap.on(*edges.distinct(lines[name])).named(name))
         least, most = gains.mean(axis=1)
         evidence.append(f"{name}: {least:+.4f} (least data), {most:+.4f} (most)")
     return verdict(every(margins), "; ".join(evidence))

@@ -83,7 +83,8 @@ def near_published(start: str, y: str, epsilon: float = private.EPSILON) -> Call
 
 def _lower(rows: pd.DataFrame, first: float, second: float) -> Margin:
     """By how much the objective of one T/n ends below that of another."""
-    return pairs.one(rows[rows[T_N] == first], rows[rows[T_N] == second], "objective")
+    lead = pairs.one(rows[rows[T_N] == first], rows[rows[T_N] == second], "objective")
+    return lead.named(f"T/n = {first:g} below {second:g}")
 
 
 def between(runs: pd.DataFrame) -> Verdict:
@@ -92,7 +93,8 @@ def between(runs: pd.DataFrame) -> Verdict:
     for start in START:
         rows = _ends(runs, start)
         fewest, *inner, most = private.updates_published()
-        margins.append(some(every(_lower(rows, one, end) for end in (fewest, most)) for one in inner))
+        found = some(every(_lower(rows, one, end) for end in (fewest, most)) for one in inner)
+        margins.append(found.named(f"{start} start"))
         evidence.append(f"{start}: {_said(rows, 'objective')}")
     return verdict(every(margins), "; ".join(evidence))
 
@@ -103,6 +105,6 @@ def more_noise(runs: pd.DataFrame) -> Verdict:
     for start in START:
         rows = _ends(runs, start)
         *others, most = private.updates_published()
-        margins += [_lower(rows, one, most) for one in others]
+        margins += [_lower(rows, one, most).named(f"{start} start") for one in others]
         evidence.append(f"{start}: {_said(rows, 'objective')}")
     return verdict(every(margins), "; ".join(evidence))

@@ -5,6 +5,8 @@ therefore compared repetition by repetition, which removes the effect that an in
 spread of its points, so a deviation from a published point is judged by the spread here alone.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -14,6 +16,13 @@ from figures.shared.margins import Margin, paired, within
 from figures.shared.verdicts import NotTestable
 
 UNITS = {"objective": "of the objective", "test_accuracy": "of accuracy", "test_rmse": "of RMSE"}
+PLACES = {
+    "iterations": "iterations",
+    "vectors_sent": "vectors sent",
+    "num_features": "p",
+    "num_examples": "m",
+    "max_updates": "T/n",
+}
 BETTER = {"objective": -1.0, "test_accuracy": 1.0, "test_rmse": -1.0}  # sign with which more is better
 
 
@@ -65,7 +74,9 @@ def ahead(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str, allowed: f
     resting = pd.concat([rows.reindex(columns=[by, "edge"]) for rows in (first, second)])
     found = leads(first, second, by, y) + allowed
     return {
-        cell: paired(row[~np.isnan(row)], UNITS[y]).on(*edges.distinct(resting[resting[by] == cell]))
+        cell: paired(row[~np.isnan(row)], UNITS[y])
+        .on(*edges.distinct(resting[resting[by] == cell]))
+        .named(_place(by, cell))
         for cell, row in zip(found.index.tolist(), found.to_numpy(), strict=True)
     }
 
@@ -95,5 +106,10 @@ def near(
         scale = theirs[cell] if share else 1.0
         off, half = (row[y] - theirs[cell]) / scale, (row["high"] - row["low"]) / 2 / scale
         margin = within(off, half, row["repetitions"], tolerance, unit)
-        found[cell] = margin.on(*edges.distinct(rows[rows[by] == cell]))
+        found[cell] = margin.on(*edges.distinct(rows[rows[by] == cell])).named(_place(by, cell))
     return found
+
+
+def _place(by: str, cell: Any) -> str:
+    """A cell in words; empty where it is not a number."""
+    return f"{PLACES[by]} = {cell:g}" if by in PLACES else ""

@@ -65,6 +65,7 @@ def draw(table: pd.DataFrame):
         common.privacy_note(table),
         "Ten clients, settings as published. Between two averagings, the average of the clients' current models is "
         f"only evaluated.{part}",
+        unequal="(some models have more than others; lines without a band have one)",
     )
     return figure
 

@@ -8,7 +8,7 @@ seeds are shared, the true error tends to be smaller than the pooled one. A run 
 
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -73,13 +73,24 @@ class Cells:
         dataset: its name.
         values: the cells that exist.
         spreads: over seeds of the runs here, by kind; a kind in which no cell has several runs is missing.
-        diverged: number of runs that diverged.
+        lost: number of runs that diverged, by cell; cells without any may be missing.
         asked: the cells that were asked for, whether they exist or not.
     """
 
-    def __init__(self, dataset: str, values: Mapping[Key, Cell], spreads: Mapping[tuple, Spread], diverged: int = 0):
-        self.dataset, self.values, self.spreads, self.diverged = dataset, values, spreads, diverged
+    def __init__(
+        self,
+        dataset: str,
+        values: Mapping[Key, Cell],
+        spreads: Mapping[tuple, Spread],
+        lost: Mapping[Key, int] | None = None,
+    ):
+        self.dataset, self.values, self.spreads, self.lost = dataset, values, spreads, lost or {}
         self.asked: set[Key] = set()
+
+    @property
+    def diverged(self) -> int:
+        """The number of runs that diverged in the cells that were asked for."""
+        return sum(self.lost.get(key, 0) for key in self.asked)
 
     def difference(self, weights: Mapping[Key, float], constant: float = 0.0) -> Margin | None:
         """The margin of a constant plus weighted accuracies, in points, that must be above 0; None without a cell."""
@@ -89,10 +100,10 @@ class Cells:
         parts = [(key, weight, self.values[key]) for key, weight in weights.items()]
         seeds = [set(cell.runs.index) for _, _, cell in parts]
         if len(seeds[0]) >= PAIRED_FROM and all(other == seeds[0] for other in seeds):
-            return paired(
-                constant + pd.concat([weight * cell.runs for _, weight, cell in parts], axis=1).sum(axis=1), POINTS
-            )
-        return pooled(constant + sum(weight * cell.mean for _, weight, cell in parts), parts, self.spreads)
+            gaps = pd.concat([weight * cell.runs for _, weight, cell in parts], axis=1).sum(axis=1)
+            return paired(constant + gaps, POINTS).named(_against(weights))
+        value = constant + sum(weight * cell.mean for _, weight, cell in parts)
+        return pooled(value, parts, self.spreads).named(_against(weights))
 
     def missing(self) -> list[Key]:
         """The cells that were asked for and do not exist, by model, the largest epsilon first."""
@@ -111,7 +122,9 @@ def of_runs(rows: pd.DataFrame, dataset: str) -> Cells:
         if len(one) > 1:
             several[kind(key)].append((float(one.var(ddof=1)) * (len(one) - 1), len(one) - 1))
     spreads = {name: _spread(*zip(*squares, strict=True)) for name, squares in several.items()}
-    return Cells(dataset, values, spreads, int(accuracy.isna().sum()))
+    lost = accuracy.isna().to_numpy()
+    lost_in = [as_key(*key) for key in rows.loc[lost, KEYS].itertuples(index=False, name=None)]
+    return Cells(dataset, values, spreads, Counter(lost_in))
 
 
 def _spread(squares: Sequence[float], freedoms: Sequence[int]) -> Spread:
@@ -140,7 +153,18 @@ def near(ours: Cells, theirs: Cells, key: Key, tolerance: float) -> Margin:
     parts = [(key, 1.0, ours.values[key]), (key, -1.0, theirs.values[key])]
     apart = parts[0][2].mean - parts[1][2].mean
     both = [pooled(tolerance + sign * apart, parts, ours.spreads) for sign in (1, -1)]
-    return every(both)._replace(among=1)
+    return every(both)._replace(among=1).named(_against({key: 1.0}))
+
+
+def _against(weights: Mapping[Key, float]) -> str:
+    """One or two cells in words, the first the one with the larger weight: "CNN+RL, epsilon 2.93, E = 1 against 20"."""
+    cells = sorted(weights, key=lambda key: -weights[key])
+    words = []
+    for name, values in zip(("", "E = ", "k = ", ""), zip(*cells, strict=True), strict=True):
+        said = [common.epsilon_name(value) if isinstance(value, float) else f"{value}" for value in values]
+        words.append(name + " against ".join(dict.fromkeys(said)))
+    epsilon, epochs, clients, model = words
+    return ", ".join([model, epsilon, epochs, clients])
 
 
 def pooled(value: float, parts: Sequence[Part], spreads: Mapping[tuple, Spread]) -> Margin:
@@ -168,7 +192,7 @@ def pooled(value: float, parts: Sequence[Part], spreads: Mapping[tuple, Spread])
             rounding += (weight * ROUNDING) ** 2
         else:
             reducible, single = reducible + variance / cell.count, single + variance
-    total = sum(of_kinds.values())
+    total, number = sum(of_kinds.values()), sum(spread.cells for spread in known.values())
     uncertain = sum(variance**2 / known[name].freedom for name, variance in of_kinds.items())
     margin = estimated(
         value,
@@ -176,7 +200,7 @@ def pooled(value: float, parts: Sequence[Part], spreads: Mapping[tuple, Spread])
         freedom=total**2 / uncertain if uncertain else math.inf,
         repetitions=single / reducible if reducible else count,
         unit=POINTS,
-        basis=f"spread pooled over {sum(spread.cells for spread in known.values())} cells",
+        basis=f"spread pooled over {number} cell{'s' * (number != 1)}",
         fixed=math.sqrt(max(total - reducible, 0.0) + rounding),
     )
     return margin._replace(repetitions=count)

@@ -90,7 +90,7 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells)
     margins = [one.margin for one in ours if one.margin is not None]
     evidence = [counted(margins, len(ours))]
     if run.diverged:
-        evidence.append(f"{run.diverged} runs diverged and count as 0 %")
+        evidence.append(f"{run.diverged} run{'s' * (run.diverged > 1)} diverged, counted as 0 %")
     evidence.append(f"the published numbers (in brackets) by the same test: {_published(theirs)}")
     for group, pairs in groupby(zip(ours, theirs, strict=True), key=lambda pair: pair[0].group):
         items = groupby(pairs, key=lambda pair: pair[0].item)

@@ -61,7 +61,9 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
     if rows.empty:
         sweep = " ".join(runs["sweep"].unique())
         names = ", ".join(figures)
-        raise InputError(f"no run of {sweep} is in a cell of {names}: run the whole sweep, without --where")
+        remedy = "scale smoke has none, choose a larger scale" if (runs["scale"] == "smoke").any() else ""
+        remedy = remedy or "run the whole sweep, without --where"
+        raise InputError(f"no run of {sweep} is in a cell of {names}: {remedy}")
     compared = cells.merge(common.averaged(rows), on=CELL, how="right" if own else "left")
     compared["difference"] = compared["test_accuracy"] - compared["published"]
     words = [agreement(*pair) for pair in compared[["difference", "repetitions"]].to_numpy()]

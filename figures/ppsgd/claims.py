@@ -24,8 +24,8 @@ SMALLEST = (
 GAIN = f"{ACCURACY}; at some noise, an alpha Q in between minus local and minus global learning, in the same repetition"
 DEGRADES = (
     "Test accuracy against rounds, step size tuned at every round by test and by held-out data; at some noise, an "
-    "earlier accuracy of alpha Q = inf minus its last, and for the smallest alpha Q > 0, at all noises, one point (a "
-    "threshold of ours) minus any such loss"
+    "earlier accuracy of alpha Q = inf minus its last minus one point (a threshold of ours), and for the smallest "
+    "alpha Q > 0, at all noises, one point minus any such loss"
 )
 CLAIMS = [
     Claim(

@@ -60,7 +60,8 @@ def by_each_tuning(decide: Callable) -> Verdict:
     """The verdict on the margins and evidence that `decide` returns for each way of tuning."""
     decided = {tuning: verdict(*decide(tuning)) for tuning in digits.TUNINGS}
     evidence = [f"step by {tuning}: {found.outcome}, {found.evidence}" for tuning, found in decided.items()]
-    return verdict(every(found.margin for found in decided.values() if found.margin), "; ".join(evidence))
+    margins = [found.margin.named(f"step by {tuning}") for tuning, found in decided.items() if found.margin]
+    return verdict(every(margins), "; ".join(evidence))
 
 
 def both_tunings(decide: Callable) -> Callable:
@@ -95,7 +96,13 @@ def lead(first: pd.Series, second: pd.Series, by: float = 0.0) -> Margin:
         margin = computed(np.inf if np.isfinite(first["test_accuracy"]) else -np.inf, POINTS, PAIRED)
     else:
         margin = paired(100 * (_difference(first["by_repetition"], second["by_repetition"]) - by), POINTS)
-    return margin.on(*edges)
+    return margin.on(*edges).named(f"{_side(first)} over {_side(second)}")
+
+
+def _side(cell: pd.Series) -> str:
+    """A cell in words, local and global learning by name."""
+    a = cell.name[-1] if isinstance(cell.name, tuple) else cell.name
+    return {LOCAL: "local", GLOBAL: "global"}.get(a, cell_name(cell)) if isinstance(a, float) else cell_name(cell)
 
 
 def _difference(first: pd.Series, second: pd.Series) -> np.ndarray:
@@ -187,22 +194,25 @@ def smallest_is_best(table: pd.DataFrame, sigma: float) -> tuple[Margin, str]:
 @both_tunings
 def strict_gain(table: pd.DataFrame):
     """At some finite epsilon, an alpha Q in between beats local and global."""
-    local, gains = select.row(table, (0.0, LOCAL)), []
+    local, margins, gains = select.row(table, (0.0, LOCAL)), [], []
     for sigma in table.index.get_level_values("noise_multiplier").unique():
         rows = sharing(table, sigma)
         between = rows.drop(GLOBAL, errors="ignore")
         if sigma > 0 and GLOBAL in rows.index and len(between):
             shared = select.row(rows, GLOBAL)
+            best = select.row(between, between["test_accuracy"].idxmax())
             margin = some(every([lead(one, local), lead(one, shared)]) for one in cells(between))
-            gains.append((margin, sigma, shared, select.row(between, between["test_accuracy"].idxmax())))
+            margins.append(margin.named(f"sigma = {sigma:g}"))
+            gain = best["test_accuracy"] - max(local["test_accuracy"], shared["test_accuracy"])
+            gains.append((gain, sigma, shared, best))
     if not gains:
         raise NotTestable("no noise level has both global learning and an alpha Q in between")
-    _, sigma, shared, best = max(gains, key=lambda gain: gain[0].value)
+    _, sigma, shared, best = max(gains, key=lambda gain: gain[0])
     evidence = (
         f"largest gain at sigma {sigma:g}, epsilon {best['epsilon']:.3g}: alpha Q = {best.name:g} {percent(best)}, "
         f"global {percent(shared)}, local {percent(local)}"
     )
-    return some(margin for margin, *_ in gains), evidence
+    return some(margins), evidence
 
 
 def over_learning_alone(runs: pd.DataFrame) -> Verdict:

@@ -27,7 +27,7 @@ from figures.ppsgd.common import GLOBAL, LOCAL, ppsgd_runs
 from figures.shared.margins import Margin, every, paired, some
 from figures.shared.verdicts import NotTestable, Verdict
 
-DEGRADED = 0.01  # of accuracy: what small alpha Q may lose without being said to degrade
+DEGRADED = 0.01  # of accuracy: what may be lost during training without being said to degrade; a threshold of ours
 FAR = 0.1  # of accuracy: what "far below" means
 LARGE = 1.0  # the least alpha Q that is called large
 STRONG = 1.0  # epsilon below which privacy is called strong
@@ -35,8 +35,8 @@ WEAK = 10.0  # epsilon from which privacy is called weak
 
 
 def large_degrade(runs: pd.DataFrame) -> Verdict:
-    """At some noise level global learning ends below an earlier accuracy of its own, and the smallest alpha Q > 0 ends
-    less than a point below any earlier one of its own at all noise levels."""
+    """At some noise level global learning ends more than a point below an earlier accuracy of its own, and the smallest
+    alpha Q > 0 ends less than a point below any earlier one of its own at all noise levels."""
     noisy = ppsgd_runs(runs, further=True)
     noisy = noisy[(noisy["noise_multiplier"] > 0) & (noisy["personalization"] > LOCAL) & (noisy["rounds"] > 0)]
     if GLOBAL not in set(noisy["personalization"]):
@@ -57,17 +57,28 @@ def large_degrade(runs: pd.DataFrame) -> Verdict:
         ratio = curves.index.get_level_values("personalization")
         large_falls, small_falls = (_falls(curves[ratio == a]) for a in (GLOBAL, small))
         margins = [
-            some(paired(100 * fall, POINTS) for fall, _ in large_falls),
-            every(paired(100 * (DEGRADED - fall), POINTS) for fall, _ in small_falls),
+            some(_beyond(fall).named(f"alpha Q = inf, {at}") for fall, at, _ in large_falls),
+            every(_within(fall).named(f"alpha Q = {small:g}, {at}") for fall, at, _ in small_falls),
         ]
-        worst = [max(falls, key=lambda fall: fall[0].mean())[1] for falls in (large_falls, small_falls)]
+        worst = [max(falls, key=lambda fall: fall[0].mean())[2] for falls in (large_falls, small_falls)]
         return every(margins), f"alpha Q = inf {worst[0]}, alpha Q = {small:g} {worst[1]}"
 
     return by_each_tuning(decide)
 
 
-def _falls(curves: pd.DataFrame) -> list[tuple[pd.Series, str]]:
-    """By how much the last accuracy at each noise level lies below every earlier one, by repetition, and in words.
+def _beyond(fall: pd.Series) -> Margin:
+    """The margin by which a fall counts as degrading."""
+    return paired(100 * (fall - DEGRADED), POINTS)
+
+
+def _within(fall: pd.Series) -> Margin:
+    """The margin by which a fall does not count as degrading."""
+    return paired(100 * (DEGRADED - fall), POINTS)
+
+
+def _falls(curves: pd.DataFrame) -> list[tuple[pd.Series, str, str]]:
+    """By how much the last accuracy at each noise level lies below every earlier one, by repetition; at which noise and
+    rounds; and both accuracies in words.
 
     A repetition that diverged counts as having fallen without bound.
     """
@@ -80,7 +91,7 @@ def _falls(curves: pd.DataFrame) -> list[tuple[pd.Series, str]]:
                 f"at sigma {sigma:g} (epsilon {last['epsilon']:.2g}) {percent(row)} "
                 f"in round {row.name:g} and {percent(last)} in round {last.name:g}"
             )
-            falls.append((fall, words))
+            falls.append((fall, f"sigma = {sigma:g}, round {row.name:g} to {last.name:g}", words))
     if not falls:
         raise NotTestable("one evaluation shows no course")
     return falls
@@ -106,7 +117,7 @@ def large_at_weak_privacy(table: pd.DataFrame):
         if not (large and small) or rows["epsilon"].min() < WEAK:
             continue
         best: Any = rows["test_accuracy"].idxmax()
-        margins.append(some(every(lead(one, other) for other in small) for one in large))
+        margins.append(some(every(lead(one, other) for other in small) for one in large).named(f"sigma = {sigma:g}"))
         weak = rows["epsilon"].min()
         parts.append(f"sigma {sigma:g} (epsilon {weak:.3g}): alpha Q = {best:g} {percent(rows.loc[best])}")
     if not margins:

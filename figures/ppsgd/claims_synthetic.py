@@ -95,8 +95,12 @@ def early_order(runs: pd.DataFrame) -> Verdict:
             means = gaps.groupby(level="rounds").mean().where(gaps.notna().groupby(level="rounds").all(), -np.inf)
         row, column = map(int, np.unravel_index(means.to_numpy().argmin(), means.shape))
         at, above, below = means.index[row], order[column], order[column + 1]
-        comparisons = [paired(column, LOGS) for _, rows in gaps.groupby(level="rounds") for _, column in rows.items()]
-        margins.append(every(comparisons).on(*_edges(runs, delta, 0.0, early)))
+        comparisons = [
+            paired(rows[above], LOGS).named(f"round {number}", f"alpha Q = {above:g} below {below:g}")
+            for number, rows in gaps.groupby(level="rounds")
+            for above, below in itertools.pairwise(order)
+        ]
+        margins.append(every(comparisons).on(*_edges(runs, delta, 0.0, early)).named(f"delta_std {delta:g}"))
         smallest = gaps.loc[gaps.index.get_level_values("rounds") == at, above].apply(np.exp)
         evidence.append(
             f"delta_std {delta:g}: the closest neighbours are alpha Q = {above:g} and {below:g} at round {at}, "
@@ -114,8 +118,9 @@ def plateau(runs: pd.DataFrame) -> Verdict:
     if floor.isna().any():
         raise NotTestable("the floor of global learning is not among the results")
     ratio, others = end[GLOBAL] / floor, end.drop(columns=GLOBAL).div(floor, axis=0)
-    below = [1 - column for _, column in others.items()]
-    margin = every(paired(gap, "of the floor") for gap in (ratio - 0.9, 1.1 - ratio, *below))
+    gaps = {"global above 0.9": ratio - 0.9, "global below 1.1": 1.1 - ratio}
+    gaps |= {f"alpha Q = {a:g} below 1": 1 - column for a, column in others.items()}
+    margin = every(paired(gap, "of the floor").named(words) for words, gap in gaps.items())
     return verdict(
         margin.on(*_edges(runs, 0.1, 0.0)),
         f"global ends at {spread(ratio, '.4f')} of the floor (of {floor.min():.3g} to {floor.max():.3g}); "
@@ -129,7 +134,7 @@ def plateau_as_published(runs: pd.DataFrame, until: int = LONG) -> Verdict:
     others = logs.drop(columns=GLOBAL)
     best: Any = others.mean().idxmin()
     ratio = (logs[best] - logs[GLOBAL]).apply(np.exp)
-    margin = some(paired(logs[GLOBAL] - other, LOGS) for _, other in others.items())
+    margin = some(paired(logs[GLOBAL] - other, LOGS).named(f"alpha Q = {a:g}") for a, other in others.items())
     return verdict(
         margin.on(*_edges(runs, 0.01, 0.0)),
         f"global ends at {np.exp(logs[GLOBAL].mean()):.3g}; the best other, alpha Q = {best:g}, "
@@ -157,8 +162,9 @@ def crossing_time(runs: pd.DataFrame) -> Verdict:
     evidence = []
     for delta in _deltas(runs):
         at = crossings(runs, delta, 10.0, until=CROSSING[1])
-        both = every(paired(gap, "rounds") for gap in (at - CROSSING[0], CROSSING[1] - at))
-        margins.append(both.on(*_edges(runs, delta, 10.0, range(*CROSSING))))
+        gaps = {f"after {CROSSING[0]}": at - CROSSING[0], f"before {CROSSING[1]}": CROSSING[1] - at}
+        both = every(paired(gap, "rounds").named(words) for words, gap in gaps.items())
+        margins.append(both.on(*_edges(runs, delta, 10.0, range(*CROSSING))).named(f"delta_std {delta:g}"))
         evidence.append(f"delta_std {delta:g}: round {spread(at, '.0f', 'never')}")
     return verdict(every(margins), "; ".join(evidence))
 
@@ -183,8 +189,10 @@ def crossing_order(runs: pd.DataFrame) -> Verdict:
         if len(reached) < 2:
             raise NotTestable("local passes the others within these rounds at fewer than two different moments")
         margins += [
-            paired(later.clip(upper=last) - earlier.clip(upper=last), "rounds")
-            for later, earlier in itertools.pairwise(at)
+            paired(later.clip(upper=last) - earlier.clip(upper=last), "rounds").named(
+                f"delta_std {delta:g}", f"sigma {less:g} after {more:g}"
+            )
+            for (less, later), (more, earlier) in itertools.pairwise(zip(sigmas, at, strict=True))
             if not later.mean() == earlier.mean() in (first, np.inf)
         ]
         by_sigma = ", ".join(f"{s:g} at {spread(t, '.0f', 'never')}" for s, t in zip(sigmas, at, strict=True))

@@ -41,9 +41,10 @@ def _under_bound(table: pd.DataFrame, risk: str) -> Verdict:
         raise NotTestable(f"up to {clipped:.2g} of the gradients were clipped, which the theorem excludes")
     tightest, loosest = select.row(table, loose.idxmin()), select.row(table, loose.idxmax())
     halves = (table["high"] - table[risk]) / table["bound"]
-    rooms = zip(1 - 1 / loose, halves, table["repetitions"], strict=True)
+    points = [_point(row) for _, row in table.iterrows()]
+    rooms = zip(1 - 1 / loose, halves, table["repetitions"], points, strict=True)
     return verdict(
-        every(of_mean(room, half, count, "of the bound") for room, half, count in rooms),
+        every(of_mean(room, half, count, "of the bound").named(point) for room, half, count, point in rooms),
         f"{len(table)} points, nothing clipped; the bound is {loose.min():.3g} times the risk at the least "
         f"({_point(tightest)}), {loose.median():.3g} in the median, {loose.max():.3g} at most ({_point(loosest)})",
     )
@@ -78,7 +79,14 @@ def _ahead(rows: pd.DataFrame) -> Margin:
     named, others = (local, sharing) if rows["local_is_better"].iloc[0] == 1 else (sharing, local)
     if not (named and others):
         raise NotTestable("alpha Q = 0 and some alpha Q > 0 are needed at every budget and number of samples")
-    return some(every(paired(risks[b] - risks[a], "of excess risk") for b in others) for a in named)
+    target, samples = rows[POINT].iloc[0]
+    place = f"epsilon {target:g}, n = {samples:g}"
+    return some(
+        every(
+            paired(risks[b] - risks[a], "of excess risk").named(place, f"alpha Q = {a:g} below {b:g}") for b in others
+        )
+        for a in named
+    )
 
 
 def _point(row: pd.Series) -> str:

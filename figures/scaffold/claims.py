@@ -55,10 +55,15 @@ def lower(noisy: bool) -> Callable[[pd.DataFrame], Verdict]:
 
     def check(runs: pd.DataFrame) -> Verdict:
         found = gaps(runs, noisy)
-        several = [gap for by_steps in found.values() for steps, gap in by_steps.items() if steps > 1]
+        several = [
+            paired(gap, UNIT).named(task, f"{steps:g} local steps")
+            for (task, _), by_steps in found.items()
+            for steps, gap in by_steps.items()
+            if steps > 1
+        ]
         if not several:
             raise NotTestable("no runs with several local steps")
-        return verdict(every([paired(gap, UNIT) for gap in several]).on(*_edges(runs, noisy)), _words(found))
+        return verdict(every(several).on(*_edges(runs, noisy)), _words(found))
 
     return check
 
@@ -69,9 +74,11 @@ def grows(noisy: bool) -> Callable[[pd.DataFrame], Verdict]:
     def check(runs: pd.DataFrame) -> Verdict:
         found = gaps(runs, noisy)
         margins: list[Margin] = []
-        for by_steps in found.values():
-            in_order = sorted(by_steps)
-            margins += [paired(by_steps[more] - by_steps[few], UNIT) for few, more in itertools.pairwise(in_order)]
+        for (task, _), by_steps in found.items():
+            margins += [
+                paired(by_steps[more] - by_steps[few], UNIT).named(task, f"{few:g} to {more:g} local steps")
+                for few, more in itertools.pairwise(sorted(by_steps))
+            ]
         if not margins:
             raise NotTestable("two numbers of local steps are needed")
         return verdict(every(margins).on(*_edges(runs, noisy)), _words(found))

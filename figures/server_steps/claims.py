@@ -70,7 +70,9 @@ def holds_on(way: str, mu: float, most: bool) -> Callable[[pd.DataFrame], Verdic
         if len(counts) < 2:
             raise NotTestable("two numbers of local steps are needed")
         meant = counts[-1:] if most else counts[1:]
-        margins: list[Margin] = [paired(gain, UNIT) for (_, steps), gain in found.items() if steps in meant]
+        margins: list[Margin] = [
+            paired(gain, UNIT).named(task, f"K = {steps:g}") for (task, steps), gain in found.items() if steps in meant
+        ]
         words = [f"{task}, K = {steps:g}: {spread(gain)}" for (task, steps), gain in found.items()]
         rows = proximal.rows_of(runs)
         rows = rows[
@@ -100,7 +102,8 @@ def tracks(runs: pd.DataFrame) -> Verdict:
         if len(off) < 2:
             raise NotTestable("fewer than two repetitions")
         half = half_width(off.std(ddof=1), len(off))
-        margins.append(within(off.mean(), half, len(off), NEAR, "of the clipped share"))
+        margin = within(off.mean(), half, len(off), NEAR, "of the clipped share")
+        margins.append(margin.named(f"quantile {quantile:g} from {factor:g}"))
         words.append(f"quantile {quantile:g} from {factor:g}: {spread(group['clipped'], '.3f')}")
     return verdict(every(margins), "; ".join(words))
 
@@ -117,7 +120,7 @@ def as_well_as_the_best(runs: pd.DataFrame) -> Verdict:
     margins, words = [], [f"best fixed norm, {best:g}: {spread(least)}"]
     for factor, group in median.groupby("factor"):
         loss = _losses(group, clipping.METRIC)
-        margins.append(paired((least - loss).dropna() + ON_PAR, UNIT))
+        margins.append(paired((least - loss).dropna() + ON_PAR, UNIT).named(f"median from {factor:g}"))
         words.append(f"median from {factor:g}: {spread(loss)}")
     used = pd.concat([fixed[fixed["factor"] == best], median])
     used = used[used["edge"] != ""][["algorithm", "factor", "edge"]].drop_duplicates().to_dict("records")
@@ -135,7 +138,7 @@ def better_than_ten_times_off(runs: pd.DataFrame) -> Verdict:
             for followed in (0.0, clipping.MEDIAN)
         )
         gain = (fixed - median).dropna()
-        margins.append(paired(gain, UNIT))
+        margins.append(paired(gain, UNIT).named(f"from {factor:g} times"))
         words.append(f"from {factor:g} times the typical length: {spread(gain)}")
     return verdict(every(margins), "; ".join(words))
 

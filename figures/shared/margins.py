@@ -43,6 +43,7 @@ class Margin(NamedTuple):
         1: step_size = 5, the smallest tried", or without.
     deviation: standard deviation of value from one repetition, from which `needed` follows; NaN where it is not known.
     fixed: standard error of value that no repetition reduces, such as that of a published number.
+    comparison: what is compared, in words, by which the deciding one of several is told.
     """
 
     value: float
@@ -58,6 +59,7 @@ class Margin(NamedTuple):
     edges: tuple[str, ...] = ()
     deviation: float = math.nan
     fixed: float = 0.0
+    comparison: str = ""
 
     @property
     def decided(self) -> bool:
@@ -68,13 +70,18 @@ class Margin(NamedTuple):
         """The same margin with these edges of grids; empty names are ignored."""
         return self._replace(edges=tuple(sorted({*self.edges, *filter(None, edges)})))
 
+    def named(self, *words: str) -> "Margin":
+        """The same margin with words, if not empty, before those that say what is compared."""
+        return self._replace(comparison=", ".join(filter(None, [*words, self.comparison])))
+
     def __str__(self) -> str:
         if not np.isfinite(self.value):
             size = "missed without bound" if np.isneginf(self.value) else "met without bound"
         else:
             interval = f" ± {self.half:.2g}" if np.isfinite(self.half) else ""
             size = f"{self.value:+.3g}{interval} {self.unit}"
-        deciding = f"the deciding one of {self.among}; " if self.among > 1 else ""
+        which = ": ".join(filter(None, [f"the deciding one of {self.among}", self.comparison]))
+        deciding = f"{which}; " if self.among > 1 else ""
         number = f", {self.repetitions}" if self.repetitions > 1 else ""
         return f"{size} ({deciding}{self.basis}{number})"
 

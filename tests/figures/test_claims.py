@@ -41,6 +41,15 @@ def test_the_brief_text_has_the_same_verdicts_and_the_same_files(tmp_path, capsy
     assert written[0] == written[1]
 
 
+def test_that_nothing_was_run_for_one_reason_is_said_once(tmp_path, capsys):
+    smoke = {claim.sweep: SYNTHETIC.assign(scale="smoke") for claim in ALL_CLAIMS}
+    table = claims.check("ppsgd", smoke, tmp_path)
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count(NOT_RUN) == 1
+    assert f"all {len(table)} claims of ppsgd: scale smoke only shows" in text
+    assert list(table["claim"]) == [claim.text for claim in ALL_CLAIMS]
+
+
 def test_the_facts_are_those_of_the_runs_that_a_claim_is_about(monkeypatch):
     def check(runs):
         raise NotTestable("too little")

@@ -67,7 +67,7 @@ def off(by, **where):
 @pytest.mark.parametrize(
     ("value", "number"),
     [
-        (off(0.002, algorithm=LOCAL), 0),  # another number than the published one
+        (off(0.006, algorithm=LOCAL), 0),  # another number than the published one
         (off(0.004, algorithm=MR_MTL, epsilon=6.0, pull=1.0), 1),
         (off(-0.02, algorithm=FEDAVG, epsilon=1.0), 2),
         (off(0.03, algorithm=FEDAVG, epsilon=1.0), 3),

@@ -86,7 +86,16 @@ def test_what_was_not_run_has_no_margin_and_is_remembered():
 
 def test_what_diverged_counts_as_nothing_right():
     found = cells(low=[90, math.nan], high=[95, math.inf])
-    assert (found.diverged, found.values[LOW].mean, found.values[HIGH].mean) == (2, 45.0, 47.5)
+    assert (found.values[LOW].mean, found.values[HIGH].mean) == (45.0, 47.5)
+
+
+def test_runs_that_diverged_are_counted_in_the_cells_that_were_asked_for():
+    found = cells(low=[90, math.nan], high=[95, math.inf])
+    assert found.diverged == 0
+    found.difference({LOW: 1})
+    assert found.diverged == 1
+    found.difference({LOW: 1, HIGH: -1})
+    assert found.diverged == 2
 
 
 def test_published_cells_are_means_of_ten_runs_that_no_run_here_makes_more():

@@ -170,17 +170,32 @@ def test_what_is_claimed_of_all_data_is_judged_at_the_clipping_norm_of_the_sweep
     assert judge(between, tag_runs().assign(clip_norm=10.0)).outcome == NOT_RUN
 
 
+def test_the_largest_gain_is_the_lead_over_the_better_of_local_and_global():
+    gain = next(claim for text, claim in TAGS.items() if text.startswith("at some finite"))
+
+    def accuracy(a, sigma, seed):
+        """At sigma = 1 the gain is .05, though every alpha Q is lower; at sigma = 0.5 it is .02."""
+        local, shared, between = {1.0: (0.4, 0.4, 0.45)}.get(sigma, (0.4, 0.6, 0.62))
+        return (local if a == 0 else shared if a == INF else between) + 0.001 * seed
+
+    found = judge(gain, tag_runs(accuracy))
+    assert found.outcome == HOLDS
+    assert "largest gain at sigma 1," in found.evidence
+    assert "sigma = " in found.margin.comparison
+
+
 def test_large_a_degrades_where_its_curve_falls():
     degrade = next(claim for text, claim in TAGS.items() if text.startswith("with noise large"))
 
-    def falling(which):
+    def falling(which, by=0.9):
         runs = tag_runs(rounds=(0, 500, 1000))
         late = (runs["rounds"] == 1000) & runs["personalization"].isin(which) & (runs["noise_multiplier"] > 0)
-        return runs.assign(test_accuracy=runs["test_accuracy"] - 0.9 * late)
+        return runs.assign(test_accuracy=runs["test_accuracy"] - by * late)
 
     assert judge(degrade, falling([])).outcome == FAILS
     assert judge(degrade, falling([INF])).outcome == HOLDS
     assert judge(degrade, falling([INF, 0.1])).outcome == FAILS
+    assert judge(degrade, falling([INF], by=0.008)).outcome == FAILS  # one point is the threshold for both
     assert judge(degrade, tag_runs(curves=(0.0, 1.0))).outcome == NOT_RUN
     assert "in round 500 and" in judge(degrade, falling([INF])).evidence
 

@@ -158,6 +158,15 @@ def test_edges_go_with_what_rests_on_them():
     assert clear(1).rests_on == ""
 
 
+def test_the_deciding_one_is_named_by_all_that_it_is_part_of():
+    both = every([clear(3).named("SN+Lin", ""), clear(-2).named("CNN+RL")]).named("MNIST")
+    assert both.comparison == "MNIST, CNN+RL"
+    assert "(the deciding one of 2: MNIST, CNN+RL; " in str(both)
+    assert some([clear(3).named("first"), clear(-2).named("second")]).comparison == "first"
+    assert "made up" not in str(clear(1).named("made up"))  # a single comparison is what the claim says
+    assert "(the deciding one of 2; " in str(every([clear(1), clear(2)]))
+
+
 # ---- The joint table ----
 
 
@@ -168,6 +177,7 @@ def test_claims_with_runs_say_where_their_data_are_from_and_their_margin():
     assert (table[["margin", "source", "scale"]] != "").all(axis=None)
     assert (table["repetitions"].astype(int) > 1).all()
     assert table["margin"].str.contains("repetitions, |mean, |without bound").all()
+    assert not table["margin"].str.contains(r"the deciding one of \d+;").any()  # which is it?
 
 
 def test_every_claim_says_how_in_one_line():
@@ -190,6 +200,7 @@ def test_the_joint_table_has_every_claim_and_no_empty_cell_but_those_without_run
     assert list(counts["paper"]) == list(PAPERS)
     assert counts.drop(columns="paper").to_numpy().sum() == len(table)
     lines = capsys.readouterr().out.splitlines()
+    assert not any("earlier" in line for line in lines)
     for paper in PAPERS.values():
         assert f"{paper.name}: holds 0, fails 0, undecided 0, {NOT_RUN} {len(paper.claims)}" in lines
     written = pd.read_csv(tmp_path / "claims.csv", keep_default_na=False, dtype={"repetitions": str})
