@@ -179,7 +179,7 @@ def _in_words(bounds: pd.DataFrame) -> str:
     refuting = bounds[bounds["refuted"].eq(True)]
     if refuting.empty:
         return "inconclusive" if math.isinf(bounds["noise_factor"].iloc[0]) else "not refuted"
-    worst = refuting.loc[(refuting["lower_bound"] / refuting["declared_there"]).idxmax()]
+    worst = refuting.iloc[(refuting["lower_bound"] / refuting["declared_there"]).to_numpy().argmax()]
     found, declared = number(worst["lower_bound"]), number(worst["declared_there"])
     return f"refuted: {found} > {declared} at δ = {worst['at_delta']:g}"
 

@@ -88,10 +88,12 @@ def falls(calibration: str) -> Callable[[pd.DataFrame], Verdict]:
                 trials = rows[rows["series"] == name].pivot(
                     index="trial", columns="target_epsilon", values="test_error"
                 )
-                falls = -100 * trials.diff(axis=1).iloc[:, 1:]
+                falls = -100 * trials.diff(axis=1)
                 margins += [
-                    paired(gaps, ERROR).named(f"{num_sampled} silos answer", name, f"epsilon {few:g} to {more:g}")
-                    for (few, _), (more, gaps) in itertools.pairwise([(trials.columns[0], None), *falls.items()])
+                    paired(falls[more], ERROR).named(
+                        f"{num_sampled} silos answer", str(name), f"epsilon {few:g} to {more:g}"
+                    )
+                    for few, more in itertools.pairwise(trials)
                 ]
         return verdict(every(margins), "; ".join(evidence))
 

@@ -149,11 +149,10 @@ def spends_what_it_says(runs: pd.DataFrame) -> Verdict:
         f"{group['epsilon_true'].max():.4g} (p = {group['x'].max():g})"
         for name, group in rows.sort_values("x").groupby("series")
     ]
+    cells = rows[["series", "x", "epsilon_true", "epsilon"]].itertuples(index=False, name=None)
     margins = [
-        computed(1 - row.epsilon_true / row.epsilon, "of the epsilon of the legend").named(
-            str(row.series), f"p = {row.x:g}"
-        )
-        for row in rows.itertuples()
+        computed(1 - spent / said, "of the epsilon of the legend").named(name, f"p = {p:g}")
+        for name, p, spent, said in cells
     ]
     return verdict(every(margins), "; ".join(evidence))
 
