@@ -24,7 +24,7 @@ def unknown_name(kind: str, name: str, names: Iterable[str]) -> InputError:
         names: the valid names.
     """
     names = sorted(names)
-    near = get_close_matches(name, names, n=1, cutoff=0.4)
+    near = get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}."
     return InputError(f"no {kind} is called {shown(name)}: {hint}")
 

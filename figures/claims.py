@@ -238,4 +238,4 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose another --out") from None

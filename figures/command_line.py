@@ -106,7 +106,7 @@ def write_figure(
             tables.save(figure.printed(table), folder, name)
         record(folder, name, drawn_from)
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose another --out") from None
     return path
 
 

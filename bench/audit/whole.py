@@ -79,7 +79,7 @@ def _write(out: Path, whole: pd.DataFrame) -> None:
         write_whole(out / "audit.csv", whole.to_csv(index=False))
         write_whole(out / "audit.md", f"{markdown(summary(whole))}\n{_basis(whole)}\n")
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose another --out") from None
 
 
 def _basis(whole: pd.DataFrame) -> str:
@@ -98,7 +98,7 @@ def _set_aside(path: Path) -> None:
         if path.is_file():
             path.replace(path.with_name(f"earlier-{path.name}"))
     except OSError as error:
-        raise InputError(f"cannot rename {path}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot rename {path}: {error.strerror}; choose another --out") from None
 
 
 def _asked() -> Iterator[tuple[str, str]]:
@@ -218,9 +218,9 @@ def _check_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot write {out}: {error.strerror}; choose another --out") from None
     if not os.access(out, os.W_OK):
-        raise InputError(f"cannot write {out}: Permission denied; choose --out")
+        raise InputError(f"cannot write {out}: Permission denied; choose another --out")
 
 
 def _ordered(rows: pd.DataFrame, asked: list[tuple[str, str]]) -> pd.DataFrame:

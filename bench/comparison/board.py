@@ -168,7 +168,7 @@ def write_protocol(request: Request) -> None:
         request.folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, (json.dumps(ours._asdict(), indent=1) + "\n").encode())
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another --out") from None
 
 
 def read_protocol(folder: Path) -> Protocol:

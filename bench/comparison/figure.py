@@ -141,5 +141,5 @@ def write(comparison: Comparison) -> pd.DataFrame:
         facts = [name for name in map(str, runs) if is_reserved(name) and name not in ("algorithm", "trial", "seed")]
         write_whole(folder / "tuning.csv", runs.drop(columns=facts).to_csv(index=False, float_format="%.6g"))
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose another --out") from None
     return whole

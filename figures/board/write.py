@@ -45,7 +45,7 @@ def write(results: Path, out: Path | None) -> tuple[Path, Board]:
             for path, text in zip(files, texts, strict=True):
                 path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose another --out") from None
     return out, board
 
 

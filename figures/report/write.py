@@ -32,5 +32,5 @@ def write(results: Path, scale: str | None, out: Path | None) -> tuple[Path, pd.
     try:
         write_whole(out, text)
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose another --out") from None
     return out, report.claims

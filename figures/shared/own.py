@@ -118,5 +118,5 @@ def write(name: str, figure: Figure, folders: Sequence[Path], where: str | None,
     try:
         path = save_picture(drawing, table, folder, name, figure.alt)[0]
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose --out") from None
+        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose another --out") from None
     return path, not_shown(name, figure, runs, table, requests)

@@ -167,7 +167,7 @@ def test_a_table_that_was_cut_off_is_refused(few, tmp_path):
 def test_a_folder_that_cannot_be_is_refused_before_anything_runs(few, tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "audit", None)
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="Not a directory; choose --out"):
+    with pytest.raises(InputError, match="Not a directory; choose another --out"):
         audited(tmp_path / "file" / "audit")
 
 

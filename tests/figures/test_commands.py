@@ -211,7 +211,7 @@ def test_an_out_that_cannot_be_written_is_one_line(figures, tmp_path, words, pla
     status, _, err = figures(*words, "--out", tmp_path / place)
     assert (status, len(err)) == (2, 1)
     assert err[0].startswith(f"error: cannot write {tmp_path / 'taken'}")
-    assert err[0].endswith("; choose --out")
+    assert err[0].endswith("; choose another --out")
 
 
 def test_runs_of_other_settings_only_are_one_line(figures, results, made_up):
