@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bench.analysis.files import AS_TEXT
 from bench.arguments import of_declared_types
 from bench.data.files import DataFiles
 from bench.defaults import COMPARISON, LONGEST_NAME
@@ -139,7 +140,7 @@ def _table(path: Path) -> pd.DataFrame:
         InputError: where it is damaged.
     """
     try:
-        table = pd.read_csv(path)
+        table = pd.read_csv(path, dtype=AS_TEXT)
         named = {"algorithm", "target_epsilon", "rank"} <= {*table}
         whole = named and not table.empty and table["algorithm"].notna().all()
     except ValueError:  # all errors of pandas' parser are

@@ -112,6 +112,13 @@ def test_a_damaged_table_of_a_comparison_is_named(tmp_path, content):
         bench.load("compare/mine", results=tmp_path)
 
 
+def test_a_commit_that_looks_like_a_number_is_read_as_text(tmp_path):
+    folder = tmp_path / "compare" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "comparison.csv").write_text("algorithm,target_epsilon,rank,commit\nmine,1,1,09351561e448\n")
+    assert bench.load("compare/mine", results=tmp_path)["commit"].tolist() == ["09351561e448"]
+
+
 @pytest.mark.parametrize(
     "change", ['"delta": "x"', '"neighbors": ["x"]', '"seeds": "x"', '"rounds": 3.5', '"epsilons": null']
 )

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from bench.locking import check_replaceable
 
+# For reading tables: the digits of a commit may look like a number, "09351561e448" like infinity.
+AS_TEXT = {"commit": str}
+
 
 @contextlib.contextmanager
 def written_whole(paths: Sequence[Path]) -> Iterator[list[Path]]:

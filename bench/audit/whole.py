@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
-from bench.analysis.files import write_whole
+from bench.analysis.files import AS_TEXT, write_whole
 from bench.analysis.tables import markdown
 from bench.audit.report import Audit, audit, check
 from bench.audit.setting import families_of
@@ -201,7 +201,7 @@ def _earlier(path: Path, options: Mapping[str, Any]) -> pd.DataFrame:
     if not path.is_file():
         return pd.DataFrame(columns=KEY)
     try:
-        rows = pd.read_csv(path)
+        rows = pd.read_csv(path, dtype=AS_TEXT)
         if rows[["version", "commit", *options]].isna().any(axis=None):
             raise ValueError("a row is incomplete")
         others = {name: rows[name].iloc[0] for name, value in options.items() if (rows[name] != value).any()}

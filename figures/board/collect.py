@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bench.analysis.files import AS_TEXT
 from bench.errors import InputError
 from bench.sweeps import part_files
 
@@ -170,7 +171,7 @@ def _protocol(path: Path) -> dict[str, Any]:
 
 def _table(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_csv(path, low_memory=False)
+        return pd.read_csv(path, dtype=AS_TEXT, low_memory=False)
     except (OSError, ValueError) as error:  # what pandas raises for a file without a table is a ValueError
         why = str(error).strip().replace("\n", " ")
         raise InputError(

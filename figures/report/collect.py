@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from bench.analysis.files import AS_TEXT
 from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import PAPERS
@@ -190,7 +191,9 @@ def compared(folder: Path) -> list[Compared]:
     comparisons = []
     for path in sorted(folder.glob("*/comparison.csv")):
         try:
-            tables = {file.stem: pd.read_csv(io.StringIO(file.read_text())) for file in (path, *_others(path))}
+            tables = {
+                file.stem: pd.read_csv(io.StringIO(file.read_text()), dtype=AS_TEXT) for file in (path, *_others(path))
+            }
         except (OSError, ValueError) as error:
             raise InputError(f"{path.parent} cannot be read ({error}): make the comparison again") from None
         picture = path.with_suffix(".png")

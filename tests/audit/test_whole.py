@@ -18,7 +18,8 @@ QUICK |= {"power": False}
 
 @pytest.fixture
 def few(monkeypatch):
-    """Two private methods and one that declares nothing."""
+    """Two private methods and one that declares nothing, at a commit that looks like a number."""
+    monkeypatch.setattr(whole, "commit", lambda: "09351561e448")
     kept = {name: ALGORITHMS[name] for name in ("dp_fedavg", "minibatch_sgd", "admm")}
     monkeypatch.setattr(whole, "ALGORITHMS", kept)
     return kept
@@ -50,7 +51,7 @@ def test_the_table_has_every_bound_and_the_summary_a_row_for_each_way_of_account
     assert (private["lower_bound"] <= private["declared_there"])[private["proven"].astype(bool)].all()
     assert {"game", "Gaussian", "other delta"} <= set(private["test"])
     assert rows[rows["reading"].isna()]["method"].tolist() == ["admm"]
-    written = pd.read_csv(tmp_path / "audit.csv")
+    written = pd.read_csv(tmp_path / "audit.csv", dtype={"commit": str})
     pd.testing.assert_frame_equal(written, rows, check_dtype=False)
     text = (tmp_path / "audit.md").read_text().splitlines()
     assert len(text) == 2 + len(private[[*whole.KEY, "reading"]].drop_duplicates()) + 1 + 2

@@ -83,5 +83,5 @@ def test_runs_of_another_sweep_are_refused(folder):
 
 def test_a_folder_that_cannot_be_written_is_one_line(folder, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot write .*file.*choose --out"):
+    with pytest.raises(InputError, match=r"cannot write .*file.*choose another --out"):
         own.write("steps", STEPS, [folder], None, tmp_path / "file" / "pictures")
