@@ -37,7 +37,7 @@ def normalised_gradients(
 
 METHOD = Method(
     normalised_gradients,
-    noisy_sums("everybody who sees w"),
+    noisy_sums("everybody who sees the shared model"),
     version=1,
     check=check_participation,
     cost=cost_of_sums,
