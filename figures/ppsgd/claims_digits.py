@@ -101,8 +101,10 @@ def lead(first: pd.Series, second: pd.Series, by: float = 0.0) -> Margin:
 
 def _side(cell: pd.Series) -> str:
     """A cell in words, local and global learning by name."""
-    a = cell.name[-1] if isinstance(cell.name, tuple) else cell.name
-    return {LOCAL: "local", GLOBAL: "global"}.get(a, cell_name(cell)) if isinstance(a, float) else cell_name(cell)
+    sigma, a = cell.name if isinstance(cell.name, tuple) else (0.0, cell.name)
+    if a not in (LOCAL, GLOBAL):
+        return cell_name(cell)
+    return ("local" if a == LOCAL else "global") + (f", sigma = {sigma:g}" if sigma else "")
 
 
 def _difference(first: pd.Series, second: pd.Series) -> np.ndarray:
