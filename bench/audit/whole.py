@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
@@ -85,6 +86,8 @@ def _write(out: Path, whole: pd.DataFrame) -> None:
 def _basis(whole: pd.DataFrame) -> str:
     """The confidence of one audit and of the table, and the commits of the code that was audited."""
     audited = whole[whole["reading"].notna()] if "reading" in whole else whole[:0]
+    if audited.empty:
+        return "No audited method declares privacy."
     count, level = len(audited[KEY].drop_duplicates()), float(whole["confidence"].iloc[0])
     return (
         f"The bounds of one audit hold together with confidence {level:g}, those of all {count} audits with at least "
@@ -174,9 +177,11 @@ def summary(whole: pd.DataFrame) -> pd.DataFrame:
 
 
 def _in_words(bounds: pd.DataFrame) -> str:
-    """The verdict on one way of accounting; where it is refuted, with the bound that exceeds what is declared by the
-    largest factor, and its delta."""
+    """The verdict on one way of accounting: "not compared" where it declares no finite epsilon; where it is refuted,
+    with the bound that exceeds what is declared by the largest factor, and its delta."""
     refuting = bounds[bounds["refuted"].eq(True)]
+    if not np.isfinite(bounds["declared_there"]).any():
+        return "not compared"
     if refuting.empty:
         return "inconclusive" if math.isinf(bounds["noise_factor"].iloc[0]) else "not refuted"
     worst = refuting.iloc[(refuting["lower_bound"] / refuting["declared_there"]).to_numpy().argmax()]
@@ -189,7 +194,10 @@ def _factor(factor: float) -> str:
 
 
 def _verdict(found: Audit) -> str:
-    return "FAILED" if found.refuted else "not refuted" if found.findings else "declares no privacy"
+    if found.refuted or not found.findings:
+        return "FAILED" if found.refuted else "declares no privacy"
+    sound = [finding.detected for finding in found.findings if finding.release.sound]
+    return "inconclusive" if sound and all(factor == math.inf for factor in sound) else "not refuted"
 
 
 def _earlier(path: Path, options: Mapping[str, Any]) -> pd.DataFrame:

@@ -118,8 +118,8 @@ def plateau(runs: pd.DataFrame) -> Verdict:
     if floor.isna().any():
         raise NotTestable("the floor of global learning is not among the results")
     ratio, others = end[GLOBAL] / floor, end.drop(columns=GLOBAL).div(floor, axis=0)
-    gaps = {"global above 0.9": ratio - 0.9, "global below 1.1": 1.1 - ratio}
-    gaps |= {f"alpha Q = {a:g} below 1": 1 - column for a, column in others.items()}
+    gaps = {"global above 0.9 of the floor": ratio - 0.9, "global below 1.1 of the floor": 1.1 - ratio}
+    gaps |= {f"alpha Q = {a:g} below the floor": 1 - column for a, column in others.items()}
     margin = every(paired(gap, "of the floor").named(words) for words, gap in gaps.items())
     return verdict(
         margin.on(*_edges(runs, 0.1, 0.0)),

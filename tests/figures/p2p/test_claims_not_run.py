@@ -70,7 +70,7 @@ OPEN = {
     "another mu": (PERTURBED, lambda r: r[(r["mu"] != 0.04) | (r["algorithm"] == "alone")], "mu = 0.04"),
     "one budget": (MOVIELENS, lambda r: r[r["budget"].isin([1.0]) | r["budget"].isna()], "budget = 0.5, 0.1"),
     "no C = 10": (
-        [claim for claim in MOVIELENS if "norm tuned" not in claim.text],
+        [claim for claim in MOVIELENS if "tuned clipping" not in claim.text],
         lambda r: r[r["clip_norm"] != 10],
         "clip_norm = 10",
     ),
