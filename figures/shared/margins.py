@@ -32,15 +32,14 @@ class Margin(NamedTuple):
     value: by how much it is met; negative where it is missed, -inf where what should win diverged.
     unit: of value and half.
     basis: what the spread was estimated from, or why there is none.
-    p_holds: probability of a value at least as large if the comparison were not met; 1 where the spread is not known.
-    p_fails: probability of a value at least as small if it were met.
+    p_holds, p_fails: probability of a value at least as large if the comparison were not met, and at least as small
+        if it were met; 1 where the spread is not known.
     half: half of the 95 % interval of value; NaN where there is none.
     repetitions: number of repetitions that value is the mean of.
     needed: repetitions at which a value of this size would decide, at the observed spread; NaN where none would.
     among: number of comparisons of which this is the deciding one.
     corrected: factor by which the level is divided for their number.
-    edges: settings behind the margin that are the smallest or largest tried, with the curve that has them, "alpha Q =
-        1: step_size = 5, the smallest tried", or without.
+    edges: settings behind it that are the smallest or largest tried, "alpha Q = 1: step_size = 5, the smallest tried".
     deviation: standard deviation of value from one repetition, from which `needed` follows; NaN where it is not known.
     fixed: standard error of value that no repetition reduces, such as that of a published number.
     comparison: what is compared, in words, by which the deciding one of several is told.
@@ -80,10 +79,9 @@ class Margin(NamedTuple):
         else:
             interval = f" ± {self.half:.2g}" if np.isfinite(self.half) else ""
             size = f"{self.value:+.3g}{interval} {self.unit}"
-        which = ": ".join(filter(None, [f"the deciding one of {self.among}", self.comparison]))
-        deciding = f"{which}; " if self.among > 1 else ""
+        which = f"the deciding one of {self.among}" + f": {self.comparison}" * bool(self.comparison)
         number = f", {self.repetitions}" if self.repetitions > 1 else ""
-        return f"{size} ({deciding}{self.basis}{number})"
+        return f"{size} ({f'{which}; ' * (self.among > 1)}{self.basis}{number})"
 
     @property
     def to_decide(self) -> str:
