@@ -159,9 +159,7 @@ def compare(
     baselines: Annotated[
         str | None, typer.Option(help="Names separated by commas, or none; default the usual ones of the task.")
     ] = None,
-    reference: Annotated[
-        str | None, typer.Option(help="Take gains over this method (its name in the legend), not the best baseline.")
-    ] = None,
+    reference: Annotated[str | None, typer.Option(help="Method that gains are taken over, by its legend name.")] = None,
     neighbors: Annotated[str | None, typer.Option(help='Relation: "add-or-remove one" or "replace one".')] = None,
     delta: Annotated[float | None, typer.Option(help="Delta of (epsilon, delta)-DP; default the task's.")] = None,
     units: Annotated[

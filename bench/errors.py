@@ -29,6 +29,11 @@ def unknown_name(kind: str, name: str, names: Iterable[str]) -> InputError:
     return InputError(f"no {kind} is called {shown(name)}: {hint}")
 
 
+def cannot_write(error: OSError, place: Path) -> InputError:
+    """The error for results that cannot be written; it names the file of the error, or else the place."""
+    return InputError(f"cannot write {error.filename or place}: {error.strerror}; choose another --out")
+
+
 def shown(value: object) -> str:
     """A value for a message: its repr in one line of at most 100 characters; its type where repr fails."""
     try:

@@ -16,7 +16,7 @@ from bench.analysis import select
 from bench.analysis.files import write_whole
 from bench.analysis.select import span
 from bench.analysis.tables import markdown
-from bench.errors import InputError, in_one_line
+from bench.errors import InputError, cannot_write, in_one_line
 from figures import PAPERS
 from figures.shared.derived import derived
 from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, NotTestable, Verdict
@@ -238,4 +238,4 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose another --out") from None
+        raise cannot_write(error, folder) from None

@@ -12,7 +12,7 @@ from bench.analysis.files import write_whole
 from bench.analysis.saving import save_picture, save_printed
 from bench.cli import path as given_path
 from bench.cli import print_version
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, cannot_write, unknown_name
 from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
 from figures.shared import own
 from figures.shared.drawn import digest, record
@@ -106,7 +106,7 @@ def write_figure(
             tables.save(figure.printed(table), folder, name)
         record(folder, name, drawn_from)
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose another --out") from None
+        raise cannot_write(error, folder) from None
     return path
 
 

@@ -47,14 +47,13 @@ def audit(
     """Measure lower bounds on a method's epsilon and compare them with the epsilon that it declares.
 
     The exit status is 1 where a lower bound exceeds an epsilon that is declared as proven. Each way of accounting has
-    these columns:
-    `game`, the bound from error rates at the declared delta; `Gaussian`, from the same game where all noise is Gaussian
-    and nothing is sampled; `one run`, from many canaries at once, and `Gaussian, one run`, the same for Gaussian noise
-    without sampling; `another delta`, from error rates at the delta where they are most informative. A bound at another
-    delta is compared with the epsilon declared there. A pass proves nothing. It is reported with the factor by which
-    the noise would have to be too small for the game to detect it, found by repeating the game with less noise
-    (--no-power saves that time). `audit all` writes the bounds of all built-in methods on all tasks that they fit to
-    audit/audit.csv and audit/audit.md in the results folder, and goes on where it was interrupted.
+    these columns: `game`, the bound from error rates at the declared delta; `Gaussian`, from the same game where all
+    noise is Gaussian and nothing is sampled; `one run`, from many canaries at once, and `Gaussian, one run`, the same
+    for Gaussian noise without sampling; `another delta`, from error rates at the delta where they are most informative.
+    A bound at another delta is compared with the epsilon declared there. A pass proves nothing. It is reported with the
+    factor by which the noise would have to be too small for the game to detect it, found by repeating the game with
+    less noise (--no-power saves that time). `audit all` writes the bounds of all built-in methods on all tasks that
+    they fit to audit/audit.csv and audit/audit.md in the results folder, and goes on where it was interrupted.
 
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """
@@ -144,8 +143,7 @@ def verdict(found) -> list[str]:
     failed = [finding for finding in found.findings if finding.refuted and finding.release.sound]
     if failed:
         return [*lines, "FAILED: " + "; ".join(f"{one.reading} {_said(one)}" for one in failed) + "."]
-    sound = [finding for finding in found.findings if finding.release.sound]
-    if all(finding.detected == math.inf for finding in sound):
+    if found.inconclusive:
         return [
             *lines,
             "inconclusive: no lower bound exceeds an epsilon that is declared as proven, but even a quarter of the "

@@ -68,6 +68,13 @@ class Audit(NamedTuple):
         """Return whether a way of accounting that the method declares as proven is refuted."""
         return any(finding.refuted and finding.release.sound for finding in self.findings)
 
+    @property
+    def inconclusive(self) -> bool:
+        """Return whether nothing that is declared as proven is refuted, nor would be with a quarter of the noise."""
+        return not self.refuted and all(
+            finding.detected == math.inf for finding in self.findings if finding.release.sound
+        )
+
 
 def audit(
     method: str | Method,

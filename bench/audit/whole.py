@@ -20,7 +20,7 @@ from bench.analysis.tables import markdown
 from bench.audit.report import Audit, audit, check
 from bench.audit.setting import families_of
 from bench.audit.words import number
-from bench.errors import InputError
+from bench.errors import InputError, cannot_write
 from bench.sweeps.rows import commit
 
 KEY = ["method", "family"]
@@ -80,7 +80,7 @@ def _write(out: Path, whole: pd.DataFrame) -> None:
         write_whole(out / "audit.csv", whole.to_csv(index=False))
         write_whole(out / "audit.md", f"{markdown(summary(whole))}\n{_basis(whole)}\n")
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose another --out") from None
+        raise cannot_write(error, out) from None
 
 
 def _basis(whole: pd.DataFrame) -> str:
@@ -194,10 +194,9 @@ def _factor(factor: float) -> str:
 
 
 def _verdict(found: Audit) -> str:
-    if found.refuted or not found.findings:
-        return "FAILED" if found.refuted else "declares no privacy"
-    sound = [finding.detected for finding in found.findings if finding.release.sound]
-    return "inconclusive" if sound and all(factor == math.inf for factor in sound) else "not refuted"
+    if not found.findings:
+        return "declares no privacy"
+    return "FAILED" if found.refuted else "inconclusive" if found.inconclusive else "not refuted"
 
 
 def _earlier(path: Path, options: Mapping[str, Any]) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from bench.comparison.looks import legend, method_looks, named
 from bench.comparison.result import Comparison
 from bench.comparison.table import PANEL, costs, heading, printed, privacy, table
 from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
-from bench.errors import InputError
+from bench.errors import cannot_write
 from bench.sweeps.columns import is_reserved
 
 ALTS = {
@@ -141,5 +141,5 @@ def write(comparison: Comparison) -> pd.DataFrame:
         facts = [name for name in map(str, runs) if is_reserved(name) and name not in ("algorithm", "trial", "seed")]
         write_whole(folder / "tuning.csv", runs.drop(columns=facts).to_csv(index=False, float_format="%.6g"))
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose another --out") from None
+        raise cannot_write(error, folder) from None
     return whole

@@ -6,7 +6,7 @@ import pandas as pd
 
 from bench.analysis import tables as printing
 from bench.analysis.files import written_whole
-from bench.errors import InputError
+from bench.errors import InputError, cannot_write
 from figures.board import tables
 from figures.board.collect import BOARD, Board, collect, command
 from figures.board.page import Ranks, page
@@ -45,7 +45,7 @@ def write(results: Path, out: Path | None) -> tuple[Path, Board]:
             for path, text in zip(files, texts, strict=True):
                 path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose another --out") from None
+        raise cannot_write(error, out) from None
     return out, board
 
 

@@ -49,10 +49,6 @@ def _smallest(found: dict[str, dict[float, Margin]], x: str) -> str:
     return f"{cells[name, at]:+.4f} ({name}) at {x} = {at:g}"
 
 
-def _all(found: dict[str, dict[float, Margin]]) -> Margin:
-    return every(margin.named(name) for name, margins in found.items() for margin in margins.values())
-
-
 def order(runs: pd.DataFrame) -> Verdict:
     """Non-private > 1.05 > 0.55 > 0.15 at every number of features."""
     rows = common.tuned_runs(runs)
@@ -61,7 +57,7 @@ def order(runs: pd.DataFrame) -> Verdict:
         f"{better} over {worse}": pairs.ahead(lines[better], lines[worse], P, Y)
         for better, worse in itertools.pairwise(ORDER)
     }
-    return verdict(_all(found), f"smallest gap {_smallest(found, 'p')}")
+    return verdict(pairs.everywhere(found), f"smallest gap {_smallest(found, 'p')}")
 
 
 def _largest_deviation(rows: pd.DataFrame, theirs: pd.Series) -> str:
@@ -87,7 +83,7 @@ def near_published(
         lines = _lines(rows, series, "p2p_fig2c", P)
         found = {name: pairs.near(line, theirs[name], P, Y, tolerance) for name, line in lines.items()}
         evidence = [f"{name}: {_largest_deviation(line, theirs[name])}" for name, line in lines.items()]
-        return verdict(_all(found), "; ".join(evidence))
+        return verdict(pairs.everywhere(found), "; ".join(evidence))
 
     check.__name__ = "near_published_" + "_".join(series).replace(" ", "_")
     return check
@@ -173,7 +169,7 @@ def everybody_gains(runs: pd.DataFrame) -> Verdict:
     """At every size of the local data set, every private run is more accurate than exact local models."""
     lines = _by_size(runs)
     found = {name: pairs.ahead(lines[name], lines[LOCAL], M, Y) for name in PRIVATE}
-    return verdict(_all(found), f"smallest gain {_smallest(found, 'm')}")
+    return verdict(pairs.everywhere(found), f"smallest gain {_smallest(found, 'm')}")
 
 
 def small_gain_most(runs: pd.DataFrame) -> Verdict:
@@ -197,4 +193,4 @@ def perturbed_is_worse(runs: pd.DataFrame) -> Verdict:
     rows = fig4.rows_of(runs)
     lines = _lines(rows[rows["variant"] == common.EXACT], [*names, LOCAL], "p2p_fig4", P)
     found = {name: pairs.ahead(lines[LOCAL], lines[name], P, Y) for name in names}
-    return verdict(_all(found), f"smallest loss {_smallest(found, 'p')}")
+    return verdict(pairs.everywhere(found), f"smallest loss {_smallest(found, 'p')}")

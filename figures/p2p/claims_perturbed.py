@@ -4,7 +4,7 @@ import pandas as pd
 
 from figures.p2p import pairs, perturbed
 from figures.p2p.perturbed import ALONE, AS_PAPER, TUNED, P, Y
-from figures.shared.margins import Margin, every
+from figures.shared.margins import Margin
 from figures.shared.verdicts import Verdict, verdict
 
 SMALL = 0.02  # of accuracy: a gain that is not significant in the words of the paper; a threshold of ours
@@ -19,10 +19,6 @@ def _ahead(runs: pd.DataFrame, first: str, second: str, allowed: float = 0.0) ->
     return found
 
 
-def _all(found: dict[str, dict[float, Margin]]) -> Margin:
-    return every(margin.named(name) for name, cells in found.items() for margin in cells.values())
-
-
 def _said(gains: dict[str, dict[float, float]]) -> str:
     cells = ((name, ", ".join(f"p = {p:g} {gain:+.3f}" for p, gain in cells.items())) for name, cells in gains.items())
     return "gain over learning alone, " + "; ".join(f"{name}: {said}" for name, said in cells)
@@ -32,11 +28,11 @@ def no_gain(runs: pd.DataFrame) -> Verdict:
     """At the paper's mu learning together gains at most SMALL over learning alone, at every p and epsilon."""
     found = _ahead(runs, ALONE, AS_PAPER, SMALL)
     gains = {name: {p: SMALL - margin.value for p, margin in cells.items()} for name, cells in found.items()}
-    return verdict(_all(found), _said(gains))
+    return verdict(pairs.everywhere(found), _said(gains))
 
 
 def tuned_gains(runs: pd.DataFrame) -> Verdict:
     """With mu tuned learning together is more accurate than learning alone, at every p and epsilon."""
     found = _ahead(runs, TUNED, ALONE)
     gains = {name: {p: margin.value for p, margin in cells.items()} for name, cells in found.items()}
-    return verdict(_all(found), _said(gains))
+    return verdict(pairs.everywhere(found), _said(gains))

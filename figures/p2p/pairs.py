@@ -5,6 +5,7 @@ therefore compared repetition by repetition, which removes the effect that an in
 spread of its points, so a deviation from a published point is judged by the spread here alone.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 
 from bench.analysis import select
 from figures.shared import edges
-from figures.shared.margins import Margin, paired, within
+from figures.shared.margins import Margin, every, paired, within
 from figures.shared.verdicts import NotTestable
 
 UNITS = {"objective": "of the objective", "test_accuracy": "of accuracy", "test_rmse": "of RMSE"}
@@ -85,6 +86,11 @@ def one(first: pd.DataFrame, second: pd.DataFrame, y: str, allowed: float = 0.0)
     """As `ahead`, where all rows are of one task, which is the only cell."""
     (margin,) = ahead(first, second, "task", y, allowed).values()
     return margin
+
+
+def everywhere(found: Mapping[str, Mapping[float, Margin]]) -> Margin:
+    """The margin where the comparisons of all series must be met in all cells: series -> cell -> margin."""
+    return every(margin.named(name) for name, cells in found.items() for margin in cells.values())
 
 
 def near(

@@ -61,8 +61,8 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
     if rows.empty:
         sweep = " ".join(runs["sweep"].unique())
         names = ", ".join(figures)
-        remedy = "scale smoke has none, choose a larger scale" if (runs["scale"] == "smoke").any() else ""
-        remedy = remedy or "run the whole sweep, without --where"
+        smoke = (runs["scale"] == "smoke").any()
+        remedy = "scale smoke has none, choose a larger scale" if smoke else "run the whole sweep, without --where"
         raise InputError(f"no run of {sweep} is in a cell of {names}: {remedy}")
     compared = cells.merge(common.averaged(rows), on=CELL, how="right" if own else "left")
     compared["difference"] = compared["test_accuracy"] - compared["published"]

@@ -57,23 +57,16 @@ def large_degrade(runs: pd.DataFrame) -> Verdict:
         ratio = curves.index.get_level_values("personalization")
         large_falls, small_falls = (_falls(curves[ratio == a]) for a in (GLOBAL, small))
         margins = [
-            some(_beyond(fall).named(f"alpha Q = inf, {at}") for fall, at, _ in large_falls),
-            every(_within(fall).named(f"alpha Q = {small:g}, {at}") for fall, at, _ in small_falls),
+            some(paired(100 * (fall - DEGRADED), POINTS).named(f"alpha Q = inf, {at}") for fall, at, _ in large_falls),
+            every(
+                paired(100 * (DEGRADED - fall), POINTS).named(f"alpha Q = {small:g}, {at}")
+                for fall, at, _ in small_falls
+            ),
         ]
         worst = [max(falls, key=lambda fall: fall[0].mean())[2] for falls in (large_falls, small_falls)]
         return every(margins), f"alpha Q = inf {worst[0]}, alpha Q = {small:g} {worst[1]}"
 
     return by_each_tuning(decide)
-
-
-def _beyond(fall: pd.Series) -> Margin:
-    """The margin by which a fall counts as degrading."""
-    return paired(100 * (fall - DEGRADED), POINTS)
-
-
-def _within(fall: pd.Series) -> Margin:
-    """The margin by which a fall does not count as degrading."""
-    return paired(100 * (DEGRADED - fall), POINTS)
 
 
 def _falls(curves: pd.DataFrame) -> list[tuple[pd.Series, str, str]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.analysis.files import write_whole
-from bench.errors import InputError
+from bench.errors import InputError, cannot_write
 from figures.report.collect import collect
 from figures.report.page import page
 
@@ -32,5 +32,5 @@ def write(results: Path, scale: str | None, out: Path | None) -> tuple[Path, pd.
     try:
         write_whole(out, text)
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or out}: {error.strerror}; choose another --out") from None
+        raise cannot_write(error, out) from None
     return out, report.claims

@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.analysis import style
 from bench.analysis.saving import save_picture
-from bench.errors import InputError
+from bench.errors import InputError, cannot_write
 from bench.sweeps import part_files
 from bench.sweeps.own import Request, read_request
 from bench.sweeps.where import condition
@@ -118,5 +118,5 @@ def write(name: str, figure: Figure, folders: Sequence[Path], where: str | None,
     try:
         path = save_picture(drawing, table, folder, name, figure.alt)[0]
     except OSError as error:
-        raise InputError(f"cannot write {error.filename or folder}: {error.strerror}; choose another --out") from None
+        raise cannot_write(error, folder) from None
     return path, not_shown(name, figure, runs, table, requests)
