@@ -1,5 +1,6 @@
 """The Python interface of comparisons and of the board."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from bench.audit.report import Audit
     from bench.comparison import Comparison, Problem, Request
     from bench.data.task import Task
+
+log = logging.getLogger(__name__)
 
 
 @of_declared_types
@@ -227,12 +230,23 @@ def board(
     """
     from bench.comparison import figure
     from bench.comparison.board import TASKS, board_request
+    from bench.comparison.run import check_data
+    from bench.sweeps.other_data import OtherData
 
     chosen = {"epsilons": epsilons, "seeds": seeds, "num_settings": num_settings, "rounds": rounds}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     names = [tasks] if isinstance(tasks, str) else list(tasks) or list(TASKS)
     files = DataFiles(data_dir, download)
-    requests = [board_request(name, out=out, fresh=fresh, data_files=files, **chosen) for name in names]
+    requests = []
+    for name in names:
+        request = board_request(name, out=out, fresh=fresh, data_files=files, **chosen)
+        try:
+            check_data(request)
+            requests.append(request)
+        except OtherData as why:  # results of better data are there, and stay
+            if tasks:
+                raise
+            log.warning("left as it is: %s", why)
     for compared in _compared(requests, workers, executor):
         figure.write(compared)
     return [request.folder for request in requests]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.comparison.columns import LABELS
+from bench.comparison.columns import COSTS, LABELS, TUNED
 from bench.comparison.convergence import rounds_between
 from bench.comparison.plan import Candidate, Plan
 from bench.comparison.price import price
@@ -19,6 +19,7 @@ from bench.comparison.statements import calibrated
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import part_files
+from bench.sweeps.derived import closed
 from bench.sweeps.execution.pool import Pool
 from bench.sweeps.merge import compact
 from bench.sweeps.run import run_sweep
@@ -265,7 +266,13 @@ def _sweep(
         reproduces=f"methods compared on {request.problem.name}",
         tasks={request.problem.name: make},
         entries={
-            label: Entry(plan.candidates[label].method, rows, plan.candidates[label].num_rounds, eval_every)
+            label: Entry(
+                plan.candidates[label].method,
+                rows,
+                plan.candidates[label].num_rounds,
+                eval_every,
+                derived=closed(*sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
+            )
             for label, rows in points.items()
         },
         num_rounds=request.num_rounds,

@@ -6,11 +6,13 @@ epsilon.
 
 import math
 
+import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.data.problems import digits
 from bench.data.problems.nothing import nothing
+from bench.sweeps.derived import Derived
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory.matrix_noise import strategy
 
@@ -21,11 +23,15 @@ NAMES = ("independent", "banded_sqrt", "banded", "blt", "tree")
 
 def _equal_cost(noise: str) -> float:
     """The noise multiplier with which a run costs the same as with independent noise of multiplier 1, to four
-    digits, since an optimum found on another machine may differ in the last ones."""
+    digits."""
     if noise == "independent":
         return 1.0
     one = strategy(noise, SEPARATION, BUFFERS if noise == "blt" else BANDS, ROUNDS)
     return round(one.sensitivity(ROUNDS) / math.sqrt(-(-ROUNDS // SEPARATION)), 4)
+
+
+def _at_equal_cost(points: pd.DataFrame) -> pd.DataFrame:
+    return points.assign(noise_multiplier=points["noise"].map(_equal_cost))
 
 
 def correlated_noise_sums(scale: str) -> Sweep:
@@ -34,11 +40,10 @@ def correlated_noise_sums(scale: str) -> Sweep:
         grid(
             noise=noise,
             num_bands=0 if noise == "independent" else BUFFERS if noise == "blt" else BANDS,
-            noise_multiplier=_equal_cost(noise),
         )
         for noise in NAMES
     ]
-    points = pd.concat(each, ignore_index=True).assign(
+    points = _at_equal_cost(pd.concat(each, ignore_index=True)).assign(
         num_sampled=10,
         batch_size=1,
         sampler="cyclic",
@@ -51,7 +56,9 @@ def correlated_noise_sums(scale: str) -> Sweep:
         name="correlated_noise_sums",
         reproduces="Kalinin and Lampert 2024, noise of prefix sums",
         tasks={"nothing": nothing},
-        entries={"DP-FedAvg": Entry(ALGORITHMS["dp_fedavg"], points)},
+        entries={
+            "DP-FedAvg": Entry(ALGORITHMS["dp_fedavg"], points, derived=Derived(_at_equal_cost, ("noise_multiplier",)))
+        },
         num_rounds=ROUNDS,
         eval_every=1,
         delta=1e-4,
@@ -69,6 +76,12 @@ QUEUE, CYCLIC, BANDED = "Queue, as published", "In turn, independent noise", "In
 MOST_OF_QUEUE, MOST_IN_TURN = 200, 12  # rounds of one user, by what is proven: 50 of 836 users in each of 200 rounds
 
 
+def _at_level(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with the noise that costs as much, by what is proven, as that of `level` where users take turns."""
+    more = np.where(points["sampler"] == "queue", math.sqrt(MOST_OF_QUEUE / MOST_IN_TURN), 1.0)
+    return points.assign(noise_multiplier=points["level"] * more)
+
+
 def correlated_noise_digits(scale: str) -> Sweep:
     """One model for all writers of digits, 50 of 836 per round, at equal proven epsilon.
 
@@ -84,20 +97,19 @@ def correlated_noise_digits(scale: str) -> Sweep:
         "local": "dual",
     }
     levels = [1.5, 3.0, 6.0, 12.0]
-    in_turn = grid(noise_multiplier=levels, **shared).assign(sampler="cyclic")
-    in_turn["level"] = in_turn["noise_multiplier"]
+    in_turn = grid(level=levels, **shared).assign(sampler="cyclic")
     queue = in_turn.assign(sampler="queue", num_epochs=20)
-    queue["noise_multiplier"] *= math.sqrt(MOST_OF_QUEUE / MOST_IN_TURN)
-    method = ALGORITHMS["ppsgd"]
+    banded = in_turn.assign(noise="banded_sqrt", num_bands=16)
+
+    def entry(points: pd.DataFrame) -> Entry:
+        derived = Derived(_at_level, made=("noise_multiplier",), given=("level",))
+        return Entry(ALGORITHMS["ppsgd"], _at_level(points), derived=derived)
+
     whole = Sweep(
         name="correlated_noise_digits",
         reproduces="the queue of Bietti et al. 2022 and what is proven without sampling",
         tasks={"digits": digits.best_available},
-        entries={
-            QUEUE: Entry(method, queue),
-            CYCLIC: Entry(method, in_turn),
-            BANDED: Entry(method, in_turn.assign(noise="banded_sqrt", num_bands=16)),
-        },
+        entries={QUEUE: entry(queue), CYCLIC: entry(in_turn), BANDED: entry(banded)},
         num_rounds=ROUNDS,
         eval_every=ROUNDS,
         delta=1e-4,

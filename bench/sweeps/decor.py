@@ -2,7 +2,6 @@
 2024, on a smaller task).
 """
 
-import math
 from functools import cache, partial
 
 import numpy as np
@@ -38,15 +37,10 @@ def multiplier(epsilon: float) -> float:
 
 @cache
 def hidden(task: str, ratio: float, against: str) -> float:
-    """The noise on the agent that has the least, for those whom it is hidden from, over an agent's own.
-
-    It is rounded down to twelve digits, which costs no privacy: the last bits of a linear system differ between
-    machines, and the noise is part of a point's id.
-    """
+    """The noise on the agent that has the least, for those whom it is hidden from, over an agent's own."""
     if not ratio:
         return 1.0
-    least = float(HIDDEN[against](np.ones(NUM_AGENTS), adjacency(GRAPHS[task]), ratio).min())
-    return math.floor(least * 1e12) / 1e12
+    return float(HIDDEN[against](np.ones(NUM_AGENTS), adjacency(GRAPHS[task]), ratio).min())
 
 
 def _remade(points: pd.DataFrame) -> pd.DataFrame:

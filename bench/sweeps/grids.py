@@ -116,6 +116,8 @@ def _replaced(sweep: str, label: str, entry: Entry, columns: Grid) -> Entry:
 def _check_free(sweep: str, label: str, entry: Entry, derived: Derived, base: pd.DataFrame, column: str) -> None:
     """Raise InputError where the column cannot be replaced without making another column false."""
     choose = "choose among the sweep's values by --where"
+    if derived.fixed:
+        raise InputError(f"--grid {column}: {label} in {sweep} computes its points with all others in view; {choose}")
     if column in derived.made:
         instead = f"give {' or '.join(derived.given)}" if derived.given else choose
         raise InputError(f"--grid {column}: {label} in {sweep} computes it from other columns; {instead}")

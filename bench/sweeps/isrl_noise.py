@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bench.errors import InputError, unknown_name
-from bench.privacy.accounting import noise_multiplier
+from bench.privacy.accounting import noise_multiplier, safe
 from bench.privacy.events import REPLACE, full_gaussian
 from bench.sweeps.spec import grid
 from bench.theory import isrl as theory
@@ -40,7 +40,7 @@ def noise(epsilon: float, calibration: str, uses: int, delta: float) -> float:
     if math.isinf(epsilon):
         return 0.0
     if calibration == PUBLISHED:
-        return theory.zcdp_noise_multiplier(epsilon, delta, rounds=uses)
+        return safe(theory.zcdp_noise_multiplier(epsilon, delta, rounds=uses))
     return math.sqrt(uses) * _exact(epsilon, delta)
 
 

@@ -1,6 +1,6 @@
 """Merging of results made elsewhere: checks runs against their sweep, drops duplicates, and writes few files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,12 +10,12 @@ import pyarrow as pa
 from bench.data.files import DataFiles
 from bench.data.problems.tasks import TASKS
 from bench.errors import InputError
-from bench.sweeps import SCALES, SWEEPS
+from bench.sweeps import SCALES, SWEEPS, other_data
 from bench.sweeps.chosen import requested
 from bench.sweeps.own import Request, checked_name, read_request, write_request
-from bench.sweeps.part_files import IDENTITY, parts_in, read_part, readable_parts, runs_in, unified
+from bench.sweeps.part_files import IDENTITY, parts_in, read_part, readable_parts, renamed, runs_in, unified
 from bench.sweeps.points import Point, resolve, shapes_of
-from bench.sweeps.sound_runs import in_words, sound_runs
+from bench.sweeps.sound_runs import Points, in_words, settings_in, sound_runs
 from bench.sweeps.spec import Sweep, on_task
 from bench.sweeps.store import Store
 
@@ -63,7 +63,8 @@ def merge(
         The outcome for every sweep; what was left out, a sentence each; and what was set aside in the results folder.
 
     Raises:
-        InputError: for a folder without results, or data that are not available, before anything is written.
+        InputError: for a folder without results, or data that are not available or are others than those of the runs
+            to merge with, before anything is written.
     """
     left_out: list[str] = []
     sources = [one for folder in folders for one in sources_in(Path(folder), left_out)]
@@ -76,7 +77,9 @@ def merge(
             mine = [one for one in group if (one.request.canonical if one.request else None) == request]
             sweep = _sweep_of(mine[0], left_out)
             if sweep is not None:
-                jobs.append((out / scale / name, mine, points_of(sweep, data_files or DataFiles())))
+                points = points_of(sweep, data_files or DataFiles())
+                other_data.check(data_of(points), out / scale / name)
+                jobs.append((out / scale / name, mine, points))
     merged, notes = [], []
     for folder, group, points in jobs:
         done = _into(folder, group, points, left_out, notes)
@@ -160,6 +163,11 @@ def points_of(sweep: Sweep, data_files: DataFiles) -> dict[str, Point]:
     return {point.id: point for group in resolve(sweep, tasks).values() for point in group}
 
 
+def data_of(points: Mapping[str, Point]) -> set[tuple[str, str]]:
+    """Return name and checksum of the tasks of a sweep's points."""
+    return {(point.asked["task"], point.asked["checksum"]) for point in points.values()}
+
+
 def _into(
     folder: Path, sources: list[Source], points: dict[str, Point], left_out: list[str], notes: list[str]
 ) -> Merged | None:
@@ -178,15 +186,22 @@ def _into(
         for source in sources:
             if source.folder.resolve() != folder.resolve():
                 tables += [(path, _table(path)) for path in parts_in(source.folder)]
-        kept, schemas, seen, twice, added = [], {}, set(), 0, 0
+        kept, schemas, seen, twice, added, other_ids = [], {}, set(), 0, 0, 0
+        known = Points(shapes)
+        here_as = {id: row["point"] for id, row in store.known_as.items()}
         for number, (path, table) in enumerate(tables):
             if table is None:  # reported when the folders were searched
                 continue
+            found = known.recognised(settings_in(table))
             if path is not None:
-                sound = sound_runs(table, table.schema, shapes)
+                sound = sound_runs(table, table.schema, shapes, points=found)
                 if sound.left_out:
                     left_out.append(f"{path}: {in_words(sound.left_out)}")
                 table = table.filter(pa.array(sound.kept))
+            # All runs of a point have the id under which the folder has it.
+            one_id = renamed(table, {id: here_as.setdefault(of, id) for id, of in found.items()})
+            other_ids += path is None and one_id is not table
+            table = one_id
             runs = set(runs_in(table).itertuples(index=False, name=None))
             twice += len(runs & seen)
             added += len(runs - seen) if path is not None else 0
@@ -198,7 +213,7 @@ def _into(
         parts = _joined([table for table in kept if len(table)])
         if request is not None and there is None:
             write_request(folder, request)
-        if parts and (added or twice or len(parts) < len(here)):
+        if parts and (added or twice or other_ids or len(parts) < len(here)):
             store.replace(parts)
         return Merged(folder, added, twice, len(seen), len(parts_in(folder)), len(here))
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bench.privacy import events
-from bench.privacy.accounting import noise_multiplier
+from bench.privacy.accounting import noise_multiplier, safe
 from bench.sweeps.derived import Derived
 
 DELTA = math.exp(-5)
@@ -99,13 +99,13 @@ def scaled(points: pd.DataFrame) -> pd.DataFrame:
 
 def uneven(points: pd.DataFrame) -> pd.DataFrame:
     """The points with the noise of an uneven split, which adds up by the first of the theorem's three sums alone."""
-    noise = 2 * points["num_updates"] / points["target_epsilon"]
+    noise = safe(1.0) * 2 * points["num_updates"] / points["target_epsilon"]
     return points.assign(noise_multiplier=points["noise_multiplier"].mask(points["allocation"] != "equal", noise))
 
 
 def for_coordinates(points: pd.DataFrame) -> pd.DataFrame:
     """The points with the noise of local DP for their target_epsilon."""
-    return points.assign(noise_multiplier=2 / points["target_epsilon"])
+    return points.assign(noise_multiplier=safe(2.0) / points["target_epsilon"])
 
 
 def _of_private(points: pd.DataFrame) -> pd.DataFrame:

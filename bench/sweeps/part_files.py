@@ -11,7 +11,6 @@ every reader can check that the file is what was written. A file with another na
 import contextlib
 import errno
 import hashlib
-import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -42,12 +41,6 @@ DIGEST_IN_NAME = re.compile(r"part-[0-9a-f]{16}-([0-9a-f]{16})\.parquet")
 UNNAMED = "its name has no digest of its content, so it was renamed, or written by another program"
 COLUMNS = "columns.parquet"
 REDO = "run the sweep again, which moves it aside and repeats its runs"
-
-
-def point_id(settings: Mapping[str, Any]) -> str:
-    """A short digest of everything that may change a point's numbers, other than its trial and seed."""
-    text = json.dumps(settings, sort_keys=True, default=lambda value: value.item())
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def cannot_write(path: Path, error: OSError) -> InputError:
@@ -93,9 +86,12 @@ def content_digest(content: bytes | pa.Buffer) -> str:
 
 
 def parquet(content: bytes) -> pa.Table | None:
-    """The table of a Parquet file with this content; None where it is damaged, which its checksums tell."""
+    """The table of a Parquet file with this content; None where it is damaged, which its checksums tell, or has text
+    that is no text."""
     try:
-        return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
+        table = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
+        table.validate(full=True)
+        return table
     except (pa.ArrowException, OSError, ValueError):
         return None
 
@@ -220,6 +216,20 @@ def unified(schemas: Mapping[Any, pa.Schema], remedy: str = "move the wrong part
 def runs_in(table: pa.Table) -> pd.DataFrame:
     """The runs of a part, one row each."""
     return table.group_by(IDENTITY, use_threads=False).aggregate([]).to_pandas()
+
+
+def runs_of(table: pa.Table) -> pd.MultiIndex:
+    """The run of every row."""
+    return pd.MultiIndex.from_frame(table.select(IDENTITY).to_pandas())
+
+
+def renamed(table: pa.Table, ids: Mapping[str, str]) -> pa.Table:
+    """The rows of a part with other ids of points, where they are to have others."""
+    points = table["point"].to_pandas().astype(object)
+    changed = points.map(lambda id: ids.get(id, id))
+    if changed.equals(points):
+        return table
+    return table.set_column(table.column_names.index("point"), "point", pa.array(changed, pa.string()))
 
 
 def part_path(folder: Path, table: pa.Table, content: bytes | pa.Buffer) -> Path:

@@ -1,6 +1,8 @@
 """A sweep's points, resolved on its tasks and checked before anything is compiled."""
 
 import difflib
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -10,8 +12,7 @@ from bench.algorithms.base import Method
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.sweeps.columns import RESERVED, is_reserved
-from bench.sweeps.part_files import point_id
-from bench.sweeps.sound_runs import Shape
+from bench.sweeps.sound_runs import Shape, rounded
 from bench.sweeps.spec import Sweep, arguments, completed, parameters
 
 
@@ -19,13 +20,17 @@ class Point(NamedTuple):
     """One row of a sweep's table on its task.
 
     Attributes:
-        id: a digest of all that may change its rows, other than trial and seed.
+        id: a digest of what was asked for: all that may change its rows, other than trial and seed, without the columns
+            that are computed from the others and with numbers of nine digits, so that it is the same on every machine.
         algorithm: its name in the legend.
         method: what runs.
         static, traced: the method's arguments, those fixed when compiling and those that vary within a program.
         labels: the other columns.
         num_rounds: communication rounds.
         eval_every: rounds between evaluations.
+        asked: the columns that identify its runs, defaults and NaN for labels that it lacks included.
+        computed: the columns that are computed from them, arguments and labels.
+        exact: whether the id is all there is to its identity, since nothing is computed and no number is rounded.
     """
 
     id: str
@@ -36,6 +41,9 @@ class Point(NamedTuple):
     labels: dict[str, Any]
     num_rounds: int
     eval_every: int
+    asked: dict[str, Any] = {}  # noqa: RUF012
+    computed: dict[str, Any] = {}  # noqa: RUF012
+    exact: bool = True
 
     @property
     def args(self) -> dict[str, Any]:
@@ -49,7 +57,22 @@ class Point(NamedTuple):
         texts = frozenset(name for name, value in needed.items() if isinstance(value, str))
         numbers = frozenset(name for name, value in needed.items() if isinstance(value, int | float))
         columns = frozenset(needed) | RESERVED | {"epsilon"}
-        return Shape(self.num_rounds // self.eval_every + 1, columns, texts, numbers)
+        evaluations = self.num_rounds // self.eval_every + 1
+        return Shape(evaluations, columns, texts, numbers, self.asked, self.computed, self.exact, self.method.added)
+
+    def known_as(self, row: Mapping[str, Any]) -> "Point":
+        """The point with the id and the computed numbers of a run of it that was made on another machine, or by an
+        earlier version, so that further runs of it belong to the same group."""
+        there = {name: float(row[name]) for name in self.computed if isinstance(row.get(name), float)}
+        traced = self.traced | {name: value for name, value in there.items() if name in self.traced}
+        labels = self.labels | {name: value for name, value in there.items() if name in self.labels}
+        return self._replace(id=row["point"], traced=traced, labels=labels)
+
+
+def point_id(settings: Mapping[str, Any]) -> str:
+    """A short digest of settings, in which a number counts with nine digits."""
+    text = json.dumps(settings, sort_keys=True, default=lambda value: value.item())
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def shapes_of(points: Iterable[Point]) -> dict[str, Shape]:
@@ -76,6 +99,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     shapes = {name: [leaf.shape for leaf in jax.tree.leaves(task)] for name, task in tasks.items()}
     for algorithm, entry in sweep.entries.items():
         entry = completed(entry)
+        computed, stated_delta = entry.computed, sweep.delta
         keywords, traced = parameters(entry.method)
         for label in entry.points.columns.difference(list(keywords)):
             if is_reserved(label):
@@ -92,7 +116,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             task, args = tasks[name], arguments(entry.method, row)
             entry.method.fits(task, **args)
             if number == 0:  # a release that no accountant can handle is refused before anything is run
-                entry.method.readings(task, delta=sweep.delta, **args)
+                stated_delta = entry.method.readings(task, delta=sweep.delta, **args)["paper"].delta
             labels = {k: v for k, v in row.items() if k not in args and v == v}  # NaN: this point has no such label
             num_rounds = sweep.num_rounds if entry.num_rounds is None else entry.num_rounds
             num_rounds = num_rounds(task, args) if callable(num_rounds) else num_rounds
@@ -105,18 +129,20 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                     f"the number of rounds of {sweep.name} is {num_rounds}: it must be a positive multiple of "
                     f"eval_every = {eval_every}"
                 )
+            free_args = {name: value for name, value in args.items() if name not in computed}
+            free_labels = {name: value for name, value in row.items() if name not in args and name not in computed}
             settings = {
                 "algorithm": algorithm,
                 "method": entry.method.make.__name__,
                 "version": entry.method.version,
-                "args": {name: value for name, value in args.items() if not _as_before(entry.method, name, value)},
-                "labels": labels,
+                "args": {k: rounded(v) for k, v in free_args.items() if not _as_before(entry.method, k, v)},
+                "labels": {k: rounded(v) for k, v in free_labels.items() if v == v},
                 "task": task.name,
                 "shapes": shapes[name],
                 "checksum": task.checksum,
                 "num_rounds": num_rounds,
                 "eval_every": eval_every,
-                "delta": sweep.delta,
+                "delta": rounded(sweep.delta),
             }
             point = Point(
                 id=point_id(settings),
@@ -127,6 +153,12 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 labels=labels,
                 num_rounds=num_rounds,
                 eval_every=eval_every or num_rounds,
+                asked=free_args
+                | free_labels
+                | {"algorithm": algorithm, "version": entry.method.version, "num_rounds": num_rounds}
+                | {"task": task.name, "checksum": task.checksum, "delta": stated_delta},
+                computed={name: value for name, value in (labels | args).items() if name in computed},
+                exact=not computed and all(rounded(v) == v for v in (sweep.delta, *args.values(), *labels.values())),
             )
             out[name].append(point)
     ids = [point.id for points in out.values() for point in points]

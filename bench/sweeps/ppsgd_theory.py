@@ -20,6 +20,7 @@ DELTA = 1e-4
 NUM_CLIENTS, NUM_FEATURES, LABEL_NOISE = 200, 10, 0.5
 CLIP_NORM = 5.0  # more than a gradient's norm at any time, so that nothing is clipped; the results hold the share
 SMOOTHNESS = 2.0  # 2 R^2
+COMPUTED = closed("step_size", "noise_multiplier", "bound", "local_is_better")
 
 
 @cache
@@ -95,7 +96,7 @@ def _entry(num_rounds: int) -> Entry:
         batch_size=1,
         sampler="all",
     )
-    return Entry(ALGORITHMS["ppsgd"], points, num_rounds=num_rounds, derived=closed(points))
+    return Entry(ALGORITHMS["ppsgd"], points, num_rounds=num_rounds, derived=COMPUTED)
 
 
 def ppsgd_theory(scale: str) -> Sweep:
@@ -137,7 +138,7 @@ def _sampled_entry(num_rounds: int, reduce: str) -> Entry:
         sampler="poisson",
         reduce=reduce,
     ).drop(columns="local_is_better")  # Lemma 4.6 is on Theorem 4.5
-    return Entry(ALGORITHMS["ppsgd"], points, num_rounds=num_rounds, derived=closed(points))
+    return Entry(ALGORITHMS["ppsgd"], points, num_rounds=num_rounds, derived=COMPUTED)
 
 
 def ppsgd_sampled_theory(scale: str) -> Sweep:

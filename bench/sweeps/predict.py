@@ -20,8 +20,9 @@ from bench.sweeps.counts import Counts, Work, work_of
 from bench.sweeps.merge import sweep_named
 from bench.sweeps.own import read_request
 from bench.sweeps.scaled import static_of, user_bytes, with_users
+from bench.sweeps.sound_runs import as_text, rows_as_text
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
-from bench.sweeps.status import as_text, rows_as_text, runs_there
+from bench.sweeps.status import runs_there
 
 CPU, GPU = "cpu", "gpu"
 QUARTILE = 0.25  # of the times of a program's chunks, because others used the machine during many of them

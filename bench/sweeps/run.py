@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -15,7 +16,7 @@ from bench.data.fetch import cache
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import compile_cache
+from bench.sweeps import compile_cache, other_data
 from bench.sweeps.execution.executor import WorkerDied
 from bench.sweeps.execution.pool import Pool
 from bench.sweeps.execution.queue import Block, Queue, describe
@@ -67,6 +68,7 @@ def run_sweep(
         pool: the workers; default Pool(), of this call alone.
 
     Raises:
+        OtherData: (an InputError) where the folder's results are of other data than those here, unless `fresh`.
         InputError: for a value out of range, a results folder that cannot be used, or points on which two workers died;
             all other points have been run then.
     """
@@ -77,9 +79,13 @@ def run_sweep(
     for trial, seed in sweep.repetitions():
         seeds_of.setdefault(trial, []).append(seed)
     first_trial = next(iter(seeds_of))
+    folder = Path(out) / scale / sweep.name
+    if not fresh:
+        other_data.check_choice(whole.tasks.values(), folder, data_files)
     tasks = {name: whole.task(name, first_trial, data_files) for name in whole.tasks}
     points = resolve(sweep, tasks)
-    folder = Path(out) / scale / sweep.name
+    if not fresh:
+        other_data.check([(task.name, task.checksum) for task in tasks.values()], folder)
     with Store(folder) as store:
         if fresh:
             store.clear()
@@ -98,7 +104,7 @@ def run_sweep(
                     p.id: tuple(s for s in seeds if (trial, s) in wanted[p.algorithm] and (p.id, trial, s) not in done)
                     for p in group
                 }
-                blocks += _blocks(name, trial, group, missing, _bytes(tasks[name]))
+                blocks += _blocks(name, trial, group, missing, store.known_as, _bytes(tasks[name]))
         with Meter(sweep.name, sum(block.run_rounds for block in blocks)) as meter:
             for note in store.notes:
                 meter.say(note)
@@ -119,7 +125,12 @@ def _bytes(task: Task) -> int:
 
 
 def _blocks(
-    name: str, trial: int, points: list[Point], missing: Mapping[str, tuple[int, ...]], task_bytes: int
+    name: str,
+    trial: int,
+    points: list[Point],
+    missing: Mapping[str, tuple[int, ...]],
+    known_as: Mapping[str, Mapping[str, Any]],
+    task_bytes: int,
 ) -> list[Block]:
     """Points that one program can run together: same static arguments, rounds, and seeds still to do."""
     groups: dict[tuple, list[Point]] = {}
@@ -127,7 +138,8 @@ def _blocks(
     whole = Counter(programs)
     for program, point in zip(programs, points, strict=True):
         if missing[point.id]:
-            groups.setdefault((program, missing[point.id]), []).append(point)
+            member = point.known_as(known_as[point.id]) if point.id in known_as else point
+            groups.setdefault((program, missing[point.id]), []).append(member._replace(asked={}, computed={}))
     return [
         Block((name, trial), task_bytes, tuple(members), tuple((trial, s) for s in seeds), whole=whole[program])
         for (program, seeds), members in groups.items()

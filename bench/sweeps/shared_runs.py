@@ -6,11 +6,10 @@ The id of a point says all that may change its rows, and does not depend on the 
 from collections.abc import Mapping, Set
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 
-from bench.sweeps.part_files import IDENTITY, UnusablePart, parts_in, read_part
-from bench.sweeps.sound_runs import Shape, sound_runs
+from bench.sweeps.part_files import UnusablePart, parts_in, read_part, renamed, runs_of
+from bench.sweeps.sound_runs import Points, Shape, settings_in, sound_runs
 from bench.sweeps.store import Store
 
 
@@ -23,7 +22,7 @@ def take_over(store: Store, others: Mapping[str, Path], shapes: Mapping[str, Sha
         store: of the sweep that lacks the runs; its `notes` get a sentence about every sweep that had some.
         others: the name of another sweep -> the folder of its results at the same scale.
         shapes: id of a point -> what its runs look like.
-        missing: (point, trial, seed) of the runs.
+        missing: (point, trial, seed) of the runs, by the ids in `shapes`.
 
     Returns:
         The runs that were copied.
@@ -32,6 +31,7 @@ def take_over(store: Store, others: Mapping[str, Path], shapes: Mapping[str, Sha
         InputError: where a part cannot be opened or written.
     """
     taken: set[tuple] = set()
+    points = Points(shapes)
     for name, folder in others.items():
         before = len(taken)
         for path in parts_in(folder):
@@ -41,11 +41,13 @@ def take_over(store: Store, others: Mapping[str, Path], shapes: Mapping[str, Sha
                 table = read_part(path)
             except UnusablePart:
                 continue
-            runs = pd.MultiIndex.from_frame(table.select(IDENTITY).to_pandas())
-            table = table.filter(pa.array(runs.isin(wanted)))
+            table = renamed(table, points.recognised(settings_in(table)))
+            table = table.filter(pa.array(runs_of(table).isin(wanted)))
             sound = sound_runs(table, table.schema, shapes)
             if sound.runs:
-                store.write(table.filter(pa.array(sound.kept)).to_pandas().assign(sweep=store.folder.name))
+                here = {id: row["point"] for id, row in store.known_as.items()}
+                rows = renamed(table.filter(pa.array(sound.kept)), here).to_pandas()
+                store.write(rows.assign(sweep=store.folder.name))
             taken |= sound.runs
         if count := len(taken) - before:
             store.notes.append(f"runs copied from {folder}, since {name} has the same: {count:,}")

@@ -15,7 +15,7 @@ from bench.algorithms.base import Method, Scalar
 from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.sweeps.derived import Derived
+from bench.sweeps.derived import Derived, closed
 from bench.sweeps.ranges import RANGES
 from bench.sweeps.where import condition, names
 from bench.values import as_float
@@ -44,11 +44,20 @@ class Entry(NamedTuple):
     derived: Derived | None = None
     widens: str | None = None
 
+    @property
+    def computed(self) -> frozenset[str]:
+        """The columns that are computed from the others, so that they do not identify a run."""
+        return frozenset(self.derived.made if self.derived else ()) | frozenset(self.later)
+
 
 def completed(entry: Entry) -> Entry:
     """The entry with the values of all its columns."""
+    if not entry.later:
+        return entry
     values = {column: compute(entry.points) for column, compute in entry.later.items()}
-    return entry._replace(points=entry.points.assign(**values), later={}) if values else entry
+    derived = entry.derived or closed()
+    derived = derived._replace(made=tuple(dict.fromkeys((*derived.made, *values))))
+    return entry._replace(points=entry.points.assign(**values), later={}, derived=derived)
 
 
 def pending(entry: Entry) -> pd.DataFrame:
@@ -201,7 +210,9 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
         others = [column for column in points if column not in (*given, *sweep.task_labels)]
         same = points.groupby(given, dropna=False)[others].nunique(dropna=False).max() <= 1
         points = points[[*given, *same.index[same]]].drop_duplicates(ignore_index=True)
-        entry = entry._replace(points=points, derived=None)
+        # Noise that was found for a label that is gone is no longer computed from the other columns, but given.
+        follow = () if set(sweep.task_labels) & {*entry.points} else sorted(entry.computed & {*map(str, points)})
+        entry = entry._replace(points=points, derived=closed(*follow))
         twins = [twin for twin, earlier in entries.items() if _same_runs(earlier, entry)]
         for twin in twins:
             label = entry.method.make.__name__

@@ -13,12 +13,12 @@ import pandas as pd
 
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
-from bench.sweeps import SCALES, SWEEPS
-from bench.sweeps.merge import points_of, sweep_named
+from bench.sweeps import SCALES, SWEEPS, other_data
+from bench.sweeps.merge import data_of, points_of, sweep_named
 from bench.sweeps.own import REQUEST, read_request
 from bench.sweeps.part_files import IDENTITY, REDO, parts_in, readable_parts, runs_in, unified
 from bench.sweeps.points import shapes_of
-from bench.sweeps.sound_runs import in_words, sound_runs
+from bench.sweeps.sound_runs import Points, in_words, rows_as_text, settings_in, sound_runs
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
@@ -113,41 +113,15 @@ def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     return runs.drop_duplicates(IDENTITY).reset_index(drop=True), problems
 
 
-def as_text(value: Any) -> str:
-    """Return a value as text, the same for 1, 1.0 and True, and the same for all missing values."""
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return ""
-    return repr(float(value)) if isinstance(value, int | float | np.number | np.bool_) else str(value)
-
-
-def rows_as_text(table: pd.DataFrame, names: Sequence[Any]) -> pd.Series:
-    """The values of some columns as one text per row, by `as_text`; columns that are missing count as empty.
-
-    Each distinct value is turned into text once, since tables have many rows and few values.
-    """
-    columns = []
-    for name in names:
-        if name not in table:
-            columns.append([""] * len(table))
-            continue
-        codes, values = pd.factorize(table[name].astype(object))  # of a missing value the code is -1
-        texts = [*map(as_text, values), ""]
-        columns.append([texts[code] for code in codes])
-    return pd.Series(
-        ["|".join(row) for row in zip(*columns, strict=True)] if columns else "", table.index, dtype=object
-    )
-
-
 def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame) -> tuple[Rest, int]:
     """Return what is missing of an entry, and how many of the folder's runs belong to it."""
-    made = entry.derived.made if entry.derived else ()
     rows = [
         {str(k): v for k, v in record.items() if k != "task"}
         | arguments(entry.method, {str(k): v for k, v in record.items()})
         for record in pending(entry).to_dict("records")
     ]
     points = pd.DataFrame(rows)
-    names = [name for name in points if name not in made]
+    names = [name for name in points if name not in entry.computed]
     repetitions = pd.DataFrame(sweep.repetitions(entry), columns=["trial", "seed"])
     keys = rows_as_text(points, names)
     wanted = len(points) * len(repetitions)
@@ -249,14 +223,18 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> l
     problems, points = [], None
     try:
         points = points_of(sweep, data_files or DataFiles()) if parts_in(folder) else {}
+        other_data.check(data_of(points), folder)
     except InputError as error:
+        points = None
         problems.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()
     shapes = None if points is None else shapes_of(points.values())
+    known = Points(shapes or {})
     for path, table in readable_parts(folder, problems):
-        if shapes is not None and (left_out := sound_runs(table, table.schema, shapes).left_out):
+        found = known.recognised(settings_in(table))
+        if shapes is not None and (left_out := sound_runs(table, table.schema, shapes, points=found).left_out):
             problems.append(f"{path}: {in_words(left_out)}")
-        runs = set(runs_in(table).itertuples(index=False, name=None))
+        runs = {(found.get(id, id), *rest) for id, *rest in runs_in(table).itertuples(index=False, name=None)}
         if runs & seen:
             problems.append(
                 f"{path}: {len(runs & seen):,} runs that another part has as well: `bench merge` drops them"

@@ -26,14 +26,10 @@ from bench.sweeps.part_files import (
     unified,
     write,
 )
-from bench.sweeps.sound_runs import STALE, Shape, in_words, sound_runs
+from bench.sweeps.sound_runs import STALE, Points, Shape, in_words, settings_in, sound_runs
 
 SET_ASIDE = {"stale": "_stale", "corrupt": "_corrupt", "foreign": "_foreign"}
 LOCK = ".lock"
-
-
-def _points(table: pa.Table) -> list[str]:
-    return table["point"].unique().to_pylist()
 
 
 class Store:
@@ -44,11 +40,14 @@ class Store:
     Attributes:
         folder: where the parts are.
         notes: what was set aside on opening, a sentence each.
+        known_as: id of a point -> its id in the rows that are there and one of these rows, where its runs were made
+            under another id or with other last digits.
     """
 
     def __init__(self, folder: str | os.PathLike):
         self.folder = Path(folder)
         self.notes: list[str] = []
+        self.known_as: dict[str, dict[str, Any]] = {}
         self._schema: pa.Schema | None = None  # of the whole table, as `columns.parquet` has it
 
     def __enter__(self):
@@ -114,7 +113,7 @@ class Store:
         *,
         twice: bool = False,
     ) -> pd.DataFrame:
-        """The runs that are there and whole, one row each with the columns of IDENTITY.
+        """The runs that are there and whole, one row each with the columns of IDENTITY; `point` is the id of the point.
 
         What is damaged or foreign, and rows of other points than these (another setting, other data, another version of
         a method), of runs with rows missing or doubled, and of runs that are there already, are set aside, and a
@@ -129,15 +128,24 @@ class Store:
             InputError: where a part cannot be opened, before anything is moved.
         """
         runs: dict[Path, tuple[pa.Table, pa.Schema]] = {}
+        settings: dict[Path, pd.DataFrame] = {}
         unusable: dict[Path, UnusablePart] = {}
         for path in parts_in(self.folder):
             try:
                 table = read_part(path)
-                runs[path] = table.select([*IDENTITY, "rounds"]), table.schema
+                runs[path], settings[path] = (table.select([*IDENTITY, "rounds"]), table.schema), settings_in(table)
             except UnusablePart as error:
                 unusable[path] = error
-        if more is not None and any(set(_points(rows)) - set(shapes) for rows, _ in runs.values()):
-            shapes = {**more(), **shapes}
+        points = Points(shapes)
+        found = {path: points.recognised(rows) for path, rows in settings.items()}
+        if more is not None and any(len(found[path]) < len(rows) for path, rows in settings.items()):
+            points = Points({**more(), **shapes})
+            found = {path: points.recognised(rows) for path, rows in settings.items()}
+        for path, rows in settings.items():
+            for row in rows.to_dict("records"):
+                id = found[path].get(row["point"])
+                if id is not None and (row["point"] != id or points.shapes[id].computed):
+                    self.known_as.setdefault(id, {str(name): value for name, value in row.items()})
         for path, error in unusable.items():
             place = self._set_aside(path, "corrupt" if error.damaged else "foreign")
             again = ", its runs are done again" if error.damaged else ""
@@ -145,7 +153,7 @@ class Store:
         there: set[tuple] = set()
         schemas = {}
         for path, (rows, schema) in runs.items():
-            sound = sound_runs(rows, schema, shapes, frozenset() if twice else there)
+            sound = sound_runs(rows, schema, points.shapes, frozenset() if twice else there, found[path])
             if sound.left_out:
                 # Aside first, good rows back second: a kill in between has them done again, never twice.
                 place = self._set_aside(path, "stale" if STALE in sound.left_out else "corrupt")

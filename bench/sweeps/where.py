@@ -71,7 +71,7 @@ def _truth(node: ast.expr, table: pd.DataFrame) -> np.ndarray:
             return functools.reduce(operator.and_, [_compare(*pair, table) for pair in pairs])
         case ast.Name():
             values = _value(node, table)
-            if values.dtype == bool:
+            if isinstance(values, pd.Series) and values.dtype == bool:
                 return values.to_numpy()
     raise InputError(f"{ast.unparse(node)} is no comparison of a column")
 

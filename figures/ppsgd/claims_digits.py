@@ -3,6 +3,7 @@
 A claim must come out the same with the step size chosen on test data, as in the paper, and on held-out data.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -205,7 +206,8 @@ def strict_gain(table: pd.DataFrame):
             best = select.row(between, between["test_accuracy"].idxmax())
             margin = some(every([lead(one, local), lead(one, shared)]) for one in cells(between))
             margins.append(margin.named(f"sigma = {sigma:g}"))
-            gain = best["test_accuracy"] - max(local["test_accuracy"], shared["test_accuracy"])
+            scores = [float(one["test_accuracy"]) for one in (best, local, shared)]
+            gain = scores[0] - max(scores[1:]) if np.isfinite(scores).all() else -math.inf  # some diverged
             gains.append((gain, sigma, shared, best))
     if not gains:
         raise NotTestable("no noise level has both global learning and an alpha Q in between")

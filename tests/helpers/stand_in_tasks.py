@@ -14,11 +14,14 @@ from bench.data.problems import (
     bag_of_words,
     bounded,
     digits,
+    gossip,
     images,
     movielens,
+    nothing,
     odd_even,
     peers,
     quadratic,
+    rare_features,
     school,
     softmax,
     synthetic,
@@ -26,7 +29,7 @@ from bench.data.problems import (
 )
 from bench.data.task import Task
 
-USERS, EACH = 12, 30
+USERS, EACH = 60, 30  # more users than take part in a round of any sweep
 COPY = LocalCopy("made up", {}, "made up", "0")
 
 
@@ -81,6 +84,9 @@ def stand_in(make: partial, monkeypatch) -> Task:
     elif function in (school.best_available, school.school):
         return school.made_up_schools(0, num_schools=USERS, **given)
     else:
-        generated = (synthetic.synthetic, bounded.bounded, quadratic.quadratic, peers.linear_p2p, softmax.softmax)
+        generated = (
+            *(synthetic.synthetic, bounded.bounded, quadratic.quadratic, peers.linear_p2p, softmax.softmax),
+            *(gossip.gossip, nothing.nothing, rare_features.rare_features),
+        )
         assert function in generated, function
     return function(0, **given)

@@ -57,7 +57,7 @@ def test_every_point_costs_what_its_label_says(name):
             elif row["calibration"] == isrl_noise.EXACT:
                 assert 0.998 * target <= costs["exact"] <= target
             else:
-                np.testing.assert_allclose(costs["paper"], target, rtol=1e-9)
+                assert (1 - 4 * accounting.MARGIN) * target <= costs["paper"] <= target
 
 
 def test_noise_below_the_label_would_be_seen():

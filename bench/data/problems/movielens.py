@@ -213,7 +213,7 @@ def movielens(
     als = {"rank": rank, "ridge": ridge, "weighted": weighted, "sweeps": sweeps}
     fold, features, weights = _prepared(data_files, trial, part, test_fraction, num_neighbors, similarity, **als)
 
-    largest = np.bincount(ratings.user).max()
+    largest = int(np.bincount(ratings.user).max())
     held = max(1, round(test_fraction * largest))
     inputs, targets, sizes = _by_user(fold.train, features, largest - held)
     gram = inputs.transpose(0, 2, 1) @ inputs

@@ -34,7 +34,12 @@ __all__ = [
     "pure_composition",
     "rdp_curves",
     "rdp_floor",
+    "safe",
 ]
+
+# Calibrated noise is larger by this share than what the accountant asks for. That is more than float32 rounds off where
+# noise is drawn (6e-8), and than the last digits in which libraries and processors differ.
+MARGIN = 1e-7
 
 CONVERSIONS = {
     "rdp": "RDP at Opacus' orders, converted by Canonne, Kamath and Steinke 2020, Proposition 12",
@@ -125,8 +130,9 @@ def rdp_curves(release: Release, rounds: int) -> list[np.ndarray]:
 def noise_multiplier(target: float, release: Callable[[float], Release], rounds: int) -> float:
     """Return the smallest noise multiplier that keeps a release within a target epsilon, the end of a bisection.
 
-    The result keeps within the target; 0.9995 times the result does not, or (with "pld" and hardly any noise) is not
-    computed. It is kept on disk (`disk`), and found with few evaluations (`search`).
+    The result keeps within the target, even when a share of MARGIN of it is lost; 0.9995 times the result does not, or
+    (with "pld" and hardly any noise) is not computed. It is kept on disk (`disk`), and found with few evaluations
+    (`search`).
 
     Args:
         target: epsilon, above 0 and finite; for accountant "pld" at most 100.
@@ -148,4 +154,9 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
         at = release(sigma)
         return max(central_limit(atoms_of(part), at.delta) for part in _parts(at, rounds))
 
-    return kept(target, release, rounds, lambda: smallest(target, spent, model))
+    return safe(kept(target, release, rounds, lambda: smallest(target, spent, model)))
+
+
+def safe(noise: float) -> float:
+    """Return a noise multiplier that a formula or a search gives, with the MARGIN by which it is larger."""
+    return noise * (1 + MARGIN)
