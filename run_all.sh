@@ -3,7 +3,8 @@
 #
 #   ./run_all.sh                     scale smoke
 #   ./run_all.sh --scale laptop      or paper; goes on where an earlier run stopped
-#   ./run_all.sh test                sets up and runs the tests
+#   ./run_all.sh test                sets up and runs the tests; --slow runs the slow ones too, --slow-share K/N the K-th
+#                                    of N shares of them, and --part only a few tests of each package and the types
 #
 # Options: --scale NAME, --out DIR (default results), --data-dir DIR (data files that you have), --download (allow
 # downloads from official addresses), --workers N and --executor NAME (those of `bench run`), --gpu (the CUDA build of
@@ -17,7 +18,7 @@ trap 'echo "stopped; run the same command to go on" >&2; exit 130' INT
 
 fail() { echo "error: $*" >&2; exit 2; }
 
-command=all scale=smoke out=results gpu=no jax=locked run_options=() get_options=()
+command=all scale=smoke out=results gpu=no jax=locked part=no run_options=() get_options=() test_options=()
 while [ $# -gt 0 ]; do
   case "$1" in
     test) command=test ;;
@@ -28,12 +29,16 @@ while [ $# -gt 0 ]; do
     --workers) [ $# -gt 1 ] || fail "--workers needs a number, or auto"; run_options+=(--workers "$2"); shift ;;
     --executor) [ $# -gt 1 ] || fail "--executor needs local, ray, ray://HOST:PORT or slurm"; run_options+=(--executor "$2"); shift ;;
     --gpu) gpu=yes ;;
+    --slow) test_options+=(--slow) ;;
+    --slow-share) [ $# -gt 1 ] || fail "--slow-share needs K/N, such as 1/7"; test_options+=(--slow-share "$2"); shift ;;
+    --part) part=yes ;;
     --jax) [ $# -gt 1 ] || fail "--jax needs a version such as 0.10.0, or newest, or locked"; jax=$2; shift ;;
-    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) fail "no option or command is called '$1': see ./run_all.sh --help" ;;
   esac
   shift
 done
+[ "$command" = test ] || [ "$part${test_options[*]}" = no ] || fail "--slow, --slow-share and --part belong to the command test"
 case "$scale" in smoke | laptop | paper) ;; *) fail "no scale is called '$scale': there are smoke, laptop, paper" ;; esac
 
 suitable() { # a name on the PATH may be a shim of an interpreter that is not there, so each is asked
@@ -82,7 +87,8 @@ if [ "$command" = test ]; then
   "$run" -m ruff check .
   "$run" -m ruff format --check .
   "$run" -m basedpyright
-  exec "$run" -m pytest -n auto --maxprocesses 4 --dist worksteal
+  [ "$part" = no ] || test_options+=(@tests/part.txt)
+  exec "$run" -m pytest -n auto --maxprocesses 4 --dist worksteal "${test_options[@]}"
 fi
 
 sets=(mnist movielens_100k)

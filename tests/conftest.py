@@ -1,8 +1,10 @@
-"""What all tests share: `--slow`, strict dtypes, warnings as errors, and no touch of the user's own files."""
+"""What all tests share: `--slow` and `--slow-share`, strict dtypes, warnings as errors, and no touch of the user's own files."""
 
 import os
+import re
 import socket
 import tempfile
+import zlib
 
 # Before anything imports bench: tests neither read nor write the user's cache, data or downloads.
 _FOLDER = tempfile.TemporaryDirectory(prefix="bench-tests-")
@@ -29,6 +31,7 @@ hypothesis.settings.load_profile("suite")
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
+    parser.addoption("--slow-share", metavar="K/N", help="run the K-th of N shares of the tests marked slow as well")
 
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -39,12 +42,34 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error")
 
 
+def share_of(config) -> tuple[int, int]:
+    """K and N of the share of the slow tests that is run: 1/1 is all of them, 0/1 none."""
+    if config.getoption("--slow"):
+        return 1, 1
+    if (given := config.getoption("--slow-share")) is None:
+        return 0, 1
+    found = re.fullmatch(r"(\d+)/(\d+)", given)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise pytest.UsageError(f"--slow-share is {given}: give K/N with K from 1 to N, such as 2/7")
+    return int(found[1]), int(found[2])
+
+
+def in_share(nodeid: str, share: tuple[int, int]) -> bool:
+    """Whether a slow test is in a share. Tests of one file that differ in their parameters may be in several."""
+    return zlib.crc32(nodeid.encode()) % share[1] == share[0] - 1
+
+
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--slow"):
-        skip = pytest.mark.skip(reason="takes more than ten seconds: give --slow")
-        for item in items:
-            if "slow" in item.keywords:
-                item.add_marker(skip)
+    share = share_of(config)
+    skip = pytest.mark.skip(reason="takes more than ten seconds: give --slow")
+    for item in items:
+        if "slow" in item.keywords and not in_share(item.nodeid, share):
+            item.add_marker(skip)
+
+
+def pytest_report_header(config):
+    share = share_of(config)
+    return f"slow tests: share {share[0]} of {share[1]}" if share[0] else None
 
 
 @pytest.fixture(autouse=True)
