@@ -38,7 +38,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ "$command" = test ] || [ "$part${test_options[*]}" = no ] || fail "--slow, --slow-share and --part belong to the command test"
+[ "$command" = test ] || [ "$part${test_options[*]-}" = no ] || fail "--slow, --slow-share and --part belong to the command test"
 case "$scale" in smoke | laptop | paper) ;; *) fail "no scale is called '$scale': there are smoke, laptop, paper" ;; esac
 
 suitable() { # a name on the PATH may be a shim of an interpreter that is not there, so each is asked
@@ -71,8 +71,12 @@ if ! grep -qsx "$lock $stamp" "$venv/stamp"; then
     locked) ;;
     newest) "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade 'jax>=0.10,<0.13' 'jaxlib>=0.10,<0.13' \
       || fail "the newest jax could not be installed: see above" ;;
-    *) "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "jax==$jax" "jaxlib==$jax" \
-      || fail "jax $jax could not be installed: see above, or name another --jax" ;;
+    *) # together with what else the suite needs, since the locked versions may need a newer jax
+      needed=("jax==$jax" "jaxlib==$jax")
+      while IFS= read -r one; do needed+=("$one"); done \
+        < <("$python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")')
+      "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${needed[@]}" \
+        || fail "jax $jax could not be installed: see above, or name another --jax" ;;
   esac
   if [ "$gpu" = yes ]; then
     version=$("$venv/bin/python" -c 'import jax; print(jax.__version__)')
@@ -88,13 +92,13 @@ if [ "$command" = test ]; then
   "$run" -m ruff format --check .
   "$run" -m basedpyright
   [ "$part" = no ] || test_options+=(@tests/part.txt)
-  exec "$run" -m pytest -n auto --maxprocesses 4 --dist worksteal "${test_options[@]}"
+  exec "$run" -m pytest -n auto --maxprocesses 4 --dist worksteal ${test_options[@]+"${test_options[@]}"}
 fi
 
 sets=(mnist movielens_100k)
 [ "$scale" = smoke ] || sets+=(fashion_mnist cifar10)
-"$run" -m bench data get "${sets[@]}" "${get_options[@]}"
-"$run" -m bench run all --scale "$scale" --out "$out" "${run_options[@]}"
+"$run" -m bench data get "${sets[@]}" ${get_options[@]+"${get_options[@]}"}
+"$run" -m bench run all --scale "$scale" --out "$out" ${run_options[@]+"${run_options[@]}"}
 "$run" -m figures --scale "$scale" --results "$out"
 "$run" -m figures claims --scale "$scale" --results "$out"
 echo "done: results in $out/$scale, figures and claims in $out/$scale/figures; all of it on one page:"

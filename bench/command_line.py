@@ -122,22 +122,19 @@ def run(
     own = {"grid": distinct_pairs("--grid", grid), "rounds": rounds, "folder": name}
     # The names and conditions of all sweeps are checked before the first one runs.
     todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, **own) for sweep in sweeps]
-    left_alone = []
     with Pool(executor, workers) as pool:
         for wanted in todo:
             try:
                 run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
-            except OtherData as why:  # results of better data are there, and stay
+            except OtherData as why:  # results of other data are there, and stay
                 if names != ["all"]:
                     raise
-                left_alone.append(why)
+                print(f"left as it is: {why}", file=sys.stderr)
                 continue
             if wanted.request is not None:
                 print(out / scale / wanted.part.name)
                 if rounds is not None and (kept := keeping_rounds(wanted.part)):
                     print(f"--rounds does not change {', '.join(kept)}, which set their own", file=sys.stderr)
-    for why in left_alone:
-        print(f"left as it is: {why}", file=sys.stderr)
 
 
 @app.command()

@@ -124,16 +124,29 @@ def _request(methods, against: str | os.PathLike | None, data_files: DataFiles, 
     return request_against(against, methods, said, rest | {"data_files": data_files})
 
 
-def _compared(requests: "Sequence[Request]", workers: int | str, executor: str) -> "Iterator[Comparison]":
-    """Run the comparisons one after the other with the same workers, which keep their compiled programs."""
+def _compared(
+    requests: "Sequence[Request]", workers: int | str, executor: str, *, all_of_several: bool = False
+) -> "Iterator[Comparison]":
+    """Run the comparisons one after the other with the same workers, which keep their compiled programs.
+
+    With `all_of_several`, those whose results are of other data than are here are left as they are.
+    """
     from bench import comparison
     from bench.sweeps.execution.pool import Pool
+    from bench.sweeps.other_data import OtherData
     from bench.sweeps.run import use_compilation_cache
 
     use_compilation_cache()
     with Pool(executor, workers) as pool:
         for request in requests:
-            yield comparison.compare(request, pool)
+            try:
+                compared = comparison.compare(request, pool)
+            except OtherData as why:
+                if not all_of_several:
+                    raise
+                log.warning("left as it is: %s", why)
+                continue
+            yield compared
 
 
 @of_declared_types
@@ -243,10 +256,10 @@ def board(
         try:
             check_data(request)
             requests.append(request)
-        except OtherData as why:  # results of better data are there, and stay
+        except OtherData as why:  # results of other data are there, and stay
             if tasks:
                 raise
             log.warning("left as it is: %s", why)
-    for compared in _compared(requests, workers, executor):
+    for compared in _compared(requests, workers, executor, all_of_several=not tasks):
         figure.write(compared)
     return [request.folder for request in requests]

@@ -1,10 +1,12 @@
-"""What all tests share: `--slow` and `--slow-share`, strict dtypes, warnings as errors, and no touch of the user's own files."""
+"""What all tests share: `--slow` and `--slow-share`, strict dtypes, warnings as errors, and no touch of the user's own
+files."""
 
 import os
 import re
 import socket
 import tempfile
 import zlib
+from pathlib import Path
 
 # Before anything imports bench: tests neither read nor write the user's cache, data or downloads.
 _FOLDER = tempfile.TemporaryDirectory(prefix="bench-tests-")
@@ -70,6 +72,18 @@ def pytest_collection_modifyitems(config, items):
 def pytest_report_header(config):
     share = share_of(config)
     return f"slow tests: share {share[0]} of {share[1]}" if share[0] else None
+
+
+MAPS = Path("/proc/self/maps")  # one line for each piece of memory of this process
+MOST_MAPS = 20_000  # Linux allows 65,530, and every compiled program has some
+
+
+@pytest.fixture(scope="module", autouse=True)
+def room_for_programs():
+    """Forgets compiled programs before there are so many that the next one ends the process."""
+    yield
+    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
+        jax.clear_caches()
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from bench.data.files import DataFiles
 from bench.data.problems import stand_ins
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps.part_files import IDENTITY, parts_in
+from bench.sweeps.part_files import DIGEST_IN_NAME, IDENTITY, content_digest, parts_in
 
 COLUMNS = ["task", "checksum", "source"]
 ELSEWHERE = ("choose another --out", "move those runs aside by --fresh")
@@ -35,20 +35,31 @@ class Data(NamedTuple):
 
 
 def data_in(folder: Path) -> list[Data]:
-    """The data that the results in a folder are of. Parts that cannot be read are passed over."""
+    """The data that the results in a folder are of. Parts that are damaged or foreign are passed over."""
     found: dict[tuple[str, str, str], int] = {}
-    for path in parts_in(folder):
-        try:
-            table = pq.read_table(path, columns=[*COLUMNS, *IDENTITY]) if path.is_file() else None
-        except (pa.ArrowException, OSError, ValueError):
-            continue
-        if table is None or not {*COLUMNS, *IDENTITY} <= {*table.column_names}:
+    for path in parts_in(folder) if folder.is_dir() else ():
+        table = _columns_of(path)
+        if table is None:
             continue
         runs = table.group_by([*COLUMNS, *IDENTITY]).aggregate([]).group_by(COLUMNS).aggregate([("seed", "count")])
         for row in runs.to_pylist():
             names = str(row["task"]), str(row["checksum"]), str(row["source"])
             found[names] = found.get(names, 0) + row["seed_count"]
     return [Data(*data, runs) for data, runs in found.items()]
+
+
+def _columns_of(path: Path) -> pa.Table | None:
+    """The columns of a part that say what its runs are of; None where it is damaged, or has no such columns."""
+    try:
+        content = path.read_bytes() if path.is_file() else b""
+        named = DIGEST_IN_NAME.fullmatch(path.name)
+        if not named or named[1] != content_digest(content):
+            return None
+        table = pq.read_table(pa.BufferReader(content), columns=[*COLUMNS, *IDENTITY])
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError):
+        return None
+    return table if {*COLUMNS, *IDENTITY} <= {*table.column_names} else None
 
 
 def check_choice(
@@ -58,7 +69,7 @@ def check_choice(
     *,
     otherwise: Sequence[str] | None = None,
 ) -> None:
-    """Refuse a folder whose results are of better data than what functions would choose here, without making a task.
+    """Refuse a folder whose results are of other data than those that functions choose here, without making a task.
 
     Args:
         makers: the functions that make the tasks.
@@ -81,9 +92,9 @@ def check_choice(
 
 
 def check(here: Iterable[tuple[str, str]], folder: Path) -> None:
-    """Refuse a folder whose results are of other data than those of a sweep.
+    """Refuse a folder whose results are of other data than those of a sweep, of which one takes the other's place.
 
-    Generated data are no other data: they change with the code, which makes results outdated.
+    Data that change with the code make results outdated, and are no other data.
 
     Args:
         here: name and checksum of each of the sweep's tasks on this machine.
@@ -96,7 +107,8 @@ def check(here: Iterable[tuple[str, str]], folder: Path) -> None:
     names = {task for task, _ in tasks}
     for data in data_in(folder):
         if data.task in names:
-            if (data.task, data.checksum) not in tasks and data.source not in ("", "generated"):
+            own = data.source not in ("", "generated") and stand_ins.alternatives(data.task)
+            if own and (data.task, data.checksum) not in tasks:
                 raise _refused(folder, data, f"{data.task} with other content", ELSEWHERE)
         elif instead := sorted(names & stand_ins.alternatives(data.task)):
             raise _refused(folder, data, instead[0], ELSEWHERE)

@@ -1,8 +1,7 @@
 """A sweep's points, resolved on its tasks and checked before anything is compiled."""
 
 import difflib
-import hashlib
-import json
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from bench.algorithms.base import Method
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.sweeps.columns import RESERVED, is_reserved
-from bench.sweeps.sound_runs import Shape, rounded
+from bench.sweeps.sound_runs import Shape, point_id
 from bench.sweeps.spec import Sweep, arguments, completed, parameters
 
 
@@ -30,7 +29,7 @@ class Point(NamedTuple):
         eval_every: rounds between evaluations.
         asked: the columns that identify its runs, defaults and NaN for labels that it lacks included.
         computed: the columns that are computed from them, arguments and labels.
-        exact: whether the id is all there is to its identity, since nothing is computed and no number is rounded.
+        settings: all that may change its rows, to the last digit, by which earlier versions named it.
     """
 
     id: str
@@ -43,7 +42,7 @@ class Point(NamedTuple):
     eval_every: int
     asked: dict[str, Any] = {}  # noqa: RUF012
     computed: dict[str, Any] = {}  # noqa: RUF012
-    exact: bool = True
+    settings: dict[str, Any] = {}  # noqa: RUF012
 
     @property
     def args(self) -> dict[str, Any]:
@@ -58,21 +57,16 @@ class Point(NamedTuple):
         numbers = frozenset(name for name, value in needed.items() if isinstance(value, int | float))
         columns = frozenset(needed) | RESERVED | {"epsilon"}
         evaluations = self.num_rounds // self.eval_every + 1
-        return Shape(evaluations, columns, texts, numbers, self.asked, self.computed, self.exact, self.method.added)
+        return Shape(evaluations, columns, texts, numbers, self.asked, self.computed, self.settings, self.method.added)
 
     def known_as(self, row: Mapping[str, Any]) -> "Point":
         """The point with the id and the computed numbers of a run of it that was made on another machine, or by an
         earlier version, so that further runs of it belong to the same group."""
-        there = {name: float(row[name]) for name in self.computed if isinstance(row.get(name), float)}
+        rows = {name: row.get(name) for name in self.computed}
+        there = {name: value for name, value in rows.items() if isinstance(value, float) and not math.isnan(value)}
         traced = self.traced | {name: value for name, value in there.items() if name in self.traced}
         labels = self.labels | {name: value for name, value in there.items() if name in self.labels}
         return self._replace(id=row["point"], traced=traced, labels=labels)
-
-
-def point_id(settings: Mapping[str, Any]) -> str:
-    """A short digest of settings, in which a number counts with nine digits."""
-    text = json.dumps(settings, sort_keys=True, default=lambda value: value.item())
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def shapes_of(points: Iterable[Point]) -> dict[str, Shape]:
@@ -99,7 +93,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     shapes = {name: [leaf.shape for leaf in jax.tree.leaves(task)] for name, task in tasks.items()}
     for algorithm, entry in sweep.entries.items():
         entry = completed(entry)
-        computed, stated_delta = entry.computed, sweep.delta
+        computed = entry.computed
         keywords, traced = parameters(entry.method)
         for label in entry.points.columns.difference(list(keywords)):
             if is_reserved(label):
@@ -116,7 +110,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             task, args = tasks[name], arguments(entry.method, row)
             entry.method.fits(task, **args)
             if number == 0:  # a release that no accountant can handle is refused before anything is run
-                stated_delta = entry.method.readings(task, delta=sweep.delta, **args)["paper"].delta
+                entry.method.readings(task, delta=sweep.delta, **args)
             labels = {k: v for k, v in row.items() if k not in args and v == v}  # NaN: this point has no such label
             num_rounds = sweep.num_rounds if entry.num_rounds is None else entry.num_rounds
             num_rounds = num_rounds(task, args) if callable(num_rounds) else num_rounds
@@ -135,17 +129,17 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 "algorithm": algorithm,
                 "method": entry.method.make.__name__,
                 "version": entry.method.version,
-                "args": {k: rounded(v) for k, v in free_args.items() if not _as_before(entry.method, k, v)},
-                "labels": {k: rounded(v) for k, v in free_labels.items() if v == v},
+                "args": {k: v for k, v in args.items() if not _as_before(entry.method, k, v)},
+                "labels": labels,
                 "task": task.name,
                 "shapes": shapes[name],
                 "checksum": task.checksum,
                 "num_rounds": num_rounds,
                 "eval_every": eval_every,
-                "delta": rounded(sweep.delta),
+                "delta": sweep.delta,
             }
             point = Point(
-                id=point_id(settings),
+                id=point_id(settings, computed),
                 algorithm=algorithm,
                 method=entry.method,
                 static=tuple(sorted((k, v) for k, v in args.items() if k not in traced)),
@@ -156,9 +150,9 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 asked=free_args
                 | free_labels
                 | {"algorithm": algorithm, "version": entry.method.version, "num_rounds": num_rounds}
-                | {"task": task.name, "checksum": task.checksum, "delta": stated_delta},
+                | {"task": task.name, "checksum": task.checksum},
                 computed={name: value for name, value in (labels | args).items() if name in computed},
-                exact=not computed and all(rounded(v) == v for v in (sweep.delta, *args.values(), *labels.values())),
+                settings=settings,
             )
             out[name].append(point)
     ids = [point.id for points in out.values() for point in points]

@@ -41,13 +41,18 @@ def take_over(store: Store, others: Mapping[str, Path], shapes: Mapping[str, Sha
                 table = read_part(path)
             except UnusablePart:
                 continue
-            table = renamed(table, points.recognised(settings_in(table)))
+            settings = settings_in(table)
+            found = points.recognised(settings)
+            table = renamed(table, found)
             table = table.filter(pa.array(runs_of(table).isin(wanted)))
-            sound = sound_runs(table, table.schema, shapes)
+            sound = sound_runs(table, table.schema, shapes, points={id: id for id in found.values()})
             if sound.runs:
                 here = {id: row["point"] for id, row in store.known_as.items()}
                 rows = renamed(table.filter(pa.array(sound.kept)), here).to_pandas()
                 store.write(rows.assign(sweep=store.folder.name))
+                copied = {id for id, _, _ in sound.runs}
+                of_copied = settings[settings["point"].isin([id for id, of in found.items() if of in copied])]
+                store.note_ids(of_copied, {id: of for id, of in found.items() if of in copied}, shapes, under=here)
             taken |= sound.runs
         if count := len(taken) - before:
             store.notes.append(f"runs copied from {folder}, since {name} has the same: {count:,}")

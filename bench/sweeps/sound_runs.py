@@ -2,11 +2,14 @@
 
 A run is what was asked for: its method and version, its data, and the columns of its point that somebody chose. The
 columns that are computed from these, such as calibrated noise, are results of this machine and its libraries, so their
-last digits differ elsewhere. The id of a point leaves them out. Runs that were made under another id, as by a version
-of the suite whose ids had all columns, are recognised by what was asked, to nine digits, if their computed columns are
-those of the point up to TOLERANCE.
+last digits differ elsewhere. The id of a point leaves them out. Ids of earlier versions had all columns to the last
+digit, as the machine had them that made the runs. Such runs are recognised by what was asked, to nine digits; their id
+must be what it was then, with their own numbers. In either case the computed columns must be those of the point up to
+TOLERANCE.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -40,7 +43,7 @@ class Shape(NamedTuple):
     texts: those of its arguments that are text; `numbers`: those that are numbers.
     asked: the columns that identify its runs.
     computed: the columns that are computed from them.
-    exact: whether the id of the point is all there is to its identity.
+    settings: all that earlier versions made the id of; None where it is not known, so that the columns have to do.
     added: arguments that runs from before they existed lack -> the values that these runs had.
     """
 
@@ -50,13 +53,44 @@ class Shape(NamedTuple):
     numbers: frozenset[str] = frozenset()
     asked: Mapping[str, Any] = NOTHING
     computed: Mapping[str, Any] = NOTHING
-    exact: bool = True
+    settings: Mapping[str, Any] | None = None
     added: Mapping[str, Any] = NOTHING
 
 
 def rounded(value: Any) -> Any:
-    """A value as it counts for what was asked: a number with nine digits."""
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+    """A value as it counts for what was asked: a number with nine digits, where it is not whole."""
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) and not float(value).is_integer() else value
+
+
+def digest(settings: Mapping[str, Any]) -> str:
+    """A short digest of settings."""
+    text = json.dumps(settings, sort_keys=True, default=lambda value: value.item())
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def point_id(settings: Mapping[str, Any], computed: Set[str] = frozenset()) -> str:
+    """The id of a point with these settings, some of whose arguments and labels are computed from the others."""
+    named = {
+        kind: {name: rounded(value) for name, value in settings[kind].items() if name not in computed}
+        for kind in ("args", "labels")
+        if kind in settings
+    }
+    return digest({**settings, **named} | ({"delta": rounded(settings["delta"])} if "delta" in settings else {}))
+
+
+def earlier_id(settings: Mapping[str, Any], row: Mapping[Any, Any]) -> str:
+    """The id that earlier versions gave a point with these settings on the machine that made a row."""
+
+    def there(name: str, value: Any) -> Any:
+        found = row.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool | np.bool_)
+        return type(value)(found) if is_number and isinstance(found, int | float) and found == found else value
+
+    own = {kind: {name: there(name, value) for name, value in settings[kind].items()} for kind in ("args", "labels")}
+    delta = there("delta", settings["delta"])
+    return digest(
+        {**settings, **own, "delta": delta if rounded(delta) == rounded(settings["delta"]) else settings["delta"]}
+    )
 
 
 def as_text(value: Any) -> str:
@@ -78,9 +112,10 @@ def rows_as_text(table: pd.DataFrame, names: Sequence[Any]) -> pd.Series:
         if name not in table:
             columns.append([""] * len(table))
             continue
-        values = table[name].astype(object)
-        values = values.map(lambda value: tuple(value) if isinstance(value, list | np.ndarray) else value)
-        codes, distinct = pd.factorize(values)  # of a missing value the code is -1
+        values = table[name]
+        if values.dtype == object:
+            values = values.map(lambda value: tuple(value) if isinstance(value, list | np.ndarray) else value)
+        codes, distinct = pd.factorize(values.astype(object))  # of a missing value the code is -1
         texts = [*map(as_text, distinct), ""]
         columns.append([texts[code] for code in codes])
     return pd.Series(
@@ -114,7 +149,7 @@ class Points:
         """
         found = {id: id for id in settings["point"] if id in self.shapes}
         others = settings[~settings["point"].isin(list(found))]
-        if len(others) and not all(shape.exact for shape in self.shapes.values()):
+        if len(others):
             for (algorithm, names), points in self._by_what_was_asked().items():
                 rows = others[others["algorithm"] == algorithm]
                 if rows.empty:
@@ -122,7 +157,10 @@ class Points:
                 added = self.shapes[next(iter(points.values()))].added
                 filled = rows.assign(**{k: rows[k].fillna(v) if k in rows else v for k, v in added.items()})
                 keys = rows_as_text(filled, names)
-                found |= {id: points[key] for id, key in zip(rows["point"], keys, strict=True) if key in points}
+                for row, key in zip(rows.to_dict("records"), keys, strict=True):
+                    settings_of = self.shapes[points[key]].settings if key in points else {}
+                    if settings_of is None or (settings_of and earlier_id(settings_of, row) == row["point"]):
+                        found[row["point"]] = points[key]
         computed = settings[settings["point"].isin([id for id, of in found.items() if self.shapes[of].computed])]
         for row in computed.to_dict("records"):
             if not _alike(row, self.shapes[found[row["point"]]].computed):
@@ -130,11 +168,11 @@ class Points:
         return found
 
     def _by_what_was_asked(self) -> dict[tuple[str, tuple[str, ...]], dict[str, str]]:
-        """(Algorithm, names of columns) -> text of these columns -> id of the point; without exact points."""
+        """(Algorithm, names of columns) -> text of these columns -> id of the point."""
         if self._asked is None:
             self._asked = {}
             for id, shape in self.shapes.items():
-                if not shape.exact:
+                if shape.asked:
                     names = tuple(sorted(shape.asked))
                     text = "|".join(as_text(shape.asked[name]) for name in names)
                     self._asked.setdefault((shape.asked["algorithm"], names), {})[text] = id
@@ -150,7 +188,7 @@ def _alike(row: Mapping[Any, Any], computed: Mapping[str, Any]) -> bool:
         if isinstance(value, str) or isinstance(there, str):
             if there != value:
                 return False
-        elif not np.isclose(float(there), float(value), rtol=TOLERANCE, atol=0.0, equal_nan=True):
+        elif there != value and not abs(there - value) <= TOLERANCE * abs(value):
             return False
     return True
 
@@ -201,7 +239,8 @@ def sound_runs(
     wrong = {
         STALE: evaluations.to_numpy() < 0,
         BROKEN: ((runs["size"] != evaluations) | (runs["nunique"] != evaluations)).to_numpy() | lacking.to_numpy(bool),
-        COPIED: np.fromiter((run in others for run in named), bool, len(runs)),
+        COPIED: np.fromiter((run in others for run in named), bool, len(runs))
+        | pd.Series(named).duplicated().to_numpy(bool),
     }
     good, left_out = np.ones(len(runs), bool), {}
     for words, found in wrong.items():

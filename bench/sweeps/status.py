@@ -224,8 +224,10 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> l
     try:
         points = points_of(sweep, data_files or DataFiles()) if parts_in(folder) else {}
         other_data.check(data_of(points), folder)
-    except InputError as error:
+    except other_data.OtherData as error:
         points = None
+        problems.append(f"ids in {folder} are not checked, since the data here are others: {error}")
+    except InputError as error:
         problems.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()
     shapes = None if points is None else shapes_of(points.values())

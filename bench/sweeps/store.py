@@ -40,8 +40,8 @@ class Store:
     Attributes:
         folder: where the parts are.
         notes: what was set aside on opening, a sentence each.
-        known_as: id of a point -> its id in the rows that are there and one of these rows, where its runs were made
-            under another id or with other last digits.
+        known_as: id of a point -> `point`, its id in the rows that are there, and their computed columns, where they
+            may differ from those of the point.
     """
 
     def __init__(self, folder: str | os.PathLike):
@@ -142,10 +142,7 @@ class Store:
             points = Points({**more(), **shapes})
             found = {path: points.recognised(rows) for path, rows in settings.items()}
         for path, rows in settings.items():
-            for row in rows.to_dict("records"):
-                id = found[path].get(row["point"])
-                if id is not None and (row["point"] != id or points.shapes[id].computed):
-                    self.known_as.setdefault(id, {str(name): value for name, value in row.items()})
+            self.note_ids(rows, found[path], points.shapes)
         for path, error in unusable.items():
             place = self._set_aside(path, "corrupt" if error.damaged else "foreign")
             again = ", its runs are done again" if error.damaged else ""
@@ -168,6 +165,28 @@ class Store:
         self._name_columns(schemas)
         return pd.DataFrame(sorted(there), columns=IDENTITY)
 
+    def note_ids(
+        self,
+        settings: pd.DataFrame,
+        found: Mapping[str, str],
+        shapes: Mapping[str, Shape],
+        under: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add to `known_as` under which ids, and with which computed numbers, points have runs here.
+
+        Args:
+            settings: a row for each id, from `settings_in`.
+            found: id in the rows -> id of the point.
+            shapes: id of a point -> what its runs look like.
+            under: id of a point -> the id under which its runs were written; default the id in the rows.
+        """
+        for row in settings[settings["point"].isin(list(found))].to_dict("records"):
+            id = found[row["point"]]
+            written = row["point"] if under is None else under.get(id, id)
+            if id not in self.known_as and (written != id or shapes[id].computed):
+                numbers = {name: row[name] for name in shapes[id].computed if name in row}
+                self.known_as[id] = {"point": written, **numbers}
+
     def _name_columns(self, schemas: Mapping[Any, pa.Schema]) -> None:
         """Have `columns.parquet` name the columns of these tables, by name, and no others."""
         path = self.folder / COLUMNS
@@ -181,7 +200,8 @@ class Store:
             there = parquet(read_regular(path)) if path.exists() else None
         except OSError as error:
             raise cannot_write(path, error) from None
-        if there is None or there.schema != schema:
+        # The order of the columns is that in which parts were read, and means nothing.
+        if there is None or {*there.schema} != {*schema}:
             self._write(path, as_file(schema.empty_table()))
         self._schema = schema
 

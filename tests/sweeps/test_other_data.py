@@ -109,6 +109,7 @@ def test_the_same_task_of_other_content_stops_as_well_and_generated_data_that_ch
     run_sweep(sweep_on(made(checksum="a", **real)), scale="smoke", out=tmp_path)
     with pytest.raises(other_data.OtherData, match="this machine has school with other content in its place"):
         run_sweep(sweep_on(made(checksum="b", **real)), scale="smoke", out=tmp_path)
+    assert verify(sweep_on(made(checksum="b", **real)), tmp_path / "smoke" / "tiny")[0].count("other content") == 1
     assert not (tmp_path / "smoke" / "tiny" / "_stale").exists()
     other = tmp_path / "generated"
     run_sweep(sweep_on(made(checksum="a")), scale="smoke", out=other)
@@ -124,7 +125,7 @@ def test_merging_into_results_of_other_data_is_refused_and_checking_them_says_so
         merge.merge([tmp_path / "elsewhere"], tmp_path)
     assert content(folder) == before
     (problem,) = verify(SWEEPS["tiny"]("smoke"), folder)
-    assert "are not checked, since data are missing" in problem
+    assert "are not checked, since the data here are others" in problem
     assert "this machine has mnist_by_style in its place" in problem
 
 

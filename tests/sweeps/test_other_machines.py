@@ -9,21 +9,23 @@ import platform
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from stand_in_tasks import stand_in
-from tiny_sweeps import ROOT, WALK, private_sgd, resolved, run, sweep_of, table, walks
+from tiny_sweeps import ROOT, TASK, WALK, private_sgd, resolved, run, sweep_of, table, walks
 
+from bench.algorithms.base import Algorithm, Scalar
 from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 from bench.sweeps import SWEEPS, merge, part_files
 from bench.sweeps.derived import Derived, closed
-from bench.sweeps.points import Point, point_id, resolve
+from bench.sweeps.points import Point, resolve
 from bench.sweeps.run import run_sweep
-from bench.sweeps.sound_runs import TOLERANCE, Points, Shape, rounded, settings_in
+from bench.sweeps.sound_runs import TOLERANCE, Points, Shape, as_text, earlier_id, rounded, settings_in
 from bench.sweeps.spec import Entry, Sweep, completed, grid, select
 from bench.sweeps.status import status, verify
 
@@ -53,7 +55,7 @@ def by_what_was_asked(entry: Entry, label: str, tasks: set[str]) -> dict[str, Sh
     for number, row in enumerate(entry.points.to_dict("records")):
         asked = {name: row[name] for name in names} | {"algorithm": label, "version": entry.method.version}
         computed = {name: row[name] for name in entry.computed if name in row}
-        shapes[str(number)] = Shape(0, asked=asked, computed=computed, exact=False, added=entry.method.added)
+        shapes[str(number)] = Shape(0, asked=asked, computed=computed, added=entry.method.added)
     return shapes
 
 
@@ -166,11 +168,13 @@ def calibrated(budgets=(1.0, 3.0), off: float = 1.0, seeds: int = 2) -> Sweep:
     return sweep_of({"Walk": Entry(WALK, points, derived=derived)}, seeds=seeds)
 
 
-def with_old_ids(folder: Path) -> None:
-    """Give the runs in a folder other ids, as of earlier versions, whose ids had the last bits of all columns."""
+def with_old_ids(folder: Path, sweep: Sweep) -> None:
+    """Give the runs in a folder the ids of earlier versions, which had the last bits of all columns."""
+    of = {point.id: point for point in points(sweep)}
     for path in part_files.parts_in(folder):
         part = part_files.read_part(path)
-        old = part_files.renamed(part, {id: point_id({"old": id}) for id in part["point"].to_pylist()})
+        own = {row["point"]: row for row in settings_in(part).to_dict("records")}
+        old = part_files.renamed(part, {id: earlier_id(of[id].settings, row) for id, row in own.items()})
         content = part_files.as_file(old)
         path.unlink()
         part_files.write(part_files.part_path(folder, old, content), content)
@@ -179,7 +183,7 @@ def with_old_ids(folder: Path) -> None:
 def test_runs_under_other_ids_are_recognised_continued_under_them_and_left_in_place(tmp_path, capfd):
     folder = tmp_path / "smoke" / "tiny"
     before = run(calibrated(), tmp_path)
-    with_old_ids(folder)
+    with_old_ids(folder, calibrated())
     parts = {path: path.read_bytes() for path in part_files.parts_in(folder)}
     elsewhere = calibrated(off=1 + 1e-12)
     assert status(elsewhere, "smoke", folder).whole.missing == 0
@@ -201,7 +205,7 @@ def test_runs_under_other_ids_are_recognised_continued_under_them_and_left_in_pl
 def test_runs_of_two_ids_become_one_point_when_they_are_merged(tmp_path, monkeypatch):
     monkeypatch.setitem(SWEEPS, "tiny", lambda scale: calibrated(seeds=3))
     run(calibrated(seeds=2), tmp_path / "old")
-    with_old_ids(tmp_path / "old" / "smoke" / "tiny")
+    with_old_ids(tmp_path / "old" / "smoke" / "tiny", calibrated())
     run(calibrated(seeds=3), tmp_path / "new")
     (done,), left_out, notes = merge.merge([tmp_path / "old", tmp_path / "new"], tmp_path / "both")
     assert (done.runs, done.twice, left_out, notes) == (12, 8, [], [])
@@ -230,19 +234,77 @@ def test_the_id_is_the_same_for_the_last_digits_of_what_is_computed_and_of_what_
     third = 1 / 3
     (one,), (other,) = (points(walks(steps=(step,))) for step in (third, np.nextafter(third, 1)))
     assert one.id == other.id
-    assert not one.exact
     assert rounded(third) == 0.333333333
-    (literal,) = points(walks(steps=(0.1,)))
-    assert literal.exact
+    assert as_text(1234567891) != as_text(1234567890)
 
 
 @pytest.mark.parametrize("name", SWEEPS)
 def test_what_is_not_computed_identifies_every_point(name):
-    """And what is computed follows from it, in selections and on other tasks as in the sweep."""
     for label, entry in SWEEPS[name]("laptop").entries.items():
         free = [column for column in entry.points if column not in entry.computed]
         assert not entry.points.duplicated(free).any(), label
-        assert completed(entry).computed >= entry.computed - {"local_is_better"}
+        assert completed(entry).computed == entry.computed, label
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        (
+            lambda sweep: sweep._replace(
+                tasks={"synthetic": partial(TASK.func, **TASK.keywords | {"num_clients": 13})}
+            ),
+            "data",
+        ),
+        (lambda sweep: sweep._replace(eval_every=10), "evaluations"),
+        (lambda sweep: sweep._replace(num_rounds=40), "rounds"),
+        (lambda sweep: sweep._replace(delta=1e-5), "delta"),
+        (lambda sweep: sweep._replace(entries={"Walk": sweep.entries["Walk"]._replace(method=OTHER)}), "a method"),
+    ],
+)
+def test_runs_that_were_asked_for_otherwise_are_outdated_under_ids_of_either_kind(tmp_path, changed, why):
+    folder = tmp_path / "smoke" / "tiny"
+    run(calibrated(), tmp_path)
+    for ids in ("new", "old"):
+        if ids == "old":
+            with_old_ids(folder, calibrated())
+        assert verify(calibrated(), folder) == []
+        found = verify(changed(calibrated()), folder)
+        assert len(found) == 2, (why, ids)
+        assert all("of other settings" in line for line in found), (why, ids)
+
+
+def another_walk(task, *, step_size: Scalar, noise_multiplier: Scalar = 1.0) -> Algorithm:
+    return WALK.make(task, step_size=step_size, noise_multiplier=noise_multiplier)
+
+
+OTHER = WALK._replace(make=another_walk)
+
+
+def test_a_given_number_may_differ_in_its_last_digits_too(tmp_path):
+    def sweep(step):
+        return sweep_of({"Walk": Entry(WALK, grid(step_size=[step]))})
+
+    run(sweep(0.09999999999999999), tmp_path)
+    folder = tmp_path / "smoke" / "tiny"
+    assert verify(sweep(0.1), folder) == []
+    with_old_ids(folder, sweep(0.09999999999999999))
+    assert verify(sweep(0.1), folder) == []
+    assert verify(sweep(0.1001), folder) != []
+
+
+def test_seeds_that_are_added_to_copied_runs_have_their_noise(tmp_path, monkeypatch):
+    run(calibrated()._replace(name="other"), tmp_path)
+    elsewhere = calibrated(off=1 + 1e-9, seeds=3)._replace(shares=("other",))
+    after = run(elsewhere, tmp_path)
+    assert after.groupby("point")["seed"].nunique().eq(3).all()
+    assert after.groupby("point")["noise_multiplier"].nunique().eq(1).all()
+
+
+def test_a_number_that_the_rows_lack_is_not_taken_from_them(tmp_path):
+    (point, *_) = points(calibrated())
+    row = {"point": "older", "noise_multiplier": float("nan")}
+    assert point.known_as(row).traced == point.traced
+    assert point.known_as(row | {"noise_multiplier": 2.5}).traced["noise_multiplier"] == 2.5
 
 
 def test_a_selection_has_the_ids_of_the_whole():

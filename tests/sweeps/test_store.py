@@ -12,7 +12,7 @@ from made_up_parts import damage, fail, fill, opened_runs, ordered, rows, shapes
 
 from bench.errors import InputError
 from bench.sweeps import part_files
-from bench.sweeps.points import point_id
+from bench.sweeps.sound_runs import point_id
 from bench.sweeps.store import Store
 
 

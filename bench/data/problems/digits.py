@@ -306,8 +306,11 @@ def _writers_are_here(data_files: DataFiles | None) -> bool:
     """Return whether the writers of MNIST are known, after a download where one is allowed."""
     if retrieval.find("qmnist_writers", data_files):
         return True
-    if data_files is None or not data_files.download:
-        return False
+    return data_files is not None and data_files.download and _downloaded(data_files)
+
+
+@cache  # so that all splits are of the same data
+def _downloaded(data_files: DataFiles) -> bool:
     try:
         return bool(retrieval.get("qmnist_writers", data_files))
     except InputError as why:

@@ -14,6 +14,7 @@ from bench.data.files import DataFiles
 from bench.data.problems import digits, school, tags
 from bench.data.problems.tasks import TASKS
 from bench.data.task import Task
+from bench.errors import InputError
 
 # The function that chooses -> name of the task -> the data set that it needs, in order of preference; "" needs none.
 CHOICES: Mapping[Callable[..., Task], Mapping[str, str]] = MappingProxyType(
@@ -41,9 +42,12 @@ def chosen_here(make: Callable[..., Task], data_files: DataFiles | None = None) 
     if isinstance(make, partial):
         data_files = make.keywords.get("data_files") or data_files
     allowed = data_files or DataFiles()
-    for name, dataset in CHOICES.get(_function(make), {}).items():
-        if not dataset or retrieval.find(dataset, data_files):
-            return name
+    for name, dataset in _choices(make).items():
+        try:
+            if not dataset or retrieval.find(dataset, data_files):
+                return name
+        except InputError:  # about the user's files: whoever reads them says it
+            return None
         known = DATASETS[dataset]
         if known.packages or known.indexes or known.prepared or (known.addresses and allowed.download):
             return None
@@ -60,7 +64,7 @@ def displaced(make: Callable[..., Task], name: str, data_files: DataFiles | None
         data_files: where data may come from.
     """
     here = chosen_here(make, data_files)
-    return here if here not in (None, name) and name in CHOICES.get(_function(make), {}) else None
+    return here if here not in (None, name) and name in _choices(make) else None
 
 
 def alternatives(name: str) -> set[str]:
@@ -89,6 +93,11 @@ def as_task(make: Callable[..., Task], name: str) -> str:
         if _function(function).__name__ == name and keywords == wanted:
             return task
     return name
+
+
+def _choices(make: Callable[..., Task]) -> Mapping[str, str]:
+    """Return what a function chooses from; nothing where it does not choose."""
+    return next((choices for function, choices in CHOICES.items() if function is _function(make)), {})
 
 
 def _function(make: Callable[..., Task]) -> Callable[..., Task]:

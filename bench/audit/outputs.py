@@ -1,0 +1,282 @@
+"""The audit of outputs that any program made, on data with one unit of privacy and on the same data without it.
+
+The program, its framework and its accountant are not known here: there are only arrays with one row per run, and the
+epsilon that is claimed for them. The scores are those of the game, estimated from the outputs themselves: how far the
+unit shifts their mean under their own covariance, and how far it changes the size of their deviations, by round and
+over all rounds, since a leak in the scale leaves the mean where it is.
+"""
+
+import math
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.audit import bounds
+from bench.audit.bounds import Test, likelihoods
+from bench.audit.findings import FACTORS
+from bench.errors import InputError
+
+FEWEST_RUNS = 300
+PILOT = 1 / 3  # of the runs
+SHARE = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
+SHIFT, SCALE = "shift", "scale"
+
+World = list[np.ndarray]  # [run, number] of each round
+
+
+class OutputsAudit(NamedTuple):
+    """The audit of outputs.
+
+    epsilon, delta: as claimed.
+    bounds: name of the bound -> epsilon that it proves at that delta.
+    runs: in each of the two worlds; the smaller number.
+    rounds, numbers: files of a world, and numbers in a run.
+    confidence: joint confidence level of all bounds.
+    by: the kind of score that proves the most, SHIFT or SCALE.
+    too_small: by what factor the noise is too small at least, where the shift refutes the claim; else None.
+    seen: the least factor by which the noise could be smaller for this audit to see it; inf where a quarter of the
+        noise would not be seen, None where the claim is refuted.
+    """
+
+    epsilon: float
+    delta: float
+    bounds: dict[str, float]
+    runs: int
+    rounds: int
+    numbers: int
+    confidence: float
+    by: str
+    too_small: float | None
+    seen: float | None
+
+    @property
+    def refuted(self) -> bool:
+        """Return whether some bound exceeds the claimed epsilon."""
+        return max(self.bounds.values()) > self.epsilon
+
+
+def audit_outputs(
+    with_unit: Sequence[Path | np.ndarray],
+    without: Sequence[Path | np.ndarray],
+    *,
+    epsilon: float,
+    delta: float,
+    confidence: float = 0.999,
+    gaussian: bool = False,
+) -> OutputsAudit:
+    """Return lower bounds on the epsilon of a program from its outputs.
+
+    Args:
+        with_unit: of runs on data with the unit, one file or array for each round: npy, or npz with one or several
+            arrays, [run, ...]. A row is a run, in the same order in all files of a world.
+        without: likewise of runs without it, or with another unit in its place; as many numbers in a run.
+        epsilon: as claimed for all rounds together.
+        delta: of the claim.
+        confidence: joint confidence level: a true claim is refuted with probability at most 1 - confidence.
+        gaussian: whether all noise is Gaussian and nothing is sampled, which is a claim, too, and makes a further bound
+            possible.
+
+    Raises:
+        InputError: for values out of range, and outputs that cannot be used, naming the file.
+    """
+    for name, value, fits, remedy in (
+        ("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0"),
+        ("delta", delta, 0 < delta < 1, "give a probability between 0 and 1"),
+        ("confidence", confidence, 0.5 < confidence < 1, "give a probability above 1/2 and below 1"),
+    ):
+        if not fits:
+            raise InputError(f"{name} is {value}: {remedy}")
+    ins, outs = _worlds(with_unit, without)
+    significance = (1 - confidence) / (2 if gaussian else 1)
+
+    def proven(ins: World, outs: World) -> tuple[dict[str, float], str]:
+        tests = _tests(ins, outs)
+        each = {kind: bounds.counted(found, {delta: 0.0}, significance)[1] for kind, found in tests.items() if found}
+        # One bound, of the test that looks best on the pilot runs: taking the better of two bounds would be another.
+        every = [test for found in tests.values() for test in found]
+        results = {"game": bounds.counted(every, {delta: 0.0}, significance)[1]}
+        if gaussian:
+            results["Gaussian"] = bounds.gaussian(every, delta, significance)
+        return results, max(each, key=lambda kind: (each[kind], kind))
+
+    found, by = proven(ins, outs)
+    refuted = max(found.values()) > epsilon
+
+    def would_refute(factor: float) -> bool:
+        return max(proven(_with_noise(ins, factor), _with_noise(outs, factor))[0].values()) > epsilon
+
+    too_small, seen = None, None
+    if refuted and by == SHIFT:
+        too_small = max([1.0, *(factor for factor in FACTORS if would_refute(factor))])
+    elif not refuted:
+        seen = next((factor for factor in FACTORS if would_refute(1 / factor)), math.inf)
+    return OutputsAudit(
+        epsilon,
+        delta,
+        found,
+        runs=min(len(ins[0]), len(outs[0])),
+        rounds=len(ins),
+        numbers=sum(part.shape[1] for part in ins),
+        confidence=confidence,
+        by=by,
+        too_small=too_small,
+        seen=seen,
+    )
+
+
+# ---- Reading ----
+
+
+def _worlds(with_unit: Sequence[Path | np.ndarray], without: Sequence[Path | np.ndarray]) -> tuple[World, World]:
+    """Return the outputs of both worlds, after all checks."""
+    if not with_unit or len(with_unit) != len(without):
+        raise InputError(
+            f"{len(with_unit)} files have the outputs with the unit and {len(without)} those without it: give the same "
+            "number of each, one for each round"
+        )
+    worlds = [_read(source) for source in with_unit], [_read(source) for source in without]
+    for sources, world in zip((with_unit, without), worlds, strict=True):
+        for source, part in zip(sources, world, strict=True):
+            if len(part) != len(world[0]):
+                raise InputError(
+                    f"{_named(source)} has {len(part):,} runs and {_named(sources[0])} has {len(world[0]):,}: give the "
+                    "same runs for every round"
+                )
+        if len(world[0]) < FEWEST_RUNS:
+            raise InputError(f"{_named(sources[0])} has {len(world[0]):,} runs: give at least {FEWEST_RUNS}")
+    for sources, here, there in zip(zip(with_unit, without, strict=True), *worlds, strict=True):
+        if here.shape[1] != there.shape[1]:
+            raise InputError(
+                f"{_named(sources[0])} has {here.shape[1]:,} numbers in a run and {_named(sources[1])} has "
+                f"{there.shape[1]:,}: give the same outputs in both"
+            )
+    return worlds
+
+
+def _named(source: Path | np.ndarray) -> str:
+    return str(source) if isinstance(source, Path) else "an array of outputs"
+
+
+def _read(source: Path | np.ndarray) -> np.ndarray:
+    """Return the outputs of one round as float64 [run, number]."""
+    arrays = _arrays(source)
+    for name, array in arrays.items():
+        whose = f"{_named(source)}{f' ({name})' if len(arrays) > 1 else ''}"
+        if array.ndim < 1 or not (np.issubdtype(array.dtype, np.number) or array.dtype == bool):
+            raise InputError(f"{whose} has {array.dtype} of shape {array.shape}: give numbers, one row for each run")
+        if np.iscomplexobj(array) or not np.isfinite(array).all():
+            raise InputError(
+                f"{whose} has numbers that are not finite: leave such runs out of both worlds, or clip them"
+            )
+    sizes = {len(array) for array in arrays.values()}
+    if len(sizes) > 1 or not arrays:
+        raise InputError(
+            f"{_named(source)} has arrays with {sorted(sizes)} rows: give one row for each run in all of them"
+        )
+    return np.concatenate([array.reshape(len(array), -1).astype(np.float64) for array in arrays.values()], axis=1)
+
+
+def _arrays(source: Path | np.ndarray) -> dict[str, np.ndarray]:
+    if not isinstance(source, Path):
+        return {"": np.asarray(source)}
+    try:
+        loaded = np.load(source, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return {"": loaded}
+        with loaded:
+            return {name: loaded[name] for name in sorted(loaded.files)}
+    except FileNotFoundError:
+        raise InputError(f"{source} does not exist: give a file that numpy.save or numpy.savez wrote") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"{source} cannot be read ({str(error).splitlines()[0] if str(error) else type(error).__name__}): give a "
+            "file that numpy.save or numpy.savez wrote"
+        ) from None
+
+
+# ---- Scores ----
+
+
+def _tests(ins: World, outs: World) -> dict[str, list[Test]]:
+    """Return the tests of each kind. What they need to know of the outputs comes from the pilot runs."""
+    first = [int(len(world[0]) * PILOT) for world in (ins, outs)]
+    pilots = [part[: first[0]] for part in ins], [part[: first[1]] for part in outs]
+    scores = {SHIFT: _shifts(*pilots), SCALE: _scales(*pilots)}
+
+    def test(score: Callable[[World], np.ndarray]) -> Test:
+        (of_ins, of_outs) = score(ins), score(outs)
+        return Test((of_ins[: first[0]], of_outs[: first[1]]), (of_ins[first[0] :], of_outs[first[1] :]))
+
+    return {kind: [test(score) for score in several] for kind, several in scores.items()}
+
+
+def _shifts(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
+    """Return scores of how the mean is shifted: the log of the likelihood ratio, for Gaussian and for Laplace noise."""
+    here, there = (np.concatenate(world, axis=1) for world in (ins, outs))
+    move = here.mean(0) - there.mean(0)
+    if here.shape[1] <= SHARE * len(there):
+        found = likelihoods(there, (move[None], 0 * move[None]))
+        return [lambda world, score=score: score(np.concatenate(world, axis=1)) for score in found]
+    variance = (here.var(0) + there.var(0)) / 2
+    weights = np.divide(move, variance, out=np.zeros_like(move), where=variance > 0)
+    return [lambda world: np.concatenate(world, axis=1) @ weights]
+
+
+def _scales(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
+    """Return scores of how large deviations are, in each round and in all, in both directions."""
+    centres = [(here.mean(0) + there.mean(0)) / 2 for here, there in zip(ins, outs, strict=True)]
+    units = [np.where(there.std(0) > 0, there.std(0), 1.0) for there in outs]
+
+    def size(place: int, world: World) -> np.ndarray:
+        return np.square((world[place] - centres[place]) / units[place]).sum(1)
+
+    def log_size(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
+        return lambda world: sign * np.log(sum(size(place, world) for place in places) + 1e-300)
+
+    rounds = range(len(outs))
+    groups = [[place] for place in rounds] + ([list(rounds)] if len(outs) > 1 else [])
+    return [log_size(sign, places) for places in groups for sign in (1.0, -1.0)]
+
+
+def _with_noise(world: World, factor: float) -> World:
+    """Return the outputs with deviations from their mean, which are taken for the noise, times a factor."""
+    return [part.mean(0) + factor * (part - part.mean(0)) for part in world]
+
+
+# ---- Words ----
+
+
+def text_of(found: OutputsAudit) -> str:
+    """Return the verdict first, and then what it rests on."""
+    most = max(found.bounds, key=lambda name: found.bounds[name])
+    proven = found.bounds[most]
+    claim = f"epsilon {found.epsilon:.3g} at delta {found.delta:g}"
+    if found.refuted:
+        cause = (
+            f"the noise is at least {found.too_small:.3g} times too small"
+            if found.too_small is not None and found.too_small > 1
+            else f"it shows in the {'size of the deviations' if found.by == SCALE else 'mean'} of the outputs"
+        )
+        first = f"FAILED: {claim} is refuted, since epsilon is at least {proven:.3g} ({most}); {cause}."
+    elif found.seen == math.inf:
+        first = (
+            f"inconclusive: nothing contradicts {claim}, but even a quarter of the noise would not have been seen. "
+            "Give more runs, or outputs in which the unit shows more."
+        )
+    else:
+        first = (
+            f"passed: consistent with {claim}; noise {found.seen:.3g} times smaller would have been seen. This is no "
+            "proof: another attack might do better."
+        )
+    numbers = ", ".join(f"{value:.3g} ({name})" for name, value in found.bounds.items())
+    return "\n".join(
+        [
+            first,
+            f"lower bounds on epsilon at delta {found.delta:g}: {numbers}, from {found.runs:,} runs with the unit and "
+            f"as many without, {found.numbers:,} numbers a run in {found.rounds} file{'s' * (found.rounds != 1)}; "
+            f"confidence {found.confidence:g}",
+        ]
+    )
