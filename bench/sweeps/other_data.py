@@ -15,7 +15,7 @@ from bench.data.files import DataFiles
 from bench.data.problems import stand_ins
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps.part_files import DIGEST_IN_NAME, IDENTITY, content_digest, parts_in
+from bench.sweeps.part_files import DIGEST_IN_NAME, IDENTITY, KINDS, content_digest, parts_in
 
 COLUMNS = ["task", "checksum", "source"]
 ELSEWHERE = ("choose another --out", "move those runs aside by --fresh")
@@ -59,7 +59,13 @@ def _columns_of(path: Path) -> pa.Table | None:
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError):
         return None
-    return table if {*COLUMNS, *IDENTITY} <= {*table.column_names} else None
+    if not {*COLUMNS, *IDENTITY} <= {*table.column_names}:
+        return None
+    for name in (*COLUMNS, *IDENTITY):
+        kind = table.schema.field(name).type
+        if not KINDS.get(name, KINDS["task"])(kind.value_type if pa.types.is_dictionary(kind) else kind):
+            return None
+    return table
 
 
 def check_choice(

@@ -36,7 +36,11 @@ REQUIRED = {  # columns that every part has, and of which kind
     **dict.fromkeys(("point", "sweep", "algorithm", "task"), _is_text),
     **dict.fromkeys(("trial", "seed", "rounds"), pa.types.is_integer),
 }
-KINDS = REQUIRED | dict.fromkeys(("wall_s", "compile_s"), pa.types.is_floating)  # also of columns that may be absent
+KINDS = {  # also of columns that may be absent
+    **REQUIRED,
+    "scale": _is_text,
+    **dict.fromkeys(("wall_s", "compile_s"), pa.types.is_floating),
+}
 DIGEST_IN_NAME = re.compile(r"part-[0-9a-f]{16}-([0-9a-f]{16})\.parquet")
 UNNAMED = "its name has no digest of its content, so it was renamed, or written by another program"
 COLUMNS = "columns.parquet"

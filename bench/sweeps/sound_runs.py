@@ -114,7 +114,7 @@ def rows_as_text(table: pd.DataFrame, names: Sequence[Any]) -> pd.Series:
             continue
         values = table[name]
         if values.dtype == object:
-            values = values.map(lambda value: tuple(value) if isinstance(value, list | np.ndarray) else value)
+            values = values.map(lambda value: as_text(value) if isinstance(value, list | tuple | np.ndarray) else value)
         codes, distinct = pd.factorize(values.astype(object))  # of a missing value the code is -1
         texts = [*map(as_text, distinct), ""]
         columns.append([texts[code] for code in codes])
@@ -183,8 +183,10 @@ def _alike(row: Mapping[Any, Any], computed: Mapping[str, Any]) -> bool:
     """Whether a row's computed columns are the expected ones; those that it lacks are passed over."""
     for name, value in computed.items():
         there = row.get(name)
-        if there is None or there != there:
+        if there is None or (isinstance(there, float) and np.isnan(there)):
             continue
+        if not isinstance(there, str | int | float | np.number | np.bool_):
+            return False
         if isinstance(value, str) or isinstance(there, str):
             if there != value:
                 return False

@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 STOPPED = "stopped; everything finished is kept, run the same command again to continue"
-LONGEST = 1500  # characters of a line that names culprit and remedy, without the words that were given
+LONGEST = 2000  # characters of a line that names culprit and remedy, without the words that were given
 
 
 class Reached(BaseException):
