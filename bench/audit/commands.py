@@ -3,6 +3,7 @@
 python -m bench audit ppsgd
 python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
 python -m bench audit all
+python -m bench audit --outputs with.npz without.npz --epsilon 2 --delta 1e-5
 """
 
 import math
@@ -17,7 +18,20 @@ from bench.errors import InputError
 
 
 def audit(
-    method: Annotated[str, typer.Argument(help="A built-in method, FILE.py:NAME, or `all` built-in methods.")],
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="METHOD",
+            help="A built-in method, FILE.py:NAME, or `all` built-in methods. With --outputs: files of outputs with "
+            "the unit of privacy, one for each round, and then as many without it.",
+        ),
+    ],
+    outputs: Annotated[
+        bool, typer.Option("--outputs", help="Audit the outputs of any program: npy or npz, one row for each run.")
+    ] = False,
+    gaussian: Annotated[
+        bool, typer.Option("--gaussian", help="With --outputs: all noise is Gaussian, and nothing is sampled.")
+    ] = False,
     epsilon: Annotated[
         float, typer.Option(help="Epsilon that the method declares; its noise is calibrated to it.")
     ] = 3.0,
@@ -55,8 +69,25 @@ def audit(
     less noise (--no-power saves that time). `audit all` writes the bounds of all built-in methods on all tasks that
     they fit to audit/audit.csv and audit/audit.md in the results folder, and goes on where it was interrupted.
 
+    With --outputs no method is run: the files have what any program made public, in runs on data with one unit of
+    privacy and on the same data without it, and the claim is --epsilon at --delta for all rounds together.
+
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """
+    if outputs:
+        ours = {"--rounds": rounds != 4, "--runs": runs != 20_000, "--canaries": canaries != 200, "--seed": seed != 0}
+        ours |= {"--family": family is not None, "--set": bool(given), "--out": out is not None, "--fresh": fresh}
+        ours |= {"--no-power": not power}
+        for option in [option for option, chosen in ours.items() if chosen]:
+            raise InputError(f"{option} is for methods, which --outputs does not run: leave it out")
+        return _outputs(targets, epsilon, delta, confidence, gaussian)
+    if gaussian:
+        raise InputError("--gaussian is for --outputs, since a method says what its noise is: leave it out")
+    if len(targets) > 1:
+        raise InputError(
+            f"audit takes one method, not {', '.join(targets)}: audit them one at a time, or give --outputs"
+        )
+    (method,) = targets
     from bench.audit.report import audit as made
     from bench.values import distinct_pairs, value
 
@@ -69,6 +100,23 @@ def audit(
     args = {name: value(text) for name, text in distinct_pairs("--set", given).items()}
     found = made(method, family=family, args=args, **options)
     typer.echo(text_of(found))
+    if found.refuted:
+        raise typer.Exit(1)
+
+
+def _outputs(files: list[str], epsilon: float, delta: float, confidence: float, gaussian: bool) -> None:
+    """Audit the outputs in files, half of them with the unit; exit status 1 where the claim is refuted."""
+    from bench.audit.outputs import audit_outputs
+    from bench.audit.outputs import text_of as outputs_as_text
+
+    if len(files) % 2:
+        raise InputError(
+            f"--outputs has {len(files)} files: give one for each round with the unit, and then as many without it"
+        )
+    paths = [Path(file) for file in files]
+    halves = paths[: len(paths) // 2], paths[len(paths) // 2 :]
+    found = audit_outputs(*halves, epsilon=epsilon, delta=delta, confidence=confidence, gaussian=gaussian)
+    typer.echo(outputs_as_text(found))
     if found.refuted:
         raise typer.Exit(1)
 
