@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from bench.comparison import board as boards
 from bench.comparison.plan import make_plan
 from bench.errors import InputError
 
+RESULTS = Path(__file__).parents[2] / "results"
 SMALL: dict = {"epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 8, "rounds": 5}
 FIXED = {"personalization": math.inf}
 
@@ -198,3 +200,19 @@ def test_who_protects_against_outsiders_alone_is_not_ranked_among_the_others(tmp
     plan = make_plan(boards.board_request("linear_p2p", out=tmp_path))
     assert "DP-D-SGD" in plan.candidates
     assert not any("DECOR" in label for label in plan.candidates)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["synthetic", "linear_p2p"])
+def test_the_committed_board_has_nothing_left_to_run_on_this_machine(task, tmp_path, monkeypatch):
+    """Its settings come from logarithms and its noise from calibrations, whose last digits differ between machines."""
+    shutil.copytree(RESULTS / "board" / task, tmp_path / "board" / task)
+    parts = sorted(path.name for path in tmp_path.rglob("part-*.parquet"))
+
+    def run(blocks, *_, **__):
+        pytest.fail(f"{len(blocks)} groups of runs would be made again")
+
+    monkeypatch.setattr("bench.sweeps.run._work", run)
+    (folder,) = board(task, out=tmp_path, workers=1)
+    assert sorted(path.name for path in tmp_path.rglob("part-*.parquet")) == parts
+    assert not list(folder.rglob("_stale"))

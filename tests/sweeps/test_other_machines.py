@@ -77,6 +77,8 @@ def test_the_committed_results_are_those_of_their_sweeps(name):
     """Else the next run at this scale would set them aside."""
     sweep = SWEEPS[name]("laptop")
     assert unrecognised(sweep, RESULTS / name) == []
+    if name == "isrl_odd_even":
+        return  # a million runs, which take half a minute to count
     found = status(sweep, "laptop", RESULTS / name)
     assert found.problems == []
     assert (found.whole.missing == 0) == (name not in UNFINISHED)
