@@ -17,10 +17,10 @@ import numpy as np
 from bench.audit import bounds
 from bench.audit.bounds import Test, likelihoods
 from bench.audit.findings import FACTORS
+from bench.audit.game import PILOT
+from bench.audit.report import FEWEST_RUNS, check
 from bench.errors import InputError
 
-FEWEST_RUNS = 300
-PILOT = 1 / 3  # of the runs
 SHARE = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
 SHIFT, SCALE = "shift", "scale"
 
@@ -82,31 +82,28 @@ def audit_outputs(
     Raises:
         InputError: for values out of range, and outputs that cannot be used, naming the file.
     """
-    for name, value, fits, remedy in (
-        ("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0"),
-        ("delta", delta, 0 < delta < 1, "give a probability between 0 and 1"),
-        ("confidence", confidence, 0.5 < confidence < 1, "give a probability above 1/2 and below 1"),
-    ):
-        if not fits:
-            raise InputError(f"{name} is {value}: {remedy}")
+    check(epsilon, delta, rounds=1, runs=FEWEST_RUNS, canaries=0, confidence=confidence, seed=0)
     ins, outs = _worlds(with_unit, without)
     significance = (1 - confidence) / (2 if gaussian else 1)
 
-    def proven(ins: World, outs: World) -> tuple[dict[str, float], str]:
-        tests = _tests(ins, outs)
-        each = {kind: bounds.counted(found, {delta: 0.0}, significance)[1] for kind, found in tests.items() if found}
+    def counted(tests: list[Test]) -> float:
+        return bounds.counted(tests, {delta: 0.0}, significance)[1]
+
+    def proven(tests: dict[str, list[Test]]) -> dict[str, float]:
         # One bound, of the test that looks best on the pilot runs: taking the better of two bounds would be another.
-        every = [test for found in tests.values() for test in found]
-        results = {"game": bounds.counted(every, {delta: 0.0}, significance)[1]}
+        every = [test for kind in tests.values() for test in kind]
+        results = {"game": counted(every)}
         if gaussian:
             results["Gaussian"] = bounds.gaussian(every, delta, significance)
-        return results, max(each, key=lambda kind: (each[kind], kind))
+        return results
 
-    found, by = proven(ins, outs)
+    tests = _tests(ins, outs)
+    found = proven(tests)
+    by = max(tests, key=lambda kind: (counted(tests[kind]), kind))
     refuted = max(found.values()) > epsilon
 
     def would_refute(factor: float) -> bool:
-        return max(proven(_with_noise(ins, factor), _with_noise(outs, factor))[0].values()) > epsilon
+        return max(proven(_tests(_with_noise(ins, factor), _with_noise(outs, factor))).values()) > epsilon
 
     too_small, seen = None, None
     if refuted and by == SHIFT:

@@ -88,11 +88,11 @@ def check_choice(
     """
     makers, held = list(makers), None
     for make in makers:
-        if stand_ins.chosen_here(make, data_files) is None:
+        if (here := stand_ins.chosen_here(make, data_files)) is None:
             continue
         held = data_in(folder) if held is None else held
         for data in held:
-            if here := stand_ins.displaced(make, data.task, data_files):
+            if data.task in stand_ins.alternatives(here):
                 alone = f"run on {here} in a folder of its own by --task {stand_ins.as_task(make, here)}"
                 raise _refused(folder, data, here, [alone, *ELSEWHERE] if otherwise is None else otherwise)
 

@@ -158,8 +158,10 @@ class Points:
                 filled = rows.assign(**{k: rows[k].fillna(v) if k in rows else v for k, v in added.items()})
                 keys = rows_as_text(filled, names)
                 for row, key in zip(rows.to_dict("records"), keys, strict=True):
-                    settings_of = self.shapes[points[key]].settings if key in points else {}
-                    if settings_of is None or (settings_of and earlier_id(settings_of, row) == row["point"]):
+                    if key not in points:
+                        continue
+                    known = self.shapes[points[key]].settings
+                    if known is None or earlier_id(known, row) == row["point"]:
                         found[row["point"]] = points[key]
         computed = settings[settings["point"].isin([id for id, of in found.items() if self.shapes[of].computed])]
         for row in computed.to_dict("records"):

@@ -54,19 +54,6 @@ def chosen_here(make: Callable[..., Task], data_files: DataFiles | None = None) 
     return None
 
 
-def displaced(make: Callable[..., Task], name: str, data_files: DataFiles | None = None) -> str | None:
-    """Return what a function makes on this machine in place of one of the tasks that it chooses from; None where it
-    makes that task, or where it is not known.
-
-    Args:
-        make: the function that makes the task.
-        name: of the task of earlier results.
-        data_files: where data may come from.
-    """
-    here = chosen_here(make, data_files)
-    return here if here not in (None, name) and name in _choices(make) else None
-
-
 def alternatives(name: str) -> set[str]:
     """Return the other tasks that a function that makes this task may make in its place."""
     return {other for choices in CHOICES.values() if name in choices for other in choices} - {name}
