@@ -90,7 +90,7 @@ run=$venv/bin/python
 if [ "$command" = test ]; then
   "$run" -m ruff check .
   "$run" -m ruff format --check .
-  "$run" -m basedpyright
+  "$run" -m basedpyright --pythonpath "$run"  # and not that of pyproject.toml, where BENCH_VENV names another
   [ "$part" = no ] || test_options+=(@tests/part.txt)
   exec "$run" -m pytest -n auto --maxprocesses 4 --dist worksteal ${test_options[@]+"${test_options[@]}"}
 fi
