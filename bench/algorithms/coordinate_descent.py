@@ -67,6 +67,7 @@ def coordinate_descent(
     allocation: str = "equal",
     num_ticks: int = 1,
     num_awake: int = 1,
+    regularization_scale: Scalar = 1.0,
 ) -> Algorithm:
     """Coordinate descent; a round is `num_ticks` ticks, in each of which one agent (or `num_awake` agents) wakes up.
 
@@ -92,7 +93,9 @@ def coordinate_descent(
         num_awake: agents that wake up at once. Neighbours of an earlier agent of the tick do not update, so the result
             is the same as with one after the other. With max_updates they lose that ring, and so make fewer updates
             than they could.
+        regularization_scale: factor of the task's lambda_i; 1 is the published definition.
     """
+    task = peers.regularized(task, regularization_scale)
     step = block_step(
         task,
         mu=mu,
@@ -185,10 +188,21 @@ def releases(
     }
 
 
-def cost(task: Task, *, start: str, num_ticks: int, num_awake: int, max_updates: int, num_updates: float, **_) -> Cost:
+def cost(
+    task: Task,
+    *,
+    start: str,
+    num_ticks: int,
+    num_awake: int,
+    max_updates: int,
+    num_updates: float,
+    regularization_scale: float,
+    **_,
+) -> Cost:
     """Return the cost of `num_ticks` ticks, on average as in `Clocks.expected`."""
     clocks = Clocks(task, num_ticks, num_awake, max_updates, num_updates)
-    return peers.cost_of_exchange(task, *clocks.expected())._replace(once=peers.cost_of_start(task, start))
+    once = peers.cost_of_start(peers.regularized(task, regularization_scale), start)
+    return peers.cost_of_exchange(task, *clocks.expected())._replace(once=once)
 
 
 def check(
@@ -200,10 +214,11 @@ def check(
     num_awake: int,
     max_updates: int,
     num_updates: float,
+    regularization_scale: float,
     **_,
 ) -> None:
     """Refuse a task without a graph, unknown names, and incompatible values."""
-    check_peers(task)
+    check_peers(task, regularization_scale)
     check_choice("start", start, STARTS)
     check_choice("mechanism", mechanism, MECHANISMS)
     check_choice("allocation", allocation, ALLOCATIONS)

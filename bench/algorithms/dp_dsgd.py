@@ -70,6 +70,7 @@ def dp_dsgd(
     clip_norm: Scalar,
     noise_multiplier: Scalar,
     pair_noise_ratio: Scalar = 0.0,
+    regularization_scale: Scalar = 1.0,
 ) -> Algorithm:
     """Private decentralised SGD from the task's start; a round is one step and one message of every agent.
 
@@ -82,7 +83,9 @@ def dp_dsgd(
         noise_multiplier: sigma >= 0, of an agent's own noise, relative to the clipping norm.
         pair_noise_ratio: rho >= 0, the standard deviation of the noise shared by two neighbours, relative to that of
             their own noise.
+        regularization_scale: factor of the task's lambda_i.
     """
+    task = peers.regularized(task, regularization_scale)
     objectives, everybody = task.need(Peers), peers.agents(task)
     graph, speaks = objectives.graph, objectives.budget > 0
     mixing = metropolis(graph)
@@ -174,9 +177,17 @@ def cost(task: Task, **_) -> Cost:
     )
 
 
-def check(task: Task, *, noise_multiplier: float, clip_norm: float, pair_noise_ratio: float, **_) -> None:
+def check(
+    task: Task,
+    *,
+    noise_multiplier: float,
+    clip_norm: float,
+    pair_noise_ratio: float,
+    regularization_scale: float,
+    **_,
+) -> None:
     """Refuse a task without a graph, and noise whose privacy cannot be computed."""
-    check_peers(task)
+    check_peers(task, regularization_scale)
     check_noise_has_a_scale(noise_multiplier, clip_norm)
     if not 0 <= pair_noise_ratio <= MOST_SHARED:
         raise InputError(f"pair_noise_ratio is {pair_noise_ratio:g}: give 0 to {MOST_SHARED:g}")

@@ -17,7 +17,14 @@ from bench.privacy.events import nothing_released
 SOLVERS = ("newton", "descent")
 
 
-def local_models(task: Task, *, mu: Scalar, step_size: Scalar = 1.0, solver: str = "newton") -> Algorithm:
+def local_models(
+    task: Task,
+    *,
+    mu: Scalar,
+    step_size: Scalar = 1.0,
+    solver: str = "newton",
+    regularization_scale: Scalar = 1.0,
+) -> Algorithm:
     """Local learning from 0; a round is one step of every agent.
 
     Args:
@@ -26,7 +33,9 @@ def local_models(task: Task, *, mu: Scalar, step_size: Scalar = 1.0, solver: str
         step_size: the step size of "descent".
         solver: "newton" goes to the minimiser; "descent" takes gradient steps of a fixed length, whose models far from
             convergence resemble the published numbers.
+        regularization_scale: factor of the task's lambda_i; 1 is the published definition.
     """
+    task = peers.regularized(task, regularization_scale)
     everybody, step = peers.agents(task), own_step(task, solver, step_size)
 
     def init(key):
@@ -61,9 +70,9 @@ def cost(task: Task, **_) -> Cost:
     return Cost(0.0, everything, everything)
 
 
-def check(task: Task, *, solver: str, **_) -> None:
+def check(task: Task, *, solver: str, regularization_scale: float, **_) -> None:
     """Refuse a task without agents' own objectives, and unknown solvers."""
-    check_peers(task)
+    check_peers(task, regularization_scale)
     check_choice("solver", solver, SOLVERS)
 
 

@@ -8,7 +8,9 @@ Together the agents minimise, over a graph with weights W and D_ii = sum_j W_ij,
 Source: Bellet et al. 2018, sections 2 and 3, appendix C.
 """
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import jax
@@ -46,6 +48,17 @@ def agents(task: Task) -> Agent:
     real = jnp.arange(inputs.shape[1])[None] < sizes
     weight = jnp.where(real, 1 / jnp.maximum(sizes, 1).astype(jnp.float32), 0.0)
     return Agent(inputs, targets, weight, task.need(Peers).regularization)
+
+
+def regularized(task: Task, scale: Scalar) -> Task:
+    """Return the task with every lambda_i times a factor, and with the bounds on curvature that follow.
+
+    The regulariser depends on no example, so the noise that hides a data point is the same for every factor.
+    """
+    objectives = task.need(Peers)
+    ridge = objectives.regularization
+    smoothness = objectives.smoothness + 2 * ridge * (scale - 1)
+    return replace(task, peers=replace(objectives, regularization=scale * ridge, smoothness=smoothness))
 
 
 def zeros(task: Task) -> Array:
@@ -278,8 +291,10 @@ def cost_of_start(task: Task, start: str) -> Cost | None:
     return cost_of_exchange(task, speaks, speaks)
 
 
-def check_peers(task: Task) -> None:
-    """Refuse impossible numbers of agents."""
+def check_peers(task: Task, regularization_scale: float = 1.0) -> None:
+    """Refuse impossible numbers of agents, and a regulariser that does not hold models back."""
+    if not 0 <= regularization_scale < math.inf:
+        raise InputError(f"regularization_scale is {regularization_scale:g}: give a finite number, 0 or more")
     objectives = task.need(Peers)
     for name in ("regularization", "smoothness", "budget"):
         values = np.asarray(getattr(objectives, name))

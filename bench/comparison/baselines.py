@@ -286,7 +286,7 @@ LEVELS = {
         adversaries=("all other agents together",),
         samplers={},
         rounds=1,
-        space={"mu": Interval(0.01, 1.28)},
+        space={"mu": Interval(0.01, 1.28), "regularization_scale": Interval(0.1, 100.0)},
         defaults=lambda task: {"clip_norm": 1.0, "lipschitz": 1.0, "num_ticks": task.num_clients},
         baselines=lambda task: of_peers(),
     ),

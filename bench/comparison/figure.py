@@ -8,14 +8,15 @@ of different privacy units must not share an axis.
 import numpy as np
 import pandas as pd
 
-from bench.analysis import possible, style, tables
+from bench.analysis import measured, possible, style, tables
 from bench.analysis.files import write_whole
+from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture
-from bench.comparison import budget, convergence
+from bench.comparison import beside, budget, convergence
 from bench.comparison.curve_figures import draw_budget, draw_convergence
 from bench.comparison.looks import legend, method_looks, named
 from bench.comparison.result import Comparison
-from bench.comparison.table import PANEL, costs, heading, printed, privacy, table
+from bench.comparison.table import costs, heading, printed, privacy, table
 from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.errors import cannot_write
 from bench.sweeps.columns import is_reserved
@@ -35,8 +36,10 @@ COST = (
 )
 
 
-def draw(table: pd.DataFrame, held_out: str, remark: str = ""):
-    """Draw one panel per privacy statement. `held_out` and `remark` are those of the problem, for the footer."""
+def draw(table: pd.DataFrame, held_out: str, remark: str = "", measured_on: str = ""):
+    """Draw one panel per privacy statement. `held_out`, `remark` and `measured_on`, what its metric is measured on, are
+    those of the problem, for the footer.
+    """
     metric = table["metric"].iloc[0]
     table = possible.within(table, metric)
     panels = list(table.groupby(PANEL, sort=True))
@@ -64,7 +67,8 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = ""):
         "for its sampler. Horizontal lines: methods that release nothing; right end: no noise.",
         f"Arguments were chosen on each split among {num_settings} settings per method, tuned on "
         f"{style.literal(held_out)}, then rerun with fresh randomness and tested once. This choice is not "
-        f"included in epsilon. {style.literal(remark)}".strip(),
+        "included in epsilon. "
+        + style.literal(" ".join(filter(None, (f"Measured on {measured_on}." if measured_on else "", remark)))),
         bands="bands and bars",
     )
     return figure
@@ -127,15 +131,27 @@ def write(comparison: Comparison) -> pd.DataFrame:
     lines = budget.curves(comparison.tuning.runs, **tried)
     whole["better_from"] = budget.all_better_from(lines, whole, **tried)
     whole = convergence.joined(whole, comparison.growth)
+    whole = beside.joined(whole, comparison.runs, problem.also, problem.measured_on)
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():
-            save_picture(draw(whole, problem.held_out, problem.remark), whole, folder, COMPARISON, ALTS[COMPARISON])
+            drawn = draw(whole, problem.held_out, problem.remark, problem.measured_on.get(problem.metric, ""))
+            save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON])
             save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET])
             save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE])
         shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
-        parts = (heading(whole), tables.markdown(shown), COST, tables.markdown(costs(whole)))
+        measured_on = measured.words(whole, problem.metric)
+        first = heading(whole) + (f" Measured on {tables.no_markup(measured_on)}." if measured_on else "")
+        others = [
+            part
+            for name in measured.names(whole)
+            for part in (
+                tables.no_markup(measured.heading(whole, name)),
+                tables.markdown(measured.printed(whole, name)),
+            )
+        ]
+        parts = (first, tables.markdown(shown), *others, COST, tables.markdown(costs(whole)))
         write_whole(folder / f"{COMPARISON}.md", "\n\n".join(part.strip() for part in parts) + f"\n{notes}")
         runs = comparison.tuning.runs
         facts = [name for name in map(str, runs) if is_reserved(name) and name not in ("algorithm", "trial", "seed")]

@@ -5,7 +5,7 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import style
 from bench.analysis.looks import in_rows, looks
-from bench.comparison.table import titles
+from bench.analysis.measured import titles
 
 FLAT: style.Look = {"linestyle": "--", "marker": ""}  # for methods that release nothing
 THICK: style.Look = {"linewidth": 3.0, "markersize": 8.0, "zorder": 4}  # for those compared with the baselines

@@ -41,7 +41,9 @@ class Problem:
         metric: the test metric; one of those that the task's `metrics` returns.
         by_user: (params, task) -> (totals, weights), each [user], whose sums' ratio is `metric`; differences between
             methods then get intervals over users as well as splits. None: over splits alone.
-        also: further metrics that are only measured in the test and stored with its runs; nothing is chosen by them.
+        also: further metrics that are only measured in the test and shown beside it; nothing is chosen by them.
+        measured_on: metric -> what it is measured on, in a few words to follow "measured on": whose test data, and how
+            clients are weighted. For `metric` and for those of `also`.
         tuning: trial -> the task for tuning: the same with held-out training data, or other data of the same kind.
             None: the tasks of `test`, which must then have a metric on held-out data.
         tuned_by: the metric for tuning, which never uses the test data. Default `metric`, measured on `tuning`.
@@ -81,6 +83,7 @@ class Problem:
     remark: str = ""
     by_user: Callable | None = None
     also: tuple[str, ...] = ()
+    measured_on: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -98,6 +101,9 @@ class Problem:
                     "bench.comparison.baselines.Variant"
                 )
         check_free(f"problem {self.name} has a metric", (self.metric, self.tuned_by, *self.also))
+        for name in self.measured_on:
+            if name not in (measured := (self.metric, *self.also)):
+                raise unknown_name(f"metric in measured_on of problem {self.name}", name, measured)
         check_space(f"problem {self.name}", self.space)
         if self.privacy_unit not in LEVELS:
             raise unknown_name("privacy unit", self.privacy_unit, LEVELS)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,13 @@ from bench.errors import InputError, unknown_name
 from bench.values import Interval, searched
 
 PERSONAL = Interval(1.0, 100.0)  # ratio of the step sizes of PPSGD
+OWN_EXAMPLES = "every user's own test examples"
+BY_WEIGHT = {  # how users are weighted, by the end of a metric's name
+    "per_user": "as the mean over users",
+    "worst_tenth": "as the mean over the tenth of the users with the worst scores",
+    "small_users": "as the mean over the third of the users with the fewest examples",
+    "large_users": "as the mean over the third of the users with the most examples",
+}
 
 
 def _users(
@@ -42,8 +49,15 @@ def _users(
     local_steps: int | None = LOCAL_STEPS,
     by_user: Callable = digits.test_hits,
     also: tuple[str, ...] = BY_USER,
+    own: str = OWN_EXAMPLES,
+    pooled: str = "all examples together",
 ) -> Problem:
-    """A problem of users with personal models. `steps` is the interval of both step sizes."""
+    """A problem of users with personal models.
+
+    Args:
+        steps: the interval of both step sizes.
+        own, pooled: whose data `metric` is measured on, and how users are weighted.
+    """
     return Problem(
         name=name,
         test=make,
@@ -60,6 +74,10 @@ def _users(
         baselines=of_users(personal, local_steps),
         by_user=by_user,
         also=also,
+        measured_on={
+            metric: f"{own}, {pooled}",
+            **{name: f"{own}, {words}" for name in also for end, words in BY_WEIGHT.items() if name.endswith(end)},
+        },
         data=data,
         held_out=held_out,
         remark=remark or (f"Local learning takes {local_steps:,} steps." if local_steps else ""),
@@ -67,14 +85,30 @@ def _users(
 
 
 def _silos(
-    name: str, test: Callable[..., Task], num_records: int, *, data: str, remark: str = "", steps: str = "log:1:1000"
+    name: str,
+    test: Callable[..., Task],
+    num_records: int,
+    *,
+    data: str,
+    remark: str = "",
+    steps: str = "log:1:1000",
+    measured_on: Mapping[str, str],
 ) -> Problem:
-    """A problem of 25 silos. `test` takes an argument `part`; `num_records` is the number of records of a silo."""
+    """A problem of 25 silos.
+
+    Args:
+        test: takes an argument `part`.
+        num_records: records of a silo.
+        measured_on: the metric, and then those measured beside it, with what each is measured on.
+    """
+    metric, *also = measured_on
     return Problem(
         name=name,
         test=test,
         tuning=partial(test, part="validation"),
-        metric="test_error",
+        metric=metric,
+        also=tuple(also),
+        measured_on=measured_on,
         privacy_unit="record",
         delta=1 / num_records**2,
         defaults={"num_sampled": len(odd_even.PAIRS), "batch_size": 1},
@@ -99,11 +133,18 @@ def _images(
     make = partial(images, dataset=dataset, model=model, disjoint=True, concentration=concentration, share=share)
     size = client_size(dataset, 10, share=share)
     classes = "" if math.isinf(concentration) else f", classes by Dirichlet({concentration:g})"
+    everywhere = {"test_accuracy": "the test images of the data set, the same for every client"}
+    # Where classes differ, clients are tested on what they meet, and beside it all alike.
+    local = {"local_test_accuracy": "every client's own mix of classes, as the mean over clients"}
+    measured_on = everywhere if math.isinf(concentration) else {**local, **everywhere}
+    metric, *also = measured_on
     return Problem(
         name=name,
         test=make,
         tuning=partial(make, part="validation"),
-        metric="test_accuracy",
+        metric=metric,
+        also=tuple(also),
+        measured_on=measured_on,
         privacy_unit="example",
         delta=1e-5,
         defaults={"total_epochs": 20, "batch_size": 64, "momentum": 0.5},
@@ -123,6 +164,7 @@ def _peers(
     data: str,
     held_out: str,
     num_ticks: int,
+    measured_on: str,
     clip_norm: float = 1.0,
 ) -> Problem:
     """A problem of agents on a graph."""
@@ -131,6 +173,7 @@ def _peers(
         test=test,
         tuning=tuning,
         metric=metric,
+        measured_on={metric: measured_on},
         privacy_unit="point",
         delta=math.exp(-5),
         defaults={"clip_norm": clip_norm, "lipschitz": clip_norm, "num_ticks": num_ticks},
@@ -155,6 +198,8 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         local_steps=None,
         by_user=risks,
         also=("excess_risk_worst_tenth",),
+        own="the exact risk of every user's own distribution",
+        pooled="as the mean over users",
     ),
     "digits": lambda: _users(
         "digits",
@@ -185,18 +230,24 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         odd_even.NUM_RECORDS,
         data="odd against even digits of MNIST, 25 silos",
         remark="The images were split before the silos drew theirs.",
+        measured_on={"test_error": "every silo's own test records, as the mean over silos"},
     ),
     "odd_even_dirichlet": lambda: _silos(
         "odd_even_dirichlet",
         partial(odd_even.odd_even_dirichlet, concentration=0.3),
         odd_even.NUM_DEALT,
         data="odd against even digits of MNIST, 25 disjoint silos, digits by Dirichlet(0.3)",
+        measured_on={
+            "local_test_error": "every silo's own mix of digits, as the mean over silos",
+            "test_error": "all digits alike, on the same test images for every silo",
+        },
     ),
     "school": lambda: Problem(
         name="school",
         test=school,
         tuning=partial(school, part="validation"),
         metric="test_squared_error",
+        measured_on={"test_squared_error": "every school's own held-out pupils, all pupils together"},
         privacy_unit="example",
         delta=1e-3,
         rounds=200,
@@ -213,6 +264,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "test_accuracy",
         data="generated linear classification, 100 agents on a graph",
         held_out="other problems of the same kind",
+        measured_on="every agent's own test points, as the mean over agents",
         num_ticks=100,
     ),
     "movielens": lambda: _peers(
@@ -222,6 +274,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "test_rmse",
         data="film ratings of 943 agents on a graph",
         held_out="a fifth of the training ratings",
+        measured_on="every user's own held-out ratings, as the mean over users of their root mean squared errors",
         num_ticks=943,
         clip_norm=2.5,
     ),

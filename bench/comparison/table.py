@@ -7,11 +7,11 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 from bench.analysis import select, tables
+from bench.analysis.measured import PANEL, epsilon_words, method_words, titles
 from bench.comparison import resampled
 from bench.comparison.columns import COSTS, TUNED
 
 SIGN = {"max": 1.0, "min": -1.0}
-PANEL = ["privacy_unit_compared", "neighbors_compared"]
 GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
 LEVEL = 0.05  # of the family of differences, by Holm's method
 BEST_BASELINE = "best baseline"  # what gains are taken over, unless there is a reference
@@ -55,7 +55,7 @@ def table(
         is_baseline; not_private, for methods that are not private and were only run without noise. Methods that release
         nothing appear at every epsilon.
     """
-    rows = _at_every_epsilon(runs)
+    rows = at_every_epsilon(runs)
     by = [*PANEL, "target_epsilon", "algorithm"]
     out = select.interval(rows, by=by, value=metric)
     out["rank"] = (SIGN[best] * out[metric]).groupby([out[c] for c in by[:-1]]).rank(ascending=False, method="min")
@@ -77,7 +77,7 @@ def table(
     return out.assign(**stated, problem=problem, title=title, **facts)
 
 
-def _at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
+def at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs, with those of methods that release nothing repeated at every epsilon of every panel."""
     silent = runs[runs["target_epsilon"] == 0]
     others = runs[runs["target_epsilon"] > 0]
@@ -128,17 +128,11 @@ def holm(p: pd.Series) -> pd.Series:
     return np.minimum(present * factors, 1.0).cummax().reindex(p.index)
 
 
-def titles(table: pd.DataFrame) -> dict[str, str]:
-    """The displayed name of each method."""
-    not_private = set(table.loc[table["not_private"], "algorithm"])
-    return {name: f"{name} (not private)" if name in not_private else name for name in table["algorithm"].unique()}
-
-
 def printed(table: pd.DataFrame) -> pd.DataFrame:
     """The printed table, methods by epsilon: mean [interval], (rank), and gain over `gain_over` [interval]."""
     cells = {}
     for row in table.to_dict("records"):
-        epsilon = "no noise" if np.isinf(row["target_epsilon"]) else f"ε = {row['target_epsilon']:g}"
+        epsilon = epsilon_words(row["target_epsilon"])
         form = tables.digits_for(row["metric"])
         score = tables.with_interval(row[row["metric"]], row["low"], row["high"], form, row["metric"])
         rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
@@ -151,12 +145,8 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
             gain = f"gain {numbers}{'*' if row['decided'] else ''}"
         key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
         cells.setdefault(key, {})[epsilon] = ", ".join(filter(None, (f"{score}{rank}", gain)))
-    several, title_of = len({key[1:] for key in cells}) > 1, titles(table)
-    rows = [
-        {"method": f"{title_of[name]} (one {unit}, {relation})" if several else title_of[name], **by_epsilon}
-        for (name, unit, relation), by_epsilon in cells.items()
-    ]
-    return pd.DataFrame(rows).fillna("")
+    method = method_words(table)
+    return pd.DataFrame([{"method": method(*key), **by_epsilon} for key, by_epsilon in cells.items()]).fillna("")
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:

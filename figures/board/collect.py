@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis.files import AS_TEXT
+from bench.analysis.measured import PANEL
 from bench.errors import InputError
 from bench.sweeps import part_files
 
 BOARD = "board"  # the folder of the board in the results
 PLACE = ["algorithm", "target_epsilon"]  # names a row of a task
-PANEL = ["privacy_unit_compared", "neighbors_compared"]
 TUNED = "tuned_epsilon"
 PRICES = ("floats_up", "gradients", "examples", TUNED)  # costs of a run, which are no arguments
 SIGN = {"max": 1.0, "min": -1.0}
@@ -69,6 +69,11 @@ class Task:
     @property
     def metric(self) -> str:
         return self.rows["metric"].iloc[0]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The rows, the metric's column called by its name."""
+        return self.rows.rename(columns={"score": self.metric})
 
     @property
     def sign(self) -> float:

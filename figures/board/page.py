@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from bench.analysis import measured
+from bench.analysis.measured import PANEL
 from figures.board import curves, tables
-from figures.board.collect import PANEL, TUNED, Board, Chosen, Task, command, written
+from figures.board.collect import TUNED, Board, Chosen, Task, command, written
 from figures.board.ranks import EVERY
 from figures.board.reading import protected, reading
 from figures.report import html
@@ -230,10 +232,19 @@ def _task(task: Task, results: Path) -> str:
         html.zoom(task.pictures[name], f"{task.name}: {ALTS.get(name, name)}.", f"Enlarge {task.name}, {name}")
         for name in names
     ]
+    others = [
+        html.folded(
+            f"measured beside it: {name}",
+            html.table(measured.printed(task.table, name), measured.heading(task.table, name)),
+            class_="beside",
+        )
+        for name in measured.names(task.table)
+    ]
     return element(
         "article",
         f"<h3>{escape(str(task.rows.iloc[0].get('title', task.name)))}</h3>",
         *pictures,
+        *others,
         html.facts(facts | _commands(task.name, results)),
         id=f"task-{task.name}",
     )

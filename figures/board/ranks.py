@@ -14,7 +14,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from figures.board.collect import PANEL, Board, Task
+from bench.analysis.measured import PANEL
+from figures.board.collect import Board, Task
 
 DRAWS = 2000
 EVERY = -1.0  # stands for "every epsilon": the mean over the private epsilons

@@ -7,8 +7,9 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from bench.analysis import tables
-from figures.board.collect import PANEL, Board, Task
+from bench.analysis import measured, tables
+from bench.analysis.measured import PANEL
+from figures.board.collect import Board, Task
 from figures.board.ranks import EVERY
 
 COSTS = {  # column of a comparison -> heading; costs are those of a whole run
@@ -144,6 +145,7 @@ def protocol_of(task: Task) -> dict[str, str]:
     return {
         "task": task.name,
         "score": f"{task.metric}, {direction} is better",
+        "measured on": measured.words(task.table, task.metric) or "not stated",
         "protected": f"one {stated['unit']}, {stated['neighbors']}",
         "δ": f"{stated['delta']:.2g}",
         "ε": ", ".join(f"{value:g}" for value in stated["epsilons"]),

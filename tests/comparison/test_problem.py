@@ -27,6 +27,7 @@ from bench.errors import InputError
 from bench.models.additive import scores, squared_loss
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import ADD_OR_REMOVE, PRIVACY_UNITS, REPLACE, full_gaussian
+from bench.sweeps.spec import parameters
 
 
 def errors(params, task):
@@ -126,6 +127,29 @@ def test_a_problem_of_the_suite_says_what_its_data_are():
         assert problem.title == f"{name}: {problem.data}"
         assert problem.data
         assert not problem.held_out.startswith("tuned on")  # the figure's own words
+
+
+def test_a_problem_of_the_suite_says_what_each_of_its_metrics_is_measured_on():
+    """A mean over clients on a distribution that no client meets must be called so."""
+    for name, make in PROBLEMS.items():
+        problem = make()
+        assert set(problem.measured_on) == {problem.metric, *problem.also}, name
+        if "dirichlet" in name:
+            assert "own mix of" in problem.measured_on[problem.metric]
+            assert any("the same" in words for words in problem.measured_on.values())
+    with pytest.raises(InputError, match="no metric in measured_on of problem lines is called 'accuracy'"):
+        mine(measured_on={"accuracy": "nothing"})
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_baseline_of_a_problem_has_something_to_tune(name):
+    """With nothing to tune, a baseline has one setting where the others of its table have as many as were asked for."""
+    problem = PROBLEMS[name]()
+    for label, variant in problem.baselines.items():
+        keywords, _ = parameters(variant.method)
+        space = {**problem.level.space, **problem.space, **variant.space}
+        free = [argument for argument in space if argument in keywords and argument not in variant.args]
+        assert free, f"{label} on {name}"
 
 
 @pytest.mark.parametrize("wrong", [None, 3, Path("clients.npz"), ["digits"], Task], ids=repr)

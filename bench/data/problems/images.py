@@ -57,6 +57,7 @@ PICTURES = {
 SHARE = 10  # a client has at least 1 / SHARE of the pictures
 PARTS = ("test", "validation")
 NUM_VALIDATION = 10_000  # of the training pictures
+NUM_CLASSES = 10
 CHUNK = 100  # test pictures at a time; a CPU is slower with more than its cache holds
 
 # The arrays of each (data set, features) in use, so that tasks of several models and trials share one copy.
@@ -88,7 +89,8 @@ def images(
         disjoint: give every image to at most one client, N / k each; not in the paper.
         share: the fraction of its images that a client keeps, in (0, 1]; not in the paper.
         concentration: how similar the class distributions of disjoint clients are, see `partition.by_class_shares`; inf
-            ignores the classes. Not in the paper.
+            ignores the classes. Not in the paper. Below inf the accuracy is also measured on every client's own
+            classes, see `accuracy_by_class`.
         normalisation: the data set whose mean and deviation normalise the pixels; default its own.
         part: "test"; or "validation", where clients draw from all but the last 10,000 of the training pictures and are
             tested on those, to tune on.
@@ -133,7 +135,7 @@ def images(
         network=Network((inputs, labels), module),
         evaluation={"test": tuple(test)},
         loss=_loss(module),
-        metrics=accuracy,
+        metrics=accuracy if math.isinf(concentration) else accuracy_by_class,
         name=f"{dataset}_{model}_{num_clients}{'_disjoint' if disjoint else ''}"
         + (f"_as_{normalisation}" if normalisation not in ("", dataset) else "")
         + (f"_share_{share:g}" if share < 1 else "")
@@ -180,6 +182,61 @@ def accuracy(params, task: Task) -> dict:
     """
     if isinstance(params, Personal):
         return jax.tree.map(jnp.mean, jax.lax.map(lambda own: accuracy(own, task), params.theta))
+    hits, losses = _tested(params, task)
+    loss = jnp.mean(losses)
+    finite = _is_finite(params, loss)
+    return {
+        "test_accuracy": jnp.where(finite, jnp.mean(hits, dtype=jnp.float32), jnp.nan),
+        "test_loss": jnp.where(finite, loss, jnp.nan),
+    }
+
+
+def accuracy_by_class(params, task: Task) -> dict:
+    """Return the metrics of `accuracy`, and those of clients whose test pictures have the classes of their own.
+
+    A client meets pictures of a class as often as the class is among its training pictures: its accuracy is that on
+    the test pictures of every class, weighted by these shares. That is exact, where a sample of test pictures for every
+    client would add its own noise.
+
+    Returns:
+        test_accuracy, test_loss: as in `accuracy`, all clients on the same test pictures.
+        local_test_accuracy: the mean over clients of the accuracy on their own classes. All clients have equally many
+            pictures, so this is also the accuracy of all their pictures together.
+    """
+    labels = task.evaluation["test"][1]
+    counts = jnp.bincount(labels, length=NUM_CLASSES).astype(jnp.float32)
+    owned = task.need(Network).pool[1][task.train]
+    shares = jnp.mean(jax.nn.one_hot(owned, NUM_CLASSES), axis=1)  # [client, class]
+
+    def measured(model) -> tuple[Array, Array, Array]:
+        """Return the accuracy of each class, [class], the share of hits, and the loss; NaN where not finite."""
+        hits, losses = _tested(model, task)
+        loss = jnp.mean(losses)
+        right = jax.ops.segment_sum(hits.ravel().astype(jnp.float32), labels, num_segments=NUM_CLASSES)
+        # A class without a test picture is one that nobody can be tested on.
+        of_class = jnp.where(counts > 0, right / jnp.maximum(counts, 1.0), jnp.nan)
+        found = of_class, jnp.mean(hits, dtype=jnp.float32), loss
+        finite = _is_finite(model, loss)
+        return jax.tree.map(lambda value: jnp.where(finite, value, jnp.nan), found)
+
+    def on_own(of_class: Array) -> Array:
+        """Return the mean over clients of accuracies [client, class] or [class], weighted by their classes."""
+        of_class = jnp.broadcast_to(of_class, shares.shape)
+        return jnp.mean(jnp.sum(jnp.where(shares > 0, shares * of_class, 0.0), axis=1))
+
+    if isinstance(params, Personal):
+        of_class, hits, loss = jax.lax.map(measured, params.theta)
+    else:
+        of_class, hits, loss = measured(params)
+    return {
+        "test_accuracy": jnp.mean(hits),
+        "test_loss": jnp.mean(loss),
+        "local_test_accuracy": on_own(of_class),
+    }
+
+
+def _tested(params, task: Task) -> tuple[Array, Array]:
+    """Return whether each test picture gets the right class, and its cross-entropy, [chunk, picture]."""
     inputs, labels = task.evaluation["test"]
     size = math.gcd(len(labels), CHUNK)
     chunks = (leaf.reshape(-1, size, *leaf.shape[1:]) for leaf in (inputs, labels))
@@ -191,15 +248,15 @@ def accuracy(params, task: Task) -> dict:
         logits = logits_of(params, inputs)
         return jnp.argmax(logits, -1) == labels, cross_entropy(logits, labels)
 
-    hits, losses = jax.lax.map(of_chunk, tuple(chunks))
-    loss = jnp.mean(losses)
+    return jax.lax.map(of_chunk, tuple(chunks))
+
+
+def _is_finite(params, loss: Array) -> Array:
+    """Return whether the loss and all parameters are finite."""
     finite = jnp.isfinite(loss)
     for leaf in jax.tree.leaves(params):
         finite &= jnp.all(jnp.isfinite(leaf))
-    return {
-        "test_accuracy": jnp.where(finite, jnp.mean(hits, dtype=jnp.float32), jnp.nan),
-        "test_loss": jnp.where(finite, loss, jnp.nan),
-    }
+    return finite
 
 
 def _constants(dataset: str, features: str, normalisation: str) -> tuple[list[float], list[float]]:
@@ -233,7 +290,7 @@ def _load(dataset: str, features: str, copy: LocalCopy, constants) -> list[Array
     raw = PICTURES[dataset].read(copy)
     for split in ("train", "test"):
         right, kind = raw[f"{split}_labels"], raw[f"{split}_images"]
-        if len(right) != len(kind) or not len(right) or right.max() >= 10:
+        if len(right) != len(kind) or not len(right) or right.max() >= NUM_CLASSES:
             raise InputError(f"{dataset}: its {split} images and labels do not match: fetch it again.")
     if features == "scattering":
         pictures = np.concatenate([raw["train_images"], raw["test_images"]])

@@ -12,11 +12,13 @@ rescales w. PCA, mean and largest norm count as public, as in the paper.
 """
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from bench.data import partition
 from bench.data.files import DataFiles
@@ -99,7 +101,8 @@ def odd_even_dirichlet(
     """Odd or even in silos with disjoint images and different digit distributions; not in the paper.
 
     A fifth of each digit's images are for the test, and the others are divided between the silos by
-    `partition.by_class_shares`, equally many to each. The test images are the same for all silos.
+    `partition.by_class_shares`, equally many to each. Every silo is tested on all test images, which the metrics weigh
+    once by the digits of its own records, and once all alike, see `loss_and_error_by_digit`.
 
     Args:
         trial: the number of the split and of the division.
@@ -124,7 +127,7 @@ def odd_even_dirichlet(
         train = [members[:count] for members, count in zip(train, kept, strict=True)]
     images = np.concatenate(train)
     dealt = images[partition.by_class_shares(rng, digit[images], num_silos, concentration)]
-    tested = test[partition.disjoint(rng, len(test), num_silos)]
+    shares = np.stack([np.bincount(digit[rows], minlength=10) for rows in dealt]) / dealt.shape[1]
     inputs, targets = first.reshape(len(digit), -1) / lengths.max(), np.where(digit % 2 == 0, 1.0, -1.0)
 
     def records(rows):
@@ -134,14 +137,18 @@ def odd_even_dirichlet(
         init_params=jnp.zeros(inputs.shape[-1]),
         num_examples=jnp.full(num_silos, dealt.shape[1], jnp.int32),
         train=records(dealt),
-        evaluation={"test": records(tested)},
+        evaluation={
+            "test": records(test),
+            "digit": jnp.asarray(digit[test], jnp.int32),
+            "shares": jnp.asarray(shares, jnp.float32),
+        },
         linear=Linear(linear.logistic, (math.sqrt(inputs.shape[-1]), 1.0)),
         loss=linear.logistic_loss,
-        metrics=loss_and_error,
+        metrics=loss_and_error_by_digit,
         name=f"odd_even_dirichlet_{concentration:g}" + ("" if part == "test" else f"_{part}"),
         source=f"MNIST ({source})",
         checksum=digits.joint_checksum(
-            checksum, f"odd even {NUM_FEATURES}", f"dirichlet {concentration:g} {num_silos}"
+            checksum, f"odd even {NUM_FEATURES}", f"dirichlet {concentration:g} {num_silos}", "tested by digit"
         ),
     )
 
@@ -218,18 +225,59 @@ def loss_and_error(params, task: Task) -> dict:
         task: whose silos predict on their own test records.
     """
     link, train, test = task.need(Linear).link, task.train, task.evaluation["test"]
-    models = linear.personal(params, task.num_clients) if isinstance(params, Additive) else params
+    models = _models(params, task)
     own = isinstance(params, Additive)
-
-    def mean_of_silos(measure, records):
-        """Return the mean over silos of measure(scores, targets)."""
-        # One silo after the other: with many points, only the scores of a single silo fit in a CPU's cache.
-        if own:
-            return jnp.mean(jax.lax.map(lambda silo: measure(silo[1] @ silo[0], silo[2]), (models, *records)))
-        return jnp.mean(jax.lax.map(lambda silo: measure(silo[0] @ models, silo[1]), records))
-
-    wrong = mean_of_silos(lambda scores, targets: jnp.mean(scores * targets <= 0, dtype=jnp.float32), test)
+    wrong = _mean_of_silos(
+        models, own, lambda scores, targets: jnp.mean(scores * targets <= 0, dtype=jnp.float32), test
+    )
     return {
-        "train_loss": mean_of_silos(lambda scores, targets: jnp.mean(link(scores, targets)), train),
+        "train_loss": _mean_of_silos(models, own, lambda scores, targets: jnp.mean(link(scores, targets)), train),
         "test_error": jnp.where(jnp.all(jnp.isfinite(models)), wrong, jnp.nan),
     }
+
+
+def loss_and_error_by_digit(params, task: Task) -> dict:
+    """Return the mean loss on training records and two shares of test records on the wrong side; NaN where a model is
+    not finite.
+
+    Returns:
+        train_loss: mean over silos.
+        test_error: all silos on the same test images.
+        local_test_error: the mean over silos of the error on their own digits: every silo meets images of a digit as
+            often as the digit is among its training records.
+    """
+    evaluation, link = task.evaluation, task.need(Linear).link
+    models, own = _models(params, task), isinstance(params, Additive)
+    inputs, targets = evaluation["test"]
+    counts = jnp.bincount(evaluation["digit"], length=10).astype(jnp.float32)
+
+    def errors(model: Array) -> Array:
+        """Return the share of each digit's images on the wrong side, [digit]."""
+        wrong = (inputs @ model * targets <= 0).astype(jnp.float32)
+        return jax.ops.segment_sum(wrong, evaluation["digit"], num_segments=10) / counts
+
+    by_digit = jax.lax.map(errors, models) if own else errors(models)  # [silo, digit] or [digit]
+    finite = jnp.all(jnp.isfinite(models))
+    everywhere = jnp.mean(by_digit @ counts / jnp.sum(counts))
+    shares = evaluation["shares"]
+    local = jnp.mean(jnp.sum(shares * jnp.broadcast_to(by_digit, shares.shape), axis=1))
+    return {
+        "train_loss": _mean_of_silos(models, own, lambda s, t: jnp.mean(link(s, t)), task.train),
+        "test_error": jnp.where(finite, everywhere, jnp.nan),
+        "local_test_error": jnp.where(finite, local, jnp.nan),
+    }
+
+
+def _models(params, task: Task) -> Array:
+    """Return one model of all silos, [feature], or those of each, [silo, feature]."""
+    return linear.personal(params, task.num_clients) if isinstance(params, Additive) else params
+
+
+def _mean_of_silos(models: Array, own: bool, measure: Callable[[Array, Array], Array], records) -> Array:
+    """Return the mean over silos of measure(scores, targets) on their own records.
+
+    One silo after the other: with many points, only the scores of a single silo fit in a CPU's cache.
+    """
+    if own:
+        return jnp.mean(jax.lax.map(lambda silo: measure(silo[1] @ silo[0], silo[2]), (models, *records)))
+    return jnp.mean(jax.lax.map(lambda silo: measure(silo[0] @ models, silo[1]), records))

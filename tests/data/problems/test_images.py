@@ -2,6 +2,7 @@
 
 import gc
 import os
+from dataclasses import replace
 from pathlib import Path
 from weakref import ref
 
@@ -18,6 +19,7 @@ from bench.data.problems import images
 from bench.data.problems.tasks import TASKS
 from bench.data.read import formats
 from bench.errors import InputError
+from bench.models.linear import Personal
 from bench.models.networks import NETWORKS
 
 PUBLISHED = dict(images.PICTURES)  # of the real size
@@ -277,3 +279,41 @@ def test_disjoint_clients_may_differ_in_their_classes():
     assert sorted(np.asarray(skewed.train).ravel()) == list(range(20))
     with pytest.raises(InputError, match=r"concentration = 0.1 only applies to disjoint clients"):
         images.images(0, **args, concentration=0.1)
+
+
+def test_clients_whose_classes_differ_are_also_tested_on_their_own_mix_of_classes():
+    """Second implementation: a client's own test set, in which every picture of a class is repeated in proportion."""
+    args = {"dataset": "mnist", "model": "cnn_relu", "num_clients": 2, "disjoint": True}
+    task = images.images(0, **args, concentration=0.2)
+    assert set(images.images(0, **args).metrics(task.init_params, task)) == {"test_accuracy", "test_loss"}
+    inputs, labels = (np.asarray(leaf) for leaf in task.evaluation["test"])
+    tested = set(labels)
+    pool = np.asarray(task.network.pool[1])
+    pool = np.where(np.isin(pool, list(tested)), pool, labels[0])  # every class of a client can be tested
+    task = replace(task, network=replace(task.network, pool=(task.network.pool[0], jnp.asarray(pool))))
+    keys = jax.random.split(jax.random.key(3), 2)
+    models = jax.tree.map(
+        lambda leaf: jnp.stack([leaf + 0.5 * jax.random.normal(key, leaf.shape) for key in keys]), task.init_params
+    )
+
+    def hits(client):
+        model = jax.tree.map(lambda leaf: leaf[client], models)
+        logits = task.network.module.apply({"params": model}, jnp.asarray(inputs))
+        return np.argmax(np.asarray(logits), -1) == labels
+
+    def local(client, right):
+        owned = pool[np.asarray(task.train[client])]
+        return np.mean([right[labels == one].mean() for one in owned])
+
+    own = task.metrics(Personal(models, jnp.ones(())), task)
+    wanted = np.mean([local(client, hits(client)) for client in range(2)])
+    np.testing.assert_allclose(own["local_test_accuracy"], wanted, rtol=1e-5)
+    np.testing.assert_allclose(own["test_accuracy"], np.mean([hits(0).mean(), hits(1).mean()]), rtol=1e-5)
+    common = task.metrics(jax.tree.map(lambda leaf: leaf[0], models), task)
+    wanted = np.mean([local(client, hits(0)) for client in range(2)])
+    np.testing.assert_allclose(common["local_test_accuracy"], wanted, rtol=1e-5)
+    plain = images.accuracy(Personal(models, jnp.ones(())), task)
+    for name in ("test_accuracy", "test_loss"):
+        np.testing.assert_allclose(own[name], plain[name], rtol=1e-5)
+    diverged = task.metrics(jax.tree.map(lambda leaf: leaf[0] * jnp.nan, models), task)
+    assert all(np.isnan(value) for value in diverged.values())

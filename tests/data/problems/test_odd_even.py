@@ -1,5 +1,7 @@
 """MNIST odd/even: silos, labels, scale and split, on pictures with known content; and the quadratic."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -246,6 +248,43 @@ def test_silos_by_dirichlet_have_no_image_in_common_and_digits_of_their_own(pict
     assert final.checksum != odd_even.odd_even_dirichlet(0, num_silos=4, concentration=1.0).checksum
     with pytest.raises(InputError, match="part"):
         odd_even.odd_even_dirichlet(0, part="tests")
+
+
+def test_silos_by_dirichlet_are_tested_on_their_own_digits_and_on_all_alike(pictures):
+    """Second implementation: records are told apart by their digit in a list, not by weights."""
+    task = odd_even.odd_even_dirichlet(0, num_silos=4)
+    inputs, targets = (np.asarray(leaf) for leaf in task.evaluation["test"])
+    digit = np.asarray(task.evaluation["digit"])
+    first, lengths, _, _ = odd_even._features(DataFiles())
+    digit_of = {row.tobytes(): each for each, rows in enumerate(first / lengths.max()) for row in rows}
+    assert [digit_of[row.tobytes()] for row in inputs] == list(digit)
+    np.testing.assert_array_equal(targets, np.where(digit % 2 == 0, 1, -1))
+    held = [[digit_of[row.tobytes()] for row in rows] for rows in np.asarray(task.train[0])]
+    models = np.random.default_rng(1).standard_normal((4, 50)).astype(np.float32)
+
+    def local(silo, model):
+        wrong = inputs @ model * targets <= 0
+        return np.mean([wrong[digit == each].mean() for each in held[silo]])
+
+    alone = Additive(jnp.zeros(50), jnp.asarray(models))
+    found = task.metrics(alone, task)
+    np.testing.assert_allclose(found["local_test_error"], np.mean([local(i, models[i]) for i in range(4)]), rtol=1e-5)
+    everywhere = [np.mean(inputs @ model * targets <= 0) for model in models]
+    np.testing.assert_allclose(found["test_error"], np.mean(everywhere), rtol=1e-5)
+    np.testing.assert_allclose(found["train_loss"], odd_even.loss_and_error(alone, own_part(task))["train_loss"])
+    shared = task.metrics(jnp.asarray(models[0]), task)
+    np.testing.assert_allclose(shared["local_test_error"], np.mean([local(i, models[0]) for i in range(4)]), rtol=1e-5)
+    np.testing.assert_allclose(shared["test_error"], everywhere[0], rtol=1e-5)
+    # One model for all meets the digits of all silos together, which are as frequent as in the test.
+    np.testing.assert_allclose(shared["local_test_error"], shared["test_error"], rtol=1e-5)
+    assert abs(found["local_test_error"] - found["test_error"]) > 1e-3
+    assert np.isnan(task.metrics(jnp.full(50, jnp.nan), task)["local_test_error"])
+
+
+def own_part(task):
+    """The task with some test records for every silo, as `loss_and_error` needs them."""
+    inputs, targets = task.evaluation["test"]
+    return replace(task, evaluation={"test": (inputs[None].repeat(4, 0), targets[None].repeat(4, 0))})
 
 
 def test_the_number_of_records_by_which_delta_is_chosen():

@@ -35,7 +35,10 @@ def test_tables_for_a_paper(tmp_path):
     table = "first, 0.0001 on second.\n\n| method | mean rank | first | second |\n"
     assert f"## One user, add-or-remove one, ε = 4\n\n{protected}{table}" in markdown
     assert "| Shared | 2.00 [2.00, 2.00] | 0.6100 [0.5852, 0.6348] (2) | 0.6100 [0.5852, 0.6348] (2) |\n" in markdown
-    assert "| graph | excess_risk, smaller is better | one point, replace one | 0.0001 | 1, 4 | 3 | 16 |" in markdown
+    assert (
+        "| graph | excess_risk, smaller is better | not stated | one point, replace one | 0.0001 | 1, 4 | 3 | 16 |"
+        in markdown
+    )
     assert "- **Not counted in ε.** What the choice of settings reveals" in markdown
     assert "% One user, add-or-remove one, epsilon = 4\n\\begin{tabular}{lrrr}\n" in latex
     assert latex.count(r"\begin{tabular}") == 2 * 4

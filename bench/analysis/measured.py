@@ -1,0 +1,70 @@
+"""What the table of a comparison measures, and on which data, in words and as printed tables.
+
+A comparison has one metric, by which methods are ranked, and may measure others beside it, on other test distributions;
+no setting is chosen by those.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import tables
+
+PANEL = ["privacy_unit_compared", "neighbors_compared"]
+ON = "_on"  # ends the column with the words for what a metric is measured on
+
+
+def titles(table: pd.DataFrame) -> dict[str, str]:
+    """The displayed name of each method."""
+    not_private = set(table.loc[table["not_private"], "algorithm"])
+    return {name: f"{name} (not private)" if name in not_private else name for name in table["algorithm"].unique()}
+
+
+def epsilon_words(epsilon: float) -> str:
+    """The heading of an epsilon's column."""
+    return "no noise" if np.isinf(epsilon) else f"ε = {epsilon:g}"
+
+
+def method_words(table: pd.DataFrame) -> Callable[[str, str, str], str]:
+    """A function: (method, unit, relation) -> the displayed name of a row, with what is protected if that differs."""
+    title_of, several = titles(table), len(table[PANEL].drop_duplicates()) > 1
+
+    def words(name: str, unit: str, relation: str) -> str:
+        return f"{title_of[name]} (one {unit}, {relation})" if several else title_of[name]
+
+    return words
+
+
+def names(table: pd.DataFrame) -> list[str]:
+    """Return the further metrics of a table."""
+    metric = table["metric"].iloc[0]
+    every = [str(name)[: -len(ON)] for name in table.columns if str(name).endswith(ON)]
+    return [name for name in every if name != metric and {name, f"{name}_low", f"{name}_high"} <= {*table.columns}]
+
+
+def words(table: pd.DataFrame, name: str) -> str:
+    """Return what a metric is measured on, in a few words; "" where the problem does not say."""
+    column = name + ON
+    return "" if column not in table or pd.isna(table[column].iloc[0]) else str(table[column].iloc[0])
+
+
+def printed(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the printed table of a further metric, methods by epsilon: mean [interval]."""
+    form, cells = tables.digits_for(name), {}
+    for row in table.to_dict("records"):
+        key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
+        score = tables.with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], form, name)
+        cells.setdefault(key, {})[epsilon_words(row["target_epsilon"])] = score
+    method = method_words(table)
+    rows = [{"method": method(*key), **by_epsilon} for key, by_epsilon in cells.items()]
+    return pd.DataFrame(rows).fillna("")
+
+
+def heading(table: pd.DataFrame, name: str) -> str:
+    """Return the sentence above the printed table of a further metric."""
+    on = words(table, name)
+    return (
+        f"{name}{f', measured on {on}' if on else ''}: mean and 95 % interval over splits. It is measured beside the "
+        "metric of the comparison, and no setting was chosen by it."
+    )

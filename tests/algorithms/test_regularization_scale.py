@@ -1,0 +1,99 @@
+"""The factor of the agents' regularisers: the same run as on a task with larger lambda_i, and no effect on privacy."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiny_gossip import path
+from tiny_peers import MU, logistic_peers, play, squared_peers
+
+from bench.algorithms import ALGORITHMS
+from bench.comparison.baselines import LEVELS
+from bench.errors import InputError
+from bench.privacy.accounting import epsilon
+from bench.sweeps.spec import parameters
+
+ARGS = {
+    "local_models": {"mu": MU},
+    "coordinate_descent": {
+        "mu": MU,
+        "max_updates": 6,
+        "num_updates": 6.0,
+        "num_ticks": 10,
+        "clip_norm": 1.0,
+        "noise_multiplier": 0.5,
+        "mechanism": "gaussian",
+    },
+    "dp_dsgd": {"step_size": 0.4, "clip_norm": 0.3, "noise_multiplier": 1.5},
+}
+FACTOR = 3.0
+
+
+def with_ridge(task, factor):
+    """The task with every lambda_i times a factor, and the curvature of the data unchanged."""
+    ridge = np.asarray(task.peers.regularization, float)
+    of_data = np.asarray(task.peers.smoothness, float) - 2 * ridge
+    return replace(
+        task,
+        peers=replace(
+            task.peers,
+            regularization=jnp.asarray(factor * ridge, jnp.float32),
+            smoothness=jnp.asarray(of_data + 2 * factor * ridge, jnp.float32),
+        ),
+    )
+
+
+def models_of(name, task, scale):
+    """The models after every round, [round, agent, feature]."""
+    args = ARGS[name] | {"regularization_scale": scale}
+    method = ALGORITHMS[name]
+    return path(method, task, 5, **args)[0] if name == "dp_dsgd" else play(method, task, 5, **args).models
+
+
+@pytest.mark.parametrize("problem", [logistic_peers, squared_peers])
+@pytest.mark.parametrize("name", ARGS)
+def test_a_factor_is_another_task(name, problem):
+    task = problem()
+    factor, larger, none = (
+        models_of(name, one, scale) for one, scale in ((task, FACTOR), (with_ridge(task, FACTOR), 1.0), (task, 1.0))
+    )
+    np.testing.assert_allclose(factor, larger, rtol=1e-4, atol=1e-5)
+    assert np.abs(factor - none).max() > 1e-2
+
+
+@pytest.mark.parametrize("name", ARGS)
+def test_epsilon_does_not_depend_on_it(name):
+    task, method = logistic_peers(), ALGORITHMS[name]
+    given = {key: value.default for key, value in parameters(method)[0].items() if value.default is not value.empty}
+    first, second = (
+        {
+            key: epsilon(release, 3)
+            for key, release in method.readings(
+                task, delta=1e-5, **{**given, **ARGS[name], "regularization_scale": scale}
+            ).items()
+        }
+        for scale in (1.0, FACTOR)
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("name", ARGS)
+@pytest.mark.parametrize("wrong", [-1.0, np.inf, np.nan])
+def test_a_regulariser_that_does_not_hold_back_is_refused(name, wrong):
+    method = ALGORITHMS[name]
+    given = {key: value.default for key, value in parameters(method)[0].items() if value.default is not value.empty}
+    with pytest.raises(InputError, match=r"regularization_scale is .*: give a finite number, 0 or more"):
+        method.fits(logistic_peers(), **{**given, **ARGS[name], "regularization_scale": wrong})
+
+
+def test_all_methods_that_have_it_tune_it_alike():
+    """Learning alone has the regulariser as its only argument: without it, it would be compared untuned."""
+    level = LEVELS["point"]
+    assert "regularization_scale" in level.space
+    baselines = level.baselines(logistic_peers())
+    having = [label for label, one in baselines.items() if "regularization_scale" in parameters(one.method)[0]]
+    assert {"Local learning", "DP-D-SGD", "Coordinate descent (1 update)", "Coordinate descent (4 updates)"} <= {
+        *having
+    }
+    assert not any("regularization_scale" in baselines[label].args for label in having)
