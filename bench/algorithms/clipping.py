@@ -25,6 +25,7 @@ from jax import Array
 
 from bench.algorithms.base import Scalar
 from bench.errors import InputError, unknown_name
+from bench.kernels import draws
 from bench.kernels.gradient import noise_scale
 
 CLIPPINGS = ("fixed", "adaptive")
@@ -72,7 +73,7 @@ def clipping_of(
     of_sum = z * jax.lax.rsqrt(1 - jnp.square(jnp.where(z > 0, z / jnp.where(z > 0, 2 * of_count, 1.0), 0.0)))
 
     def update(key, norm, clipped, drawn):
-        count = drawn.count / 2 - clipped + of_count * jax.random.normal(key)
+        count = drawn.count / 2 - clipped + of_count * draws.normal(key)
         moved = norm * jnp.exp(-STEP * (0.5 + count / drawn.expected - quantile))
         return jnp.where(drawn.released, moved, norm)
 

@@ -32,6 +32,7 @@ from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_
 from bench.algorithms.peers import check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
+from bench.kernels import draws
 from bench.kernels.gradient import noise_scale
 from bench.kernels.graph import Graph, neighbor_sum
 from bench.privacy import events
@@ -57,7 +58,7 @@ def averaged(mixing: Graph, sent: Array) -> Array:
 
 def shared_noise(key: Array, graph: Graph, speaks: Array, num_features: int) -> Array:
     """Return sum_j v_ij over pairs in which agent i and its neighbour j both have a budget, [client, feature]."""
-    drawn = jax.random.normal(key, (*graph.neighbors.shape, num_features))
+    drawn = draws.normal(key, (*graph.neighbors.shape, num_features))
     opposite = (drawn - drawn[graph.neighbors, graph.reverse]) / jnp.sqrt(2.0)  # v_ij = -v_ji, of variance 1
     pairs = (graph.weights > 0) & speaks[:, None] & speaks[graph.neighbors]
     return jnp.sum(jnp.where(pairs[..., None], opposite, 0.0), axis=1)
@@ -100,7 +101,7 @@ def dp_dsgd(
         models = state.variables["theta"]
         of_each = jax.vmap(lambda agent, model: peers.own_gradient(task, agent, model, clip_norm, 2))
         gradients = weight[:, None] * of_each(everybody, models)
-        noise = own[:, None] * jax.random.normal(key_own, models.shape)
+        noise = own[:, None] * draws.normal(key_own, models.shape)
         noise = noise + pair_noise_ratio * shared_noise(key_pairs, graph, speaks, models.shape[1])
         sent = models - step_size * (gradients + scale * noise)
         info = {"vectors_sent": jnp.sum(graph.num_neighbors, dtype=jnp.float32)}

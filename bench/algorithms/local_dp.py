@@ -22,6 +22,7 @@ from bench.algorithms.local_models import own_step
 from bench.algorithms.peers import check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
+from bench.kernels import draws
 from bench.kernels.graph import confidence
 from bench.kernels.newton import minimizer, pulled_minimizer
 from bench.models.linear import Personal
@@ -56,7 +57,7 @@ def local_dp(
     strength = mu * confidence(task.num_examples)
 
     def init(key):
-        noise = jax.random.laplace(key, everybody.inputs.shape)
+        noise = draws.laplace(key, everybody.inputs.shape)
         inputs = jnp.clip(everybody.inputs, -bound, bound) + noise_multiplier * bound * noise
         if learning == "alone":
             return State((), {"inputs": inputs, "theta": peers.zeros(task)})

@@ -22,14 +22,14 @@ from bench.algorithms.base import Cost, Scalar
 from bench.algorithms.counting import num_parameters
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError, unknown_name
-from bench.kernels import newton
+from bench.kernels import draws, newton
 from bench.kernels.graph import Graph, confidence
 from bench.kernels.linear import clipped_gradient
 from bench.privacy import events
 
 LOCAL_STARTS = ("zero", "local", "descent")
 DESCENT_STEPS = 100  # of the start "descent"
-MECHANISMS = {"laplace": (jax.random.laplace, 1), "gaussian": (jax.random.normal, 2)}  # noise, order of clipping
+MECHANISMS = {"laplace": (draws.laplace, 1), "gaussian": (draws.normal, 2)}  # noise, order of clipping
 
 
 class Agent(NamedTuple):

@@ -22,7 +22,7 @@ from bench.algorithms.phases import Phases, num_records, plan_phases
 from bench.algorithms.silo_arguments import SMOOTHINGS, SiloArguments
 from bench.data.task import Linear, Task
 from bench.errors import InputError, unknown_name
-from bench.kernels import gradient, linear, sampling, smoothing
+from bench.kernels import draws, gradient, linear, sampling, smoothing
 from bench.privacy import events
 
 PROX_STEPS = 12  # halvings in a proximal step: the error of an envelope's gradient is at most 2^-12 C
@@ -68,7 +68,7 @@ def silos(task: Task, phases: Phases, shared: SiloArguments) -> Silos:
         keys = jax.random.split(key_smoothing, shared.num_sampled)
         # One silo after the other: with many points, only the scores of a single silo fit in a CPU's cache.
         means = jax.lax.map(lambda silo: mean_gradient(silo[0], w, *silo[1:]), (keys, examples, weight))
-        noise = jax.random.normal(key_noise, means.shape)
+        noise = draws.normal(key_noise, means.shape)
         return means + std * jnp.asarray(std_by_round, jnp.float32)[t] * noise
 
     return Silos(shuffle, messages)

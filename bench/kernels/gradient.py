@@ -9,7 +9,7 @@ import optax
 from jax import Array
 from jaxtyping import Float, PRNGKeyArray, PyTree
 
-from bench.kernels import sparse
+from bench.kernels import draws, sparse
 
 # Within one call, all pytrees have the same structure.
 Tree = PyTree[Float[Array, "..."], " T"]
@@ -124,7 +124,7 @@ def gaussian_like(key: PRNGKeyArray, tree: Tree) -> Tree:
     """Draw standard normal noise of the pytree's shape, the direction that each point scales by its own std."""
     leaves, structure = jax.tree.flatten(tree)
     keys = jax.random.split(key, len(leaves))
-    noise = [jax.random.normal(k, leaf.shape, leaf.dtype) for k, leaf in zip(keys, leaves, strict=True)]
+    noise = [draws.normal(k, leaf.shape, leaf.dtype) for k, leaf in zip(keys, leaves, strict=True)]
     return jax.tree.unflatten(structure, noise)
 
 
@@ -133,7 +133,7 @@ def gaussian_rows_like(key: PRNGKeyArray, trees: ClientTrees) -> ClientTrees:
     leaves, structure = jax.tree.flatten(trees)
     rows = leaves[0].shape[0]
     ends = np.cumsum([leaf.size // rows for leaf in leaves])
-    parts = jnp.split(jax.random.normal(key, (rows, int(ends[-1]))), ends[:-1], axis=1)
+    parts = jnp.split(draws.normal(key, (rows, int(ends[-1]))), ends[:-1], axis=1)
     return jax.tree.unflatten(structure, [p.reshape(leaf.shape) for p, leaf in zip(parts, leaves, strict=True)])
 
 
