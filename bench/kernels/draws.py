@@ -99,7 +99,7 @@ def _inverse(w: np.ndarray) -> np.ndarray:
 
 
 def _fitted(low: float, high: float, degree: int, centre: float, power: int) -> tuple[float, ...]:
-    """Return the polynomial in w^(1 / power) - centre that interpolates `_inverse` on [low, high], highest power first."""
+    """Return the polynomial in w^(1 / power) - centre that interpolates `_inverse` on [low, high], falling powers."""
     ends = low ** (1 / power), high ** (1 / power)
     fit = Chebyshev.interpolate(lambda x: _inverse(x**power), degree, domain=ends)
     return tuple(map(float, fit.convert(kind=Polynomial)(Polynomial([centre, 1.0])).coef[::-1]))
