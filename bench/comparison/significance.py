@@ -1,4 +1,4 @@
-"""Whether the differences of a comparison are beyond chance: their errors, and p-values that allow for the choices made.
+"""Whether the differences of a comparison are beyond chance: their errors, and p-values that allow for what was chosen.
 
 Differences are taken to the best of several baselines, which is chosen by the same scores as it is compared by. If all
 methods are equally good, the best is so by luck, and the others look worse than they are. Three things would not do:
