@@ -18,13 +18,63 @@ each other: a loss against the best of several is taken as the largest of as man
 those with the best are looked at.
 """
 
-from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtr, stdtrit
 
 LEVEL = 0.05  # of the family of differences in a table
 FEWEST_SPLITS = 5  # with fewer, no difference is called significant: neither their spread nor their shape can be seen
+
+
+class Differences(NamedTuple):
+    """Mean differences to a reference, each [method]; NaN where a run diverged.
+
+    mean: over splits.
+    half: half of the 95 % interval of this mean alone (Student's t).
+    p: allows for the choice of the reference, see `p_values`; NaN where there is nothing to test.
+    """
+
+    mean: np.ndarray
+    half: np.ndarray
+    p: np.ndarray
+
+
+def differences(
+    gains: np.ndarray,
+    reference: int,
+    candidates: np.ndarray,
+    *,
+    test_ratio: float = 0.0,
+    of_users: np.ndarray | float = 0.0,
+    num_draws: int = 2,
+    of_tests: np.ndarray | float = 0.0,
+) -> Differences:
+    """Test the differences of all methods to a reference.
+
+    Args:
+        gains: by how much each method is better than the reference on each split, [split, method].
+        reference: the place of the reference.
+        candidates: bool [method], the methods that it is the best of; itself alone where it was named beforehand.
+        test_ratio: see `error_of_mean`.
+        of_users: standard error due to the choice of users, [method]; NaN counts as none.
+        num_draws: number of draws of users that it was estimated from.
+        of_tests: bound of the standard error due to the choice of test examples, [method].
+    """
+    count = len(gains)
+    mean = gains.mean(0)
+    if count < 2:
+        return Differences(mean, *np.full((2, len(mean)), np.nan))
+    splits = error_of_mean(gains.std(0, ddof=1), count, test_ratio) ** 2
+    users = np.nan_to_num(of_users) ** 2
+    whole = splits + users + np.square(of_tests)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Satterthwaite 1946; what is not estimated has no degrees of freedom to count
+        freedom = np.where(whole > 0, whole**2 / (splits**2 / (count - 1) + users**2 / (num_draws - 1)), count - 1)
+        ratio = np.where((mean == 0) & (whole == 0), 0.0, mean / np.sqrt(whole))
+    p = p_values(stdtr(freedom, -ratio), stdtr(freedom, ratio), reference, candidates)
+    return Differences(mean, stdtrit(freedom, 0.975) * np.sqrt(whole), p)
 
 
 def error_of_mean(deviation, num_splits: int, test_ratio: float):
@@ -57,7 +107,7 @@ def error_of_tests(wrong: pd.Series, reference: str, num_tests: int) -> pd.Serie
     return np.sqrt((wrong + wrong[reference]) / num_tests)
 
 
-def p_values(gains: pd.Series, losses: pd.Series, reference: str, candidates: Collection[str]) -> pd.Series:
+def p_values(gains: np.ndarray, losses: np.ndarray, reference: int, candidates: np.ndarray) -> np.ndarray:
     """The p-value of each method's difference to a reference that is the best of several.
 
     A baseline that is not the best can only be behind it. Its hypothesis is that no baseline is better than it is, and
@@ -66,35 +116,36 @@ def p_values(gains: pd.Series, losses: pd.Series, reference: str, candidates: Co
     luck on its side.
 
     Args:
-        gains: one-sided p-value of being ahead of the reference, by method.
-        losses: one-sided p-value of being behind it, by method.
-        reference: the method that differences are taken to.
-        candidates: the methods that it is the best of; itself alone where it was named beforehand.
+        gains: one-sided p-value of being ahead of the reference, [method].
+        losses: one-sided p-value of being behind it, [method].
+        reference, candidates: as for `differences`.
 
     Returns:
-        By method; NaN is kept. That of the reference is 1 if it was chosen, since it may be any of the candidates'
-        hypotheses, and else NaN.
+        [method]; NaN is kept. That of the reference is 1 if it was chosen, since any of the candidates could have been,
+        and else NaN.
     """
-    count = len(candidates)
+    count = int(candidates.sum())
     inside = np.minimum((count - 1) * losses, 1.0)
     outside = np.minimum(2 * np.minimum(gains, np.minimum(count * losses, 1.0)), 1.0)
-    p = inside.where(inside.index.isin(list(candidates)), outside).where(losses.notna())
+    p = np.where(candidates, inside, outside)
     p[reference] = 1.0 if count > 1 else np.nan
     return p
 
 
-def holm(p: pd.Series) -> pd.Series:
+def holm(p: np.ndarray) -> np.ndarray:
     """The p-values adjusted by Holm's step-down method; NaN are kept and do not count."""
-    present = p.dropna().sort_values()
-    factors = np.arange(len(present), 0, -1)
-    return np.minimum(present * factors, 1.0).cummax().reindex(p.index)
+    order = np.argsort(p)  # NaN come last
+    count = int(np.isfinite(p).sum())
+    out = np.full(len(p), np.nan)
+    out[order[:count]] = np.minimum(np.maximum.accumulate(p[order[:count]] * np.arange(count, 0, -1)), 1.0)
+    return out
 
 
-def decided(p: pd.Series, num_splits: pd.Series) -> pd.Series:
+def decided(p: np.ndarray, num_splits: np.ndarray | int) -> np.ndarray:
     """Whether each difference of a table is significant.
 
     Args:
         p: of `p_values`, of all differences in the table.
         num_splits: that each of them is the mean over.
     """
-    return (holm(p) < LEVEL) & (num_splits >= FEWEST_SPLITS)
+    return (holm(p) < LEVEL) & (np.asarray(num_splits) >= FEWEST_SPLITS)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
 
 from bench.analysis import select, tables
 from bench.comparison import resampled, significance
@@ -68,7 +67,7 @@ def table(
         candidates = baselines if reference is None else [reference]
         pieces.append(_with_gains(group, rows, metric, best, candidates, test_ratio, num_tests))
     out = pd.concat(pieces, ignore_index=True)
-    out["decided"] = significance.decided(out["gain_p"], out["repetitions"])
+    out["decided"] = significance.decided(out["gain_p"].to_numpy(float), out["repetitions"].to_numpy())
     priced = rows.reindex(columns=[*by, *COSTS, TUNED]).groupby(by)
     out = out.join(priced[COSTS].mean().join(priced[TUNED].max(skipna=False)), on=by)
     out["settings_tried"] = out["algorithm"].map(num_settings)
@@ -118,23 +117,24 @@ def _with_gains(
     gains = SIGN[best] * scores.sub(scores[reference], axis=0)
     gains = gains.replace([np.inf, -np.inf], np.nan)
     gains = gains.where(gains.abs().gt(ROUNDING * scores[reference].abs(), axis=0) | gains.isna(), 0.0)
-    mean, count = gains.mean().where(gains.notna().all()), len(gains)
     names, same = group["algorithm"], gains.eq(0).all()
     # Where all gains are rounding errors, so is what they would be on other users or other test examples.
     of_users = resampled.error_of_gains(at_epsilon, metric, reference)
     of_users = of_users.mask(same & of_users.notna(), 0.0)
-    of_tests = pd.Series(0.0, mean.index)
+    of_tests = pd.Series(0.0, gains.columns)
     if num_tests:
         wrong = scores.mean() if best == "min" else 1 - scores.mean()
         of_tests = significance.error_of_tests(wrong, reference, num_tests).mask(same, 0.0)
-    of_splits = significance.error_of_mean(gains.std(ddof=1), count, test_ratio)
-    error, freedom = resampled.joint(of_splits, count, of_users, of_tests)
-    half = stdtrit(freedom, 0.975) * error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (mean / error).mask(same, 0.0) if count > 1 else mean * np.nan
-        p = significance.p_values(
-            stdtr(freedom, -ratio), stdtr(freedom, ratio), reference, set(candidates["algorithm"])
-        )
+    found = significance.differences(
+        gains.to_numpy(),
+        gains.columns.get_loc(reference),
+        gains.columns.isin(candidates["algorithm"]),
+        test_ratio=test_ratio,
+        of_users=of_users.reindex(gains.columns).to_numpy(),
+        num_draws=resampled.DRAWS,
+        of_tests=of_tests.to_numpy(),
+    )
+    mean, half, p = (pd.Series(values, gains.columns) for values in found)
     return group.assign(
         best_baseline=reference,
         gain=names.map(mean),
