@@ -21,7 +21,6 @@ those with the best are looked at.
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 LEVEL = 0.05  # of the family of differences in a table
@@ -92,7 +91,7 @@ def error_of_mean(deviation, num_splits: int, test_ratio: float):
     return deviation * np.sqrt(1 / num_splits + test_ratio)
 
 
-def error_of_tests(wrong: pd.Series, reference: str, num_tests: int) -> pd.Series:
+def error_of_tests(wrong: np.ndarray, reference: int, num_tests: int) -> np.ndarray:
     """A bound of the standard error, due to the choice of test examples, of differences in the share of right answers.
 
     Where all splits are tested on the same examples, the spread over splits does not show it. The variance of a
@@ -100,8 +99,8 @@ def error_of_tests(wrong: pd.Series, reference: str, num_tests: int) -> pd.Serie
     number (McNemar 1947), and they differ on no more than both together get wrong.
 
     Args:
-        wrong: the mean share of wrong answers, in [0, 1], by method.
-        reference: the method that differences are taken to.
+        wrong: the mean share of wrong answers, in [0, 1], [method].
+        reference: the place of the method that differences are taken to.
         num_tests: number of test examples.
     """
     return np.sqrt((wrong + wrong[reference]) / num_tests)

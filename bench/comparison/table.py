@@ -121,18 +121,18 @@ def _with_gains(
     # Where all gains are rounding errors, so is what they would be on other users or other test examples.
     of_users = resampled.error_of_gains(at_epsilon, metric, reference)
     of_users = of_users.mask(same & of_users.notna(), 0.0)
-    of_tests = pd.Series(0.0, gains.columns)
+    place, of_tests = gains.columns.get_loc(reference), np.zeros(len(gains.columns))
     if num_tests:
-        wrong = scores.mean() if best == "min" else 1 - scores.mean()
-        of_tests = significance.error_of_tests(wrong, reference, num_tests).mask(same, 0.0)
+        wrong = (scores if best == "min" else 1 - scores).mean().to_numpy()
+        of_tests = np.where(same, 0.0, significance.error_of_tests(wrong, place, num_tests))
     found = significance.differences(
         gains.to_numpy(),
-        gains.columns.get_loc(reference),
+        place,
         gains.columns.isin(candidates["algorithm"]),
         test_ratio=test_ratio,
         of_users=of_users.reindex(gains.columns).to_numpy(),
         num_draws=resampled.DRAWS,
-        of_tests=of_tests.to_numpy(),
+        of_tests=of_tests,
     )
     mean, half, p = (pd.Series(values, gains.columns) for values in found)
     return group.assign(
@@ -212,10 +212,29 @@ def heading(table: pd.DataFrame) -> str:
         paired = "by split and user, with an interval over splits and users"
     return (
         f"{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is better: mean and "
-        f"95 % interval over {splits} splits, rank at that ε, and gain over {over}, paired {paired}; "
-        "* marks a significant difference (5 % level after Holm's correction over the whole table, so it depends on "
-        f"all methods in it, and an interval, which is not corrected, may exclude 0 without one). "
-        f"{tables.no_markup(privacy(table))}"
+        f"95 % interval over {splits} splits, rank at that ε, and gain over {over}, paired {paired}. "
+        f"{_intervals(first)} {_asterisk(table)} {tables.no_markup(privacy(table))}"
+    )
+
+
+def _intervals(row: pd.Series) -> str:
+    """A sentence on what the interval of a gain covers."""
+    covers = ["allows for splits that share their data (Nadeau and Bengio 2003)"] if row["test_ratio"] else []
+    covers += ["covers the choice of the test examples, which all splits share"] if row["num_tests"] else []
+    return f"The interval of a gain {'; it '.join(['is of that gain alone', *covers])}."
+
+
+def _asterisk(table: pd.DataFrame) -> str:
+    """Sentences on what an asterisk says of the table."""
+    if (table["repetitions"] < significance.FEWEST_SPLITS).all():
+        return f"With fewer than {significance.FEWEST_SPLITS} splits, no gain or loss is marked as significant."
+    chosen = ""
+    if table["gain_over"].iloc[0] == BEST_BASELINE and table["is_baseline"].sum() > 1:
+        chosen = " for the choice of the best baseline and"
+    return (
+        "* marks a gain or a loss that is significant: the chance that a table has any wrong asterisk is at most "
+        f"{100 * significance.LEVEL:g} %. It is corrected{chosen} for the number of differences in the table, so it "
+        "depends on all methods in it, and an interval may exclude 0 without one."
     )
 
 
