@@ -45,7 +45,7 @@ class Problem:
             methods then get intervals over users as well as splits. None: over splits alone.
         test_ratio: test examples for each training example, where every trial splits the same data set anew; 0 where
             every trial has data of its own. Intervals of gains are the wider the larger it is, since such splits are no
-            independent repetitions (`bench.comparison.significance`). Default that of a fifth for the test.
+            independent repetitions (`bench.analysis.significance`). Default that of a fifth for the test.
         num_tests: number of test examples, where all trials are tested on the same ones and `metric` is the share of
             right or of wrong answers; intervals of gains then cover their choice. 0: every trial has its own.
         also: further metrics that are only measured in the test and stored with its runs; nothing is chosen by them.

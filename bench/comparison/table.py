@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from bench.analysis import select, tables
-from bench.comparison import resampled, significance
+from bench.analysis import select, significance, tables
+from bench.comparison import resampled
 from bench.comparison.columns import COSTS, TUNED
 
 SIGN = {"max": 1.0, "min": -1.0}
@@ -51,7 +51,7 @@ def table(
         (95 %, Student's t, of this difference alone), which allow for splits that share their data; gain_over: "best
         baseline", or the reference; gain_error_users: the standard error of the gain due to the choice of users, which
         the interval then includes, NaN where the task has no users or does not report their scores; gain_p, which
-        allows for the choice of the best baseline (`bench.comparison.significance`), and decided: whether the
+        allows for the choice of the best baseline (`bench.analysis.significance`), and decided: whether the
         difference is significant, after Holm's correction for all of the table, with FEWEST_SPLITS or more; floats_up,
         gradients and examples of a run, summed over clients, mean over splits; tuned_epsilon, see
         `bench.comparison.price`; settings_tried; test_ratio and num_tests as given; reveals_nothing;
