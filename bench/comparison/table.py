@@ -121,7 +121,7 @@ def _with_gains(
     # Where all gains are rounding errors, so is what they would be on other users or other test examples.
     of_users = resampled.error_of_gains(at_epsilon, metric, reference)
     of_users = of_users.mask(same & of_users.notna(), 0.0)
-    place, of_tests = gains.columns.get_loc(reference), np.zeros(len(gains.columns))
+    place, of_tests = list(gains.columns).index(reference), np.zeros(len(gains.columns))
     if num_tests:
         wrong = (scores if best == "min" else 1 - scores).mean().to_numpy()
         of_tests = np.where(same, 0.0, significance.error_of_tests(wrong, place, num_tests))
