@@ -7,8 +7,8 @@ methods are equally good, the best is so by luck, and the others look worse than
   methods on five splits of one data set it finds a difference in a quarter of tables instead of 5 %.
 - Multiple comparisons with the best (Hsu 1981; Edwards and Hsu 1983) allow for the choice, but of equal methods they
   only promise that one of them, named beforehand, is not found to be worse. That some of 13 is happens in more than a
-  third of tables. Their critical values, as those of Dunnett's and Tukey's tests, also need one variance for all methods, and
-  here a method that diverges on some splits stands beside one that never does.
+  third of tables. Their critical values, as those of Dunnett's and Tukey's tests, also need one variance for all
+  methods, and here a method that diverges on some splits stands beside one that never does.
 - Permutations of the methods within the splits need all methods to be exchangeable, also where only two are equal, and
   splits of one data set to be independent. Changes of sign have 16 outcomes with five splits, too few for any table.
 
