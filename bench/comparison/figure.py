@@ -32,7 +32,8 @@ COST = (
     "example counts once for every round that uses it). The last columns give the ε of a private choice among settings "
     "drawn at random, instead of the search used here: the best of a random number of runs, on average as many as were "
     "tried here (Papernot and Steinke 2022), provided that the scores are part of what a run releases. Scores on "
-    "held-out data of the same clients are not covered."
+    "held-out data of the same clients are not covered. So a method that releases nothing, but whose settings were "
+    "chosen by such scores, has no such ε."
 )
 
 
@@ -126,6 +127,8 @@ def write(comparison: Comparison) -> pd.DataFrame:
         num_settings=comparison.tuning.num_settings,
         against=comparison.adversaries,
         reference=request.reference,
+        test_ratio=problem.test_ratio,
+        num_tests=problem.num_tests,
     )
     tried = {"metric": problem.tuned_by, "best": problem.best}
     lines = budget.curves(comparison.tuning.runs, **tried)

@@ -40,11 +40,14 @@ def price(
         floats_up, gradients, examples: totals of a run over all clients (`bench.Cost`); NaN where the method does not
             declare them. tuned_epsilon: epsilon of a private choice among settings drawn at random (Papernot and
             Steinke 2022), instead of the actual search, whose later settings depend on earlier scores; NaN where no
-            result is known for the mechanism. It assumes that the scores are part of what a run releases.
+            result is known for the mechanism. It assumes that the scores are part of what a run releases. Those of a
+            method that releases nothing else are not, so it is NaN there, unless there was one setting and no choice.
     """
     cost = method.cost_of_round(tasks[0], **args)
     of_run = dict(zip(COSTS, cost.of_run(rounds)[:3] if cost else [math.nan] * 3, strict=True))
-    if target in (0.0, math.inf):
+    if target == 0:
+        return of_run | {TUNED: math.nan if num_settings > 1 else 0.0}
+    if math.isinf(target):
         return of_run | {TUNED: target}
     of_tasks = [releases_of(method, task, delta, args)[reading] for task in tasks]
     return of_run | {TUNED: max(epsilon_of_best(release, releases, num_settings) for release in of_tasks)}

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench import arguments
+from bench.analysis import possible
 from bench.comparison.baselines import LEVELS, Level, Variant
 from bench.comparison.columns import check_free
 from bench.comparison.resampled import resampled
@@ -44,6 +46,11 @@ class Problem:
         also: further metrics that are only measured in the test and shown beside it; nothing is chosen by them.
         measured_on: metric -> what it is measured on, in a few words to follow "measured on": whose test data, and how
             clients are weighted. For `metric` and for those of `also`.
+        test_ratio: test examples for each training example, where every trial splits the same data set anew; 0 where
+            every trial has data of its own. Intervals of gains are the wider the larger it is, since such splits are no
+            independent repetitions (`bench.analysis.significance`). Default that of a fifth for the test.
+        num_tests: number of test examples, where all trials are tested on the same ones and `metric` is the share of
+            right or of wrong answers; intervals of gains then cover their choice. 0: every trial has its own.
         tuning: trial -> the task for tuning: the same with held-out training data, or other data of the same kind.
             None: the tasks of `test`, which must then have a metric on held-out data.
         tuned_by: the metric for tuning, which never uses the test data. Default `metric`, measured on `tuning`.
@@ -84,6 +91,8 @@ class Problem:
     by_user: Callable | None = None
     also: tuple[str, ...] = ()
     measured_on: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    test_ratio: float = 0.25
+    num_tests: int = 0
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -92,6 +101,16 @@ class Problem:
             raise InputError(f"a problem has the name {shown(self.name)}: give a name that a folder can have")
         if self.rounds < 0:
             raise InputError(f"rounds of problem {self.name} is {self.rounds}: give 1 or more, or leave it out")
+        if not 0 <= self.test_ratio < math.inf:
+            raise InputError(
+                f"test_ratio of problem {self.name} is {self.test_ratio}: give the test examples for each training "
+                "example, or 0 where every trial has data of its own"
+            )
+        if self.num_tests < 0 or (self.num_tests and possible.limits(self.metric) != (0.0, 1.0)):
+            raise InputError(
+                f"num_tests of problem {self.name} is {self.num_tests}: give the number of test examples that all "
+                "trials share, of a metric that is a share of them, an accuracy or error; or leave it out"
+            )
         if self.delta != 0:
             check_delta(f"delta of problem {self.name}", self.delta)
         for label, variant in (self.baselines or {}).items():

@@ -13,7 +13,14 @@ from bench.comparison.search import Choices
 from bench.data.files import DataFiles, with_files
 from bench.data.problems import bag_of_words, digits, odd_even, tags
 from bench.data.problems.by_user import BY_USER
-from bench.data.problems.clients_file import ERRORS_BY_USER, clients_file, clients_table, sums_of_squares
+from bench.data.problems.clients_file import (
+    ERRORS_BY_USER,
+    TEST,
+    VALIDATION,
+    clients_file,
+    clients_table,
+    sums_of_squares,
+)
 from bench.data.problems.images import PICTURES, client_size, images
 from bench.data.problems.movielens import movielens
 from bench.data.problems.peers import linear_p2p
@@ -32,6 +39,7 @@ BY_WEIGHT = {  # how users are weighted, by the end of a metric's name
     "small_users": "as the mean over the third of the users with the fewest examples",
     "large_users": "as the mean over the third of the users with the most examples",
 }
+NUM_TESTS = 10_000  # test images of MNIST and Fashion-MNIST, the same in every trial
 
 
 def _users(
@@ -39,6 +47,7 @@ def _users(
     make: Callable[[int], Task],
     steps: str,
     *,
+    test_ratio: float,
     data: str = "",
     held_out: str,
     remark: str = "",
@@ -78,6 +87,7 @@ def _users(
             metric: f"{own}, {pooled}",
             **{name: f"{own}, {words}" for name in also for end, words in BY_WEIGHT.items() if name.endswith(end)},
         },
+        test_ratio=test_ratio,
         data=data,
         held_out=held_out,
         remark=remark or (f"Local learning takes {local_steps:,} steps." if local_steps else ""),
@@ -114,6 +124,7 @@ def _silos(
         defaults={"num_sampled": len(odd_even.PAIRS), "batch_size": 1},
         space={"step_size": searched(steps)},
         baselines=of_silos(num_records=50),
+        test_ratio=(1 - odd_even.TRAIN) / odd_even.TRAIN,
         data=data,
         held_out="a fifth of the training images, split between the silos in the same way",
         remark=remark,
@@ -150,6 +161,9 @@ def _images(
         defaults={"total_epochs": 20, "batch_size": 64, "momentum": 0.5},
         space={"step_size": Interval(0.03, 1.0)},
         baselines=of_networks(),
+        # Clients that keep few images have others in every trial; else only the deal of the same images differs.
+        test_ratio=0.0 if share < 1 else NUM_TESTS / PICTURES[dataset].num_train,
+        num_tests=NUM_TESTS,
         data=f"{PICTURES[dataset].title}, ten clients with {size:,} images each{classes}",
         held_out="10,000 held-out training images",
     )
@@ -165,6 +179,7 @@ def _peers(
     held_out: str,
     num_ticks: int,
     measured_on: str,
+    test_ratio: float,
     clip_norm: float = 1.0,
 ) -> Problem:
     """A problem of agents on a graph."""
@@ -178,6 +193,7 @@ def _peers(
         delta=math.exp(-5),
         defaults={"clip_norm": clip_norm, "lipschitz": clip_norm, "num_ticks": num_ticks},
         baselines=of_peers(),
+        test_ratio=test_ratio,
         data=data,
         held_out=held_out,
     )
@@ -189,6 +205,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "synthetic",
         partial(synthetic, delta_std=0.1, by_user=True),
         "log:0.05:2",
+        test_ratio=0.0,  # every trial draws users and examples
         data="linear regression, 1,000 users who differ in 5 of 100 coefficients",
         held_out="held-out examples",
         remark="The test is the exact risk.",
@@ -205,6 +222,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "digits",
         digits.best_available,
         "log:1e-4:1e-1",
+        test_ratio=0.118,  # 6,997 test images for 59,390 that are trained on
         data="handwritten digits, one writer per user",
         held_out=REMAINDER,
         clip_norm=3.0,
@@ -213,6 +231,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "tags",
         tags.best_available,
         "log:1:300",
+        test_ratio=0.262,  # of Debian's packages: 3,550 test documents for 13,540 that are trained on
         data="tags of documents, predicted from their words",
         held_out=REMAINDER,
         local_steps=300,  # a step costs sixty times as much as on digits
@@ -254,6 +273,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         defaults={"batch_size": 32},
         space={"step_size": Interval(0.01, 1.0), "clip_norm": Interval(0.1, 3.0)},
         baselines=of_schools(),
+        test_ratio=0.255,  # 3,124 pupils for 12,238, since a fifth of every school is rounded up
         data="exam scores of pupils in 139 schools",
         held_out="a fifth of every school's training pupils",
     ),
@@ -266,6 +286,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         held_out="other problems of the same kind",
         measured_on="every agent's own test points, as the mean over agents",
         num_ticks=100,
+        test_ratio=0.0,  # every trial draws agents and points
     ),
     "movielens": lambda: _peers(
         "movielens",
@@ -276,6 +297,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         held_out="a fifth of the training ratings",
         measured_on="every user's own held-out ratings, as the mean over users of their root mean squared errors",
         num_ticks=943,
+        test_ratio=0.25,
         clip_norm=2.5,
     ),
 }
@@ -340,4 +362,7 @@ def own_clients(
     if regression:
         measured = {"metric": "test_squared_error", "tuned_by": "validation_squared_error"}
         measured |= {"by_user": sums_of_squares, "also": ERRORS_BY_USER}
-    return _users(path.name, make, "log:1e-4:1", held_out="a tenth of each client's examples", **measured)
+    ratio = TEST / (1 - TEST - VALIDATION)
+    return _users(
+        path.name, make, "log:1e-4:1", test_ratio=ratio, held_out="a tenth of each client's examples", **measured
+    )

@@ -6,7 +6,6 @@ users within every split. It costs one more pass over the scores of the users, n
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pandas as pd
 
 DRAWS = 50  # estimates a standard error to a tenth
@@ -52,17 +51,3 @@ def error_of_gains(runs: pd.DataFrame, metric: str, reference: str) -> pd.Series
     drawn = runs.reindex(columns=names(metric)).astype(float)
     means = drawn.groupby(runs["algorithm"]).mean().where(drawn.notna().groupby(runs["algorithm"]).all())
     return (means - means.loc[reference]).std(axis=1, ddof=1, skipna=False)
-
-
-def joint(of_splits: pd.Series, num_splits: int, of_users: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """The standard errors due to splits and to users together, and their degrees of freedom (Satterthwaite 1946).
-
-    Args:
-        of_splits: standard error of a mean over splits.
-        num_splits: number of splits.
-        of_users: standard error due to the choice of users; NaN counts as none.
-    """
-    splits, users = of_splits**2, of_users.reindex(of_splits.index).fillna(0.0) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = (splits + users) ** 2 / (splits**2 / max(num_splits - 1, 1) + users**2 / (DRAWS - 1))
-    return (splits + users) ** 0.5, freedom.fillna(max(num_splits - 1, 1))

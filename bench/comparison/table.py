@@ -4,16 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
 
-from bench.analysis import select, tables
+from bench.analysis import select, significance, tables
 from bench.analysis.measured import PANEL, epsilon_words, method_words, titles
 from bench.comparison import resampled
 from bench.comparison.columns import COSTS, TUNED
 
 SIGN = {"max": 1.0, "min": -1.0}
 GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
-LEVEL = 0.05  # of the family of differences, by Holm's method
 BEST_BASELINE = "best baseline"  # what gains are taken over, unless there is a reference
 ROUNDING = 1e-5  # relative to the score: smaller differences are rounding errors of float32 and count as 0
 
@@ -29,6 +27,8 @@ def table(
     num_settings: Mapping[str, int],
     against: Mapping[str, str],
     reference: str | None = None,
+    test_ratio: float = 0.0,
+    num_tests: int = 0,
 ) -> pd.DataFrame:
     """One row per method and epsilon.
 
@@ -42,16 +42,19 @@ def table(
         num_settings: number of settings tried for each method.
         against: name of a method -> whom its privacy statement protects against.
         reference: the method that differences are taken to; default the best of the baselines at each epsilon.
+        test_ratio, num_tests: of the problem, see `bench.comparison.problem.Problem`.
 
     Returns:
         algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
         methods at this epsilon, 1 being the best, NaN where a run diverged; best_baseline, which is the reference where
         there is one, and gain: the mean over splits of the paired improvement over it, with gain_low and gain_high
-        (95 %, Student's t); gain_over: "best baseline", or the reference; gain_error_users: the standard error of the
-        gain due to the choice of users, which the interval then includes, NaN where the task has no users or does not
-        report their scores; gain_p, two-sided, and decided: whether the difference is significant
-        after Holm's correction for all differences in the table; floats_up, gradients and examples of a run, summed
-        over clients, mean over splits; tuned_epsilon, see `bench.comparison.price`; settings_tried; reveals_nothing;
+        (95 %, Student's t, of this difference alone), which allow for splits that share their data; gain_over: "best
+        baseline", or the reference; gain_error_users: the standard error of the gain due to the choice of users, which
+        the interval then includes, NaN where the task has no users or does not report their scores; gain_p, which
+        allows for the choice of the best baseline (`bench.analysis.significance`), and decided: whether the
+        difference is significant, after Holm's correction for all of the table, with FEWEST_SPLITS or more; floats_up,
+        gradients and examples of a run, summed over clients, mean over splits; tuned_epsilon, see
+        `bench.comparison.price`; settings_tried; test_ratio and num_tests as given; reveals_nothing;
         is_baseline; not_private, for methods that are not private and were only run without noise. Methods that release
         nothing appear at every epsilon.
     """
@@ -61,19 +64,22 @@ def table(
     out["rank"] = (SIGN[best] * out[metric]).groupby([out[c] for c in by[:-1]]).rank(ascending=False, method="min")
     pieces = []
     for _, group in out.groupby(by[:-1], sort=True):
-        pieces.append(_with_gains(group, rows, metric, best, baselines if reference is None else [reference]))
+        candidates = baselines if reference is None else [reference]
+        pieces.append(_with_gains(group, rows, metric, best, candidates, test_ratio, num_tests))
     out = pd.concat(pieces, ignore_index=True)
-    out["decided"] = holm(out["gain_p"]) < LEVEL
+    out["decided"] = significance.decided(out["gain_p"].to_numpy(float), out["repetitions"].to_numpy())
     priced = rows.reindex(columns=[*by, *COSTS, TUNED]).groupby(by)
     out = out.join(priced[COSTS].mean().join(priced[TUNED].max(skipna=False)), on=by)
     out["settings_tried"] = out["algorithm"].map(num_settings)
     out["reveals_nothing"] = out["algorithm"].isin(runs.loc[runs["target_epsilon"] == 0, "algorithm"])
+    out[TUNED] = out[TUNED].mask(out["reveals_nothing"], np.where(out["settings_tried"] > 1, np.nan, 0.0))
     out["is_baseline"] = out["algorithm"].isin(baselines)
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
     facts = select.where_from(rows)
     out["gain_over"] = BEST_BASELINE if reference is None else reference
     out["against"] = out["algorithm"].map(against)
     stated = {"metric": metric, "best": best, "delta": rows["delta"].iloc[0]}
+    stated |= {"test_ratio": test_ratio, "num_tests": num_tests}
     return out.assign(**stated, problem=problem, title=title, **facts)
 
 
@@ -88,7 +94,15 @@ def at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([others, *copies] if copies else [silent], ignore_index=True)
 
 
-def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str, baselines) -> pd.DataFrame:
+def _with_gains(
+    group: pd.DataFrame,
+    rows: pd.DataFrame,
+    metric: str,
+    best: str,
+    baselines: Sequence[str],
+    test_ratio: float,
+    num_tests: int,
+) -> pd.DataFrame:
     """The methods at one epsilon, with their paired differences to the baseline with the best mean.
 
     The same run computed in a chunk of another size differs in its last digits, by nearly the same amount on every
@@ -103,29 +117,32 @@ def _with_gains(group: pd.DataFrame, rows: pd.DataFrame, metric: str, best: str,
     gains = SIGN[best] * scores.sub(scores[reference], axis=0)
     gains = gains.replace([np.inf, -np.inf], np.nan)
     gains = gains.where(gains.abs().gt(ROUNDING * scores[reference].abs(), axis=0) | gains.isna(), 0.0)
-    mean = gains.mean().where(gains.notna().all())
-    names, of_users = group["algorithm"], resampled.error_of_gains(at_epsilon, metric, reference)
-    # Where all gains are rounding errors, so is what they would be on other users.
-    of_users = of_users.mask(gains.eq(0).all() & of_users.notna(), 0.0)
-    error, freedom = resampled.joint(gains.std(ddof=1) / np.sqrt(len(gains)), len(gains), of_users)
-    half = stdtrit(freedom, 0.975) * error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * stdtr(freedom, -np.abs(mean / error)) if len(gains) > 1 else mean * np.nan
+    names, same = group["algorithm"], gains.eq(0).all()
+    # Where all gains are rounding errors, so is what they would be on other users or other test examples.
+    of_users = resampled.error_of_gains(at_epsilon, metric, reference)
+    of_users = of_users.mask(same & of_users.notna(), 0.0)
+    place, of_tests = list(gains.columns).index(reference), np.zeros(len(gains.columns))
+    if num_tests:
+        wrong = (scores if best == "min" else 1 - scores).mean().to_numpy()
+        of_tests = np.where(same, 0.0, significance.error_of_tests(wrong, place, num_tests))
+    found = significance.differences(
+        gains.to_numpy(),
+        place,
+        gains.columns.isin(candidates["algorithm"]),
+        test_ratio=test_ratio,
+        of_users=of_users.reindex(gains.columns).to_numpy(),
+        num_draws=resampled.DRAWS,
+        of_tests=of_tests,
+    )
+    mean, half, p = (pd.Series(values, gains.columns) for values in found)
     return group.assign(
         best_baseline=reference,
         gain=names.map(mean),
         gain_low=names.map(mean - half),
         gain_high=names.map(mean + half),
-        gain_p=names.map(p.drop(reference)),
+        gain_p=names.map(p),
         gain_error_users=names.map(of_users.drop(reference)),
     )
-
-
-def holm(p: pd.Series) -> pd.Series:
-    """The p-values adjusted by Holm's step-down method; NaN are kept and do not count."""
-    present = p.dropna().sort_values()
-    factors = np.arange(len(present), 0, -1)
-    return np.minimum(present * factors, 1.0).cummax().reindex(p.index)
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
@@ -185,10 +202,29 @@ def heading(table: pd.DataFrame) -> str:
         paired = "by split and user, with an interval over splits and users"
     return (
         f"{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is better: mean and "
-        f"95 % interval over {splits} splits, rank at that ε, and gain over {over}, paired {paired}; "
-        "* marks a significant difference (5 % level after Holm's correction over the whole table, so it depends on "
-        f"all methods in it, and an interval, which is not corrected, may exclude 0 without one). "
-        f"{tables.no_markup(privacy(table))}"
+        f"95 % interval over {splits} splits, rank at that ε, and gain over {over}, paired {paired}. "
+        f"{_intervals(first)} {_asterisk(table)} {tables.no_markup(privacy(table))}"
+    )
+
+
+def _intervals(row: pd.Series) -> str:
+    """A sentence on what the interval of a gain covers."""
+    covers = ["allows for splits that share their data (Nadeau and Bengio 2003)"] if row["test_ratio"] else []
+    covers += ["covers the choice of the test examples, which all splits share"] if row["num_tests"] else []
+    return f"The interval of a gain {'; it '.join(['is of that gain alone', *covers])}."
+
+
+def _asterisk(table: pd.DataFrame) -> str:
+    """Sentences on what an asterisk says of the table."""
+    if (table["repetitions"] < significance.FEWEST_SPLITS).all():
+        return f"With fewer than {significance.FEWEST_SPLITS} splits, no gain or loss is marked as significant."
+    chosen = ""
+    if table["gain_over"].iloc[0] == BEST_BASELINE and table["is_baseline"].sum() > 1:
+        chosen = " for the choice of the best baseline and"
+    return (
+        "* marks a gain or a loss that is significant: the chance that a table has any wrong asterisk is at most "
+        f"{100 * significance.LEVEL:g} %. It is corrected{chosen} for the number of differences in the table, so it "
+        "depends on all methods in it, and an interval may exclude 0 without one."
     )
 
 

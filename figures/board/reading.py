@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from bench.analysis.significance import FEWEST_SPLITS, LEVEL
 from figures.board import tables
 from figures.board.collect import TUNED, Board, command
 from figures.board.ranks import DRAWS
@@ -45,7 +46,7 @@ def reading(board: Board, results: Path) -> dict[str, str]:
         "method. What counts as public, such as the number of users and the ranges that settings are searched in, "
         "costs nothing.",
         "Score": "Mean over splits with its 95 % interval (Student's t). Where a task has a data set, all splits are "
-        "of the same data, so the interval does not cover how other users would fare.",
+        "of the same data, so the interval does not cover how other data or users would fare.",
         "Rank": "Among methods at the same task, unit and ε, by mean score: 1 is the best, and ties share the better "
         "rank.",
         "Mean rank": "Over tasks at one ε. Over every private ε it is the mean over those of each task, then over "
@@ -55,10 +56,14 @@ def reading(board: Board, results: Path) -> dict[str, str]:
         "splits it is narrow: with five, for a mean, 0.7 times as wide as Student's. A method that was not run on all "
         "tasks is listed with its number of tasks below those that were, since its mean is over other tasks.",
         "Gain": "The improvement over the best baseline, the one with the best mean at that task and ε: mean of the "
-        "paired differences over splits, with its 95 % interval. Positive is better, whatever the direction of the "
-        "metric.",
-        "The asterisk": "The difference to the best baseline, for better or worse, is significant at the 5 % level "
-        "after Holm's correction for all differences on the task. The number of tasks is not corrected for.",
+        "paired differences over splits, with the 95 % interval of this gain alone. The interval is wider where all "
+        "splits are of the same data (Nadeau and Bengio 2003), and covers users, and test examples that all splits "
+        "share, where a task has them. Positive is better, whatever the direction of the metric.",
+        "The asterisk": "The difference to the best baseline, for better or worse, is significant: the chance that the "
+        f"table of a task has any wrong asterisk is at most {100 * LEVEL:g} %. It is corrected for the choice of the "
+        "best baseline, which is made by the same scores, and for all differences on the task (Holm's method), so an "
+        f"interval may exclude 0 without one. Tasks with fewer than {FEWEST_SPLITS} splits have none. The number of "
+        "tasks is not corrected for.",
         "Better from": "The number of settings from which on the method is expected to beat the best baseline with the "
         "same number, by the held-out score; empty where it does not.",
     }
@@ -68,7 +73,7 @@ def reading(board: Board, results: Path) -> dict[str, str]:
         whole["ε with tuning counted"] = (
             "The ε of a private choice among settings drawn at random, on average as many as were tried, instead of "
             "the search used here (Papernot and Steinke 2022), provided that the scores are part of what a run "
-            "releases; every other ε here is for a single run."
+            "releases; empty for a method that releases nothing else. Every other ε here is for a single run."
         )
     line = command("compare NAME --task TASK --against board", results)
     whole["A method of yours"] = (

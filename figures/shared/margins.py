@@ -3,7 +3,7 @@
 A margin is one comparison, or several of which `every` one, `some`, or `at_least` a number must be met. It has two
 p-values, one for "it is met" and one for "it is missed": a claim holds or fails where one of them is small, and is
 undecided where neither is. Each comparison uses Student's test, one-sided at 2.5 %: the 95 % interval is on one side of
-0.
+0. The test takes differences to be normal. Those that are skewed towards the side of a verdict are decided too often.
 """
 
 import functools
@@ -120,15 +120,17 @@ def estimated(
 
     Args:
         value: must be above 0; NaN means diverged, and counts as missed.
-        error: its standard error.
+        error: its standard error; with 0, nothing is decided, since scores that are rounded may be equal by chance.
         freedom: degrees of freedom of that error.
         repetitions: behind the value; for unequal groups, the number that would have this error.
         unit: of value and error.
         basis: what the error was estimated from.
         fixed: the part of the error that no repetition reduces.
     """
-    if not np.isfinite(value) or error == 0:
+    if not np.isfinite(value):
         return computed(value, unit, basis)._replace(repetitions=int(repetitions))
+    if error == 0:
+        return Margin(float(value), unit, basis, repetitions=int(repetitions))
     ratio = value / error
     deviation = math.sqrt(max(error**2 - fixed**2, 0.0) * repetitions)
     return Margin(
@@ -164,17 +166,30 @@ def _quantiles(level: float) -> np.ndarray:
 
 
 def paired(values: Iterable[float], unit: str) -> Margin:
-    """The margin of differences, one per repetition, that must be above 0 on average; -inf or NaN means diverged."""
+    """The margin of differences, one per repetition, that must be above 0 on average.
+
+    Args:
+        values: -inf or NaN means that what should win diverged, which misses. inf means that what it is compared with
+            diverged: in all of several repetitions, which meets; in some, which are left out, so that only the others
+            can meet it, and nothing can miss it.
+        unit: of the values.
+    """
     values = np.asarray(values, float)
-    if not len(values):
+    count, without = len(values), np.isposinf(values)
+    if not count:
         return Margin(math.nan, unit, PAIRED)
-    if not np.isfinite(values).all():
-        won = np.isposinf(values[~np.isfinite(values)]).all()
-        return computed(math.inf if won else -math.inf, unit, PAIRED)._replace(repetitions=len(values))
-    if len(values) < 2:
+    if not (np.isfinite(values) | without).all():
+        return computed(-math.inf, unit, PAIRED)._replace(repetitions=count)
+    if count < 2:
         return Margin(float(values[0]), unit, ONE, repetitions=1)
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    return estimated(values.mean(), error, len(values) - 1, len(values), unit, PAIRED)
+    if without.all():
+        return computed(math.inf, unit, PAIRED)._replace(repetitions=count)
+    if without.any():
+        rest = paired(values[~without], unit)
+        basis = f"{rest.basis}, without {without.sum()} of {count} in which the other diverged"
+        return rest._replace(p_fails=1.0, basis=basis)
+    error = values.std(ddof=1) / math.sqrt(count)
+    return estimated(values.mean(), error, count - 1, count, unit, PAIRED)
 
 
 def apart(difference: float, first: tuple[float, int], second: tuple[float, int], unit: str) -> Margin:

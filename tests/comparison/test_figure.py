@@ -5,20 +5,25 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from tiny_comparison import SMALL, runs_of
 
 from bench import comparing, load
-from bench.analysis import style, tables
+from bench.analysis import significance, style, tables
 from bench.comparison import figure
 from bench.comparison.looks import method_looks
-from bench.comparison.table import heading, holm, printed, privacy
+from bench.comparison.table import costs, heading, printed, privacy
 from bench.comparison.table import table as make_table
 
 SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.3], "local": [0.25, 0.25, 0.25]}
 
 
-def table_of(runs, best="max", baselines=("old", "older", "local"), reference=None, weaker=()):
-    num_settings = dict.fromkeys(runs["algorithm"], 3)
+FIVE = {"new": [0.5, 0.6, 0.7, 0.8, 0.9], "old": [0.38, 0.55, 0.6, 0.65, 0.82]}  # old is behind by 0.1 on average
+FIVE |= {"older": [0.1, 0.2, 0.31, 0.4, 0.5], "local": [0.6, 0.1, 0.9, 0.2, 0.3]}
+
+
+def table_of(runs, best="max", baselines=("old", "older", "local"), reference=None, weaker=(), tried=3, **overlap):
+    num_settings = dict.fromkeys(runs["algorithm"], tried)
     return make_table(
         runs,
         problem="made up",
@@ -29,6 +34,7 @@ def table_of(runs, best="max", baselines=("old", "older", "local"), reference=No
         num_settings=num_settings,
         against=dict.fromkeys(runs["algorithm"], "everybody") | dict(weaker),
         reference=reference,
+        **overlap,
     )
 
 
@@ -45,11 +51,13 @@ def test_gains_can_be_over_any_method_that_is_named():
     runs = runs_of(SCORES)
     over_best, over_older = (table_of(runs, reference=name).set_index("algorithm") for name in (None, "older"))
     assert set(over_older["best_baseline"]) == {"older"}
-    # new - older is 0.4, 0.5, 0.6; old - older is 0.3 on every split, which is beyond chance.
+    # new - older is 0.4, 0.5, 0.6; old - older is 0.3 on every split.
     assert over_older.loc["new", "gain"] == pytest.approx(0.5)
     assert over_older.loc["old", "gain"] == pytest.approx(0.3)
     assert over_older.loc["older", "gain"] == 0
-    assert over_older.loc["old", "decided"]
+    # Nothing was chosen, so p is that of the plain test: 0.5 with an error of 0.1 / sqrt(3), on two degrees of freedom.
+    assert over_older.loc["new", "gain_p"] == pytest.approx(stats.ttest_1samp([0.4, 0.5, 0.6], 0).pvalue)
+    assert np.isnan(over_older.loc["older", "gain_p"])
     assert (over_older["rank"] == over_best["rank"]).all()
     assert (over_older["is_baseline"] == over_best["is_baseline"]).all()
     words = heading(over_older.reset_index())
@@ -78,23 +86,64 @@ def test_a_reference_that_was_not_run_at_an_epsilon_gives_no_gain_there():
     assert table.loc[(4.0, "new"), "best_baseline"] == ""
 
 
+def test_the_p_value_allows_for_the_choice_of_the_best_baseline():
+    """new is compared with the best of three, so that a loss would count three times, but its gain does not; older is
+    behind the best of the two others, so that its p is twice the one-sided one. The best itself is no difference."""
+    table = table_of(runs_of(FIVE)).set_index("algorithm")
+    one, two = (np.subtract(FIVE[name], FIVE["old"]) for name in ("new", "older"))
+    assert table.loc["new", "gain_p"] == pytest.approx(stats.ttest_1samp(one, 0).pvalue)
+    assert table.loc["older", "gain_p"] == pytest.approx(2 * stats.ttest_1samp(two, 0, alternative="less").pvalue)
+    assert table.loc["old", "gain_p"] == 1
+    behind = table_of(runs_of(FIVE | {"new": [score - 0.2 for score in FIVE["new"]]})).set_index("algorithm")
+    assert behind.loc["new", "gain"] < 0
+    assert behind.loc["new", "gain_p"] == pytest.approx(3 * stats.ttest_1samp(one - 0.2, 0).pvalue)
+
+
 def test_a_difference_is_marked_where_it_is_beyond_chance_among_all_of_the_table():
-    """p of 0.2 with a standard error of 0.1 / sqrt(3) is 0.0742 on two degrees of freedom; of others against them 0."""
-    table = table_of(runs_of(SCORES)).set_index("algorithm")
-    assert table.loc["new", "gain_p"] == pytest.approx(0.0742, abs=1e-4)
-    assert np.isnan(table.loc["old", "gain_p"])
-    assert not table.loc["new", "decided"]
-    sure = table_of(runs_of(SCORES | {"new": [0.5, 0.601, 0.702]})).set_index("algorithm")
-    assert sure.loc["new", "decided"]
-    assert sure["decided"].sum() < len(sure)
-    assert "+0.101" in printed(sure.reset_index()).to_string()
-    assert "*" in printed(sure.reset_index()).to_string()
+    table = table_of(runs_of(FIVE)).set_index("algorithm")
+    assert table["decided"].to_dict() == {"new": True, "old": False, "older": True, "local": False}
+    assert "gain +0.1 [" in printed(table.reset_index()).to_string()
+    assert printed(table.reset_index()).to_string().count("*") == 2
+    # Among nine more methods, at three epsilons, a p of 0.004 is no longer small enough.
+    more = {f"like {number}": FIVE["local"] for number in range(9)} | {name: FIVE[name] for name in ("new", "old")}
+    many = pd.concat([runs_of(more, target=target) for target in (1.0, 2.0, 4.0)])
+    assert not table_of(many).set_index("algorithm").loc["new", "decided"].any()
 
 
-def test_holm_is_that_of_its_paper():
-    """Ordered p-values times 4, 3, 2, 1, never falling, at most 1; what is missing does not count."""
-    adjusted = holm(pd.Series([0.01, 0.04, np.nan, 0.03, 0.9]))
-    assert adjusted.tolist() == pytest.approx([0.04, 0.09, np.nan, 0.09, 0.9], nan_ok=True)
+def test_fewer_than_five_splits_mark_nothing():
+    few = {name: scores[:4] for name, scores in FIVE.items()}
+    assert significance.FEWEST_SPLITS == 5
+    table = table_of(runs_of(few))
+    assert np.nanmin(significance.holm(table["gain_p"].to_numpy())) < significance.LEVEL
+    assert not table["decided"].any()
+    assert "fewer than 5 splits" in heading(table)
+    assert "fewer than" not in heading(table_of(runs_of(FIVE)))
+
+
+def test_splits_of_one_data_set_have_wider_intervals():
+    """With a fifth of the data for the test the variance of a mean over five splits is 1/5 + 1/4, not 1/5."""
+    apart, same = (table_of(runs_of(FIVE), test_ratio=ratio).set_index("algorithm") for ratio in (0.0, 0.25))
+    half = (apart["gain_high"] - apart["gain_low"]).loc["new"] / 2
+    assert half == pytest.approx(2.776445 * np.std(np.subtract(FIVE["new"], FIVE["old"]), ddof=1) / 5**0.5)
+    assert (same["gain_high"] - same["gain_low"]).loc["new"] / 2 == pytest.approx(1.5 * half)
+    assert same.loc["new", "gain_p"] > apart.loc["new", "gain_p"]
+    assert same["gain"].equals(apart["gain"])
+    words = heading(same.reset_index())
+    assert "allows for splits that share their data (Nadeau and Bengio 2003)" in words
+    assert "Nadeau" not in heading(apart.reset_index())
+
+
+def test_what_reveals_nothing_has_a_tuned_epsilon_only_without_a_choice():
+    """Also where the runs of an earlier version state 0; the printed costs are empty there."""
+    runs = runs_of(FIVE)
+    runs["tuned_epsilon"] = np.where(runs["target_epsilon"] == 0, 0.0, 7.0)
+    chosen = table_of(runs)
+    assert chosen.set_index("algorithm")["tuned_epsilon"].to_dict() == pytest.approx(
+        {"new": 7.0, "old": 7.0, "older": 7.0, "local": np.nan}, nan_ok=True
+    )
+    printed_costs = costs(chosen).set_index("method")["tuned, ε = 1"]
+    assert printed_costs.to_dict() == {"new": "7", "old": "7", "older": "7", "local": ""}
+    assert table_of(runs, tried=1).set_index("algorithm").loc["local", "tuned_epsilon"] == 0
 
 
 def test_where_less_is_better_a_gain_is_still_positive():

@@ -63,12 +63,43 @@ def test_the_repetitions_that_would_decide():
 def test_what_diverged_misses_and_what_wins_against_it_has_no_bound():
     assert paired([1.0, np.nan], "points").value == -math.inf
     assert paired([1.0, -math.inf, math.inf], "points").value == -math.inf
-    assert paired([1.0, math.inf], "points").value == math.inf
+    assert paired([math.inf, math.inf], "points").value == math.inf
     assert computed(np.nan, "points").value == -math.inf
     assert verdict(paired([math.nan], "points"), "").outcome == FAILS
-    assert verdict(paired([math.inf], "points"), "").outcome == HOLDS
+    assert verdict(paired([math.inf, math.inf], "points"), "").outcome == HOLDS
     assert str(paired([math.nan], "points")).startswith("missed without bound (")
-    assert str(paired([math.inf], "points")).startswith("met without bound (")
+    assert str(paired([math.inf, math.inf], "points")).startswith("met without bound (")
+
+
+def test_one_diverged_competitor_decides_nothing():
+    """The other repetitions decide whether the claim holds, and nothing decides that it fails."""
+    assert verdict(paired([math.inf], "points"), "").outcome == UNDECIDED
+    assert verdict(paired([math.inf, 1.0], "points"), "").outcome == UNDECIDED
+    clearly, missed = paired([1.0, math.inf, 1.1, 1.2], "points"), paired([-1.0, math.inf, -1.1, -1.2], "points")
+    assert verdict(clearly, "").outcome == HOLDS
+    assert (clearly.value, clearly.p_holds) == (pytest.approx(1.1), paired([1.0, 1.1, 1.2], "points").p_holds)
+    assert "without 1 of 4 in which the other diverged, 3)" in str(clearly)
+    assert verdict(missed, "").outcome == UNDECIDED
+    rng = np.random.default_rng(3)
+    draws = np.where(rng.random((2000, 5)) < 0.1, math.inf, rng.normal(size=(2000, 5)))
+    assert np.isinf(draws).any(axis=1).mean() > 0.3
+    assert np.mean([paired(draw, "").p_holds < LEVEL for draw in draws]) < 0.035
+
+
+def test_equal_rounded_scores_are_not_certain():
+    """Two differences whose true mean is 0 are often the same after rounding, and not 0."""
+    for margin in (
+        paired([0.1, 0.1], "points"),
+        of_mean(-0.1, 0.0, 3, "points"),
+        apart(0.1, (0.0, 5), (0.0, 5), "points"),
+    ):
+        assert verdict(margin, "").outcome == UNDECIDED
+        assert margin.to_decide == "further repetitions"
+    draws = np.random.default_rng(5).normal(size=(2000, 2)).round()
+    assert (draws[:, 0] == draws[:, 1])[draws.any(axis=1)].mean() > 0.1
+    outcomes = [verdict(paired(draw, ""), "").outcome for draw in draws]
+    assert outcomes.count(HOLDS) / 2000 < 0.035
+    assert outcomes.count(FAILS) / 2000 < 0.035
 
 
 def test_one_repetition_decides_nothing():
