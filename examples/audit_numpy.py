@@ -1,9 +1,9 @@
-"""Is a private training loop in NumPy right? Runs it many times, and saves what `python -m bench audit --outputs` judges.
+"""Is a private loop in NumPy right? Runs it many times, and saves what `python -m bench audit --outputs` judges.
 
     python examples/audit_numpy.py                   # the right program
     python examples/audit_numpy.py --mistake mean    # with a mistake of real programs
 
-Ten users train a linear model together. In every round each sends the gradient on its own data, clipped to norm C, and
+Five users train a linear model together. In every round each sends the gradient on its own data, clipped to norm C, and
 the server adds noise of standard deviation z C to the sum. Replace `train` by your own program.
 """
 
@@ -24,7 +24,7 @@ MISTAKES = {
     "half-noise": "noise multiplied by a half, the least mistake here",
 }
 NOISE_MULTIPLIER, ROUNDS, STEP_SIZE, DELTA = 2.0, 3, 0.1, 1e-5
-USERS, FEATURES = 10, 5
+USERS, FEATURES = 5, 5
 
 
 def clip(layers, norm):

@@ -133,12 +133,14 @@ def main():
         parser.add_argument(name, choices=choices, default=default, help=said)
     parser.add_argument("--runs", type=int, default=3000, help="in each of the two worlds")
     parser.add_argument("--out", type=Path, default=Path("outputs"), help="folder for the arrays")
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     logging.getLogger("opacus").setLevel(logging.ERROR)  # an empty batch is no surprise here
     warnings.filterwarnings("ignore", message="Secure RNG turned off")  # right for experiments
     warnings.filterwarnings("ignore", message="Full backward hook is firing")  # inputs need no gradient
+    torch.manual_seed(options.seed)  # once, so that the two worlds share no randomness
     for world in ("with", "without"):
         dataset = data(world == "with", left_out=options.mistake == "size")
         train, engine = program(dataset, options.audit, options.mistake)
