@@ -33,7 +33,7 @@ MISTAKES = {
     "clip-mean": "the gradient of the batch is clipped, and not that of each record",
     "size": "the record is left out, and the batch size that Opacus divides by is computed from the number of records",
 }
-RECORDS, FEATURES, CLIP_NORM, STEP_SIZE = 4, 3, 2.0, 0.1
+RECORDS, FEATURES, CLIP_NORM, STEP_SIZE = 4, 20, 2.0, 0.1
 BATCH = {"noise": RECORDS, "sampling": RECORDS // 2, "sampler": RECORDS // 2}
 EPOCHS = {"noise": 2, "sampling": 2, "sampler": 1}
 NOISE_MULTIPLIER = {"noise": 1.0, "sampling": 0.7, "sampler": 0.2}
