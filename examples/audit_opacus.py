@@ -66,7 +66,9 @@ def data(with_unit, left_out=False):
 
 def program(dataset, audit, mistake):
     """Return a function that trains once and gives the model after each step, [step, number], and its engine."""
+    torch.manual_seed(0)  # the first model is the same in both worlds
     model = torch.nn.Linear(FEATURES, 1, bias=False)
+    first = [p.detach().clone() for p in model.parameters()]
     loss = torch.nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=STEP_SIZE)
     loader = DataLoader(dataset, batch_size=BATCH[audit], shuffle=audit != "noise")
@@ -89,14 +91,15 @@ def program(dataset, audit, mistake):
     def train():
         engine.accountant.history = []
         with torch.no_grad():
-            model._module.weight.zero_()
+            for p, value in zip(model.parameters(), first, strict=True):
+                p.copy_(value)
         published = []
         for _ in range(EPOCHS[audit]):
             for x, y in loader:
                 optimizer.zero_grad()
                 loss(model(x), y).backward()
                 optimizer.step()
-                published.append(model._module.weight.detach().numpy().ravel().copy())
+                published.append(torch.cat([p.detach().ravel() for p in model.parameters()]).numpy())
         return np.array(published)
 
     return train, engine
@@ -140,10 +143,10 @@ def main():
     logging.getLogger("opacus").setLevel(logging.ERROR)  # an empty batch is no surprise here
     warnings.filterwarnings("ignore", message="Secure RNG turned off")  # right for experiments
     warnings.filterwarnings("ignore", message="Full backward hook is firing")  # inputs need no gradient
-    torch.manual_seed(options.seed)  # once, so that the two worlds share no randomness
-    for world in ("with", "without"):
+    for place, world in enumerate(("with", "without")):
         dataset = data(world == "with", left_out=options.mistake == "size")
         train, engine = program(dataset, options.audit, options.mistake)
+        torch.manual_seed(2 * options.seed + 1 + place)  # the two worlds share no randomness
         runs = np.array([train() for _ in range(options.runs)])
         for t in range(runs.shape[1]):
             np.save(options.out / f"{world}_{t}.npy", runs[:, t])
