@@ -13,4 +13,5 @@ known mistakes would give in the two files.
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+ACCOUNTING, GOLDEN_RUNS = "accounting.json", "golden_runs.json"  # in FOLDER
 VERSION = 1  # of the set; a number that changes, or a name, needs the next version

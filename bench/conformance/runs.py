@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-TOLERANCE = 2e-5  # of every number; float32 programs keep within a tenth of it
+TOLERANCE = 2e-5  # of every number, whose errors in float32 are about 1e-6
 
 LOGISTIC, LINEAR, NETWORK = "logistic", "linear", "network"
 QUANTITIES = ("clipped_sum", "mean", "model")
@@ -61,7 +61,7 @@ RUNS = (
         "example-level DP-SGD on logistic regression",
         LOGISTIC,
         {"loss": "log(1 + exp(-y (weights . x + bias))), y = 1 or -1", **EXAMPLES},
-        clip_norm=0.75,
+        clip_norm=0.625,
         expected=2,
         step_size=0.375,
         data=[
@@ -94,7 +94,7 @@ RUNS = (
         step_size=0.75,
         data=[
             {"x": [[1.0, 0.5]], "y": [0.625]},
-            {"x": [[0.5, -1.0], [1.5, 0.25]], "y": [2.0, -1.0]},
+            {"x": [[0.5, -1.0], [1.5, 0.25]], "y": [2.0, 1.5]},
             {"x": [[-0.5, 0.25], [0.75, 1.0], [1.0, -0.75]], "y": [0.25, -0.5, 0.5]},
             {"x": [[2.0, 1.0], [-1.0, 0.5], [0.5, 0.5], [0.25, -2.0]], "y": [-2.0, 1.5, 0.0, 3.0]},
         ],
