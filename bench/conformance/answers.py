@@ -160,7 +160,7 @@ def _answer(name: str, answer: Any, number: Number) -> np.ndarray:
     except ValueError:
         found = None
     if found is None or found.shape != number.value.shape:
-        shape = "lists of different lengths" if found is None else _shape(found.shape)
+        shape = "a list whose parts have different lengths" if found is None else _shape(found.shape)
         raise InputError(f"{name} is {shape}: give {_shape(number.value.shape)}")
     return found
 

@@ -125,7 +125,9 @@ def _explain_run(run: Run, answers: Mapping[str, np.ndarray], different: list[Di
     if not counts:
         return ["no known mistake gives the first of these numbers"]
     best = max(counts.values())
-    share = f"all {len(mine)} answers" if best == len(mine) else f"{best} of {len(mine)} answers"
+    share = f"{best} of {len(mine)} answers"
+    if best == len(mine):
+        share = "the 1 answer" if best == 1 else f"all {best} answers"
     return [f"{text} (gives {share} of this run)" for text, count in counts.items() if count == best]
 
 

@@ -122,7 +122,8 @@ def _run(run: runs.Run) -> dict[str, Any]:
         "data": run.data,
         "initial_model": run.model,
         "rounds": [
-            {"participants": who, **{quantity: _rounded(trees[quantity]) for quantity in runs.QUANTITIES}}
+            {"participants": who}
+            | {name: _rounded({leaf: trees[name][leaf] for leaf in run.model}) for name in runs.QUANTITIES}
             for who, trees in zip(run.participants, kernels.rounds(run), strict=True)
         ],
     }

@@ -24,6 +24,7 @@ SMALLEST = 5e-4  # difference that is always allowed
 STEEP = 8.0  # the most by which log epsilon changes with log noise; for a first look
 USABLE = (1e-6, 1e7)  # noise multipliers that accountants can compute with
 MOST_ROUNDS = 10_000_000
+LONG = 200_000  # rounds from which a privacy loss distribution takes seconds
 
 
 def mistakes(case: Case, reading: Reading) -> Iterator[tuple[str, Spent]]:
@@ -84,9 +85,9 @@ def _of_case(case: Case, reading: Reading) -> Iterator[tuple[str, Spent]]:
 
     epochs = max(1, round(case.rounds * case.rate))
     if epochs < case.rounds:
-        yield f"{epochs} epochs are counted as rounds", changed(rounds=epochs)
+        yield "the number of epochs is taken for the number of rounds", changed(rounds=epochs)
     more = round(case.rounds / case.rate)
-    if case.rounds < more <= MOST_ROUNDS:
+    if case.rounds < more <= (LONG if reading.accountant == "pld" else MOST_ROUNDS):
         yield "the number of rounds is taken for a number of epochs", changed(rounds=more)
     if case.rounds > 1:
         yield "only one round is counted", changed(rounds=1)
