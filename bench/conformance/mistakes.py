@@ -29,7 +29,7 @@ LONG = 200_000  # rounds from which a privacy loss distribution takes seconds
 
 def mistakes(case: Case, reading: Reading) -> Iterator[tuple[str, Spent]]:
     """Yield mistakes with their epsilons: those of the right accountant first, then mistakes by the sampler's other."""
-    for other in READINGS:
+    for other in sorted(READINGS, key=lambda other: _distance(reading, other)):
         if other != reading:
             yield _confused(reading, other), _by(case, other)
     same = [one for one in READINGS if (one.sampler, one.relation) == (reading.sampler, reading.relation)]
@@ -61,6 +61,10 @@ def _by(case: Case, reading: Reading, noise: Callable[[float], float] = lambda s
         return epsilon(case, reading, noise(sigma)) if USABLE[0] <= noise(sigma) <= USABLE[1] else math.nan
 
     return spent
+
+
+def _distance(reading: Reading, other: Reading) -> int:
+    return sum(one != another for one, another in zip(reading[:3], other[:3], strict=True))
 
 
 def _confused(reading: Reading, other: Reading) -> str:
@@ -164,6 +168,7 @@ def _of_formula(case: Case, reading: Reading) -> Iterator[tuple[str, Spent]]:
     if reading.sampler in ("poisson", "fixed_size"):
         yield "the central limit of composition, which is no bound", limit
     yield "the classical formula sqrt(2 log(1.25 / delta)) / sigma, for one release", classical
-    yield "the classical formula sqrt(2 log(1.25 / delta)) / sigma, times rounds", lambda sigma: case.rounds * classical(
-        sigma
+    yield (
+        "the classical formula sqrt(2 log(1.25 / delta)) / sigma, times rounds",
+        lambda sigma: case.rounds * classical(sigma),
     )

@@ -103,9 +103,7 @@ def _tails(loss: np.ndarray, rate: float, sigma: float, removed: bool) -> tuple[
         inside = np.log(np.maximum(np.expm1(np.minimum(signed, 700.0)) + rate, 0.0))
     x = sigma**2 * (inside - math.log(rate)) + 0.5
     if removed:
-        below, above = (
-            (1 - rate) * ndtr(sign * x / sigma) + rate * ndtr(sign * (x - 1) / sigma) for sign in (1, -1)
-        )
+        below, above = ((1 - rate) * ndtr(sign * x / sigma) + rate * ndtr(sign * (x - 1) / sigma) for sign in (1, -1))
         return below, above
     return ndtr(-x / sigma), ndtr(x / sigma)
 

@@ -64,9 +64,7 @@ def test_published_numbers_are_met(case):
     """With the conversion of their time, from the second implementation of Renyi DP."""
     curve = case.rounds * second.poisson_rdp(case.rate, case.noise_multiplier, ORDERS.tolist())
     assert round(float(np.min(curve - math.log(case.delta) / (ORDERS - 1))), 2) == case.published[0]
-    (stated,) = (
-        entry["value"] for _, entry in ENTRIES if entry["id"] == f"{case.name}.poisson.add_or_remove.rdp"
-    )
+    (stated,) = (entry["value"] for _, entry in ENTRIES if entry["id"] == f"{case.name}.poisson.add_or_remove.rdp")
     assert stated < case.published[0]
 
 

@@ -78,8 +78,18 @@ NOISES = [
     ("hospitals_1", REPLACED, lambda: stated(f"hospitals_1.{ADDED}"), f"this is {ADDED}: another neighbouring"),
     ("hospitals_1", IN_TURN, lambda: stated(f"hospitals_1.{PLD}"), f"this is {PLD}: another sampler"),
     ("loose_16", FIXED, lambda: stated(f"loose_16.{REPLACED}"), "no amplification by sampling"),
-    ("hospitals_1", ADDED, lambda: second.noise_for(1.0, lambda s: spent("hospitals_1", ADDED, s, rounds=10)), "epochs"),
-    ("text_3", RDP, lambda: second.noise_for(3.0, lambda s: spent("text_3", RDP, s, batch=2000)), "2 times batch / units"),
+    (
+        "hospitals_1",
+        ADDED,
+        lambda: second.noise_for(1.0, lambda s: spent("hospitals_1", ADDED, s, rounds=10)),
+        "epochs",
+    ),
+    (
+        "text_3",
+        RDP,
+        lambda: second.noise_for(3.0, lambda s: spent("text_3", RDP, s, batch=2000)),
+        "2 times batch / units",
+    ),
 ]
 
 
