@@ -19,8 +19,8 @@ RELATIONS = {
 ACCOUNTANTS = {
     "exact": "the closed form of composed Gaussians, Balle and Wang 2018, Theorem 8",
     "pld": "a privacy loss distribution, rounded pessimistically; it is at most 0.2 % above the exact epsilon",
-    "rdp": "Renyi DP at the orders 1.1, 1.2, ..., 10.9, 12, 13, ..., 63, converted by Canonne, Kamath and Steinke 2020, "
-    "Proposition 12",
+    "rdp": "Renyi DP at the orders 1.1, 1.2, ..., 10.9, 12, 13, ..., 63, converted by Canonne, Kamath and Steinke "
+    "2020, Proposition 12",
 }
 EXACT, UPPER = "exact", "upper bound"
 

@@ -15,6 +15,7 @@ half of it under "replace one".
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
+from typing import cast
 
 import numpy as np
 from scipy.optimize import brentq
@@ -118,7 +119,7 @@ def _poisson_moment(rate: float, sigma: float, order: float) -> float:
         k = np.arange(int(order) + 1)
         log_binomial = gammaln(order + 1) - gammaln(k + 1) - gammaln(order - k + 1)
         terms = log_binomial + k * math.log(rate) + (order - k) * math.log1p(-rate) + k * (k - 1) / (2 * sigma**2)
-        return float(logsumexp(terms))
+        return float(np.asarray(logsumexp(terms)))
     nodes, weights = np.polynomial.legendre.leggauss(40)
     edges = np.linspace(-14 * sigma, order + 14 * sigma, 41)
     width = (edges[1] - edges[0]) / 2
@@ -126,7 +127,7 @@ def _poisson_moment(rate: float, sigma: float, order: float) -> float:
     log_density = -(x**2) / (2 * sigma**2) - math.log(sigma * math.sqrt(2 * math.pi))
     log_ratio = np.logaddexp(math.log1p(-rate), math.log(rate) + (2 * x - 1) / (2 * sigma**2))
     log_weight = np.log(np.tile(weights * width, len(edges) - 1))
-    return float(logsumexp(log_weight + log_density + order * log_ratio))
+    return float(np.asarray(logsumexp(log_weight + log_density + order * log_ratio)))
 
 
 def fixed_size_rdp(rate: float, sigma: float, orders: Sequence[float]) -> np.ndarray:
@@ -149,7 +150,8 @@ def fixed_size_rdp(rate: float, sigma: float, orders: Sequence[float]) -> np.nda
             moments[j] = min(ghost, 2 * powers[j])
         cumulants = [0.0, 0.0]
         for a in range(2, top + 1):
-            total = 1 + sum(math.comb(a, j) * Decimal(rate) ** j * moments[j] for j in range(2, a + 1))
+            terms = (math.comb(a, j) * Decimal(rate) ** j * moments[j] for j in range(2, a + 1))
+            total = sum(terms, Decimal(1))
             cumulants.append(float(total.ln()))
     order = np.asarray(orders, dtype=np.float64)
     bound = np.interp(order, np.arange(top + 1), cumulants) / (order - 1)
@@ -173,4 +175,4 @@ def noise_for(target: float, spent: Callable[[float], float]) -> float:
         high += 1
     while above(low) <= 0:
         low -= 1
-    return math.exp(brentq(above, low, high, xtol=1e-6))
+    return math.exp(cast(float, brentq(above, low, high, xtol=1e-6)))
