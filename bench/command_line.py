@@ -9,6 +9,7 @@ import typer
 
 from bench.audit.commands import audit
 from bench.cli import print_version
+from bench.conformance.commands import conformance
 from bench.data.commands import app as data_app
 from bench.data.files import DataFiles
 from bench.defaults import COMPARISON, NUM_SETTINGS
@@ -29,6 +30,7 @@ app.add_typer(data_app, name="data", help="List, fetch and verify data sets.")
 app.command()(epsilon)
 app.command()(noise)
 app.command()(audit)
+app.command()(conformance)
 app.command()(merge)
 app.command()(status)
 app.command()(export)

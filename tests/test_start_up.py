@@ -32,6 +32,8 @@ def imported(code: str) -> set[str]:
         (COMMAND.format(["run", "--help"]), set()),
         (COMMAND.format(EPSILON.split()), {"scipy.special"}),
         (COMMAND.format(NOISE.split()), {"scipy.special"}),
+        (COMMAND.format(["conformance"]), set()),
+        ("from bench.conformance import check", {"scipy.special"}),
         ("from bench import load", {"pandas", "pyarrow"}),
         ("from bench import compare, load, run", {"pandas", "pyarrow"}),
         (DRAW, {"pandas", "pyarrow", "matplotlib", "scipy.special", "figures"}),

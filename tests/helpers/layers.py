@@ -103,6 +103,14 @@ MAY_IMPORT = {
         "bench.privacy",
         "bench.errors",
     ],
+    "bench.conformance": [
+        "bench.conformance",
+        "bench.reference",
+        "bench.kernels",
+        "bench.models",
+        "bench.privacy",
+        "bench.errors",
+    ],
     # Programs: they may import everything, and only each other may import them (nobody's list names them).
     "bench.__main__": ["bench"],
     "bench.command_line": ["bench"],

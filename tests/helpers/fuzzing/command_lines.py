@@ -120,6 +120,7 @@ GOOD_ARGUMENTS = {
     **{key: ["ppsgd", "method.py", "method.py:method", "dp_fedavg", "local_learning"] for key in ("compare", "audit")},
     "merge": ["results", "results/smoke", "results/smoke/tiny"],
     "data": ["mnist", "school"],
+    "conformance": ["answers.json"],
     "perf": ["fedavg_round"],
     **{key: ["ppsgd_fig1a", "pfl_table5", "ppsgd"] for key in ("draw", "claims", "report")},
 }
@@ -219,6 +220,7 @@ def files(folder: Path) -> None:
     (folder / "broken.py").write_text("def (")
     (folder / "exits.py").write_text("import sys\nsys.exit(3)\n")
     (folder / "empty.npz").write_bytes(b"")
+    (folder / "answers.json").write_text('{"version": 1, "answers": {"one_release.full.add_or_remove.exact": 4.3}}')
     numbers = np.random.default_rng(0)
     users = np.repeat(np.arange(6), 20)
     inputs, targets = numbers.random((120, 3)), numbers.integers(0, 2, 120)

@@ -1,0 +1,179 @@
+"""The numbers of the set by id, the template of a file of answers, and the answers of another program."""
+
+import functools
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.conformance import ACCOUNTING, FOLDER, GOLDEN_RUNS, VERSION
+from bench.conformance.runs import QUANTITIES
+from bench.errors import MOST_SHOWN, InputError, remedy_of, shown, unknown_name
+
+TEMPLATE = "python -m bench conformance > answers.json"
+LARGEST = 50_000_000  # bytes of a file of answers; that of all numbers has some ten thousand
+KEYS = ("version", "answers")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the set, or an array of them.
+
+    Attributes:
+        value: a scalar, or an array.
+        tolerance: the largest difference of an answer that agrees.
+    """
+
+    value: np.ndarray
+    tolerance: float
+
+
+@functools.cache
+def numbers() -> Mapping[str, Number]:
+    """Return every number of the set by its id, in the order of the files."""
+    out: dict[str, Number] = {}
+    for case in _content(ACCOUNTING)["cases"]:
+        for entry in case["numbers"]:
+            out[entry["id"]] = Number(np.asarray(entry["value"]), entry["tolerance"])
+    golden = _content(GOLDEN_RUNS)
+    for run in golden["runs"]:
+        for index, entry in enumerate(run["rounds"]):
+            for quantity in QUANTITIES:
+                for leaf, values in entry[quantity].items():
+                    name = golden_id(run["name"], index, quantity, leaf)
+                    out[name] = Number(np.asarray(values, dtype=np.float64), golden["tolerance"])
+    return out
+
+
+def golden_id(run: str, index: int, quantity: str, leaf: str) -> str:
+    """Return the id of a number of a golden run; `index` counts rounds from 0."""
+    return f"{run}.round_{index + 1}.{quantity}.{leaf}"
+
+
+def _content(name: str) -> dict[str, Any]:
+    return json.loads((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def template() -> str:
+    """Return a file of answers with every id and no answer."""
+    return json.dumps({"version": VERSION, "answers": dict.fromkeys(numbers())}, indent=1)
+
+
+def read(path: Path) -> dict[str, np.ndarray]:
+    """Return the answers of a file by id, without those that are null.
+
+    Raises:
+        InputError: for a file that cannot be read, is no JSON, or is of another version; an id that does not exist or
+            occurs twice; an answer that is no finite number, or has another shape; no answers at all.
+    """
+    content = _parsed(path)
+    if not isinstance(content, dict):
+        raise InputError(f'{path} is no JSON object: write {{"version": {VERSION}, "answers": {{...}}}}, as {TEMPLATE}')
+    for key in content:
+        if key not in KEYS:
+            raise unknown_name(f"key of {path}", key, KEYS)
+    _check_version(path, content.get("version"))
+    answers = content.get("answers")
+    if not isinstance(answers, dict):
+        raise InputError(f'{path} has no "answers": put an object there, from ids to numbers, as {TEMPLATE} makes it')
+    known = numbers()
+    for name in answers:
+        if name not in known:
+            raise _unknown_id(path, name)
+    given = {name: _answer(name, answer, known[name]) for name, answer in answers.items() if answer is not None}
+    if not given:
+        raise InputError(f"{path} has no answers: put numbers in place of null")
+    return given
+
+
+def _parsed(path: Path) -> Any:
+    """Return the content of a JSON file, in which no name occurs twice in an object."""
+
+    def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in out:
+                raise InputError(f"{path} has {shown(name)} twice: leave one of them out")
+            out[name] = value
+        return out
+
+    def infinite(word: str) -> Any:
+        raise InputError(f"{path} has {word}, which is no JSON and no answer: give a finite number, or null")
+
+    try:
+        if path.stat().st_size > LARGEST:
+            raise InputError(f"{path} is too large for a file of answers: give one as {TEMPLATE} makes it")
+        return json.loads(
+            path.read_bytes().decode("utf-8-sig"), object_pairs_hook=distinct, parse_constant=infinite, parse_int=float
+        )
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist: make it with {TEMPLATE}") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): {remedy_of(error)}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not in UTF-8: convert it") from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path} is no valid JSON, line {error.lineno}, column {error.colno} ({error.msg}): correct it"
+        ) from None
+
+
+def _check_version(path: Path, version: Any) -> None:
+    if not isinstance(version, float) or not version.is_integer() or version < 1:
+        raise InputError(f'{path} has the version {shown(version)}: give "version": {VERSION}, as {TEMPLATE} does')
+    if version > VERSION:
+        raise InputError(
+            f"{path} answers version {version:.0f} of the set, and this suite has version {VERSION}: update the suite"
+        )
+    if version < VERSION:
+        raise InputError(
+            f"{path} answers version {version:.0f} of the set, and this suite has version {VERSION}: answer a new "
+            f"file, {TEMPLATE}"
+        )
+
+
+def _unknown_id(path: Path, name: str) -> InputError:
+    """Return the error for an id that does not exist; the message has a near one, and never all of them."""
+    error = unknown_name(f"number of {path}", name, numbers())
+    if "did you mean" in str(error):
+        return error
+    return InputError(f"no number of {path} is called {shown(name)}: take the ids from {TEMPLATE}")
+
+
+def _answer(name: str, answer: Any, number: Number) -> np.ndarray:
+    """Return an answer as an array of the shape of the number."""
+    for part in _parts(answer):
+        if isinstance(part, str):
+            remedy = f"give {part.strip()} without quotes" if _is_number(part) else "give a number, or null"
+            raise InputError(f"{name} has the string {shown(part)}: {remedy}")
+        if not isinstance(part, float):
+            raise InputError(f"{name} has {json.dumps(part)[:MOST_SHOWN]}: give numbers, or null for the whole answer")
+        if not math.isfinite(part):
+            raise InputError(f"{name} has a number that is too large: give a finite number, or null")
+    try:
+        found = np.asarray(answer, dtype=np.float64)
+    except ValueError:
+        found = None
+    if found is None or found.shape != number.value.shape:
+        shape = "a list whose parts have different lengths" if found is None else _shape(found.shape)
+        raise InputError(f"{name} is {shape}: give {_shape(number.value.shape)}")
+    return found
+
+
+def _parts(answer: Any) -> list[Any]:
+    if not isinstance(answer, list):
+        return [answer]
+    return [part for inner in answer for part in _parts(inner)]
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", text) is not None
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return f"a list of shape {list(shape)}" if shape else "one number"

@@ -1,0 +1,183 @@
+"""The golden runs: the kernels, plain NumPy and differences of the stated losses agree, and every mistake is told."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from bench.conformance import FOLDER, GOLDEN_RUNS, make, programs
+from bench.conformance.answers import golden_id, numbers
+from bench.conformance.check import check
+from bench.conformance.runs import QUANTITIES, RUNS
+
+FILE = json.loads((FOLDER / GOLDEN_RUNS).read_text())
+BY_NAME = {run["name"]: run for run in FILE["runs"]}
+LOSSES = {
+    "logistic_dp_sgd": lambda m, x, y: math.log1p(math.exp(-y * (np.dot(x, m["weights"]) + m["bias"]))),
+    "linear_dp_fedavg": lambda m, x, y: (np.dot(x, m["weights"]) + m["bias"] - y) ** 2 / 2,
+    "network_dp_sgd": lambda m, x, y: _network_loss(m, x, y),
+}
+SMALL = 1e-5
+
+
+def _network_loss(model, x, y):
+    hidden = np.tanh(np.array(x) @ model["kernel_1"] + model["bias_1"])
+    scores = hidden @ model["kernel_2"] + model["bias_2"]
+    return float(np.log(np.sum(np.exp(scores))) - scores[y])
+
+
+def _slope(loss, model, x, y):
+    """The gradient by central differences, leaf by leaf."""
+    out = {}
+    for name, leaf in model.items():
+        out[name] = np.zeros_like(leaf)
+        for at in np.ndindex(leaf.shape):
+            sides = []
+            for sign in (1, -1):
+                beside = {key: np.array(value) for key, value in model.items()}
+                beside[name][at] += sign * SMALL
+                sides.append(loss(beside, x, y))
+            out[name][at] = (sides[0] - sides[1]) / (2 * SMALL)
+    return out
+
+
+def from_the_file(run):
+    """What a program computes that knows nothing but the file: rounds of quantity -> leaf -> values."""
+    loss = LOSSES[run["name"]]
+    model = {name: np.array(leaf, float) for name, leaf in run["initial_model"].items()}
+    for entry in run["rounds"]:
+        total = {name: np.zeros_like(leaf) for name, leaf in model.items()}
+        for unit in entry["participants"]:
+            data = run["data"][unit]
+            if "local_batches" in run:
+                own = {name: leaf.copy() for name, leaf in model.items()}
+                for batch in run["local_batches"][unit]:
+                    slopes = [_slope(loss, own, data["x"][row], data["y"][row]) for row in batch]
+                    for name in own:
+                        own[name] = own[name] - run["local_step_size"] * sum(s[name] for s in slopes) / len(batch)
+                vector = {name: own[name] - model[name] for name in model}
+            else:
+                vector = _slope(loss, model, data["x"], data["y"])
+            length = math.sqrt(sum(float(np.sum(leaf**2)) for leaf in vector.values()))
+            for name in model:
+                total[name] = total[name] + vector[name] * min(1.0, run["clip_norm"] / length)
+        mean = {name: leaf / run["expected"] for name, leaf in total.items()}
+        sign = 1 if "local_batches" in run else -1
+        model = {name: model[name] + sign * run["step_size"] * mean[name] for name in model}
+        yield {"clipped_sum": total, "mean": mean, "model": model}
+
+
+def flat(rounds):
+    return np.concatenate(
+        [np.ravel(entry[quantity][leaf]) for entry in rounds for quantity in QUANTITIES for leaf in entry[quantity]]
+    )
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_the_file_alone_says_what_to_compute(name):
+    assert flat(from_the_file(BY_NAME[name])) == pytest.approx(flat(BY_NAME[name]["rounds"]), abs=1e-8)
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_plain_numpy_gives_the_numbers_of_the_kernels(run):
+    rounds = programs.RIGHT.rounds(run)
+    for entry, committed in zip(rounds, BY_NAME[run.name]["rounds"], strict=True):
+        for quantity in QUANTITIES:
+            assert entry[quantity].keys() == committed[quantity].keys()
+            for leaf, values in entry[quantity].items():
+                assert values == pytest.approx(np.array(committed[quantity][leaf]), abs=1e-11)
+
+
+def test_the_committed_file_is_what_the_kernels_make():
+    made = make.golden_file()
+    assert flat([one for run in made["runs"] for one in run["rounds"]]) == pytest.approx(
+        flat([one for run in FILE["runs"] for one in run["rounds"]]), abs=1e-11
+    )
+    for run, committed in zip(made["runs"], FILE["runs"], strict=True):
+        given = {key: value for key, value in run.items() if key != "rounds"}
+        assert json.loads(json.dumps(given)) == {key: value for key, value in committed.items() if key != "rounds"}
+        assert [entry["participants"] for entry in run["rounds"]] == [
+            entry["participants"] for entry in committed["rounds"]
+        ]
+    assert {key: made[key] for key in ("version", "about", "fields", "tolerance")} == {
+        key: FILE[key] for key in ("version", "about", "fields", "tolerance")
+    }
+    assert make.text_of(FILE) == (FOLDER / GOLDEN_RUNS).read_text()
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_runs_have_what_mistakes_need(run):
+    """Vectors above and below C, a round with more and one with fewer participants than expected."""
+    model = {name: np.asarray(leaf, float) for name, leaf in run.model.items()}
+    models = [model, *(entry["model"] for entry in programs.RIGHT.rounds(run)[:-1])]
+    norms = [
+        programs.norm(programs.vector(run, at, unit))
+        for at, who in zip(models, run.participants, strict=True)
+        for unit in who
+    ]
+    assert min(norms) < run.clip_norm < max(norms)
+    counts = [len(who) for who in run.participants]
+    assert max(counts) > run.expected
+    assert run.expected in counts or min(counts) < run.expected
+
+
+def answers_of(run, program):
+    return {
+        golden_id(run.name, index, quantity, leaf): np.asarray(values)
+        for index, entry in enumerate(program.rounds(run))
+        for quantity in QUANTITIES
+        for leaf, values in entry[quantity].items()
+    }
+
+
+MADE = [(run, text) for run in RUNS for text in programs.mistakes(run)]
+SAME_THERE = [
+    ("logistic_dp_sgd", "every layer is clipped to C by itself"),  # one layer
+    ("logistic_dp_sgd", "every layer is clipped by itself, to C / sqrt(number of layers)"),
+    ("linear_dp_fedavg", "every layer is clipped to C by itself"),
+    ("linear_dp_fedavg", "every layer is clipped by itself, to C / sqrt(number of layers)"),
+]
+
+
+@pytest.mark.parametrize(("run", "text"), MADE, ids=[f"{run.name}: {text[:60]}" for run, text in MADE])
+def test_every_mistake_is_found_and_told_from_all_others(run, text):
+    answers = answers_of(run, programs.mistakes(run)[text])
+    checked = check(answers)
+    if (run.name, text) in SAME_THERE:
+        assert checked.differences == []
+        return
+    assert checked.notes == {run.name: [f"{text} (gives all {len(answers)} answers of this run)"]}
+    assert any(np.max(np.abs(one.given - one.number.value)) > 100 * one.number.tolerance for one in checked.differences)
+
+
+def test_a_mistake_in_the_model_alone_is_found_from_partial_answers():
+    run = RUNS[0]
+    program = programs.MISTAKES["the model moves by the sum, instead of the mean"]
+    some = {name: value for name, value in answers_of(run, program).items() if name.endswith("round_1.model.weights")}
+    assert len(some) == 1
+    assert check(some).notes[run.name] == [
+        "the sum is not divided (gives the 1 answer of this run)",
+        "the model moves by the sum, instead of the mean (gives the 1 answer of this run)",
+    ]
+
+
+def test_an_answer_that_no_mistake_gives_is_said_to_be_such():
+    run = RUNS[2]
+    answers = answers_of(run, programs.RIGHT)
+    first = next(iter(answers))
+    answers[first] = answers[first] + 0.123
+    checked = check(answers)
+    assert [one.name for one in checked.differences] == [first]
+    assert checked.notes == {run.name: ["no known mistake gives the first of these numbers"]}
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_single_precision_agrees(run):
+    def vector(run, model, unit):
+        rounded = {name: leaf.astype(np.float32) for name, leaf in model.items()}
+        return {name: np.float32(leaf) for name, leaf in programs.vector(run, rounded, unit).items()}
+
+    answers = answers_of(run, programs.Program(vector=vector))
+    assert check({name: np.float32(value).astype(np.float64) for name, value in answers.items()}).differences == []
+    assert set(answers) <= set(numbers())
