@@ -59,31 +59,54 @@ SMALLEST = 1e-9  # of a declared epsilon that a bound is divided by
 
 def thresholds(ins: np.ndarray, outs: np.ndarray) -> np.ndarray:
     """Return thresholds between the scores, at quantiles of all of them."""
-    values = np.unique(np.quantile(np.concatenate([ins, outs]), np.linspace(0, 1, THRESHOLDS), method="nearest"))
+    every = np.sort(np.concatenate([ins, outs]))
+    values = np.unique(every[np.rint(np.linspace(0, len(every) - 1, THRESHOLDS)).astype(int)])
     return (values[1:] + values[:-1]) / 2 if len(values) > 1 else values
 
 
-def error_rates(
-    ins: np.ndarray, outs: np.ndarray, places, significance: float, runs: float | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def error_rates(ins: np.ndarray, outs: np.ndarray, places, significance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return upper bounds on the rates of misses and false alarms of "the canary is in, if the score is at least this".
 
     Each holds with probability 1 - significance / 2.
+    """
+
+    def upper(count, number):
+        bound = stats.beta.ppf(1 - significance / 2, count + 1, np.maximum(number - count, 1))
+        return np.where(count < number, bound, 1.0)
+
+    return tuple(upper(count, len(scores)) for count, scores in zip(_errors(ins, outs, places), (ins, outs), strict=True))
+
+
+def expected_rates(
+    ins: np.ndarray, outs: np.ndarray, places, significance: float, runs: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return about the bounds of `error_rates`, for choices, which need not be exact: the quantile of the F distribution
+    is Paulson's (1942), some hundred times as fast, and wrong by a few percent where there is hardly an error.
 
     Args:
         runs: the bounds that so many runs would give if they had as large a share of errors, and one error more to
             these; None: the bounds of these runs.
     """
-    misses = np.searchsorted(np.sort(ins), places, side="left")
-    alarms = len(outs) - np.searchsorted(np.sort(outs), places, side="left")
+    z = stats.norm.isf(significance / 2)
 
     def upper(count, number):
         if runs is not None:
             count, number = np.minimum(count + 1, number) * (runs / number), runs
-        bound = stats.beta.ppf(1 - significance / 2, count + 1, np.maximum(number - count, 1))
-        return np.where(count < number, bound, 1.0)
+        left = np.maximum(number - count, 1e-9)
+        a, b = 1 / (9 * (count + 1)), 1 / (9 * left)
+        root = np.sqrt(np.maximum(a * (1 - b) ** 2 + b * (1 - a) ** 2 - a * b * z**2, 0.0))
+        below = (1 - b) ** 2 - b * z**2
+        ratio = (((1 - a) * (1 - b) + z * root) / np.where(below > 0, below, 1.0)) ** 3
+        bound = (count + 1) * ratio / ((count + 1) * ratio + left)
+        return np.where((below > 0) & (count < number), bound, 1.0)
 
-    return upper(misses, len(ins)), upper(alarms, len(outs))
+    return tuple(upper(count, len(scores)) for count, scores in zip(_errors(ins, outs, places), (ins, outs), strict=True))
+
+
+def _errors(ins: np.ndarray, outs: np.ndarray, places) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of misses and of false alarms."""
+    misses = np.searchsorted(np.sort(ins), places, side="left")
+    return misses, len(outs) - np.searchsorted(np.sort(outs), places, side="left")
 
 
 def epsilon_at(delta: float, misses, alarms):
@@ -100,12 +123,12 @@ def choose(
 
     Args:
         declared: delta -> epsilon.
-        runs: of the bound, as in `error_rates`.
+        runs: of the bound, as in `expected_rates`.
     """
     best = Choice(tests[0], 0.0, 0.0, -1.0)
     for test in tests:
         places = thresholds(*test.pilot)
-        rates = error_rates(*test.pilot, places, significance, runs)
+        rates = expected_rates(*test.pilot, places, significance, runs)
         for delta, epsilon in declared.items():
             proven = epsilon_at(delta, *rates)
             part = float(proven.max()) / max(epsilon, SMALLEST)
@@ -133,7 +156,8 @@ def counted(tests: Sequence[Test], declared: Mapping[float, float], significance
     return choice.delta, proven(choice, choice.test.others(), significance)
 
 
-def _separation(misses, alarms):
+def separation(misses, alarms):
+    """Return mu, by how many standard deviations two Gaussians with these error rates are apart."""
     return stats.norm.isf(alarms) - stats.norm.ppf(misses)
 
 
@@ -142,10 +166,10 @@ def choose_gaussian(tests: Sequence[Test], delta: float, significance: float, ru
     best, place, chosen = -math.inf, 0.0, tests[0]
     for test in tests:
         places = thresholds(*test.pilot)
-        apart = _separation(*error_rates(*test.pilot, places, significance, runs))
+        apart = separation(*expected_rates(*test.pilot, places, significance, runs))
         if apart.max() > best:
             best, place, chosen = float(apart.max()), float(places[np.argmax(apart)]), test
-    return Choice(chosen, place, delta, _of_mu(best, delta))
+    return Choice(chosen, place, delta, of_mu(best, delta))
 
 
 def proven_gaussian(choice: Choice, scores: Scores, significance: float) -> float:
@@ -157,11 +181,12 @@ def proven_gaussian(choice: Choice, scores: Scores, significance: float) -> floa
     (`epsilon_from_gdp` of jax_privacy 2.0 is no lower bound: it takes the absolute value of mu, and so treats an
     interval that is too wide to prove anything as evidence.)
     """
-    mu = float(_separation(*error_rates(*scores, [choice.place], significance))[0])
-    return _of_mu(mu, choice.delta)
+    mu = float(separation(*error_rates(*scores, [choice.place], significance))[0])
+    return of_mu(mu, choice.delta)
 
 
-def _of_mu(mu: float, delta: float) -> float:
+def of_mu(mu: float, delta: float) -> float:
+    """Return the epsilon at delta of Gaussians that are mu standard deviations apart."""
     return float(dp.get_epsilon_gaussian(1 / mu, delta)) if mu > 0 else 0.0
 
 

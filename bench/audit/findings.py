@@ -9,12 +9,13 @@ import numpy as np
 
 from bench.audit import bounds
 from bench.audit.bounds import SHIFT, Choice, Test
-from bench.audit.game import Game, play, play_on
+from bench.audit.game import PILOT, Game, play, play_on
 from bench.audit.setting import Setting, spent
 from bench.privacy.events import ParallelDpEvent, Release
 
 OTHER_DELTAS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4)  # further deltas at which a declared epsilon is computed
 FACTORS = tuple(2 ** (quarter / 4) for quarter in range(1, 9))  # divisors of the noise
+FURTHER = 10.0  # times the runs: a test is chosen for so many, where more runs are planned
 MOST_NEEDED = 1e12  # runs, that an estimate of the runs that are needed goes up to
 MARGIN = 1.25  # of the runs that are made over those that seem to be needed
 
@@ -192,14 +193,29 @@ class Longer(NamedTuple):
         return bounds.choose(tests, self.declared, self.significance, runs)
 
     def needed(self, tests: Sequence[Test], runs: int) -> float:
-        """Return about how many runs would refute the release if their errors are as frequent as in these tests; inf
-        where no number seems enough.
+        """Return about how many runs, more than these, would refute the release if errors are as frequent as in these;
+        inf where no number seems enough.
+
+        Test and threshold are chosen on the pilot runs, and errors are counted in the others, so that the choice does
+        not make them look rare.
         """
-        while runs < MOST_NEEDED:
-            if self.choice(tests, runs).part > 1:
-                return float(runs)
-            runs = math.ceil(runs * 2**0.5)
+        test = self.choice(tests, FURTHER * runs).test
+        first, others = [test], [test._replace(pilot=test.others())]
+        wanted = float(runs)
+        while (wanted := wanted * 2**0.5) < MOST_NEEDED:
+            if self._expected(self.choice(first, wanted), others[0], wanted) > 1:
+                return wanted / (1 - PILOT)
         return math.inf
+
+    def _expected(self, choice: Choice, test: Test, runs: float) -> float:
+        """Return the part of what is declared that so many runs would prove at the chosen threshold."""
+        rates = bounds.expected_rates(*test.pilot, [choice.place], self.significance, runs)
+        found = (
+            bounds.of_mu(float(bounds.separation(*rates)[0]), choice.delta)
+            if self.gaussian
+            else float(bounds.epsilon_at(choice.delta, *rates)[0])
+        )
+        return found / max(self.declared[choice.delta], bounds.SMALLEST)
 
     def bound(self, one: Setting, choice: Choice, *, runs: int, seed: int) -> Bound:
         """Return the bound of new runs."""

@@ -217,7 +217,7 @@ def audit(
     for place, other in enumerate(besides, start=1):
         try:
             beside = on_family(one, other, 2 * rounds)
-            played.append(_play_on(beside, canaries=0, seed=seed + BESIDE_SEEDS * place, **options))
+            played.append(_play_on(beside, canaries=0, seed=seed + BESIDE_SEEDS * place, all_readings=False, **options))
             break
         except InputError as error:
             not_played[other] = str(error)
@@ -249,12 +249,15 @@ def _play_on(
     significance: float,
     power: bool,
     say: Say,
+    all_readings: bool = True,
 ) -> _Played:
     """Return the audit on one task.
 
     Args:
         epsilon: to calibrate the noise to; None leaves the noise as given.
         significance: of all bounds together.
+        all_readings: whether to find how much too little noise would be seen for every proven way of accounting, or
+            only for the one that declares least.
     """
     say(f"{one.family}: {runs:,} runs with a canary and as many without")
     released, calibrated = count_releases(one), ""
@@ -287,16 +290,22 @@ def _play_on(
             for how, (at, proven) in one_run(many, relation, **options).items():
                 for key in own if "Gaussian" not in how else gaussian:  # with the epsilon of its own task
                     found[key].append(Bound(how, at, spent(of_many[key], released, at), proven))
+    proven = {key: spent(release, released) for key, release in readings.items() if release.sound}
+    asked = {key for key, spends in proven.items() if 0 < spends < math.inf and can_play[readings[key].neighbors]}
+    if not (power and one.scales_noise):
+        asked = set()
+    elif not all_readings:
+        asked = set(sorted(asked, key=proven.__getitem__)[:1])
     less = Games(one, shapes, runs=runs, seed=seed + LESS_NOISE)
     findings = []
     for key, release in readings.items():
         spends, playable = spent(release, released), can_play[release.neighbors]
         result = Finding(key, release, spends, tuple(found[key]), family=one.family, played=playable)
-        if power and one.scales_noise and playable and release.sound and 0 < spends < math.inf and not result.refuted:
+        if key in asked and not result.refuted:
             say(f"{one.family}: how much too little noise would have been seen ({key})")
             detected = least_detected(release, released, less, each)
             factor = FACTORS[0] if detected < math.inf else FACTORS[-1]
-            tests = as_pilot(less.game(release.neighbors, factor).tests)
+            tests = less.game(release.neighbors, factor).tests
             needed = float(runs) if detected <= factor else longer(release, released, each).needed(tests, runs)
             result = result._replace(detected=detected, needed=needed)
         findings.append(result)
@@ -358,7 +367,7 @@ def _longer(found: Audit, played: list[_Played], significance: float, until: flo
     a_run = max(each.first[relation].seconds, each.games.game(relation, FACTORS[0]).seconds)
     # Two worlds, of the game itself, of one with less noise, and in case that detects nothing of another.
     affordable = (until - time.monotonic()) / (6 * a_run)
-    needed = further.needed(as_pilot(each.games.game(relation, FACTORS[0]).tests), found.runs)
+    needed = further.needed(each.games.game(relation, FACTORS[0]).tests, found.runs)
     runs = int(min(affordable, max(MARGIN * needed, ENOUGH * found.runs), MOST_RUNS))
     if runs < WORTH_IT * found.runs:
         return found
