@@ -17,6 +17,8 @@ from bench.audit.words import number
 from bench.errors import InputError
 from bench.stopping import on_stop
 
+SECONDS = 30.0  # of the longer game
+
 
 def audit(
     targets: Annotated[
@@ -61,10 +63,10 @@ def audit(
     seconds: Annotated[
         float,
         typer.Option(
-            help="How long the audit may take, about, when it goes on to more runs, where it would not have seen noise "
-            "1.2 times too small; 0: the given runs alone."
+            help="How long the audit goes on to more runs where it would not have seen noise 1.2 times too small; "
+            "0: the given runs alone."
         ),
-    ] = 60.0,
+    ] = SECONDS,
     given: Annotated[
         list[str] | None, typer.Option("--set", help="An argument of the method, as NAME=VALUE; may be repeated.")
     ] = None,
@@ -94,7 +96,7 @@ def audit(
     if outputs:
         ours = {"--rounds": rounds != 4, "--runs": runs != 20_000, "--canaries": canaries != 200, "--seed": seed != 0}
         ours |= {"--family": family is not None, "--set": bool(given), "--out": out is not None, "--fresh": fresh}
-        ours |= {"--no-power": not power, "--seconds": seconds != 60.0}
+        ours |= {"--no-power": not power, "--seconds": seconds != SECONDS}
         for option in [option for option, chosen in ours.items() if chosen]:
             raise InputError(f"{option} is for methods, which --outputs does not run: leave it out")
         return _outputs(targets, epsilon, delta, confidence, gaussian)

@@ -191,9 +191,9 @@ def audit(
         seed: random seed.
         power: whether to repeat the game with less noise, to report how much too little noise it would have detected.
             Without it an audit that refutes nothing is inconclusive.
-        seconds: with `power`, how long the audit may take, if it goes on to a longer game where the first one would
-            not have detected noise too small by the least of `findings.FACTORS`. The significance is split between the
-            two games in advance. 0: one game.
+        seconds: with `power`, how long the audit goes on to a longer game where the first one would not have detected
+            noise too small by the least of `findings.FACTORS`. The significance is split between the two games in
+            advance. 0: one game.
         args: of the method.
         say: receives a line before each step.
 
@@ -201,7 +201,7 @@ def audit(
         InputError: for values out of range, or a method that fits no task.
     """
     check(epsilon, delta, rounds, runs, canaries, confidence, seed, seconds)
-    begun, tell = time.monotonic(), say or (lambda line: None)
+    tell = say or (lambda line: None)
     name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
     given = dict(args or {})
     one = setting(loaded, family=family, rounds=rounds, delta=delta, given=given)
@@ -223,7 +223,7 @@ def audit(
             not_played[other] = str(error)
     found = Audit(name, runs, confidence, tuple(each.part for each in played), not_played)
     if looks > 1 and not found.refuted:
-        found = _longer(found, played, (1 - confidence) / LOOKS, begun + seconds, tell)
+        found = _longer(found, played, (1 - confidence) / LOOKS, time.monotonic() + seconds, tell)
     if power and found.refuted:
         found = found._replace(too_small=_too_small(found, played, tell))
     return found
@@ -347,7 +347,7 @@ def _longer(found: Audit, played: list[_Played], significance: float, until: flo
 
     Args:
         significance: of that bound.
-        until: when the audit should end, by `time.monotonic`.
+        until: when the longer game should end, by `time.monotonic`.
     """
     asked = [
         (finding.detected, place, finding)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms.base import Method
-from bench.audit.tasks import FAMILIES, NETWORKS, canary
+from bench.audit.tasks import BESIDES, FAMILIES, NETWORKS, canary
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.privacy import accounting
@@ -94,7 +94,8 @@ def setting(method: Method, *, family: str | None, rounds: int, delta: float, gi
 
 def families_of(method: Method) -> list[str]:
     """Return the families whose tasks the method accepts, with the arguments that the audit has for them, and whose
-    canary is a unit that it protects; one of them where it declares no privacy on any.
+    canary is a unit that it protects, but only the first of those in `BESIDES`; one of them where it declares no
+    privacy on any.
     """
     fitting, declares = [], False
     for name, family in FAMILIES.items():
@@ -105,6 +106,9 @@ def families_of(method: Method) -> list[str]:
         if {release.privacy_unit for release in readings} & set(family.units):
             fitting.append(name)
             declares |= any(release.sound and spent(release, 1) < math.inf for release in readings)
+    for several in BESIDES.values():  # the first one stands for the others
+        first = next((name for name in several if name in fitting), None)
+        fitting = [name for name in fitting if name not in several or name == first]
     return fitting if declares else fitting[:1]
 
 

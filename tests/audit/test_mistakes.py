@@ -2,6 +2,8 @@
 some leave the mean of what is public where it is, or show only after several rounds or in a model of several leaves.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -139,6 +141,7 @@ def test_a_count_without_noise_among_what_is_reported_is_named():
 
 
 def test_a_number_of_the_state_is_seen_if_the_method_says_that_it_is_public():
+    @functools.wraps(sums)
     def telling(task, **args):
         """The remainders of the users, which are what was clipped off."""
         made = sums(task, **args)
