@@ -35,6 +35,7 @@ def run_command(module: str) -> int:
 
     The previous signal handlers are restored when it returns.
     """
+    on_stop(LINE)
     received: list[int] = []
     waited, ended = 0.0, False
 

@@ -74,14 +74,18 @@ def error_rates(ins: np.ndarray, outs: np.ndarray, places, significance: float) 
         bound = stats.beta.ppf(1 - significance / 2, count + 1, np.maximum(number - count, 1))
         return np.where(count < number, bound, 1.0)
 
-    return tuple(upper(count, len(scores)) for count, scores in zip(_errors(ins, outs, places), (ins, outs), strict=True))
+    return tuple(
+        upper(count, len(scores)) for count, scores in zip(_errors(ins, outs, places), (ins, outs), strict=True)
+    )
 
 
 def expected_rates(
     ins: np.ndarray, outs: np.ndarray, places, significance: float, runs: float | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return about the bounds of `error_rates`, for choices, which need not be exact: the quantile of the F distribution
-    is Paulson's (1942), some hundred times as fast, and wrong by a few percent where there is hardly an error.
+    """Return about the bounds of `error_rates`, for choices, which need not be exact.
+
+    The quantile of the F distribution is Paulson's (1942), which is some hundred times as fast, and wrong by a few
+    percent where there is hardly an error.
 
     Args:
         runs: the bounds that so many runs would give if they had as large a share of errors, and one error more to
@@ -100,7 +104,9 @@ def expected_rates(
         bound = (count + 1) * ratio / ((count + 1) * ratio + left)
         return np.where((below > 0) & (count < number), bound, 1.0)
 
-    return tuple(upper(count, len(scores)) for count, scores in zip(_errors(ins, outs, places), (ins, outs), strict=True))
+    return tuple(
+        upper(count, len(scores)) for count, scores in zip(_errors(ins, outs, places), (ins, outs), strict=True)
+    )
 
 
 def _errors(ins: np.ndarray, outs: np.ndarray, places) -> tuple[np.ndarray, np.ndarray]:

@@ -47,8 +47,8 @@ def audit(
     family: Annotated[
         str | None,
         typer.Option(
-            help="Kind of task: users, records, agents, speakers, images, convolutions, copies, layers, pair. Without it "
-            "a method for users is audited on users and on layers (or pair)."
+            help="Kind of task: users, records, agents, speakers, images, convolutions, copies, layers, pair. "
+            "Without it a method for users is audited on users and on layers (or pair)."
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Joint confidence level of all bounds.")] = 0.999,
@@ -191,8 +191,8 @@ def text_of(found) -> str:
     lines += [
         "",
         f"what is protected: {protected}",
-        f"epsilon at delta {first.delta:g} as declared, and lower bounds: from {found.runs:,} runs with a canary and as "
-        f"many without{further}{one_run}; all hold together with confidence {found.confidence:g}",
+        f"epsilon at delta {first.delta:g} as declared, and lower bounds: from {found.runs:,} runs with a canary and "
+        f"as many without{further}{one_run}; all hold together with confidence {found.confidence:g}",
     ]
     for part in found.parts:
         lines += ["", *_of_part(part, found.method, "/".join(units))]
@@ -236,9 +236,8 @@ def _of_part(part, method: str, unit: str) -> list[str]:
 
 def verdict(found) -> str:
     """Return the verdict in one line, which begins with FAILED, passed or inconclusive."""
-    failed = [finding for finding in found.sound if finding.refuted]
-    if failed:
-        worst = max(failed, key=lambda finding: finding.worst.found - finding.worst.declared)
+    worst = found.most_refuted
+    if worst is not None:
         cause = {
             "shift": f"the noise is at least {found.too_small:.3g} times too small"
             if found.too_small > 1
@@ -269,8 +268,9 @@ def _why_inconclusive(found) -> str:
     unplayed = [one for one in found.sound if not one.played and one.family == found.family]
     if unplayed:
         return (
-            f"the relation of {', '.join(one.reading for one in unplayed)}, add-or-remove one, could not be played, since "
-            "the method does not leave out a unit that is absent: let it look at Task.present or Task.present_examples"
+            f"the relation of {', '.join(one.reading for one in unplayed)}, add-or-remove one, could not be played, "
+            "since the method does not leave out a unit that is absent: let it look at Task.present or "
+            "Task.present_examples"
         )
     computed = [finding for finding in found.sound if finding.detected is not None]
     if not computed:
@@ -296,7 +296,9 @@ def _power(found) -> list[str]:
         if known:
             lines.append(f"{part.family}: the game would have detected noise that is too small by {', '.join(known)}.")
         if none:
-            lines.append(f"{part.family}: for {', '.join(none)} even a quarter of the noise would not have been noticed.")
+            lines.append(
+                f"{part.family}: for {', '.join(none)} even a quarter of the noise would not have been noticed."
+            )
     strongest = found.strongest
     if strongest and strongest.detected > 1.2 and strongest.needed is not None:
         more = f"about {_rounded(strongest.needed)} --runs" if strongest.needed < math.inf else "more than runs"

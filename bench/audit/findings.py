@@ -74,8 +74,9 @@ class Finding(NamedTuple):
 
     @property
     def worst(self) -> Bound:
-        """Return the bound that exceeds what is declared most."""
-        return max((bound for bound in self.bounds if bound.refutes), key=lambda bound: bound.found - bound.declared)
+        """Return the bound that exceeds what is declared most, at the declared delta if there is one."""
+        refuting = [bound for bound in self.bounds if bound.refutes]
+        return max(refuting, key=lambda bound: (bound.delta == self.release.delta, bound.found - bound.declared))
 
 
 def by_game(release: Release, released: int, game: Game, significance: float, *, played: bool = True) -> list[Bound]:
@@ -233,7 +234,6 @@ def longer(release: Release, released: int, significance: float) -> Longer:
 
 def as_pilot(tests: Sequence[Test]) -> list[Test]:
     """Return tests of which all runs are the pilot of a longer game."""
-
 
     def whole(test: Test) -> tuple[np.ndarray, np.ndarray]:
         (ins, outs), (more_ins, more_outs) = test.pilot, test.others()

@@ -85,7 +85,9 @@ def play_on(one: Setting, relation: str, choice: Choice, *, runs: int, seed: int
         for begin in range(0, runs, BLOCK):
             # A block has a seed of its own, and blocks are small beside the distance of the seeds of games.
             count = min(BLOCK, runs - begin)
-            canaries = np.broadcast_to(np.float32(sign) * one.canary(choice.test.shape), (count, *one.canary("axis").shape))
+            canaries = np.broadcast_to(
+                np.float32(sign) * one.canary(choice.test.shape), (count, *one.canary("axis").shape)
+            )
             key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), world), begin)
             ran = run(one, canaries, jax.random.split(key, count))
             parts.append(score(ran.seen.reshape(count, -1).astype(np.float64)))

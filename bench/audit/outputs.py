@@ -24,6 +24,7 @@ from bench.errors import InputError
 
 SHARE = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
 
+
 class OutputsAudit(NamedTuple):
     """The audit of outputs.
 

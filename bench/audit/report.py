@@ -39,7 +39,7 @@ from bench.audit.setting import (
 from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
 from bench.errors import InputError
 from bench.outside import load_method
-from bench.privacy.events import ADD_OR_REMOVE, Release
+from bench.privacy.events import ADD_OR_REMOVE
 
 FEWEST_RUNS, FEWEST_CANARIES = 300, 20
 MOST_ROUNDS, MOST_RUNS, MOST_CANARIES = 1_000, 10_000_000, 10_000  # more takes hours
@@ -131,6 +131,19 @@ class Audit(NamedTuple):
     def refuted(self) -> bool:
         """Return whether a way of accounting that the method declares as proven is refuted."""
         return any(finding.refuted for finding in self.sound)
+
+    @property
+    def most_refuted(self) -> Finding | None:
+        """Return the proven way of accounting that is refuted by most, at the declared delta if one is; None where none
+        is.
+        """
+        refuted = [finding for finding in self.sound if finding.refuted]
+
+        def by(finding: Finding) -> tuple[bool, float]:
+            worst = finding.worst
+            return worst.delta == finding.release.delta, worst.found - worst.declared
+
+        return max(refuted, key=by, default=None)
 
     @property
     def strongest(self) -> Finding | None:
@@ -395,18 +408,11 @@ def _longer(found: Audit, played: list[_Played], significance: float, until: flo
 
 def _too_small(found: Audit, played: list[_Played], say: Say) -> float:
     """Return by what factor the noise is too small at least, where a shift refutes the method; else 1."""
-    refuted = [
-        (finding.worst.found - finding.worst.declared, place, finding)
-        for place, each in enumerate(played)
-        for finding in found.parts[place].findings
-        if finding.refuted and finding.release.sound and finding.played and each.one.scales_noise
-    ]
-    if not refuted:
+    finding = found.most_refuted
+    assert finding is not None
+    (each,) = (each for each in played if each.part.family == finding.family)
+    if finding.worst.by != SHIFT or not finding.played or not each.one.scales_noise:
         return 1.0
-    _, place, finding = max(refuted, key=lambda one: one[:2])
-    if finding.worst.by != SHIFT:
-        return 1.0
-    each = played[place]
     say(f"{each.part.family}: by what factor the noise is too small")
     return most_refuted(finding.release, each.part.released, each.games, each.significance)
 

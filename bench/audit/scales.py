@@ -1,4 +1,4 @@
-"""Scores of how large what is public is, for leaks that do not shift it: a divisor, a step or noise that depends on data.
+"""Scores of how large what is public is, for leaks that do not shift it: a divisor, step or noise that depends on data.
 
 They are the same for a method's game and for outputs of any program.
 """

@@ -2,11 +2,11 @@
 
 The loss of an example (x, y) is y <w + theta, x>, with gradient y x at every model. A canary has |x| = S, far above the
 clipping norm. It lies along one axis, where Laplace noise hides least, or along all axes at once, which shows if the
-clipped norm is not the norm that the noise is for. With -x in its place a sum of clipped gradients moves by 2 C; without
-the canary, which is then absent and has data of 0 besides, by C. All other units are 0, so that any part of the output that does not come from the
-canary shows. A network with two classes does the same: its bias makes it certain of class 0, so that examples of that
-class have no gradient, and those of class 1, the canaries, have one along x. Through a convolution the gradient of a
-canary spreads over all layers, so that a wrong norm of any of them shows.
+clipped norm is not the norm that the noise is for. With -x in its place a sum of clipped gradients moves by 2 C;
+without the canary, which is then absent and has data of 0 besides, it moves by C. All other units are 0, so that any
+part of the output that does not come from the canary shows. A network with two classes does the same: its bias makes it
+certain of class 0, so that examples of that class have no gradient, and those of class 1, the canaries, have one along
+x. Through a convolution the gradient of a canary spreads over all layers, so that a wrong norm of any of them shows.
 """
 
 import dataclasses

@@ -63,7 +63,9 @@ def sums(task, *, num_sampled: int, batch_size: int, sampler: str, step_size: Sc
             bound = jnp.maximum(norms.max(), 1e-6)
         if mistake == "remainder":
             total, remainder = total + jax.vmap(lambda g: clip(g, clip_norm))(remainder).sum(0), gradients - messages
-        noise = noise_multiplier * bound * jax.random.normal(key_noise, () if mistake == "scalar noise" else total.shape)
+        noise = (
+            noise_multiplier * bound * jax.random.normal(key_noise, () if mistake == "scalar noise" else total.shape)
+        )
         shares = {
             "half": 0.5,
             "noise / 10 from the fifth round": jnp.where(t >= 4, 0.1, 1.0),

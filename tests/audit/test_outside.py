@@ -197,7 +197,7 @@ def test_one_that_declares_nothing_has_nothing_to_audit(judged):
 
 def test_a_factory_and_its_method_are_the_same_from_python(tmp_path):
     (tmp_path / "mine.py").write_text(USERS)
-    by_name = audit(f"{tmp_path / 'mine.py'}:METHOD", runs=300, canaries=0)
+    by_name = audit(f"{tmp_path / 'mine.py'}:METHOD", runs=900, canaries=0)
     assert by_name.family == "users"
     said = text_of(by_name).splitlines()
     assert any(line.startswith("mine on the task for users, 4 rounds, num_sampled=2, step_size=1") for line in said)

@@ -101,6 +101,7 @@ MAY_IMPORT = {
         "bench.data",
         "bench.kernels",
         "bench.privacy",
+        "bench.stopping",
         "bench.errors",
     ],
     # Programs: they may import everything, and only each other may import them (nobody's list names them).
