@@ -74,9 +74,8 @@ def error_rates(ins: np.ndarray, outs: np.ndarray, places, significance: float) 
         bound = stats.beta.ppf(1 - significance / 2, count + 1, np.maximum(number - count, 1))
         return np.where(count < number, bound, 1.0)
 
-    return tuple(
-        upper(count, len(scores)) for count, scores in zip(_errors(ins, outs, places), (ins, outs), strict=True)
-    )
+    misses, alarms = _errors(ins, outs, places)
+    return upper(misses, len(ins)), upper(alarms, len(outs))
 
 
 def expected_rates(
@@ -104,9 +103,8 @@ def expected_rates(
         bound = (count + 1) * ratio / ((count + 1) * ratio + left)
         return np.where((below > 0) & (count < number), bound, 1.0)
 
-    return tuple(
-        upper(count, len(scores)) for count, scores in zip(_errors(ins, outs, places), (ins, outs), strict=True)
-    )
+    misses, alarms = _errors(ins, outs, places)
+    return upper(misses, len(ins)), upper(alarms, len(outs))
 
 
 def _errors(ins: np.ndarray, outs: np.ndarray, places) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from bench.audit.bounds import SCALE, SHIFT, Choice, Scores, Test, likelihoods
-from bench.audit.scales import scales
+from bench.audit.scales import World, scales
 from bench.audit.setting import Setting, run, views
 from bench.errors import InputError
 from bench.privacy.events import ADD_OR_REMOVE
@@ -124,13 +124,14 @@ def _scores(
     if varying.any() and np.median(stats.kurtosis(known[:, varying], axis=0)) > HEAVY_TAILS:
         shifts.append(laplace)
 
-    def by_round(flat: np.ndarray) -> list[np.ndarray]:
+    def by_round(flat: np.ndarray) -> World:
         return list(flat.reshape(len(flat), *without.shape[1:]).transpose(1, 0, 2))
 
-    sizes = scales(by_round(pilots[0]), by_round(pilots[1]))
-    return [(SHIFT, score) for score in shifts] + [
-        (SCALE, lambda flat, size=size: size(by_round(flat))) for size in sizes
-    ]
+    def of_size(size: Callable[[World], np.ndarray]) -> Score:
+        return lambda flat: size(by_round(flat))
+
+    found: list[tuple[str, Score]] = [(SHIFT, score) for score in shifts]
+    return found + [(SCALE, of_size(size)) for size in scales(by_round(pilots[0]), by_round(pilots[1]))]
 
 
 def _of_reported(ins: np.ndarray, outs: np.ndarray, first: int) -> list[Test]:

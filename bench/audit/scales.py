@@ -33,10 +33,10 @@ def scales(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
         return np.square((world[place] - centres[place]) / units[place]).sum(1) + NOTHING
 
     def together(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
-        return lambda world: sign * np.log(sum(size(place, world) for place in places))
+        return lambda world: sign * np.log(np.sum([size(place, world) for place in places], axis=0))
 
     def counting(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
-        return lambda world: sign * sum(np.log(size(place, world)) for place in places)
+        return lambda world: sign * np.sum([np.log(size(place, world)) for place in places], axis=0)
 
     rounds = [place for place, (here, there) in enumerate(zip(ins, outs, strict=True)) if _varies(here, there)]
     each = [together(sign, [place]) for place in rounds for sign in (1.0, -1.0)]

@@ -48,8 +48,8 @@ def product_loss(w: Array, theta: Array, example) -> Array:
 
 def layered_loss(w: dict[str, Array], theta: dict[str, Array], example) -> Array:
     """Return `product_loss` for a model in the leaves LEAVES."""
-    flat = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES]) for leaves in (w, theta))
-    return product_loss(*flat, example)
+    one, other = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES]) for leaves in (w, theta))
+    return product_loss(one, other, example)
 
 
 class Certain(nn.Module):
