@@ -14,7 +14,7 @@ import typer
 
 from bench.errors import InputError, in_one_line
 from bench.paths import path as path  # for every `python -m`
-from bench.stopping import LINE
+from bench.stopping import LINE, on_stop, stop_line
 
 # Messages of the system, and of libraries that cannot start a thread. Chunks that do not fit are halved first.
 NO_MEMORY = re.compile(r"out of memory|cannot allocate memory|resource temporarily unavailable", re.IGNORECASE)
@@ -25,6 +25,7 @@ UNEXPECTED = "unexpected"
 
 def exit_status(app: typer.Typer) -> int:
     """Run a command. Bad input prints one line (status 2), a missing command the help, Ctrl-C one line (status 130)."""
+    on_stop(LINE)
     try:
         code = app(standalone_mode=False) or 0  # of a command that ended with typer.Exit
     except InputError as error:
@@ -61,7 +62,7 @@ def exit_status(app: typer.Typer) -> int:
         print(f"error: {line}", file=sys.stderr)
         return code
     if code == 130:  # typer also reports Ctrl-C this way
-        print(LINE, file=sys.stderr)
+        print(stop_line(), file=sys.stderr)
     return code
 
 

@@ -17,6 +17,17 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AGAIN_S = 0.05  # until a KeyboardInterrupt that was lost, or came during an import, is raised again
 IMPORT_S = 5.0  # the longest wait for an import: extension modules lose or crash on exceptions while they initialise
 LINE = "stopped; everything finished is kept, run the same command again to continue"
+_said = [LINE]  # of the command that is running
+
+
+def on_stop(line: str) -> None:
+    """Set the line that is printed if this command is stopped, where LINE would not be true."""
+    _said[0] = line
+
+
+def stop_line() -> str:
+    """Return the line that is printed if the command is stopped."""
+    return _said[0]
 
 
 def run_command(module: str) -> int:
@@ -24,6 +35,7 @@ def run_command(module: str) -> int:
 
     The previous signal handlers are restored when it returns.
     """
+    on_stop(LINE)
     received: list[int] = []
     waited, ended = 0.0, False
 
@@ -55,7 +67,7 @@ def run_command(module: str) -> int:
             ended = True  # signals are only noted from here on
     except KeyboardInterrupt:
         ended = True
-        print(LINE, file=sys.stderr)
+        print(stop_line(), file=sys.stderr)
         code = 130
     finally:
         sys.unraisablehook = before

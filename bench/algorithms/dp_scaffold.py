@@ -82,9 +82,10 @@ def dp_scaffold(
             return sampling.fixed_size(key, length, batch_size), jnp.ones(batch_size, bool)
         return jnp.arange(length), jnp.ones(length, bool)
 
-    def noisy_gradient(key, y, records):
+    def noisy_gradient(key, y, records, present):
         key_rows, key_noise = jax.random.split(key)
         rows, counts = sample(key_rows)
+        counts = counts if present is None else counts & present[rows]
         nothing_local = jax.tree.map(jnp.zeros_like, y)
 
         def of_one(record, there):
@@ -96,12 +97,12 @@ def dp_scaffold(
         clipped = jnp.sum(norms > clip_norm, dtype=jnp.float32) / jnp.maximum(jnp.sum(counts, dtype=jnp.float32), 1.0)
         return jax.tree.map(lambda g, n: (g + std * n) / divisor, total, noise), clipped
 
-    def local_steps(key, x, correction, records):
+    def local_steps(key, x, correction, records, present):
         """Return y - x of one client, the mean of its noisy gradients, and the share of clipped gradients."""
 
         def body(carry, step):
             y, total = carry
-            h, clipped = noisy_gradient(jax.random.fold_in(key, step), y, records)
+            h, clipped = noisy_gradient(jax.random.fold_in(key, step), y, records, present)
             y = jax.tree.map(lambda here, g, towards: here - step_size * (g + towards), y, h, correction)
             return (y, jax.tree.map(jnp.add, total, h)), clipped
 
@@ -122,9 +123,10 @@ def dp_scaffold(
         if not everybody:
             clients = sampling.fixed_size(key_clients, task.num_clients, num_sampled)
         keys = jax.vmap(lambda client: jax.random.fold_in(key_steps, client))(clients)
-        records, theirs = (jax.tree.map(lambda leaf: leaf[clients], tree) for tree in (task.train, own))
+        of_clients = jax.tree.map(lambda leaf: leaf[clients], (task.train, task.present_examples, own))
+        records, present, theirs = of_clients
         correction = jax.tree.map(lambda shared, mine: jnp.broadcast_to(shared, mine.shape) - mine, c, theirs)
-        moved, means, clipped = jax.vmap(local_steps, (0, None, 0, 0))(keys, x, correction, records)
+        moved, means, clipped = jax.vmap(local_steps, (0, None, 0, 0, 0))(keys, x, correction, records, present)
         x = jax.tree.map(lambda here, by: here + server_step_size * jnp.mean(by, 0), x, moved)
         if control_variates:
             c = jax.tree.map(lambda shared, new, old: shared + share * jnp.mean(new - old, 0), c, means, theirs)

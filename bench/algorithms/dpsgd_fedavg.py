@@ -96,6 +96,8 @@ def dpsgd_fedavg(
         key_batch, key_noise = jax.random.split(key)
         keys = jax.vmap(lambda client: jax.random.fold_in(key_batch, client))(clients)
         rows, counts, divisors = jax.vmap(batch, (0, None))(keys, step)
+        if task.present_examples is not None:
+            rows, counts = jax.vmap(_absent_last)(rows, counts, task.present_examples)
         rows = jnp.take_along_axis(task.train, rows, axis=1)
         total, *tallies = jax.vmap(one_gradient, (0, None, 0, 0, None))(theta, network.pool, rows, counts, clip_norm)
         if sampler == "poisson":
@@ -128,6 +130,12 @@ def dpsgd_fedavg(
         return state.variables[0]
 
     return Algorithm(init, one_epoch, params, public)
+
+
+def _absent_last(rows, count, present):
+    """Return rows of which the first `count` count, without the examples that are absent, and how many are left."""
+    there = (jnp.arange(len(rows)) < count) & present[rows]
+    return rows[jnp.argsort(~there, stable=True)], jnp.sum(there, dtype=count.dtype)
 
 
 def _num_examples(task: Task) -> int:

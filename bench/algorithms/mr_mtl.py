@@ -102,6 +102,8 @@ def mr_mtl(
 
         def body(models, step):
             rows, real = batch_at(step)
+            if task.present_examples is not None:
+                real &= jnp.take_along_axis(task.present_examples, rows, axis=1)
             active = step.astype(jnp.float32) < steps
             examples = jax.tree.map(lambda leaf: jax.vmap(lambda one, row: one[row])(leaf, rows), task.train)
             noise = gradient.gaussian_rows_like(jax.random.fold_in(key_noise, step), models)

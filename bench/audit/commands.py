@@ -15,6 +15,9 @@ import typer
 
 from bench.audit.words import number
 from bench.errors import InputError
+from bench.stopping import on_stop
+
+SECONDS = 30.0  # of the longer game
 
 
 def audit(
@@ -43,13 +46,27 @@ def audit(
     canaries: Annotated[int, typer.Option(help="Number of canaries in the one-run audit; 0 skips it.")] = 200,
     family: Annotated[
         str | None,
-        typer.Option(help="Kind of task: users, records, agents, speakers, images, convolutions, copies."),
+        typer.Option(
+            help="Kind of task: users, records, agents, speakers, images, convolutions, copies, layers, pair. "
+            "Without it a method for users is audited on users and on layers (or pair)."
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Joint confidence level of all bounds.")] = 0.999,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     power: Annotated[
-        bool, typer.Option(help="Also report how much too little noise the audit would have detected.")
+        bool,
+        typer.Option(
+            help="Also find how much too little noise the audit would have detected; without it, an audit that refutes "
+            "nothing is inconclusive."
+        ),
     ] = True,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            help="How long the audit goes on to more runs where it would not have seen noise 1.2 times too small; "
+            "0: the given runs alone."
+        ),
+    ] = SECONDS,
     given: Annotated[
         list[str] | None, typer.Option("--set", help="An argument of the method, as NAME=VALUE; may be repeated.")
     ] = None,
@@ -60,14 +77,16 @@ def audit(
 ) -> None:
     """Measure lower bounds on a method's epsilon and compare them with the epsilon that it declares.
 
-    The exit status is 1 where a lower bound exceeds an epsilon that is declared as proven. Each way of accounting has
-    these columns: `game`, the bound from error rates at the declared delta; `Gaussian`, from the same game where all
-    noise is Gaussian and nothing is sampled; `one run`, from many canaries at once, and `Gaussian, one run`, the same
-    for Gaussian noise without sampling; `another delta`, from error rates at the delta where they are most informative.
-    A bound at another delta is compared with the epsilon declared there. A pass proves nothing. It is reported with the
-    factor by which the noise would have to be too small for the game to detect it, found by repeating the game with
-    less noise (--no-power saves that time). `audit all` writes the bounds of all built-in methods on all tasks that
-    they fit to audit/audit.csv and audit/audit.md in the results folder, and goes on where it was interrupted.
+    The first line is the verdict: FAILED, passed or inconclusive. The exit status is 1 where a lower bound exceeds an
+    epsilon that is declared as proven. Each way of accounting has these columns: `game`, the bound from error rates at
+    the declared delta; `Gaussian`, from the same game where all noise is Gaussian and nothing is sampled; `one run`,
+    from many canaries at once, and `Gaussian, one run`, the same for Gaussian noise without sampling; `another delta`,
+    from error rates at the delta where they are most informative; `more runs`, from a longer game. A bound at another
+    delta is compared with the epsilon declared there. A pass proves nothing. It is reported with the factor by which
+    the noise would have to be too small for the game to detect it, found by repeating the game with less noise
+    (--no-power saves that time, and then nothing passes). Where that factor is above 1.2, the audit goes on to a longer
+    game while there is time (--seconds). `audit all` writes the bounds of all built-in methods on all tasks that they
+    fit to audit/audit.csv and audit/audit.md in the results folder, and goes on where it was interrupted.
 
     With --outputs no method is run: the files have what any program made public, in runs on data with one unit of
     privacy and on the same data without it, and the claim is --epsilon at --delta for all rounds together.
@@ -77,7 +96,7 @@ def audit(
     if outputs:
         ours = {"--rounds": rounds != 4, "--runs": runs != 20_000, "--canaries": canaries != 200, "--seed": seed != 0}
         ours |= {"--family": family is not None, "--set": bool(given), "--out": out is not None, "--fresh": fresh}
-        ours |= {"--no-power": not power}
+        ours |= {"--no-power": not power, "--seconds": seconds != SECONDS}
         for option in [option for option, chosen in ours.items() if chosen]:
             raise InputError(f"{option} is for methods, which --outputs does not run: leave it out")
         return _outputs(targets, epsilon, delta, confidence, gaussian)
@@ -92,13 +111,14 @@ def audit(
     from bench.values import distinct_pairs, value
 
     options: dict = {"epsilon": epsilon, "delta": delta, "rounds": rounds, "runs": runs, "canaries": canaries}
-    options |= {"confidence": confidence, "seed": seed, "power": power}
+    options |= {"confidence": confidence, "seed": seed, "power": power, "seconds": seconds}
     if method == "all":
         return _all(out, fresh, options, family, given)
     if out is not None or fresh:
         raise InputError(f"{'--fresh' if fresh else '--out'} is for `audit all`, which writes a table: leave it out")
     args = {name: value(text) for name, text in distinct_pairs("--set", given).items()}
-    found = made(method, family=family, args=args, **options)
+    on_stop("stopped; of a single audit nothing is kept")
+    found = made(method, family=family, args=args, say=lambda line: typer.echo(line, err=True), **options)
     typer.echo(text_of(found))
     if found.refuted:
         raise typer.Exit(1)
@@ -125,6 +145,8 @@ def _all(out: Path | None, fresh: bool, options: dict, family: str | None, given
     """Audit all built-in methods and write the table; exit status 1 where a proven epsilon is refuted."""
     from bench.audit.whole import audit_all
 
+    if fresh:  # which would set aside the audits that are done, if it were given again
+        on_stop("stopped; the audits that are finished are kept, run the same command without --fresh to continue")
     if family is not None or given:
         raise InputError("`audit all` takes every family and the audit's own arguments: leave out --family and --set")
     folder = (out or Path("results")) / "audit"
@@ -145,93 +167,156 @@ COLUMNS: dict[str, Callable] = {
     "one run": lambda f: _bound(f, "one run"),
     "Gaussian, one run": lambda f: _bound(f, "one run, Gaussian"),
     "another delta": lambda f: _bound(f, "other delta"),
+    "two apart": lambda f: _bound(f, "two apart"),
+    "more runs": lambda f: _bound(f, "more runs") or _bound(f, "more runs, Gaussian"),
 }
 
 
 def text_of(found) -> str:
-    """Return an `Audit` as text: what was run, a line for each way of accounting, and the verdict."""
+    """Return an `Audit` as text: the verdict in its first line, what was run, a line for each way of accounting on each
+    task, and what was not looked at.
+    """
     if not found.findings:
         return f"{found.method} declares no privacy: there is nothing to audit."
-    first = found.findings[0].release
-    units = {finding.release.privacy_unit: finding.release.protects_against for finding in found.findings}
-    protected = "; ".join(f"one {unit} against {against}" for unit, against in units.items())
-    values = ", ".join(
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in found.args.items()
-    )
-    one_run = f", and from one run with {found.canaries} canaries" if found.canaries else ""
-    lines = [
-        f"{found.method} on the task for {found.family}, {_several(found.rounds, 'round')}, {values}",
-        f"what is protected: {protected}",
-        f"epsilon at delta {first.delta:g} after {_several(found.released, 'release')} as declared, and lower bounds:"
-        f" from {found.runs:,} runs with a canary and as many without{one_run}; all hold together with confidence"
-        f" {found.confidence:g}",
-    ]
-    if not found.left_out:
-        lines.append(
-            f"removed means that the data of one {'/'.join(units)} are 0: the method does not leave it out, so "
-            "whatever it sends on such data counts against it"
-        )
-    lines.append("")
-    table = [list(COLUMNS), *([cell(finding) for cell in COLUMNS.values()] for finding in found.findings)]
-    shown = [i for i in range(len(COLUMNS)) if i == 0 or any(row[i] for row in table[1:])]
-    widths = [max(len(row[i]) for row in table) for i in shown]
-    lines += ["  ".join(row[i].ljust(width) for i, width in zip(shown, widths, strict=True)).rstrip() for row in table]
-    return "\n".join([*lines, "", *verdict(found)])
-
-
-def verdict(found) -> list[str]:
-    """Return the verdict in lines; one begins with FAILED, passed or inconclusive.
-
-    Only the power of the game follows it.
-    """
-    lines = []
+    lines = [verdict(found)]
     for finding in found.findings:
         if finding.refuted and not finding.release.sound:
             lines.append(f"{finding.reading}, which is not declared as proven, is refuted: {_said(finding)}.")
-    failed = [finding for finding in found.findings if finding.refuted and finding.release.sound]
-    if failed:
-        return [*lines, "FAILED: " + "; ".join(f"{one.reading} {_said(one)}" for one in failed) + "."]
-    if found.inconclusive:
-        return [
-            *lines,
-            "inconclusive: no lower bound exceeds an epsilon that is declared as proven, but even a quarter of the "
-            "noise would not have been noticed. Give more --runs; if that does not help, look for something other than "
-            "noise that hides the canary.",
-        ]
-    return [
-        *lines,
-        "passed: no lower bound exceeds an epsilon that is declared as proven. This is no proof: another attack might "
-        "do better.",
-        *_power(found),
+    lines += _power(found)
+    first = found.findings[0].release
+    units = {finding.release.privacy_unit: finding.release.protects_against for finding in found.findings}
+    protected = "; ".join(f"one {unit} against {against}" for unit, against in units.items())
+    one_run = f", and from one run with {found.canaries} canaries" if found.canaries else ""
+    further = f", and {found.longest:,} of each in a longer game" if found.longest else ""
+    lines += [
+        "",
+        f"what is protected: {protected}",
+        f"epsilon at delta {first.delta:g} as declared, and lower bounds: from {found.runs:,} runs with a canary and "
+        f"as many without{further}{one_run}; all hold together with confidence {found.confidence:g}",
     ]
+    for part in found.parts:
+        lines += ["", *_of_part(part, found.method, "/".join(units))]
+    for family, reason in found.not_played.items():
+        lines.append(f"not played on the task for {family}: {reason}")
+    return "\n".join(lines)
+
+
+def _of_part(part, method: str, unit: str) -> list[str]:
+    """Return the lines on one task."""
+    values = ", ".join(
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in part.args.items()
+    )
+    lines = [f"{method} on the task for {part.family}, {_several(part.rounds, 'round')}, {values}"]
+    declared = f"{_several(part.released, 'release')} a run"
+    if part.calibrated:
+        lines.append(f"{declared}; the noise is calibrated so that {part.calibrated} declares the epsilon asked for")
+    else:
+        lines.append(f"{declared}; the noise is as given")
+    if part.removal == "zero":
+        lines.append(
+            f"removed means that the data of one {unit} are 0: the method does not leave it out, and data of 0 move "
+            "nothing that is public"
+        )
+    if part.removal == "kept":
+        lines.append(
+            f"a {unit} cannot be removed: the method uses one that is absent, and one with data of 0 moves what is "
+            "public. Bounds for add-or-remove one are for two data sets that are two neighbours apart"
+        )
+    if unseen := [*part.reported, *part.unseen]:
+        lines.append(f"not looked at, since `public` leaves it out: {', '.join(unseen)}")
+    for name, epsilon in part.reported.items():
+        if epsilon > 0:
+            lines.append(f"`{name}`, if it were published as `round` reports it, would prove epsilon {epsilon:.3g}")
+    table = [list(COLUMNS), *([cell(finding) for cell in COLUMNS.values()] for finding in part.findings)]
+    shown = [i for i in range(len(COLUMNS)) if i == 0 or any(row[i] for row in table[1:])]
+    widths = [max(len(row[i]) for row in table) for i in shown]
+    rows = ["  ".join(row[i].ljust(width) for i, width in zip(shown, widths, strict=True)).rstrip() for row in table]
+    return [*lines, *rows]
+
+
+def verdict(found) -> str:
+    """Return the verdict in one line, which begins with FAILED, passed or inconclusive."""
+    worst = found.most_refuted
+    if worst is not None:
+        cause = {
+            "shift": f"the noise is at least {found.too_small:.3g} times too small"
+            if found.too_small > 1
+            else "more is public than the noise hides",
+            "scale": "the size of the changes tells who takes part",
+        }[worst.worst.by]
+        return f"FAILED: {cause}: {worst.reading} {_said(worst)}."
+    if found.verdict == "passed":
+        strongest = found.strongest
+        if strongest is None:
+            return "passed: consistent with epsilon 0, since what is public was the same in all runs."
+        return (
+            f"passed: consistent with epsilon {strongest.epsilon:.3g} ({strongest.reading}); noise "
+            f"{strongest.detected:.3g} times smaller would have been seen. This is no proof: another attack might do "
+            "better."
+        )
+    return f"inconclusive: nothing contradicts {_claimed(found)}, but {_why_inconclusive(found)}."
+
+
+def _claimed(found) -> str:
+    declared = [finding for finding in found.sound if finding.epsilon < math.inf]
+    least = min(declared or found.findings, key=lambda finding: finding.epsilon)
+    return f"epsilon {number(least.epsilon)} ({least.reading})"
+
+
+def _why_inconclusive(found) -> str:
+    """Return why an audit that refutes nothing is no pass, and what to do."""
+    unplayed = [one for one in found.sound if not one.played and one.family == found.family]
+    if unplayed:
+        return (
+            f"the relation of {', '.join(one.reading for one in unplayed)}, add-or-remove one, could not be played, "
+            "since the method does not leave out a unit that is absent: let it look at Task.present or "
+            "Task.present_examples"
+        )
+    computed = [finding for finding in found.sound if finding.detected is not None]
+    if not computed:
+        return "how much too little noise would have been seen was not checked: leave out --no-power (power=True)"
+    needed = min(finding.needed or math.inf for finding in computed)
+    if needed == math.inf:
+        return (
+            "even a quarter of the noise would not have been noticed, and no number of runs seems enough: look for "
+            "something other than noise that hides the canary"
+        )
+    return f"even a quarter of the noise would not have been noticed; that takes about {_rounded(needed)} --runs"
 
 
 def _power(found) -> list[str]:
-    """Return a line on how much too little noise the game would have detected, if that was computed."""
-    factors = {one.reading: one.detected for one in found.findings if one.detected is not None}
-    known = [f"{factor:.3g} ({reading})" for reading, factor in factors.items() if factor < math.inf]
-    none = [reading for reading, factor in factors.items() if factor == math.inf]
-    return [
-        *(
-            [f"The game would have detected noise that is too small by a factor of {', '.join(known)}."]
-            if known
-            else []
-        ),
-        *(
-            [f"For {', '.join(none)} even a quarter of the noise would not have been noticed: give more --runs."]
-            if none
-            else []
-        ),
-    ]
+    """Return lines on how much too little noise the game would have detected, where that was computed."""
+    if found.refuted:
+        return []
+    lines = []
+    for part in found.parts:
+        computed = [finding for finding in part.findings if finding.detected is not None]
+        known = [f"{one.detected:.3g} ({one.reading})" for one in computed if one.detected < math.inf]
+        none = [one.reading for one in computed if one.detected == math.inf]
+        if known:
+            lines.append(f"{part.family}: the game would have detected noise that is too small by {', '.join(known)}.")
+        if none:
+            lines.append(
+                f"{part.family}: for {', '.join(none)} even a quarter of the noise would not have been noticed."
+            )
+    strongest = found.strongest
+    if strongest and strongest.detected > 1.2 and strongest.needed is not None:
+        more = f"about {_rounded(strongest.needed)} --runs" if strongest.needed < math.inf else "more than runs"
+        lines.append(f"To see noise 1.19 times too small takes {more}, or more --seconds.")
+    return lines
+
+
+def _rounded(runs: float) -> str:
+    """Return a number of runs with two digits."""
+    return f"{float(f'{runs:.1e}'):,.0f}"
 
 
 def _said(finding) -> str:
     """Return the declared epsilon and the lower bound that exceeds it most."""
-    refuting = [bound for bound in finding.bounds if bound.refutes]
-    worst = max(refuting, key=lambda bound: bound.found - bound.declared)
+    worst = finding.worst
     return (
         f"declares epsilon {worst.declared:.3g} at delta {worst.delta:g} under {finding.release.neighbors}, but "
-        f"epsilon is at least {worst.found:.3g} ({worst.how})"
+        f"epsilon is at least {worst.found:.3g} ({worst.how}, on the task for {finding.family})"
     )
 
 

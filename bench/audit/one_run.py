@@ -36,7 +36,7 @@ def one_run(
     """
     other = OTHER_SIGN.get(relation, -1.0)
     coins = np.random.default_rng(seed).random((2, one.canaries)) < 0.5
-    seen, _ = views(one, _along_axes(np.where(coins, 1.0, other)), seed, chunk=2)
+    seen = views(one, _along_axes(np.where(coins, 1.0, other)), seed, chunk=2).seen
     scores = on_traces(one, seen.reshape(2, -1), other, seed + 1)
     pilot, last = (_auditor(score, coin) for score, coin in zip(scores, coins, strict=True))
     places = thresholds(scores[0][coins[0]], scores[0][~coins[0]])
@@ -63,12 +63,12 @@ def on_traces(one: Setting, seen: np.ndarray, other: float, seed: int) -> np.nda
     np.fill_diagonal(signs[1:], 1.0)
     chunk = max(1, min(canaries, NUMBERS // max(seen.shape[1], 1)))
     keys = jax.random.split(jax.random.key(seed), TRACES)
-    without = [run(one, _along_axes(signs[:1]), keys[i : i + 1], chunk=chunk)[0][0] for i in range(TRACES)]
+    without = [run(one, _along_axes(signs[:1]), keys[i : i + 1], chunk=chunk).seen[0] for i in range(TRACES)]
     scores = []
     for begin in range(1, 1 + canaries, chunk):
         part, trace = _along_axes(signs[begin : begin + chunk]), np.zeros((), np.float32)
         for key, base in zip(keys, without, strict=True):
-            trace = trace + (run(one, part, jnp.broadcast_to(key, (len(part),)), chunk=chunk)[0] - base)
+            trace = trace + (run(one, part, jnp.broadcast_to(key, (len(part),)), chunk=chunk).seen - base)
         trace = trace.reshape(len(part), -1)
         lengths = np.linalg.norm(trace, axis=1)
         scores.append(seen @ trace.T / np.where(lengths > 0, lengths, 1.0))

@@ -15,16 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.audit import bounds
-from bench.audit.bounds import Test, likelihoods
+from bench.audit.bounds import SCALE, SHIFT, Test, likelihoods
 from bench.audit.findings import FACTORS
 from bench.audit.game import PILOT
 from bench.audit.report import FEWEST_RUNS, check
+from bench.audit.scales import World, scales
 from bench.errors import InputError
 
 SHARE = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
-SHIFT, SCALE = "shift", "scale"
-
-World = list[np.ndarray]  # [run, number] of each round
 
 
 class OutputsAudit(NamedTuple):
@@ -201,7 +199,7 @@ def _tests(ins: World, outs: World) -> dict[str, list[Test]]:
     """Return the tests of each kind. What they need to know of the outputs comes from the pilot runs."""
     first = [int(len(world[0]) * PILOT) for world in (ins, outs)]
     pilots = [part[: first[0]] for part in ins], [part[: first[1]] for part in outs]
-    scores = {SHIFT: _shifts(*pilots), SCALE: _scales(*pilots)}
+    scores = {SHIFT: _shifts(*pilots), SCALE: scales(*pilots)}
 
     def test(score: Callable[[World], np.ndarray]) -> Test:
         (of_ins, of_outs) = score(ins), score(outs)
@@ -220,22 +218,6 @@ def _shifts(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
     variance = (here.var(0) + there.var(0)) / 2
     weights = np.divide(move, variance, out=np.zeros_like(move), where=variance > 0)
     return [lambda world: np.concatenate(world, axis=1) @ weights]
-
-
-def _scales(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
-    """Return scores of how large deviations are, in each round and in all, in both directions."""
-    centres = [(here.mean(0) + there.mean(0)) / 2 for here, there in zip(ins, outs, strict=True)]
-    units = [np.where(there.std(0) > 0, there.std(0), 1.0) for there in outs]
-
-    def size(place: int, world: World) -> np.ndarray:
-        return np.square((world[place] - centres[place]) / units[place]).sum(1)
-
-    def log_size(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
-        return lambda world: sign * np.log(sum(size(place, world) for place in places) + 1e-300)
-
-    rounds = range(len(outs))
-    groups = [[place] for place in rounds] + ([list(rounds)] if len(outs) > 1 else [])
-    return [log_size(sign, places) for places in groups for sign in (1.0, -1.0)]
 
 
 def _with_noise(world: World, factor: float) -> World:

@@ -1,79 +1,175 @@
 """The audit of a method: declared epsilon and lower bounds for each way of accounting, and the verdict."""
 
 import math
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
-from bench.audit.findings import Bound, by_game, detected_factors, is_gaussian
-from bench.audit.game import play
+from bench.audit import bounds
+from bench.audit.bounds import SHIFT
+from bench.audit.findings import (
+    FACTORS,
+    MARGIN,
+    Bound,
+    Finding,
+    Games,
+    as_pilot,
+    by_game,
+    is_gaussian,
+    least_detected,
+    longer,
+    most_refuted,
+)
+from bench.audit.game import Game, play
 from bench.audit.one_run import one_run
-from bench.audit.setting import count_releases, for_canaries, leaves_absent_out, setting, spent, with_noise_for
-from bench.audit.tasks import SHAPES
+from bench.audit.setting import (
+    ABSENT,
+    KEPT,
+    Setting,
+    count_releases,
+    for_canaries,
+    on_family,
+    removal,
+    setting,
+    spent,
+    unseen_state,
+    with_noise_for,
+)
+from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
 from bench.errors import InputError
 from bench.outside import load_method
-from bench.privacy.events import ADD_OR_REMOVE, Release
+from bench.privacy.events import ADD_OR_REMOVE
 
 FEWEST_RUNS, FEWEST_CANARIES = 300, 20
 MOST_ROUNDS, MOST_RUNS, MOST_CANARIES = 1_000, 10_000_000, 10_000  # more takes hours
+FAILED, PASSED, INCONCLUSIVE = "FAILED", "passed", "inconclusive"
+ENOUGH = 20.0  # times the runs of the first game: a longer one ends there, unless it seems to need more
+LOOKS = 2  # of an audit with a time limit: the game, and a longer one; each has its share of the significance
+WORTH_IT = 2.0  # a longer game has at least so many times the runs of the first
+BESIDE_SEEDS = 1_000_003  # between the seeds of the tasks
+LESS_NOISE, MORE_RUNS = 2, 17  # added to the seed for games with less noise, and for the longer game; others take 0, 1
+
+Say = Callable[[str], None]
 
 
-class Finding(NamedTuple):
-    """The result of the audit for one way of accounting.
+class Part(NamedTuple):
+    """The audit on one task.
 
-    epsilon: the declared epsilon, at the release's own delta.
-    detected: the least of FACTORS by which the noise could be too small for the game to refute it; inf where none is
-        large enough, None where this was not computed.
-
-    A release describes what is made public, and declares an epsilon for every delta. A bound at another delta, and a
-    Gaussian one, refute that description, and with it the reason for the declared epsilon.
-    """
-
-    reading: str
-    release: Release
-    epsilon: float
-    bounds: tuple[Bound, ...]
-    detected: float | None = None
-
-    @property
-    def refuted(self) -> bool:
-        """Return whether some bound is larger than the declared epsilon."""
-        return any(bound.refutes for bound in self.bounds)
-
-
-class Audit(NamedTuple):
-    """An audit, or, without findings, the reason why there was nothing to audit.
-
-    method, family, args, rounds: the method that was run, and the kind of its task.
+    family, args, rounds: of the task, and what the method was run with on it.
     released: releases in a run.
-    runs: in each of the game's two worlds.
     canaries: in the one run, 0 for none.
-    confidence: joint confidence level of all bounds.
-    left_out: whether a removed unit takes part in nothing; otherwise it takes part with data of 0.
+    findings: one for each way of accounting.
+    calibrated: the way of accounting to which the noise was calibrated; "" where the noise was given, or there is none.
+    removal: what a removed unit is, `setting.ABSENT`, ZERO or KEPT; ABSENT where none is removed.
+    reported: name -> the epsilon that a number which `round` reports would prove if it were public.
+    unseen: parts of the state that are not public.
+    still: whether what is public was the same in all runs.
     """
 
-    method: str
     family: str
     args: dict[str, Any]
     rounds: int
     released: int
-    runs: int
     canaries: int
-    confidence: float
     findings: tuple[Finding, ...]
-    left_out: bool = True
+    calibrated: str = ""
+    removal: str = ABSENT
+    reported: Mapping[str, float] = {}
+    unseen: tuple[str, ...] = ()
+    still: bool = False
+
+
+class Audit(NamedTuple):
+    """An audit; without findings, there was nothing to audit.
+
+    method: that was run.
+    runs: of the game in each of its two worlds.
+    confidence: joint confidence level of all bounds.
+    parts: one for each task; the first is the one that was asked for.
+    not_played: family -> why the method did not run on it.
+    longest: runs in each world of the longer game; 0 where there was none.
+    too_small: by what factor the noise is too small at least; 1 where that is not known.
+    """
+
+    method: str
+    runs: int
+    confidence: float
+    parts: tuple[Part, ...]
+    not_played: Mapping[str, str] = {}
+    longest: int = 0
+    too_small: float = 1.0
+
+    @property
+    def family(self) -> str:
+        return self.parts[0].family
+
+    @property
+    def args(self) -> dict[str, Any]:
+        return self.parts[0].args
+
+    @property
+    def canaries(self) -> int:
+        return self.parts[0].canaries
+
+    @property
+    def left_out(self) -> bool:
+        """Return whether a unit that is removed takes part in nothing, on all tasks."""
+        return all(part.removal == ABSENT for part in self.parts)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the findings on all tasks."""
+        return tuple(finding for part in self.parts for finding in part.findings)
+
+    @property
+    def sound(self) -> tuple[Finding, ...]:
+        """Return the findings on ways of accounting that the method declares as proven."""
+        return tuple(finding for finding in self.findings if finding.release.sound)
 
     @property
     def refuted(self) -> bool:
         """Return whether a way of accounting that the method declares as proven is refuted."""
-        return any(finding.refuted and finding.release.sound for finding in self.findings)
+        return any(finding.refuted for finding in self.sound)
+
+    @property
+    def most_refuted(self) -> Finding | None:
+        """Return the proven way of accounting that is refuted by most, at the declared delta if one is; None where none
+        is.
+        """
+        refuted = [finding for finding in self.sound if finding.refuted]
+
+        def by(finding: Finding) -> tuple[bool, float]:
+            worst = finding.worst
+            return worst.delta == finding.release.delta, worst.found - worst.declared
+
+        return max(refuted, key=by, default=None)
+
+    @property
+    def strongest(self) -> Finding | None:
+        """Return the proven way of accounting for which the least lack of noise would have been seen; None where that
+        is true of none, or was not computed.
+        """
+        seen = [finding for finding in self.sound if finding.detected is not None and finding.detected < math.inf]
+        return min(seen, key=lambda finding: finding.detected or math.inf, default=None)
+
+    @property
+    def silent(self) -> bool:
+        """Return whether the method declares an epsilon of 0, and what is public was the same in all runs."""
+        return all(part.still for part in self.parts) and all(finding.epsilon == 0 for finding in self.sound)
+
+    @property
+    def verdict(self) -> str:
+        """Return FAILED; PASSED, where nothing is refuted and some lack of noise would have been; or INCONCLUSIVE."""
+        if self.refuted:
+            return FAILED
+        unplayed = any(not finding.played for finding in self.sound if finding.family == self.family)
+        return PASSED if (self.strongest or self.silent) and not unplayed else INCONCLUSIVE
 
     @property
     def inconclusive(self) -> bool:
-        """Return whether nothing that is declared as proven is refuted, nor would be with a quarter of the noise."""
-        return not self.refuted and all(
-            finding.detected == math.inf for finding in self.findings if finding.release.sound
-        )
+        """Return whether the verdict is neither FAILED nor PASSED."""
+        return self.verdict == INCONCLUSIVE
 
 
 def audit(
@@ -88,7 +184,9 @@ def audit(
     confidence: float = 0.999,
     seed: int = 0,
     power: bool = False,
+    seconds: float = 0.0,
     args: Mapping[str, Any] | None = None,
+    say: Say | None = None,
 ) -> Audit:
     """Run the game for every neighbouring relation in a method's ways of accounting, and the one-run audit.
 
@@ -100,61 +198,235 @@ def audit(
         rounds: of a run. After a power of two of them a tree of partial sums is complete, and shows all that it costs.
         runs: of a game, in each of its two worlds; a third is the pilot.
         canaries: of the one run; 0 leaves it out.
-        family: of `bench.audit.tasks.FAMILIES`; None finds out.
+        family: of `bench.audit.tasks.FAMILIES`; None finds out, and plays on a second task beside it (`tasks.BESIDES`).
         confidence: joint confidence level of all bounds: a sound method is refuted with probability at most 1 -
             confidence.
         seed: random seed.
         power: whether to repeat the game with less noise, to report how much too little noise it would have detected.
+            Without it an audit that refutes nothing is inconclusive.
+        seconds: with `power`, how long the audit goes on to a longer game where the first one would not have detected
+            noise too small by the least of `findings.FACTORS`. The significance is split between the two games in
+            advance. 0: one game.
         args: of the method.
+        say: receives a line before each step.
 
     Raises:
         InputError: for values out of range, or a method that fits no task.
     """
-    check(epsilon, delta, rounds, runs, canaries, confidence, seed)
+    check(epsilon, delta, rounds, runs, canaries, confidence, seed, seconds)
+    tell = say or (lambda line: None)
     name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
     given = dict(args or {})
     one = setting(loaded, family=family, rounds=rounds, delta=delta, given=given)
     if not any(release.sound and spent(release, rounds) < math.inf for release in one.readings().values()):
-        return Audit(name, one.family, one.args, rounds, 0, 0, 0, confidence, ())
-    released = count_releases(one)
-    if loaded.noise not in given:
-        one = with_noise_for(one, epsilon, released)
+        nothing = Part(one.family, one.args, rounds, 0, 0, ())
+        return Audit(name, 0, confidence, (nothing,))
+    besides = BESIDES.get(one.family, ()) if family is None else ()
+    looks = LOOKS if power and seconds > 0 else 1
+    options: dict = {"epsilon": None if loaded.noise in given else epsilon, "runs": runs, "power": power, "say": tell}
+    options |= {"significance": (1 - confidence) / looks / (2 if besides else 1)}
+    played = [_play_on(one, canaries=canaries, seed=seed, **options)]
+    not_played: dict[str, str] = {}
+    for place, other in enumerate(besides, start=1):
+        try:
+            beside = on_family(one, other, 2 * rounds)
+            played.append(_play_on(beside, canaries=0, seed=seed + BESIDE_SEEDS * place, all_readings=False, **options))
+            break
+        except InputError as error:
+            not_played[other] = str(error)
+    found = Audit(name, runs, confidence, tuple(each.part for each in played), not_played)
+    if looks > 1 and not found.refuted:
+        found = _longer(found, played, (1 - confidence) / LOOKS, time.monotonic() + seconds, tell)
+    if power and found.refuted:
+        found = found._replace(too_small=_too_small(found, played, tell))
+    return found
+
+
+class _Played(NamedTuple):
+    """A part, and what a longer game on its task needs."""
+
+    part: Part
+    one: Setting
+    first: Mapping[str, Game]
+    games: Games
+    significance: float
+
+
+def _play_on(
+    one: Setting,
+    *,
+    epsilon: float | None,
+    runs: int,
+    canaries: int,
+    seed: int,
+    significance: float,
+    power: bool,
+    say: Say,
+    all_readings: bool = True,
+) -> _Played:
+    """Return the audit on one task.
+
+    Args:
+        epsilon: to calibrate the noise to; None leaves the noise as given.
+        significance: of all bounds together.
+        all_readings: whether to find how much too little noise would be seen for every proven way of accounting, or
+            only for the one that declares least.
+    """
+    say(f"{one.family}: {runs:,} runs with a canary and as many without")
+    released, calibrated = count_releases(one), ""
+    if epsilon is not None:
+        one, calibrated = with_noise_for(one, epsilon, released)
     readings = one.readings()
     relations = list(dict.fromkeys(release.neighbors for release in readings.values()))
+    removed = removal(one) if ADD_OR_REMOVE in relations else ABSENT
+    can_play = {relation: relation != ADD_OR_REMOVE or removed != KEPT for relation in relations}
     units = {release.privacy_unit for release in readings.values()}
-    shapes = SHAPES[:1] if "coordinate" in units else SHAPES  # a coordinate is replaced along its own axis only
+    family = FAMILIES[one.family]
+    shapes = SHAPES[:1] if "coordinate" in units else family.shapes  # a coordinate is replaced along its own axis only
     games = {relation: play(one, relation, shapes, runs=runs, seed=seed + 1) for relation in relations}
     released = max(released, *(game.released for game in games.values()))
-    # A count and a Gaussian bound of the game and of the one run for each relation; a count for each way of accounting.
-    significance = (1 - confidence) / (4 * len(relations) + len(readings))
+    # A count and a Gaussian bound of the game and of the one run for each relation, one for the numbers that are
+    # reported, and a count for each way of accounting.
+    each = significance / (5 * len(relations) + len(readings))
     found = {
-        key: by_game(release, released, games[release.neighbors], significance) for key, release in readings.items()
+        key: by_game(release, released, games[release.neighbors], each, played=can_play[release.neighbors])
+        for key, release in readings.items()
     }
     many = for_canaries(one, canaries) if canaries else None
     if many:
+        say(f"{one.family}: one run with {canaries} canaries")
         of_many = many.readings()
-        for relation in relations:
+        for relation in filter(can_play.__getitem__, relations):
             own = [key for key, release in readings.items() if release.neighbors == relation]
             gaussian = {key for key in own if is_gaussian(readings[key], released)}
-            options: dict = {"delta": delta, "significance": significance, "seed": seed, "gaussian": bool(gaussian)}
+            options: dict = {"delta": one.delta, "significance": each, "seed": seed, "gaussian": bool(gaussian)}
             for how, (at, proven) in one_run(many, relation, **options).items():
                 for key in own if "Gaussian" not in how else gaussian:  # with the epsilon of its own task
                     found[key].append(Bound(how, at, spent(of_many[key], released, at), proven))
-    detected: dict[str, float] = {}
-    if power and one.scales_noise:
-        sound = {key: release for key, release in readings.items() if release.sound}
-        options = {"shapes": shapes, "runs": runs, "seed": seed + 2, "significance": significance}
-        detected = detected_factors(one, sound, released, **options)
-    findings = tuple(
-        Finding(key, release, spent(release, released), tuple(found[key]), detected.get(key))
-        for key, release in readings.items()
+    proven = {key: spent(release, released) for key, release in readings.items() if release.sound}
+    asked = {key for key, spends in proven.items() if 0 < spends < math.inf and can_play[readings[key].neighbors]}
+    if not (power and one.scales_noise):
+        asked = set()
+    elif not all_readings:
+        asked = set(sorted(asked, key=proven.__getitem__)[:1])
+    less = Games(one, shapes, runs=runs, seed=seed + LESS_NOISE)
+    findings = []
+    for key, release in readings.items():
+        spends, playable = spent(release, released), can_play[release.neighbors]
+        result = Finding(key, release, spends, tuple(found[key]), family=one.family, played=playable)
+        if key in asked and not result.refuted:
+            say(f"{one.family}: how much too little noise would have been seen ({key})")
+            detected = least_detected(release, released, less, each)
+            factor = FACTORS[0] if detected < math.inf else FACTORS[-1]
+            tests = less.game(release.neighbors, factor).tests
+            needed = float(runs) if detected <= factor else longer(release, released, each).needed(tests, runs)
+            result = result._replace(detected=detected, needed=needed)
+        findings.append(result)
+    part = Part(
+        one.family,
+        one.args,
+        one.rounds,
+        released,
+        canaries if many else 0,
+        tuple(findings),
+        calibrated,
+        removed,
+        _proven_by_reports(games, one.delta, each),
+        tuple(unseen_state(one)),
+        all(game.still for game in games.values()),
     )
-    left_out = ADD_OR_REMOVE not in relations or leaves_absent_out(one)
-    return Audit(name, one.family, one.args, rounds, released, runs, canaries, confidence, findings, left_out)
+    return _Played(part, one, games, less, each)
+
+
+def _proven_by_reports(games: Mapping[str, Game], delta: float, significance: float) -> dict[str, float]:
+    """Return name -> the epsilon that this reported number proves, for the one that proves most under each relation by
+    the pilot runs; 0 for all others.
+    """
+    proven: dict[str, float] = {}
+    for game in games.values():
+        tests = {name: bounds.choose(tests, {delta: 1.0}, significance) for name, tests in game.reported.items()}
+        best = max(tests, key=lambda name: tests[name].part, default=None)
+        for name, choice in tests.items():
+            found = bounds.proven(choice, choice.test.others(), significance) if name == best else 0.0
+            proven[name] = max(proven.get(name, 0.0), found)
+    return proven
+
+
+def _longer(found: Audit, played: list[_Played], significance: float, until: float, say: Say) -> Audit:
+    """Return the audit after a longer game, if there is time for one and the first game was not sharp enough.
+
+    It is about the way of accounting of which the least lack of noise would have been seen. The runs of the first game
+    are its pilot, and it takes one bound.
+
+    Args:
+        significance: of that bound.
+        until: when the longer game should end, by `time.monotonic`.
+    """
+    asked = [
+        (finding.detected, place, finding)
+        for place, each in enumerate(played)
+        for finding in each.part.findings
+        if finding.detected is not None
+    ]
+    if not asked:
+        return found
+    detected, place, finding = min(asked, key=lambda one: one[:2])
+    if detected <= FACTORS[0]:
+        return found
+    each, release = played[place], finding.release
+    relation, released = release.neighbors, each.part.released
+    further = longer(release, released, significance)
+    tests = as_pilot(each.first[relation].tests)
+    a_run = max(each.first[relation].seconds, each.games.game(relation, FACTORS[0]).seconds)
+    # Two worlds, of the game itself, of one with less noise, and in case that detects nothing of another.
+    affordable = (until - time.monotonic()) / (6 * a_run)
+    needed = further.needed(each.games.game(relation, FACTORS[0]).tests, found.runs)
+    runs = int(min(affordable, max(MARGIN * needed, ENOUGH * found.runs), MOST_RUNS))
+    if runs < WORTH_IT * found.runs:
+        return found
+    seed = each.games.seed + MORE_RUNS
+    say(f"{each.part.family}: {runs:,} further runs with a canary and as many without")
+    bound = further.bound(each.one, further.choice(tests, runs), runs=runs, seed=seed)
+    finding = finding._replace(bounds=(*finding.bounds, bound))
+    if not bound.refutes:
+        for factor in [factor for factor in FACTORS if factor < detected]:
+            choice = further.choice(as_pilot(each.games.game(relation, factor).tests), runs)
+            if choice.part <= 1:
+                continue
+            if time.monotonic() + 2 * runs * a_run > until:
+                break
+            say(f"{each.part.family}: {runs:,} further runs with noise that is {factor:.3g} times smaller")
+            less = each.games.with_less_noise(factor)
+            if further.bound(less, choice, runs=runs, seed=seed + 1).refutes:
+                finding = finding._replace(detected=factor)
+                break
+    findings = tuple(finding if one.reading == finding.reading else one for one in each.part.findings)
+    parts = [one.part for one in played]
+    parts[place] = each.part._replace(findings=findings)
+    return found._replace(parts=tuple(parts), longest=runs)
+
+
+def _too_small(found: Audit, played: list[_Played], say: Say) -> float:
+    """Return by what factor the noise is too small at least, where a shift refutes the method; else 1."""
+    finding = found.most_refuted
+    assert finding is not None
+    (each,) = (each for each in played if each.part.family == finding.family)
+    if finding.worst.by != SHIFT or not finding.played or not each.one.scales_noise:
+        return 1.0
+    say(f"{each.part.family}: by what factor the noise is too small")
+    return most_refuted(finding.release, each.part.released, each.games, each.significance)
 
 
 def check(
-    epsilon: float, delta: float, rounds: int, runs: int, canaries: int, confidence: float, seed: int, **_: Any
+    epsilon: float,
+    delta: float,
+    rounds: int,
+    runs: int,
+    canaries: int,
+    confidence: float,
+    seed: int,
+    seconds: float = 0.0,
+    **_: Any,
 ) -> None:
     """Refuse options of an audit that are out of range."""
     many = range(FEWEST_CANARIES, MOST_CANARIES + 1)
@@ -165,6 +437,7 @@ def check(
         ("runs", runs, FEWEST_RUNS <= runs <= MOST_RUNS, f"give {FEWEST_RUNS} to {MOST_RUNS:,}"),
         ("canaries", canaries, canaries == 0 or canaries in many, f"give 0, or {FEWEST_CANARIES} to {MOST_CANARIES:,}"),
         ("confidence", confidence, 0.5 < confidence < 1, "give a probability above 1/2 and below 1"),
+        ("seconds", seconds, 0 <= seconds < math.inf, "give 0, for no further runs, or more"),
         ("seed", seed, 0 <= seed < 2**31 - 2, "give 0 or more, and less than two billion"),
     ):
         if not fits:

@@ -1,5 +1,6 @@
 """The setting of an audit: a method on a task that fits it, with its arguments and calibrated noise."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms.base import Method
-from bench.audit.tasks import FAMILIES, FEATURES, canary
+from bench.audit.tasks import BESIDES, FAMILIES, NETWORKS, canary
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.privacy import accounting
@@ -20,6 +21,9 @@ from bench.values import Interval
 
 TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
 CHUNK = 1000  # runs at once
+RELEASED = "released"  # what `round` reports of the number of releases
+ABSENT, ZERO, KEPT = "absent", "zero", "kept"  # what a removed canary is
+LITTLE, STILL = 1e-7, 1e-3  # a noise multiplier that is next to nothing, and what it moves nothing by
 
 
 class Setting(NamedTuple):
@@ -43,6 +47,10 @@ class Setting(NamedTuple):
         """Return the method's releases, with some arguments changed."""
         task = _task(self.family, self.canaries)
         return self.method.readings(task, delta=self.delta, **self.args | changes)
+
+    def canary(self, shape: str) -> np.ndarray:
+        """Return one canary of a shape in `tasks.SHAPES`, [1, feature], on the family's task."""
+        return canary(shape, FAMILIES[self.family].features)
 
     @property
     def scales_noise(self) -> bool:
@@ -86,7 +94,8 @@ def setting(method: Method, *, family: str | None, rounds: int, delta: float, gi
 
 def families_of(method: Method) -> list[str]:
     """Return the families whose tasks the method accepts, with the arguments that the audit has for them, and whose
-    canary is a unit that it protects; one of them where it declares no privacy on any.
+    canary is a unit that it protects, but only the first of those in `BESIDES`; one of them where it declares no
+    privacy on any.
     """
     fitting, declares = [], False
     for name, family in FAMILIES.items():
@@ -97,11 +106,14 @@ def families_of(method: Method) -> list[str]:
         if {release.privacy_unit for release in readings} & set(family.units):
             fitting.append(name)
             declares |= any(release.sound and spent(release, 1) < math.inf for release in readings)
+    for several in BESIDES.values():  # the first one stands for the others
+        first = next((name for name in several if name in fitting), None)
+        fitting = [name for name in fitting if name not in several or name == first]
     return fitting if declares else fitting[:1]
 
 
 def _task(family: str, canaries: int) -> Task:
-    return FAMILIES[family].task(jnp.eye(canaries, max(canaries, FEATURES)), jnp.ones(canaries, bool))
+    return FAMILIES[family].task(jnp.eye(canaries, max(canaries, FAMILIES[family].features)), jnp.ones(canaries, bool))
 
 
 def _on(family: str, method: Method, keywords, rounds: int, delta: float, given) -> Setting:
@@ -126,35 +138,64 @@ def for_canaries(one: Setting, number: int) -> Setting:
     Raises:
         InputError: where the method refuses it.
     """
-    small, large = (
-        FAMILIES[one.family].arguments(_task(one.family, size), one.rounds) for size in (one.canaries, number)
-    )
-    args = one.args | {
-        name: max(1, round(one.args[name] * large[name] / small[name]))
-        for name in small
-        if isinstance(one.args.get(name), int) and large[name] != small[name]
-    }
+    many = _resized(one, one._replace(canaries=number))
     try:
-        one.method.fits(_task(one.family, number), **args)
+        many.method.fits(_task(many.family, number), **many.args)
     except InputError as error:
         raise InputError(f"{str(error).rstrip('.')}; for the game alone give --canaries 0") from None
-    return one._replace(args=args, canaries=number)
+    return many
 
 
-def views(
-    one: Setting, canaries, seed: int, *, present: np.ndarray | None = None, chunk: int = CHUNK
-) -> tuple[np.ndarray, int]:
-    """Return what is public in independent runs, as its changes from round to round.
+def on_family(one: Setting, family: str, rounds: int) -> Setting:
+    """Return the same setting on the task of another family, in so many rounds; arguments that depend on a task's size
+    shrink or grow with it.
+
+    Raises:
+        InputError: where the method refuses it.
+    """
+    other = _resized(one, one._replace(family=family, rounds=rounds))
+    other.method.fits(_task(family, 1), **other.args)
+    return other
+
+
+def _resized(one: Setting, other: Setting) -> Setting:
+    """Return the other setting with the arguments of the one, each in the proportion in which its family has it."""
+    here, there = (
+        FAMILIES[each.family].arguments(_task(each.family, each.canaries), each.rounds) for each in (one, other)
+    )
+    args = one.args | {
+        name: max(1, round(one.args[name] * there[name] / here[name]))
+        for name in here
+        if isinstance(one.args.get(name), int) and there[name] != here[name]
+    }
+    return other._replace(args=args)
+
+
+class Views(NamedTuple):
+    """What is public in runs, and what methods report besides.
+
+    seen: the changes of what is public from round to round, float32 [run, 1 + round, number], the first what is public
+        before the first round. The last number is `released`, if the method reports it: the epsilon of a run depends on
+        it, so it is public.
+    released: the most releases of any run.
+    info: name -> the other numbers that `round` reports, which are not public, [run, round].
+    counts: whether the last number of `seen` is `released`.
+    """
+
+    seen: np.ndarray
+    released: int
+    info: dict[str, np.ndarray]
+    counts: bool = False
+
+
+def views(one: Setting, canaries, seed: int, *, present: np.ndarray | None = None, chunk: int = CHUNK) -> Views:
+    """Return what is public in independent runs.
 
     Args:
         canaries: of each run, [run, canary, feature]; see `tasks.Family`.
         seed: of all the runs.
         present: which canaries are there, [run, canary]; None: those that are not 0.
         chunk: runs at once; the last chunk is filled up, so that all use one compiled program.
-
-    Returns:
-        float32 [run, 1 + round, feature], the first what is public before the first round; and the most releases of
-        any run.
 
     Raises:
         InputError: where what is public is not finite.
@@ -163,15 +204,18 @@ def views(
     return run(one, canaries, keys, present=present, chunk=chunk)
 
 
-def run(one: Setting, canaries, keys, *, present=None, chunk: int = CHUNK) -> tuple[np.ndarray, int]:
+def run(one: Setting, canaries, keys, *, present=None, chunk: int = CHUNK, start: float = 0.0) -> Views:
     """Compute `views` with given keys [run].
+
+    Args:
+        start: added to the model at the start.
 
     Raises:
         InputError: as `views`, and where the method stops on the task.
     """
     try:
         present = np.any(np.asarray(canaries) != 0, axis=-1) if present is None else present
-        return _in_chunks(one, canaries, present, keys, chunk=chunk)
+        return _in_chunks(one, canaries, present, keys, chunk=chunk, start=start)
     except InputError:
         raise
     except Exception as error:
@@ -179,13 +223,13 @@ def run(one: Setting, canaries, keys, *, present=None, chunk: int = CHUNK) -> tu
         raise InputError(f"{name} fails on the task for {one.family}: {type(error).__name__}: {error}") from error
 
 
-def _in_chunks(one: Setting, canaries, present, keys, *, chunk: int) -> tuple[np.ndarray, int]:
+def _in_chunks(one: Setting, canaries, present, keys, *, chunk: int, start: float) -> Views:
     traced = parameters(one.method)[1]
     static = tuple((name, value) for name, value in one.args.items() if name not in traced)
     hypers = {name: jnp.float32(one.args[name]) for name in sorted(traced)}
     places = np.minimum(np.arange(-(-len(canaries) // chunk) * chunk), len(canaries) - 1).reshape(-1, chunk)
     program = partial(
-        _run, make=one.method.make, static=static, task_of=FAMILIES[one.family].task, num_rounds=one.rounds
+        _run, make=one.method.make, static=static, task_of=FAMILIES[one.family].task, num_rounds=one.rounds, start=start
     )
     parts = [
         jax.device_get(
@@ -193,16 +237,20 @@ def _in_chunks(one: Setting, canaries, present, keys, *, chunk: int) -> tuple[np
         )
         for rows in places
     ]
-    seen, released = (np.concatenate(leaves)[: len(canaries)] for leaves in zip(*parts, strict=True))
+    whole = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(canaries)], *parts)
+    seen, released, info, counts = whole
     if not np.isfinite(seen).all():
         raise InputError(f"what {one.method.make.__name__} makes public is not finite: take a smaller --set step_size")
-    return seen, int(np.rint(released.max()))
+    return Views(seen, int(np.rint(released.max())), info, bool(counts.any()))
 
 
-@partial(jax.jit, static_argnames=("make", "static", "task_of", "num_rounds"))
-def _run(canaries, present, keys, hypers, *, make: Callable, static, task_of: Callable, num_rounds: int):
+@partial(jax.jit, static_argnames=("make", "static", "task_of", "num_rounds", "start"))
+def _run(canaries, present, keys, hypers, *, make: Callable, static, task_of: Callable, num_rounds: int, start: float):
     def one(canaries, present, key):
-        algorithm = make(task_of(canaries, present), **dict(static), **hypers)
+        task = task_of(canaries, present)
+        if start:
+            task = dataclasses.replace(task, init_params=jax.tree.map(lambda leaf: leaf + start, task.init_params))
+        algorithm = make(task, **dict(static), **hypers)
         public = algorithm.public or algorithm.params
 
         def see(state):
@@ -211,32 +259,66 @@ def _run(canaries, present, keys, hypers, *, make: Callable, static, task_of: Ca
 
         def step(state, key):
             state, info = algorithm.round(key, state)
-            return state, (see(state), jnp.asarray(info.get("released", 1.0), jnp.float32))
+            return state, (see(state), {name: jnp.asarray(value, jnp.float32) for name, value in info.items()})
 
         key_start, key_rounds = jax.random.split(key)
         state = algorithm.init(key_start)
-        _, (seen, released) = jax.lax.scan(step, state, jax.random.split(key_rounds, num_rounds))
+        _, (seen, info) = jax.lax.scan(step, state, jax.random.split(key_rounds, num_rounds))
         first = see(state)[None]
-        return jnp.concatenate([first, jnp.diff(jnp.concatenate([first, seen]), axis=0)]), released.sum()
+        changes = jnp.concatenate([first, jnp.diff(jnp.concatenate([first, seen]), axis=0)])
+        released = info.pop(RELEASED, None)
+        if released is None:
+            return changes, jnp.float32(num_rounds), info, jnp.zeros((), bool)
+        counted = jnp.concatenate([jnp.zeros(1), released])
+        return jnp.concatenate([changes, counted[:, None]], axis=1), released.sum(), info, jnp.ones((), bool)
 
     return jax.vmap(one)(canaries, present, keys)
 
 
+def unseen_state(one: Setting) -> list[str]:
+    """Return the names of the parts of a method's state that `public` leaves out."""
+    traced = parameters(one.method)[1]
+    args = {name: jnp.float32(value) if name in traced else value for name, value in one.args.items()}
+    algorithm = one.method.make(_task(one.family, 1), **args)
+    state = algorithm.init(jax.random.key(0))
+    paths, structure = jax.tree_util.tree_flatten_with_path(state)
+    public = algorithm.public or algorithm.params
+    program = jax.make_jaxpr(lambda *leaves: public(structure.unflatten(leaves)))(*(leaf for _, leaf in paths)).jaxpr
+    used = {id(variable) for equation in program.eqns for variable in equation.invars}
+    used |= {id(variable) for variable in program.outvars}
+    return [
+        jax.tree_util.keystr(path).lstrip(".")
+        for (path, leaf), variable in zip(paths, program.invars, strict=True)
+        if id(variable) not in used and jnp.size(leaf)
+    ]
+
+
 def count_releases(one: Setting) -> int:
     """Return the number of releases in a run, for which an epsilon is declared."""
-    return views(one, np.broadcast_to(canary("axis"), (CHUNK, 1, FEATURES)), seed=0)[1]
+    return views(one, np.broadcast_to(one.canary("axis"), (CHUNK, *one.canary("axis").shape)), seed=0).released
 
 
-def leaves_absent_out(one: Setting) -> bool:
-    """Return whether a canary that is not present changes nothing, whatever its data.
+def removal(one: Setting) -> str:
+    """Return what a canary is that was removed: ABSENT, if it takes part in nothing, whatever its data; else ZERO, if
+    units with data of 0 contribute nothing to what is public; else KEPT.
 
-    This holds for methods that take an absent unit out of everything they compute, such as methods that draw users by
-    `participation` and weight their messages.
+    Methods that draw users by `participation` and weight their messages, or look at `Task.present_examples`, take an
+    absent unit out of everything they compute. Whether data of 0 contribute is seen where the model starts from ones,
+    with next to no noise and no canary: a regulariser in a clipped message, or a count, then moves what is public.
     """
-    data = np.broadcast_to(canary("axis"), (CHUNK, 1, FEATURES))
+    data = np.broadcast_to(one.canary("axis"), (CHUNK, *one.canary("axis").shape))
     absent = np.zeros((CHUNK, 1), bool)
-    there, zero = (views(one, each, seed=0, present=absent)[0] for each in (data, 0 * data))
-    return np.array_equal(there, zero)
+    there, zero = (views(one, each, seed=0, present=absent).seen for each in (data, 0 * data))
+    if np.array_equal(there, zero):
+        return ABSENT
+    if not one.scales_noise:
+        return KEPT
+    quiet = one._replace(args=one.args | {one.method.noise: LITTLE})
+    keys = jax.random.split(jax.random.key(1), CHUNK)
+    starts = one.family not in NETWORKS  # a network's own start is where data of 0 have no gradient
+    ran = run(quiet, 0 * data, keys, present=absent, start=1.0 if starts else 0.0)
+    changes = ran.seen[:, 1:, : ran.seen.shape[2] - ran.counts]
+    return ZERO if np.abs(changes).max(initial=0.0) < STILL else KEPT
 
 
 def spent(release: Release, rounds: int, delta: float | None = None) -> float:
@@ -244,9 +326,9 @@ def spent(release: Release, rounds: int, delta: float | None = None) -> float:
     return accounting.epsilon(release if delta is None else release._replace(delta=delta), rounds)
 
 
-def with_noise_for(one: Setting, epsilon: float, released: int) -> Setting:
-    """Return the setting with the least noise at which some sound way of accounting keeps within epsilon; unchanged
-    where none depends on noise.
+def with_noise_for(one: Setting, epsilon: float, released: int) -> tuple[Setting, str]:
+    """Return the setting with the least noise at which some sound way of accounting keeps within epsilon, and the name
+    of that way; the setting unchanged, and "", where none depends on noise.
     """
 
     def run_of(name: str) -> Callable[[float], Release]:
@@ -261,6 +343,6 @@ def with_noise_for(one: Setting, epsilon: float, released: int) -> Setting:
     sound = [name for name, release in one.readings().items() if release.sound]
     finite = [name for name in sound if 0 < spent(one.readings()[name], released) < math.inf]
     if not finite or not one.scales_noise:
-        return one
-    sigma = min(accounting.noise_multiplier(epsilon, run_of(name), 1) for name in finite)
-    return one._replace(args=one.args | {one.method.noise: sigma})
+        return one, ""
+    sigma, calibrated = min((accounting.noise_multiplier(epsilon, run_of(name), 1), name) for name in finite)
+    return one._replace(args=one.args | {one.method.noise: sigma}), calibrated

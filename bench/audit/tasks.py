@@ -2,11 +2,11 @@
 
 The loss of an example (x, y) is y <w + theta, x>, with gradient y x at every model. A canary has |x| = S, far above the
 clipping norm. It lies along one axis, where Laplace noise hides least, or along all axes at once, which shows if the
-clipped norm is not the norm that the noise is for. With -x in its place a sum of clipped gradients moves by 2 C; with
-0, which contributes nothing, by C. All other units are 0, so that any part of the output that does not come from the
-canary shows. A network with two classes does the same: its bias makes it certain of class 0, so that examples of that
-class have no gradient, and those of class 1, the canaries, have one along x. Through a convolution the gradient of a
-canary spreads over all layers, so that a wrong norm of any of them shows.
+clipped norm is not the norm that the noise is for. With -x in its place a sum of clipped gradients moves by 2 C;
+without the canary, which is then absent and has data of 0 besides, it moves by C. All other units are 0, so that any
+part of the output that does not come from the canary shows. A network with two classes does the same: its bias makes it
+certain of class 0, so that examples of that class have no gradient, and those of class 1, the canaries, have one along
+x. Through a convolution the gradient of a canary spreads over all layers, so that a wrong norm of any of them shows.
 """
 
 import dataclasses
@@ -31,6 +31,8 @@ SPEAKERS = 12  # agents that share noise, enough that most of the noise on each 
 FEATURES = 9  # of a task with one canary
 CHANNELS, STRIDES = (2, 4), (5, 1)  # of the convolutions
 SHAPES = ("axis", "dense")
+PAIR, MANY = 2, 32  # users of the tasks with few, and features, whose number tells how large a change is
+LEAVES = {"first": (8,), "second": (2, 4), "third": (4, 2), "fourth": (8,)}  # of `layers`: MANY numbers together
 
 
 def product(score: Array, target: Array) -> Array:
@@ -42,6 +44,12 @@ def product_loss(w: Array, theta: Array, example) -> Array:
     """Return `product` of one example (x [feature], y)."""
     x, y = example
     return product(x @ (w + theta), y)
+
+
+def layered_loss(w: dict[str, Array], theta: dict[str, Array], example) -> Array:
+    """Return `product_loss` for a model in the leaves LEAVES."""
+    one, other = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES]) for leaves in (w, theta))
+    return product_loss(one, other, example)
 
 
 class Certain(nn.Module):
@@ -74,9 +82,9 @@ def network_loss(shared, local, example, network: nn.Module | None = None) -> Ar
     return cross_entropy(logits, label[None])[0]
 
 
-def _units(canaries: Array) -> Array:
+def _units(canaries: Array, fewest: int = FEWEST) -> Array:
     """Return the canaries' inputs, of length S, and zeros, [unit, feature]."""
-    return jnp.zeros((max(len(canaries), FEWEST), canaries.shape[1])).at[: len(canaries)].set(SIZE * canaries)
+    return jnp.zeros((max(len(canaries), fewest), canaries.shape[1])).at[: len(canaries)].set(SIZE * canaries)
 
 
 def _linear(inputs: Array, name: str, near: np.ndarray | None = None, speaking: int = 1) -> Task:
@@ -111,9 +119,37 @@ def users(canaries: Array, present: Array) -> Task:
     return dataclasses.replace(task, present=jnp.ones(len(each), bool).at[: len(canaries)].set(present))
 
 
+def pair(canaries: Array, present: Array) -> Task:
+    """Return a task for users with few of them: a single canary has only one other user, whose data are 0.
+
+    Rounds without a participant, or with the canary alone, are frequent, so that noise or a divisor that depends on who
+    takes part shows. A model of many features tells by what its change was divided.
+    """
+    each = _units(canaries, PAIR)
+    task = _linear(jnp.repeat(each[:, None], FEWEST if len(canaries) == 1 else 1, axis=1), "audit_pair")
+    return dataclasses.replace(task, present=jnp.ones(len(each), bool).at[: len(canaries)].set(present))
+
+
+def layers(canaries: Array, present: Array) -> Task:
+    """Return the same task with a model of several leaves, of which the dense canary has an equal share in each."""
+    return dataclasses.replace(
+        pair(canaries, present),
+        init_params={name: jnp.zeros(shape) for name, shape in LEAVES.items()},
+        loss=layered_loss,
+        linear=None,
+        name="audit_layers",
+    )
+
+
 def records(canaries: Array, present: Array) -> Task:
     """Return a task whose canaries are records of its only client."""
-    return _linear(_units(canaries)[None], "audit_records")
+    inputs = _units(canaries)[None]
+    return dataclasses.replace(_linear(inputs, "audit_records"), present_examples=_existing(inputs.shape[:2], present))
+
+
+def _existing(shape: tuple[int, ...], present: Array, clients: int = 1) -> Array:
+    """Return which examples are there, [client, example]: the first ones of the first clients are the canaries."""
+    return jnp.ones(shape, bool).at[:clients, : len(present)].set(present)
 
 
 def agents(canaries: Array, present: Array) -> Task:
@@ -141,20 +177,21 @@ def images(canaries: Array, present: Array) -> Task:
     inputs = _units(canaries)
     units, features = inputs.shape
     start = {"Dense_0": {"kernel": jnp.zeros((features, 2)), "bias": jnp.array([CERTAIN, 0.0])}}
-    return _pooled("audit_images", inputs, jnp.arange(units)[None], start, Certain())
+    there = _existing((1, units), present)
+    return _pooled("audit_images", inputs, jnp.arange(units)[None], there, start, Certain())
 
 
 def convolutions(canaries: Array, present: Array) -> Task:
     """Return a task for a convolutional network, whose canaries are examples of the first of four clients."""
-    return _convolutional("audit_convolutions", canaries, shared=False)
+    return _convolutional("audit_convolutions", canaries, present, shared=False)
 
 
 def copies(canaries: Array, present: Array) -> Task:
     """Return the same task where all clients hold the same examples, canaries included."""
-    return _convolutional("audit_copies", canaries, shared=True)
+    return _convolutional("audit_copies", canaries, present, shared=True)
 
 
-def _convolutional(name: str, canaries: Array, *, shared: bool) -> Task:
+def _convolutional(name: str, canaries: Array, present: Array, *, shared: bool) -> Task:
     inputs = _units(canaries)
     units, features = inputs.shape
     quiet = 0 if shared else units * (HOLDERS - 1)
@@ -169,15 +206,19 @@ def _convolutional(name: str, canaries: Array, *, shared: bool) -> Task:
         "Dense_0": {"kernel": jnp.tile(jnp.array([0.5, -0.5]), (places * second, 1)), "bias": jnp.array([CERTAIN, 0])},
     }
     held = jnp.stack([rows] * HOLDERS) if shared else rows.reshape(HOLDERS, units)
-    return _pooled(name, jnp.pad(inputs, ((0, quiet), (0, 0))), held, start, Convolutional())
+    there = _existing(held.shape, present, HOLDERS if shared else 1)
+    return _pooled(name, jnp.pad(inputs, ((0, quiet), (0, 0))), held, there, start, Convolutional())
 
 
-def _pooled(name: str, inputs: Array, held: Array, start: Any, network: nn.Module) -> Task:
-    """Return a task whose clients hold rows of a pool, [client, example]; an input of 0 is of class 0."""
+def _pooled(name: str, inputs: Array, held: Array, there: Array, start: Any, network: nn.Module) -> Task:
+    """Return a task whose clients hold rows of a pool, [client, example], of which some are there; an input of 0 is of
+    class 0.
+    """
     return Task(
         init_params=start,
         num_examples=jnp.full(len(held), held.shape[1], jnp.int32),
         train=held.astype(jnp.int32),
+        present_examples=there,
         network=Network((inputs, jnp.any(inputs != 0, axis=1).astype(jnp.int32)), network),
         loss=partial(network_loss, network=network),
         name=name,
@@ -185,13 +226,14 @@ def _pooled(name: str, inputs: Array, held: Array, start: Any, network: nn.Modul
     )
 
 
-def canary(shape: str) -> np.ndarray:
+def canary(shape: str, features: int = FEATURES) -> np.ndarray:
     """Return one canary of length 1, [1, feature].
 
     Args:
         shape: a name in SHAPES.
+        features: of the family.
     """
-    vector = np.eye(1, FEATURES) if shape == "axis" else np.full((1, FEATURES), FEATURES**-0.5)
+    vector = np.eye(1, features) if shape == "axis" else np.full((1, features), features**-0.5)
     return vector.astype(np.float32)
 
 
@@ -199,15 +241,19 @@ class Family(NamedTuple):
     """A family of methods that are audited on the same task.
 
     task: (canaries [canary, feature], each of length 1, or 0 where it is absent; which are present, [canary]) -> Task;
-        traceable. A user that is not present takes part in nothing (`Task.present`); an absent record, agent or image
-        has data of 0.
+        traceable. A canary that is not present is a user, record or image that takes part in nothing (`Task.present`,
+        `Task.present_examples`); that of an agent has data of 0.
     units: what such methods protect, as in `Release.privacy_unit`.
     arguments: (task, rounds) -> arguments to call a method with, by name; a method takes those that it has.
+    features: of the task with one canary.
+    shapes: of the canary, of SHAPES.
     """
 
     task: Callable[[Array, Array], Task]
     units: tuple[str, ...]
     arguments: Callable[[Task, int], dict[str, Any]]
+    features: int = FEATURES
+    shapes: tuple[str, ...] = SHAPES
 
 
 def _for_users(task: Task, rounds: int) -> dict[str, Any]:
@@ -283,4 +329,9 @@ FAMILIES = {  # in the order in which they are tried
     "images": Family(images, ("example", "record"), _for_images),
     "convolutions": Family(convolutions, ("example", "record"), _for_convolutions),
     "copies": Family(copies, ("example", "record"), _for_copies),
+    "layers": Family(layers, ("user",), _for_users, MANY, ("dense",)),
+    "pair": Family(pair, ("user",), _for_users, MANY, ("dense",)),
 }
+NETWORKS = ("images", "convolutions", "copies")  # families whose model is a network
+# Families that an audit plays besides, with twice the rounds: the first of them on which the method runs.
+BESIDES = {"users": ("layers", "pair")}

@@ -24,6 +24,7 @@ from bench.errors import InputError, cannot_write
 from bench.sweeps.rows import commit
 
 KEY = ["method", "family"]
+LATER = {"seconds": 0.0}  # an option that earlier tables lack -> what it was
 
 
 def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **options: Any) -> pd.DataFrame:
@@ -33,7 +34,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
         out: the folder of the two files.
         say: receives a line after each audit.
         fresh: run all audits again; the earlier table is kept as earlier-audit.csv.
-        options: epsilon, delta, rounds, runs, canaries, confidence, seed and power of every `audit`.
+        options: epsilon, delta, rounds, runs, canaries, confidence, seed, power and seconds of every `audit`.
 
     Returns:
         The rows of audit.csv: a lower bound each, or for a method without privacy its name alone.
@@ -51,6 +52,8 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
     parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
     left = [key for key in asked if key not in set(done[KEY].itertuples(index=False, name=None))]
     began, refused, code = time.monotonic(), [], commit()
+    if left:
+        say(f"{len(left)} audits to make, {len(asked) - len(left)} are in {path}; each is kept when its line appears")
     for place, (name, family) in enumerate(left, 1):
         try:
             found = _on(name, family, options)
@@ -61,7 +64,8 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
         parts.append(rows_of(found).assign(version=ALGORITHMS[name].version, **options, commit=code))
         _write(out, _ordered(pd.concat(parts, ignore_index=True), asked))
         remaining = (time.monotonic() - began) / place * (len(left) - place)
-        say(f"audit {place} of {len(left)}, {name} on {family}: {_verdict(found)}; {remaining:,.0f} s left")
+        about = f"about {remaining:,.0f} s left" if place < len(left) else "all done"
+        say(f"audit {place} of {len(left)}, {name} on {family}: {_verdict(found)}; {about}")
     if not left:
         _write(out, _ordered(done, asked))
         say(f"{path} has all {len(asked)} audits with these options already")
@@ -122,11 +126,10 @@ def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
 def rows_of(found: Audit) -> pd.DataFrame:
     """One row for each lower bound of an audit; a single one, without numbers, where there was nothing to audit."""
     common = {"method": found.method, "family": found.family}
-    values = ", ".join(f"{name}={value}" for name, value in found.args.items())
     rows = [
         {
             **common,
-            "arguments": values,
+            "arguments": ", ".join(f"{name}={value}" for name, value in found.args.items()),
             "privacy_unit": finding.release.privacy_unit,
             "protects_against": finding.release.protects_against,
             "neighbors": finding.release.neighbors,
@@ -142,6 +145,10 @@ def rows_of(found: Audit) -> pd.DataFrame:
             "refuted": bound.refutes,
             "noise_factor": math.nan if finding.detected is None else finding.detected,
             "one_run_canaries": found.canaries,
+            "score": bound.by,
+            "played": finding.played,
+            "runs_needed": math.nan if finding.needed is None else finding.needed,
+            "longest_game": found.longest,
         }
         for finding in found.findings
         for bound in finding.bounds
@@ -183,7 +190,8 @@ def _in_words(bounds: pd.DataFrame) -> str:
     if not np.isfinite(bounds["declared_there"]).any():
         return "not compared"
     if refuting.empty:
-        return "inconclusive" if math.isinf(bounds["noise_factor"].iloc[0]) else "not refuted"
+        played = "played" not in bounds or bounds["played"].ne(False).all()
+        return "not refuted" if played and not math.isinf(bounds["noise_factor"].iloc[0]) else "inconclusive"
     worst = refuting.iloc[(refuting["lower_bound"] / refuting["declared_there"]).to_numpy().argmax()]
     found, declared = number(worst["lower_bound"]), number(worst["declared_there"])
     return f"refuted: {found} > {declared} at δ = {worst['at_delta']:g}"
@@ -196,7 +204,7 @@ def _factor(factor: float) -> str:
 def _verdict(found: Audit) -> str:
     if not found.findings:
         return "declares no privacy"
-    return "FAILED" if found.refuted else "inconclusive" if found.inconclusive else "not refuted"
+    return found.verdict
 
 
 def _earlier(path: Path, options: Mapping[str, Any]) -> pd.DataFrame:
@@ -209,6 +217,7 @@ def _earlier(path: Path, options: Mapping[str, Any]) -> pd.DataFrame:
         return pd.DataFrame(columns=KEY)
     try:
         rows = pd.read_csv(path, dtype=AS_TEXT)
+        rows = rows.assign(**{name: value for name, value in LATER.items() if name in options and name not in rows})
         if rows[["version", "commit", *options]].isna().any(axis=None):
             raise ValueError("a row is incomplete")
         others = {name: rows[name].iloc[0] for name, value in options.items() if (rows[name] != value).any()}

@@ -97,6 +97,7 @@ class Task:
         linear: for tasks whose model is linear.
         present: which clients exist, for audits that remove one of them: an absent client is sampled like the others
             but contributes nothing. None: all exist.
+        present_examples: which stored examples exist, for audits that remove one of them; likewise.
         loss: (shared, local, example) -> scalar loss of one example.
         metrics: (params, task) -> dict of scalars; params are the parameters that an algorithm predicts with.
         sample: (key, task, clients, batch_size) -> fresh examples [client, example, ...], for a stream.
@@ -114,6 +115,7 @@ class Task:
     gram: Float[Array, "client example example"] | None = None
     peers: Peers | None = None
     present: Bool[Array, " client"] | None = None
+    present_examples: Bool[Array, "client example"] | None = None
     linear: Linear | None = _static()
     loss: Callable | None = _static()
     metrics: Callable | None = _static()

@@ -9,7 +9,7 @@ from jax_privacy import auditing
 from scipy import stats
 
 from bench.audit import bounds
-from bench.audit.tasks import FAMILIES, SHAPES, SIZE, canary
+from bench.audit.tasks import FAMILIES, LEAVES, SHAPES, SIZE, canary
 
 DELTAS = (1e-5, 1e-3, 1e-2, 0.1)
 SIGNIFICANCE = 0.05
@@ -157,7 +157,8 @@ def test_a_task_has_one_canary_and_silence(family, shape, sign):
     """Gradients at the start: S along the canary, against it when turned round, else nothing."""
     import jax
 
-    task = FAMILIES[family].task(sign * canary(shape), np.array([sign != 0]))
+    unit = canary(shape, FAMILIES[family].features)
+    task = FAMILIES[family].task(sign * unit, np.array([sign != 0]))
     if family == "images":
         examples = jax.tree.map(lambda leaf: leaf[task.train[0]], task.network.pool)
         grads = jax.vmap(lambda one: jax.grad(task.loss)(task.init_params, None, one))(examples)
@@ -165,13 +166,16 @@ def test_a_task_has_one_canary_and_silence(family, shape, sign):
         assert (np.abs(np.asarray(grads["Dense_0"]["bias"])[1:]) < 1e-20).all()
     else:
         w = task.init_params
-        grads = jax.vmap(jax.vmap(lambda one: jax.grad(task.loss)(w, 0 * w, one)))(task.train)
-        along = np.asarray(grads).reshape(-1, w.shape[0])
-    present = 4 if family == "users" else 1  # a user's examples are all its canary
-    np.testing.assert_allclose(along[:present], np.broadcast_to(sign * SIZE * canary(shape), along[:present].shape))
+        nothing = jax.tree.map(lambda leaf: 0 * leaf, w)
+        grads = jax.vmap(jax.vmap(lambda one: jax.grad(task.loss)(w, nothing, one)))(task.train)
+        leaves = [np.asarray(grads[name]) for name in LEAVES] if family == "layers" else [np.asarray(grads)]
+        places = leaves[0].shape[0] * leaves[0].shape[1]
+        along = np.concatenate([leaf.reshape(places, -1) for leaf in leaves], axis=1)
+    present = 4 if family in ("users", "pair", "layers") else 1  # a user's examples are all its canary
+    np.testing.assert_allclose(along[:present], np.broadcast_to(sign * SIZE * unit, along[:present].shape))
     assert np.abs(along[present:]).max() < 1e-20
     if family == "images":  # a network has no Lipschitz bound; the canary's gradient has the length S
         assert np.linalg.norm(along, axis=1).max() <= SIZE * (1 + 1e-6)
-    else:
+    elif family != "layers":  # whose loss is none of a linear score
         assert np.linalg.norm(along, axis=1).max() <= task.linear.lipschitz[1] * (1 + 1e-6)
         assert np.abs(along).sum(1).max() <= task.linear.lipschitz[0] * (1 + 1e-6)

@@ -130,6 +130,7 @@ WRONG = {
     "num_examples": lambda task: task.num_examples.astype(jnp.float32),
     "train": lambda task: jax.tree.map(longer, task.train),
     "present": lambda task: jnp.ones(task.num_clients),
+    "present_examples": lambda task: jnp.ones((task.num_clients, task.capacity)),
     "gram": lambda task: jnp.zeros((task.num_clients, 2, 3)),
     "init_local": lambda task: jnp.zeros(3, jnp.int32),
     "linear": lambda task: task.linear.link,

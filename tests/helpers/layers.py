@@ -101,6 +101,7 @@ MAY_IMPORT = {
         "bench.data",
         "bench.kernels",
         "bench.privacy",
+        "bench.stopping",
         "bench.errors",
     ],
     "bench.conformance": [

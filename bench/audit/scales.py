@@ -1,0 +1,49 @@
+"""Scores of how large what is public is, for leaks that do not shift it: a divisor, step or noise that depends on data.
+
+They are the same for a method's game and for outputs of any program.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+World = list[np.ndarray]  # [run, number] of each round
+
+# What varies less than this varies by rounding: relative to the largest spread in its round, and in any round.
+FLOOR, LOWEST = 1e-3, 1e-6
+NOTHING = 1e-12  # added to a size, so that a round without any change has a logarithm
+
+
+def scales(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
+    """Return scores of the squared size of deviations, in each round and over all rounds, in both directions.
+
+    Sizes are logarithms, for which a factor is a shift. Over all rounds there are two: the size of all deviations
+    together, and the sum of the rounds' logarithms, which counts the rounds in which a factor was at work.
+
+    Args:
+        ins, outs: pilot runs with and without the canary, from which the centres and the units of numbers come.
+    """
+    centres = [(here.mean(0) + there.mean(0)) / 2 for here, there in zip(ins, outs, strict=True)]
+    spreads = [(here.std(0), there.std(0)) for here, there in zip(ins, outs, strict=True)]
+    largest = [max(part.max(initial=0.0) for part in both) for both in spreads]
+    floors = [max(FLOOR * here, LOWEST * max(largest)) or 1.0 for here in largest]
+    units = [np.maximum(without, floor) for (_, without), floor in zip(spreads, floors, strict=True)]
+
+    def size(place: int, world: World) -> np.ndarray:
+        return np.square((world[place] - centres[place]) / units[place]).sum(1) + NOTHING
+
+    def together(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
+        return lambda world: sign * np.log(np.sum([size(place, world) for place in places], axis=0))
+
+    def counting(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
+        return lambda world: sign * np.sum([np.log(size(place, world)) for place in places], axis=0)
+
+    rounds = [place for place, (here, there) in enumerate(zip(ins, outs, strict=True)) if _varies(here, there)]
+    each = [together(sign, [place]) for place in rounds for sign in (1.0, -1.0)]
+    if len(rounds) < 2:
+        return each
+    return each + [score(sign, rounds) for score in (together, counting) for sign in (1.0, -1.0)]
+
+
+def _varies(with_one: np.ndarray, without: np.ndarray) -> bool:
+    return any(np.ptp(world, axis=0).max(initial=0.0) > 0 for world in (with_one, without))

@@ -1,0 +1,93 @@
+"""Record-level DP-SGD under "add or remove one": a record that is removed is absent, also where the method would send
+something for a record with data of 0.
+"""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from bench import Algorithm, Method, Scalar, State
+from bench.algorithms import ALGORITHMS
+from bench.audit import audit
+from bench.audit.commands import text_of
+from bench.audit.setting import ABSENT, KEPT, ZERO, removal, setting
+from bench.kernels.gradient import clipped_sum
+from bench.privacy.events import full_gaussian
+
+
+def regularised(task, *, step_size: Scalar, clip_norm: Scalar, noise_multiplier: Scalar, strength: Scalar = 0.0,
+                leaves_out: bool = True) -> Algorithm:  # fmt: skip
+    """The sum over all records of the first client of clip(gradient + strength w)."""
+    there = task.present_examples[0] if leaves_out else jnp.ones(task.train[0].shape[1], bool)
+
+    def one_round(key, state):
+        w = state.variables
+        records = (leaf[0] for leaf in task.train)
+        gradients = jax.vmap(lambda *record: jax.grad(task.loss)(w, 0 * w, record) + strength * w)(*records)
+        total, _ = clipped_sum(jnp.where(there[:, None], gradients, 0.0), clip_norm)
+        noise = noise_multiplier * clip_norm * jax.random.normal(key, w.shape)
+        return State((), w - step_size * (total + noise)), {}
+
+    return Algorithm(lambda key: State((), task.init_params), one_round, lambda state: state.variables)
+
+
+def releases(task, *, delta, noise_multiplier, worth=1.0, **_):
+    return full_gaussian(worth * noise_multiplier, delta=delta, privacy_unit="record", protects_against="the server")
+
+
+def half(task, *, delta, **args):
+    return releases(task, delta=delta, worth=2.0, **args)
+
+
+METHOD = Method(regularised, releases, version=1)
+QUICK = {"runs": 6000, "canaries": 0}
+
+
+@pytest.mark.parametrize("strength", [0.0, 1.0, pytest.param(30.0, marks=pytest.mark.slow)])
+def test_the_right_one_passes_and_half_of_its_noise_is_refuted(strength):
+    """With a strength of 30 the regulariser hides the record after the first round, which takes more runs to see."""
+    args, options = {"strength": strength}, QUICK if strength < 30 else QUICK | {"runs": 20_000, "rounds": 2}
+    found = audit(METHOD, args=args, power=True, **options)
+    assert found.verdict == "passed", text_of(found)
+    assert text_of(found).startswith("passed: consistent with epsilon 3 (paper); noise 1.")
+    assert found.left_out
+    wrong = audit(METHOD._replace(releases=half), args=args, **options)
+    assert wrong.refuted, text_of(wrong)
+
+
+@pytest.mark.parametrize(("strength", "verdict"), [(0.0, "passed"), (1.0, "inconclusive")])
+def test_one_that_uses_what_is_absent_passes_only_if_data_of_0_are_as_good_as_none(strength, verdict):
+    found = audit(METHOD, args={"strength": strength, "leaves_out": False}, power=True, **QUICK)
+    assert found.verdict == verdict, text_of(found)
+    assert found.parts[0].removal == (ZERO if strength == 0 else KEPT)
+    if verdict == "inconclusive":
+        first = text_of(found).splitlines()[0]
+        assert "add-or-remove one, could not be played" in first
+        assert "Task.present_examples" in first
+
+
+def test_two_data_sets_that_are_two_neighbours_apart_still_refute_what_is_grossly_wrong():
+    grossly = METHOD._replace(releases=lambda task, **args: releases(task, worth=20.0, **args))
+    found = audit(grossly, args={"strength": 1.0, "leaves_out": False}, **QUICK)
+    assert found.refuted, text_of(found)
+    assert {bound.how for bound in found.findings[0].bounds} == {"two apart"}
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "given"),
+    [
+        ("mr_mtl", "records", {"regularization": 1.0, "sampler": "poisson", "batch_size": 2}),
+        ("mr_mtl", "records", {"regularization": 1.0}),
+        ("dp_scaffold", "records", {}),
+        ("dpsgd_fedavg", "images", {}),
+    ],
+)
+def test_built_in_methods_leave_out_a_record_that_is_absent(name, family, given):
+    one = setting(ALGORITHMS[name], family=family, rounds=2, delta=1e-5, given=given)
+    assert removal(one) == ABSENT
+
+
+def test_a_regulariser_in_the_clipped_gradient_of_mr_mtl_is_not_refuted():
+    found = audit("mr_mtl", args={"regularization": 1.0}, **QUICK)
+    assert not found.refuted, text_of(found)
+    assert found.left_out
