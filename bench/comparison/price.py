@@ -41,13 +41,12 @@ def price(
             declare them. tuned_epsilon: epsilon of a private choice among settings drawn at random (Papernot and
             Steinke 2022), instead of the actual search, whose later settings depend on earlier scores; NaN where no
             result is known for the mechanism. It assumes that the scores are part of what a run releases. Those of a
-            method that releases nothing else are not, so it is NaN there, unless there was one setting and no choice.
+            method that releases nothing else are not, and 0 is then without the choice: `bench.comparison.table` leaves
+            it out where there was one. (It stays in the rows of runs, by which earlier ones are recognised.)
     """
     cost = method.cost_of_round(tasks[0], **args)
     of_run = dict(zip(COSTS, cost.of_run(rounds)[:3] if cost else [math.nan] * 3, strict=True))
-    if target == 0:
-        return of_run | {TUNED: math.nan if num_settings > 1 else 0.0}
-    if math.isinf(target):
+    if target in (0.0, math.inf):
         return of_run | {TUNED: target}
     of_tasks = [releases_of(method, task, delta, args)[reading] for task in tasks]
     return of_run | {TUNED: max(epsilon_of_best(release, releases, num_settings) for release in of_tasks)}

@@ -72,6 +72,7 @@ def table(
     out = out.join(priced[COSTS].mean().join(priced[TUNED].max(skipna=False)), on=by)
     out["settings_tried"] = out["algorithm"].map(num_settings)
     out["reveals_nothing"] = out["algorithm"].isin(runs.loc[runs["target_epsilon"] == 0, "algorithm"])
+    # The choice by scores of clients' data is all that such a method reveals, and no result covers it.
     out[TUNED] = out[TUNED].mask(out["reveals_nothing"], np.where(out["settings_tried"] > 1, np.nan, 0.0))
     out["is_baseline"] = out["algorithm"].isin(baselines)
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])

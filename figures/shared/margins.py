@@ -120,17 +120,15 @@ def estimated(
 
     Args:
         value: must be above 0; NaN means diverged, and counts as missed.
-        error: its standard error; with 0, nothing is decided, since scores that are rounded may be equal by chance.
+        error: its standard error; 0 where the value is the same in all repetitions, which then counts as computed.
         freedom: degrees of freedom of that error.
         repetitions: behind the value; for unequal groups, the number that would have this error.
         unit: of value and error.
         basis: what the error was estimated from.
         fixed: the part of the error that no repetition reduces.
     """
-    if not np.isfinite(value):
+    if not np.isfinite(value) or error == 0:
         return computed(value, unit, basis)._replace(repetitions=int(repetitions))
-    if error == 0:
-        return Margin(float(value), unit, basis, repetitions=int(repetitions))
     ratio = value / error
     deviation = math.sqrt(max(error**2 - fixed**2, 0.0) * repetitions)
     return Margin(
@@ -165,14 +163,16 @@ def _quantiles(level: float) -> np.ndarray:
     return stdtrit(np.arange(1, MOST_REPETITIONS), 1 - level)
 
 
-def paired(values: Iterable[float], unit: str) -> Margin:
+def paired(values: Iterable[float], unit: str, grid: float = 0.0) -> Margin:
     """The margin of differences, one per repetition, that must be above 0 on average.
 
     Args:
         values: -inf or NaN means that what should win diverged, which misses. inf means that what it is compared with
             diverged: in all of several repetitions, which meets; in some, which are left out, so that only the others
             can meet it, and nothing can miss it.
-        unit: of the values.
+        unit: of the values, and of the grid.
+        grid: what the values are rounded to, which is their least standard deviation: a few rounded values may be equal
+            by chance.
     """
     values = np.asarray(values, float)
     count, without = len(values), np.isposinf(values)
@@ -185,10 +185,10 @@ def paired(values: Iterable[float], unit: str) -> Margin:
     if without.all():
         return computed(math.inf, unit, PAIRED)._replace(repetitions=count)
     if without.any():
-        rest = paired(values[~without], unit)
+        rest = paired(values[~without], unit, grid)
         basis = f"{rest.basis}, without {without.sum()} of {count} in which the other diverged"
         return rest._replace(p_fails=1.0, basis=basis)
-    error = values.std(ddof=1) / math.sqrt(count)
+    error = max(values.std(ddof=1), grid) / math.sqrt(count)
     return estimated(values.mean(), error, count - 1, count, unit, PAIRED)
 
 

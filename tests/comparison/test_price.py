@@ -43,15 +43,9 @@ def test_epsilon_counts_the_choice_among_as_many_settings():
     assert cost(1.0)["tuned_epsilon"] > epsilon_of_best(release, 7, 1)
 
 
-def test_what_promises_nothing_pays_everything():
+def test_who_reveals_nothing_or_promises_nothing_pays_nothing_or_everything():
+    assert cost(0.0)["tuned_epsilon"] == 0.0
     assert cost(math.inf, noise_multiplier=0.0)["tuned_epsilon"] == math.inf
-
-
-def test_what_reveals_nothing_has_no_epsilon_once_its_setting_is_chosen_by_scores():
-    """The scores of clients' data then are all that it reveals, and no result covers them."""
-    assert math.isnan(cost(0.0)["tuned_epsilon"])
-    alone = price(METHOD, [TASK(0)], arguments(METHOD, ARGS), **RUN | {"num_settings": 1}, target=0.0)
-    assert alone["tuned_epsilon"] == 0.0
 
 
 def test_what_a_method_does_not_say_is_missing():
