@@ -17,7 +17,7 @@ from bench.audit.words import number
 from bench.errors import InputError
 from bench.stopping import on_stop
 
-SECONDS = 30.0  # of the longer game
+SECONDS = 20.0  # of the longer game
 
 
 def audit(

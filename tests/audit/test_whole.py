@@ -170,7 +170,7 @@ def test_the_table_of_an_earlier_version_is_read(tmp_path):
     assert len(kept) > 300
     assert "not refuted" in set(whole.summary(kept)["verdict"])
     with pytest.raises(InputError, match=r"audits with seconds = 0\.0: ask for the same"):
-        whole._earlier(path, DEFAULTS | {"seconds": 30.0})
+        whole._earlier(path, DEFAULTS | {"seconds": 20.0})
 
 
 def test_a_table_that_was_cut_off_is_refused(few, tmp_path):
