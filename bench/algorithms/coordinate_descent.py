@@ -196,7 +196,7 @@ def cost(
     num_awake: int,
     max_updates: int,
     num_updates: float,
-    regularization_scale: float,
+    regularization_scale: float = 1.0,
     **_,
 ) -> Cost:
     """Return the cost of `num_ticks` ticks, on average as in `Clocks.expected`."""
@@ -214,7 +214,7 @@ def check(
     num_awake: int,
     max_updates: int,
     num_updates: float,
-    regularization_scale: float,
+    regularization_scale: float = 1.0,
     **_,
 ) -> None:
     """Refuse a task without a graph, unknown names, and incompatible values."""

@@ -184,7 +184,7 @@ def check(
     noise_multiplier: float,
     clip_norm: float,
     pair_noise_ratio: float,
-    regularization_scale: float,
+    regularization_scale: float = 1.0,
     **_,
 ) -> None:
     """Refuse a task without a graph, and noise whose privacy cannot be computed."""

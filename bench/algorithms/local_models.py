@@ -70,7 +70,7 @@ def cost(task: Task, **_) -> Cost:
     return Cost(0.0, everything, everything)
 
 
-def check(task: Task, *, solver: str, regularization_scale: float, **_) -> None:
+def check(task: Task, *, solver: str, regularization_scale: float = 1.0, **_) -> None:
     """Refuse a task without agents' own objectives, and unknown solvers."""
     check_peers(task, regularization_scale)
     check_choice("solver", solver, SOLVERS)
