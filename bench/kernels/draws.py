@@ -4,7 +4,7 @@
 deviations and a Laplace number at 16.6 scales. An output beyond that end is impossible on one of two neighbouring data
 sets and possible on the other, with a probability that can exceed a declared delta. Here all 32 bits count, and where
 they are so small that a number lies beyond their resolution, 31 further ones do: a normal number ends at 9 standard
-deviations, and a Laplace number at 44 scales. Both have the same place in the distribution as that of `jax.random` for
+deviations, and a Laplace number at 43 scales. Both have the same place in the distribution as that of `jax.random` for
 the same key, so the two differ by the coarseness of the latter: by 1e-6 in the bulk, more in the tail.
 
 The numbers are still those of float32, of which there are few: `docs/privacy.md` says what that means.
