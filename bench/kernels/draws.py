@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import DTypeLike
 from jaxtyping import Float, PRNGKeyArray, UInt32
 from numpy.polynomial import Chebyshev, Polynomial
 from scipy import special
@@ -26,7 +27,7 @@ DEGREES = (9, 10)  # at which their errors are below 1e-6
 LAST = 45.0  # value of -log(q (2 - q)) for the smallest q, 2^-63, and a little more
 
 
-def normal(key: PRNGKeyArray, shape: Sequence[int] = (), dtype=jnp.float32) -> Float[Array, "..."]:
+def normal(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike = jnp.float32) -> Float[Array, "..."]:
     """Return standard normal numbers.
 
     Args:
@@ -44,7 +45,7 @@ def _normal(sign: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "
     return sign * (1.0 - q) * jnp.where(w < SPLIT, middle, tail)
 
 
-def laplace(key: PRNGKeyArray, shape: Sequence[int] = (), dtype=jnp.float32) -> Float[Array, "..."]:
+def laplace(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike = jnp.float32) -> Float[Array, "..."]:
     """Return Laplace numbers of scale 1; arguments as for `normal`."""
     sign, q = two_sided(key, shape)
     return (sign * jnp.log(q)).astype(dtype)

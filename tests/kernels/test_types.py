@@ -43,6 +43,9 @@ def link(score, target):
 
 
 WRONG = {  # a call of each function with one argument that is not what it is said to be, and that argument's name
+    "draws.laplace": ((VECTOR,), "key"),
+    "draws.normal": ((VECTOR,), "key"),
+    "draws.two_sided": ((VECTOR, (2,)), "key"),
     "gradient.clip": ((VECTOR.astype(int), 1.0), "tree"),
     "gradient.clip_factor": ((VECTOR, VECTOR), "clip_norm"),
     "gradient.clipped_sum": (({"a": jnp.ones((2, 3)), "b": jnp.ones((3, 3))}, 1.0), "trees"),
