@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bench.attacks.commands import attack
 from bench.audit.commands import audit
 from bench.cli import print_version
 from bench.data.commands import app as data_app
@@ -29,6 +30,7 @@ app.add_typer(data_app, name="data", help="List, fetch and verify data sets.")
 app.command()(epsilon)
 app.command()(noise)
 app.command()(audit)
+app.command()(attack)
 app.command()(merge)
 app.command()(status)
 app.command()(export)

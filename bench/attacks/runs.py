@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bench.algorithms.base import Method
 from bench.attacks.released import released
 from bench.data.task import Task
 from bench.sweeps.engine import ROUNDS, START, Program, run_keys
@@ -25,25 +26,25 @@ BLOCKS = 10  # calls for the rounds of a run, after each of which progress is re
 class Attacked(NamedTuple):
     """A method on a task, with all its arguments, and the number of its rounds.
 
-    make: the method's factory.
+    method: the Method.
     args: all its arguments.
     rounds: of a run.
     task: with the data of all units.
     trial: the data split, for the keys of runs.
     """
 
-    make: Callable
+    method: Method
     args: Mapping[str, Any]
     rounds: int
     task: Task
     trial: int = 0
 
-    def program(self, method, num_rounds: int) -> tuple[Program, dict]:
+    def program(self, num_rounds: int) -> tuple[Program, dict]:
         """Return what is fixed when compiling, and the traced arguments."""
-        traced = parameters(method)[1]
+        traced = parameters(self.method)[1]
         static = tuple((name, value) for name, value in self.args.items() if name not in traced)
         hypers = {name: jnp.float32(self.args[name]) for name in sorted(traced)}
-        return Program(self.make, static, num_rounds), hypers
+        return Program(self.method.make, static, num_rounds), hypers
 
 
 def block_of(rounds: int) -> int:
@@ -87,7 +88,6 @@ def _scored(task: Task, hypers, given, state, candidates, *, program: Program, f
 
 def scores(
     one: Attacked,
-    method,
     *,
     field: str,
     given: np.ndarray,
@@ -101,7 +101,6 @@ def scores(
 
     Args:
         one: what is attacked.
-        method: the Method, for the kinds of its arguments.
         field: of the task, which differs between runs.
         given: its value in every run, [run, ...].
         candidates: the units, as `score` takes them.
@@ -111,7 +110,7 @@ def scores(
         most_bytes: that the compiled program may need; default half of what this machine has available, at most 2 GiB.
     """
     size = block_of(one.rounds)
-    program, hypers = one.program(method, size)
+    program, hypers = one.program(size)
     keys = run_keys(jnp.full(len(seeds), one.trial, jnp.int32), jnp.asarray(seeds, jnp.int32))
     task, how = one.task, {"program": program, "field": field}
     budget = most_bytes or min(memory.budget() / 2, MOST_BYTES)
@@ -169,17 +168,16 @@ def _trajectory(task: Task, hypers, key, outputs, inputs, *, program: Program):
     return cosines(released(task, public(state)) - start), jnp.max(by_round, axis=0)
 
 
-def trajectory(one: Attacked, method, outputs: np.ndarray, inputs: np.ndarray, *, seed: int):
+def trajectory(one: Attacked, outputs: np.ndarray, inputs: np.ndarray, *, seed: int):
     """Return the cosines of directions with the change of the released model in one run: over all rounds, and the
     largest over single rounds, each [direction].
 
     Args:
         one: on a task with a shared model [output, feature].
-        method: the Method, for the kinds of its arguments.
         outputs, inputs: the two factors of each direction, of length 1, [direction, output] and [direction, feature].
         seed: of the run.
     """
-    program, hypers = one.program(method, one.rounds)
+    program, hypers = one.program(one.rounds)
     key = run_keys(jnp.full(1, one.trial, jnp.int32), jnp.full(1, seed, jnp.int32))[0]
     found = _trajectory(one.task, hypers, key, jnp.asarray(outputs), jnp.asarray(inputs), program=program)
     return tuple(np.asarray(leaf) for leaf in jax.device_get(found))
