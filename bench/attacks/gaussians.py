@@ -89,8 +89,8 @@ def estimate(inside: np.ndarray, outside: np.ndarray, delta: float, *, seed: int
     """Return the epsilon of the two Gaussians fitted to scores.
 
     Deviations that differ by chance look like privacy loss in the tails: with 100 canaries that reveal nothing, at
-    delta = 1e-4, the epsilon of the fits is 1.4 on average. So the bias that a parametric bootstrap finds is subtracted,
-    and the interval is the reflected one of the bootstrap. Both end at 0.
+    delta = 1e-4, the epsilon of the fits is 1.4 on average. So the bias that a parametric bootstrap finds is
+    subtracted, and the interval is the reflected one of the bootstrap. Both end at 0.
 
     Args:
         inside: scores of the canaries, [canary].

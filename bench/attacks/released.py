@@ -23,9 +23,7 @@ def released(task: Task, public: Any) -> Any:
     for model in (public, public[0] if isinstance(public, tuple) and public else None):
         if _alike(task.init_params, model) or _alike(task.init_params, model, task.num_clients):
             return model
-    raise InputError(
-        f"what is public on {task.name} is no model of the task: the attacks need one, choose other METHODS"
-    )
+    raise InputError(f"what is public on {task.name} is no model of the task, which attacks need: choose other METHODS")
 
 
 def is_shared(task: Task, model: Any) -> bool:

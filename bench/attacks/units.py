@@ -72,8 +72,8 @@ def units_of(task: Task, unit: str, runs: int, seed: int) -> Units:
         flat = members.reshape(runs, -1)
         return Units(EXAMPLE, "train", rows.astype(np.int32), flat, jnp.asarray(candidates), _of_examples)
     raise InputError(
-        f"one {unit} of {task.name} cannot be left out of a run: attacks need users with stored examples, such as those "
-        "of digits, or examples of a network's clients, such as those of few_images"
+        f"one {unit} of {task.name} cannot be left out of a run: attacks need users with stored examples, such as "
+        "those of digits, or examples of a network's clients, such as those of few_images"
     )
 
 

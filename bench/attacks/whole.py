@@ -158,10 +158,9 @@ def _row(
         notes.append(f"no canaries: {why}")
     else:
         both = canaries.estimated(one.attacked, number, one.delta, seed=seed)
-    for name, estimate in zip(("final", "rounds"), both, strict=True):
-        row |= {
-            f"estimated_epsilon_{name}{end}": value for end, value in zip(("", "_low", "_high"), estimate, strict=True)
-        }
+    for name, (value, low, high) in zip(("final", "rounds"), both, strict=True):
+        column = f"estimated_epsilon_{name}"
+        row |= {column: value, f"{column}_low": low, f"{column}_high": high}
     return row | {
         "units": rates.units,
         **options,
@@ -199,7 +198,7 @@ def page(whole: pd.DataFrame) -> str:
             "ε estimated, every round": _interval(row, "estimated_epsilon_rounds", ".3g"),
             "notes": row["notes"],
         }
-        rows.append({name: cell for name, cell in cells.items()})
+        rows.append(cells)
     table = pd.DataFrame(rows)
     table = table[[name for name in table if name == "method" or table[name].ne("").any()]]
     deltas = ", ".join(f"{value:g}" for value in sorted(set(whole["delta"])))
@@ -210,8 +209,8 @@ def page(whole: pd.DataFrame) -> str:
         "",
         markdown(table),
         f"TPR and FPR are the true- and the false-positive rate of a likelihood-ratio attack over {first['units']:,} "
-        f"units in {first['runs']} runs, with 95 % intervals that allow for decisions on the same run or unit to depend "
-        f'on each other; "of" is followed by the largest rate that the declared ε at δ = {deltas} allows.',
+        f"units in {first['runs']} runs, with 95 % intervals that allow for decisions on the same run or unit to "
+        f'depend on each other; "of" is followed by the largest rate that the declared ε at δ = {deltas} allows.',
     ]
     if "ε estimated, final model" in table:
         lines.append(
