@@ -5,7 +5,7 @@ The runs are vmapped inside, and the rounds scanned around them, as in `bench.sw
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -45,6 +45,11 @@ class Attacked(NamedTuple):
         static = tuple((name, value) for name, value in self.args.items() if name not in traced)
         hypers = {name: jnp.float32(self.args[name]) for name in sorted(traced)}
         return Program(self.method.make, static, num_rounds), hypers
+
+
+@cache
+def _budget() -> float:
+    return min(memory.budget() / 2, MOST_BYTES)
 
 
 def block_of(rounds: int) -> int:
@@ -113,7 +118,7 @@ def scores(
     program, hypers = one.program(size)
     keys = run_keys(jnp.full(len(seeds), one.trial, jnp.int32), jnp.asarray(seeds, jnp.int32))
     task, how = one.task, {"program": program, "field": field}
-    budget = most_bytes or min(memory.budget() / 2, MOST_BYTES)
+    budget = float(most_bytes or _budget())
     chunk, advance = _chunk(task, hypers, given, keys, how, budget)
     found = []
     for first in range(0, len(given), chunk):
@@ -128,8 +133,21 @@ def scores(
     return np.concatenate(found)[: len(given)]
 
 
+_compiled: dict[tuple, tuple] = {}  # by shapes: all epsilons of a method share a program
+
+
 def _chunk(task: Task, hypers, given, keys, how, budget: float):
     """Return how many runs go together, and the compiled rounds; runs are halved until the program fits."""
+    leaves, structure = jax.tree.flatten((task, hypers))
+    shapes = tuple((leaf.shape, leaf.dtype) for leaf in (*leaves, given))
+    key = (structure, shapes, tuple(how.items()), budget)
+    if key not in _compiled:
+        _compiled.clear()  # one program at a time is in use, and they are large
+        _compiled[key] = _fitting(task, hypers, given, keys, how, budget)
+    return _compiled[key]
+
+
+def _fitting(task: Task, hypers, given, keys, how, budget: float):
     chunk = len(given)
     while True:
         values = jax.ShapeDtypeStruct((chunk, *given.shape[1:]), given.dtype)

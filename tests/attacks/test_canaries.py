@@ -85,13 +85,13 @@ def test_the_estimate_of_a_run_is_that_of_its_gaussian_mechanism(users):
     one = attacked(users, 1, noise_multiplier=1.0, clip_norm=0.3)
     final, largest = estimated(one, 60, DELTA, seed=0)
     assert final.low < of_gaussian(1.0) < final.high
-    assert final == largest  # one round is the whole run
+    assert final == pytest.approx(largest, rel=1e-3)  # one round is the whole run
 
 
 def test_much_noise_hides_the_canaries_and_none_shows_them(users):
     hidden, _ = estimated(attacked(users, 4, noise_multiplier=50.0), 60, DELTA, seed=0)
     assert hidden.low < of_gaussian(25.0) < hidden.high
-    shown, by_round = estimated(attacked(users, 4, noise_multiplier=0.0), 10, DELTA, seed=0)
+    shown, by_round = estimated(attacked(users, 4, noise_multiplier=0.0, clip_norm=50.0), 10, DELTA, seed=0)
     assert shown.epsilon > 20
     assert by_round.epsilon > 20
     assert shown.low > hidden.high

@@ -70,7 +70,7 @@ def test_a_row_has_the_rates_beside_the_declared_epsilon(made):
     private, bare = rows.to_dict("records")
     assert private["tpr_at_0.01_low"] <= private["tpr_at_0.01_allowed"] < 1
     assert bare["tpr_at_0.01_allowed"] == 1
-    assert private["estimated_epsilon_final"] < bare["estimated_epsilon_final"]
+    assert private["epsilon"] < bare["epsilon"] == math.inf
     assert sum("s left" in line for line in said) == 2
     assert "Local learning releases nothing, so there is nothing to attack" in said
 
