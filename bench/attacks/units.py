@@ -125,7 +125,7 @@ def _of_users(task: Task, candidates: None, model: Any) -> jax.Array:
     def of_user(model, examples, size):
         losses = jax.vmap(lambda example: loss(model, nothing, example))(examples)
         real = jnp.arange(losses.shape[0]) < size
-        return -jnp.sum(jnp.where(real, losses, 0.0)) / jnp.maximum(size, 1)
+        return -jnp.sum(jnp.where(real, losses, 0.0)) / jnp.maximum(size, 1).astype(jnp.float32)
 
     return jax.vmap(of_user, (None if shared else 0, 0, 0))(model, task.train, task.num_examples)
 
