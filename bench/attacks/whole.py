@@ -17,6 +17,7 @@ import pandas as pd
 from bench.analysis.files import AS_TEXT, write_whole
 from bench.analysis.tables import markdown
 from bench.attacks import canaries, membership, units
+from bench.attacks.gaussians import LARGEST
 from bench.attacks.runs import scores
 from bench.attacks.targets import Target, Targets, targets
 from bench.data.files import DataFiles
@@ -204,8 +205,8 @@ def page(whole: pd.DataFrame) -> str:
     deltas = ", ".join(f"{value:g}" for value in sorted(set(whole["delta"])))
     lines = [
         f"Attacked was the membership of one {one} of {first['task']} in the training data, by somebody who sees the "
-        f"final released model of each method and knows its settings and, of {first['runs']} runs by that method, who "
-        "was in the others; a small rate is no proof of privacy, since a stronger attack might find more.",
+        f"final released model of a method, knows its settings, and has {first['runs'] - 1} other runs whose members "
+        "are known; a small rate is no proof of privacy, since a stronger attack might find more.",
         "",
         markdown(table),
         f"TPR and FPR are the true- and the false-positive rate of a likelihood-ratio attack over {first['units']:,} "
@@ -229,6 +230,8 @@ def _interval(row: Mapping[Any, Any], name: str, form: str, allowed: str = "") -
     value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
     if math.isnan(value):
         return ""
+    if math.isinf(value):
+        return f"over {LARGEST:,.0f}"
     text = f"{value:{form}} [{low:{form}}, {high:{form}}]"
     return f"{text}{allowed}{row[f'{name}_allowed']:.2g}" if allowed else text
 

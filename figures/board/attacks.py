@@ -74,6 +74,8 @@ def _text(row: dict, name: str, form: str) -> str:
     if math.isnan(value):
         return ""
     allowed = row.get(f"{name}_allowed", math.nan)
+    if math.isinf(value):
+        return "over 10,000"
     return tables.with_interval(value, low, high, form) + ("" if math.isnan(allowed) else f" of {allowed:.2g}")
 
 
