@@ -49,14 +49,15 @@ def test_the_same_gaussian_twice_has_epsilon_0():
 @pytest.mark.parametrize("shift", [0.0, 1.0, 3.0])
 def test_the_estimate_has_the_true_epsilon_in_its_interval(shift):
     exact = of_gaussian(1 / shift) if shift else 0.0
-    rng, hits, found = np.random.default_rng(0), 0, []
+    rng, hits = np.random.default_rng(0), 0
     for seed in range(12):
         one = estimate(rng.normal(shift, 1, 100), rng.normal(0, 1, 100), DELTA, seed=seed)
         hits += one.low <= exact <= one.high
         assert one.low <= one.epsilon <= one.high
-        found.append(one.epsilon)
     assert hits >= 9
-    assert abs(np.mean(found) - exact) < 0.8 + 0.1 * exact
+    many = estimate(rng.normal(shift, 1, 20_000), rng.normal(0, 1, 20_000), DELTA, seed=0)
+    assert many.epsilon == pytest.approx(exact, rel=0.1, abs=0.5)
+    assert many.low <= exact <= many.high
 
 
 @pytest.fixture(scope="module")
@@ -91,9 +92,8 @@ def test_the_estimate_of_a_run_is_that_of_its_gaussian_mechanism(users):
 def test_much_noise_hides_the_canaries_and_none_shows_them(users):
     hidden, _ = estimated(attacked(users, 4, noise_multiplier=50.0), 60, DELTA, seed=0)
     assert hidden.low < of_gaussian(25.0) < hidden.high
-    shown, by_round = estimated(attacked(users, 4, noise_multiplier=0.0, clip_norm=50.0), 10, DELTA, seed=0)
-    assert shown.epsilon > 20
-    assert by_round.epsilon > 20
+    shown, by_round = estimated(attacked(users, 4, noise_multiplier=0.0, clip_norm=50.0), 40, DELTA, seed=0)
+    assert min(shown.epsilon, by_round.epsilon) > 8  # they only hide in each other's updates
     assert shown.low > hidden.high
 
 

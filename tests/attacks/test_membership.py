@@ -77,7 +77,7 @@ def test_a_rate_counts_the_decisions_above_the_threshold():
     ratios = np.empty((20, 100))
     ratios[::2], ratios[1::2] = np.arange(1000).reshape(10, 100) + 500.5, np.arange(1000.0).reshape(10, 100)
     found = rates(ratios, members, (0.1, 0.0), seed=0, draws=5)
-    assert found.at[0.1].found == np.mean(ratios[::2] > 899.5)
+    assert found.at[0.1].found == np.mean(ratios[::2] > 899)
     assert found.at[0.0].found == np.mean(ratios[::2] > 999)
 
 
