@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bench.attacks.commands import attack
 from bench.audit.commands import audit
 from bench.cli import print_version
 from bench.conformance.commands import conformance
@@ -31,6 +32,7 @@ app.command()(epsilon)
 app.command()(noise)
 app.command()(audit)
 app.command()(conformance)
+app.command()(attack)
 app.command()(merge)
 app.command()(status)
 app.command()(export)

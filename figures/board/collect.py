@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from bench.analysis.files import AS_TEXT
 from bench.analysis.measured import PANEL
 from bench.errors import InputError
 from bench.sweeps import part_files
+from figures.board import attacks
 
 BOARD = "board"  # the folder of the board in the results
 PLACE = ["algorithm", "target_epsilon"]  # names a row of a task
@@ -57,6 +58,8 @@ class Task:
     scores: one row per method, epsilon and split: algorithm, target_epsilon, trial, score.
     chosen: by method.
     pictures: PNG files by name, without the ending.
+    points: the ids of the tested settings.
+    attacks: one row per method and epsilon that was attacked: algorithm, target_epsilon, and columns attack_*.
     """
 
     name: str
@@ -65,6 +68,8 @@ class Task:
     scores: pd.DataFrame
     chosen: dict[str, Chosen]
     pictures: dict[str, bytes]
+    points: frozenset[str] = frozenset()
+    attacks: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def metric(self) -> str:
@@ -74,6 +79,11 @@ class Task:
     def table(self) -> pd.DataFrame:
         """The rows, the metric's column called by its name."""
         return self.rows.rename(columns={"score": self.metric})
+
+    @property
+    def with_attacks(self) -> pd.DataFrame:
+        """The rows, with the columns of the attacks where there are any."""
+        return self.rows if self.attacks.empty else self.rows.merge(self.attacks, on=PLACE, how="left")
 
     @property
     def sign(self) -> float:
@@ -99,7 +109,7 @@ class Board:
 
     def rows(self, panel: tuple[str, str] | None = None) -> pd.DataFrame:
         """The rows of all tasks, of one unit of privacy or of all, with "name" of the task."""
-        rows = pd.concat([task.rows.assign(name=task.name) for task in self.tasks], ignore_index=True)
+        rows = pd.concat([task.with_attacks.assign(name=task.name) for task in self.tasks], ignore_index=True)
         return rows if panel is None else rows[(rows[PANEL] == list(panel)).all(axis=1)].reset_index(drop=True)
 
 
@@ -119,7 +129,9 @@ def collect(results: Path) -> Board:
             continue
         try:
             tasks.append(task(path))
-        except InputError as error:
+            found = attacks.read(path / attacks.TABLE, tasks[-1].protocol["delta"], tasks[-1].points)
+            tasks[-1] = replace(tasks[-1], attacks=found)
+        except InputError as error:  # attacks that cannot be used leave the task as it is
             left_out.append(str(error))
     if not tasks:
         more = f", and {len(left_out) - 1} more like it" if len(left_out) > 1 else ""
@@ -152,7 +164,7 @@ def task(folder: Path) -> Task:
         for method, own in arguments.items()
     }
     pictures = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.png"))}
-    return Task(name, protocol, rows, scores, chosen, pictures)
+    return Task(name, protocol, rows, scores, chosen, pictures, frozenset(runs["point"].astype(str)))
 
 
 def _protocol(path: Path) -> dict[str, Any]:

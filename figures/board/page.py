@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.analysis import measured
 from bench.analysis.measured import PANEL
-from figures.board import curves, tables
+from figures.board import attacks, curves, tables
 from figures.board.collect import TUNED, Board, Chosen, Task, command, written
 from figures.board.ranks import EVERY
 from figures.board.reading import protected, reading
@@ -182,6 +182,8 @@ def _row(row: dict, task: Task, results: Path) -> dict:
     if TUNED in row:
         whole = row[TUNED]
         cells["ε with tuning counted"] = html.sorted_by(whole, "no noise") if math.isinf(whole) else whole
+    for heading, (number, text) in attacks.cells(row).items():
+        cells[heading] = html.sorted_by(number, escape(text))
     return cells | {"protected": f"one {row[PANEL[0]]}, {row[PANEL[1]]}"}
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bench.analysis.significance import FEWEST_SPLITS, LEVEL
-from figures.board import tables
+from figures.board import attacks, tables
 from figures.board.collect import TUNED, Board, command
 from figures.board.ranks import DRAWS
 
@@ -75,6 +75,7 @@ def reading(board: Board, results: Path) -> dict[str, str]:
             "the search used here (Papernot and Steinke 2022), provided that the scores are part of what a run "
             "releases; empty for a method that releases nothing else. Every other ε here is for a single run."
         )
+    whole |= attacks.explained(rows)
     line = command("compare NAME --task TASK --against board", results)
     whole["A method of yours"] = (
         f"`{line}` runs only the method NAME, a built-in one or `mine.py`, tuned in the same way, and shows it "

@@ -112,6 +112,18 @@ MAY_IMPORT = {
         "bench.privacy",
         "bench.errors",
     ],
+    "bench.attacks": [
+        "bench.attacks",
+        "bench.paths",
+        "bench.analysis",
+        "bench.comparison",
+        "bench.sweeps",
+        "bench.algorithms",
+        "bench.data",
+        "bench.models",
+        "bench.privacy",
+        "bench.errors",
+    ],
     # Programs: they may import everything, and only each other may import them (nobody's list names them).
     "bench.__main__": ["bench"],
     "bench.command_line": ["bench"],

@@ -118,6 +118,7 @@ ALL = [*NUMBERS, *WORDS, *LISTS, *PATHS, *NAMES]
 GOOD_ARGUMENTS = {
     **{key: ["tiny", "other", "all"] for key in ("run", "status")},
     **{key: ["ppsgd", "method.py", "method.py:method", "dp_fedavg", "local_learning"] for key in ("compare", "audit")},
+    "attack": ["small", "synthetic", "DP-FedAvg"],
     "merge": ["results", "results/smoke", "results/smoke/tiny"],
     "data": ["mnist", "school"],
     "conformance": ["answers.json"],

@@ -1,0 +1,148 @@
+"""What is attacked: the methods of a board, with the settings that it chose on one split."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bench.attacks.runs import Attacked
+from bench.attacks.units import without_evaluation
+from bench.comparison.board import read_protocol
+from bench.comparison.entries import TEST
+from bench.comparison.problems import problem
+from bench.comparison.request import BOARD
+from bench.comparison.result import at_end
+from bench.comparison.stages import with_spent
+from bench.data.files import DataFiles
+from bench.data.task import Task
+from bench.errors import InputError, unknown_name
+from bench.sweeps import part_files
+from bench.sweeps.spec import arguments
+
+
+class Target(NamedTuple):
+    """A method at one epsilon.
+
+    label: its name on the board.
+    target: the epsilon that its noise was calibrated for; inf without noise.
+    epsilon, delta: as declared.
+    neighbors, against: of the declaration.
+    point: the board's id of these settings.
+    attacked: the method with its settings.
+    """
+
+    label: str
+    target: float
+    epsilon: float
+    delta: float
+    neighbors: str
+    against: str
+    point: str
+    attacked: Attacked
+
+
+class Targets(NamedTuple):
+    """What is attacked on a task.
+
+    folder: of the board's task.
+    unit: of privacy.
+    every: the methods, each at each epsilon.
+    silent: methods that were asked for and release nothing.
+    """
+
+    folder: Path
+    unit: str
+    every: list[Target]
+    silent: list[str]
+
+
+def folder_of(name: str, against: str, out: Path) -> Path:
+    """Return the folder of a board's task; "board" is the board in the results folder `out`."""
+    return (out / BOARD if against == BOARD else Path(against)) / name
+
+
+def targets(
+    task: str,
+    labels: Sequence[str],
+    epsilons: Sequence[float],
+    *,
+    against: str,
+    out: Path,
+    split: int,
+    data_files: DataFiles | None = None,
+) -> Targets:
+    """Return what is attacked.
+
+    Args:
+        task: of the board.
+        labels: names of methods on the board; none means all.
+        epsilons: inf without noise; none means all of the board.
+        against: folder of the board; "board" is the one in `out`.
+        out: the results folder.
+        split: whose settings and data are taken.
+        data_files: where data may come from.
+
+    Raises:
+        InputError: for unknown names, and a board that has no such runs, or other data or versions.
+    """
+    on = problem(task, data_files)
+    folder = folder_of(on.name, against, out)
+    protocol = read_protocol(folder)
+    if not 0 <= split < protocol.seeds:
+        raise InputError(f"split is {split}, but {folder} has splits 0 to {protocol.seeds - 1}: choose one of them")
+    again = f"run `python -m bench board {on.name}` again"
+    if not part_files.parts_in(folder / TEST):
+        raise InputError(f"{folder} has no runs in {TEST}: run `python -m bench board {on.name}` first")
+    runs = at_end(part_files.read(folder / TEST))
+    runs = with_spent(runs[runs["trial"] == split])
+    known = {label: variant for label, variant in (on.baselines or {}).items() if label in set(runs["algorithm"])}
+    for label in labels:
+        if label not in known:
+            raise unknown_name(f"method of the suite on the board's {on.name}", label, known)
+    private = runs[runs["target_epsilon"] > 0]
+    there = sorted(set(private["target_epsilon"]))
+    for epsilon in epsilons:
+        if epsilon not in there:
+            raise InputError(f"epsilon is {epsilon:g}, but {folder} has {', '.join(map('{:g}'.format, there))}")
+    made = on.test_tasks()(split)
+    if set(runs["checksum"]) - {made.checksum}:
+        raise InputError(f"{folder} was run on data with another checksum than the data found here: {again}")
+    stripped, wanted = without_evaluation(made), list(labels) or list(known)
+    every = []
+    for label in wanted:
+        method = known[label].method
+        rows = private[(private["algorithm"] == label) & private["target_epsilon"].isin(list(epsilons) or there)]
+        for row in rows.sort_values("target_epsilon").to_dict("records"):
+            if row["version"] != method.version:
+                raise InputError(
+                    f"{folder} has version {row['version']:g} of {label}, but this is version {method.version}: {again}"
+                )
+            every.append(_target(label, method, row, stripped, split))
+    silent = [label for label in wanted if not (private["algorithm"] == label).any()]
+    if not every:
+        raise InputError(f"{', '.join(silent)} of {folder} release nothing, so nothing can be attacked: name another")
+    return Targets(folder, on.privacy_unit, every, silent)
+
+
+def _target(label: str, method, row: dict, task: Task, split: int) -> Target:
+    args = arguments(method, {name: value for name, value in row.items() if not _is_missing(value)})
+    method.fits(task, **args)
+    readings = method.readings(task, delta=row["delta"], **args)
+    release = readings[row["reading"]] if row["reading"] in readings else readings["paper"]
+    return Target(
+        label=label,
+        target=float(row["target_epsilon"]),
+        epsilon=float(row["spent"]),
+        delta=float(row["delta"]),
+        neighbors=str(row["neighbors_compared"]),
+        against=release.protects_against if math.isfinite(row["target_epsilon"]) else "nobody",
+        point=str(row["point"]),
+        attacked=Attacked(method, args, int(row["num_rounds"]), task, split),
+    )
+
+
+def _is_missing(value) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float | np.floating) and math.isnan(value))

@@ -1,0 +1,312 @@
+"""The attacks on the methods of a board's task, and their results as files.
+
+A row is one method at one epsilon. After an interruption rows that are in the file are not computed again, unless the
+board chose other settings or the method has another version.
+"""
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis.files import AS_TEXT, write_whole
+from bench.analysis.tables import markdown
+from bench.attacks import canaries, membership, units
+from bench.attacks.gaussians import LARGEST
+from bench.attacks.runs import scores
+from bench.attacks.targets import Target, Targets, targets
+from bench.data.files import DataFiles
+from bench.errors import InputError, cannot_write
+from bench.sweeps.rows import commit
+
+KEY = ["method", "target_epsilon"]
+RATES = (1e-2, 1e-3)  # false-positive rates
+OPTIONS = ("runs", "canaries", "split", "seed")
+FEWEST_RUNS, MOST_RUNS = 8, 10_000
+FEWEST_CANARIES, MOST_CANARIES = 10, 10_000
+TABLE, PAGE = "attacks.csv", "attacks.md"
+NO_RATIO = "scores are not finite"
+
+
+def attack_all(
+    task: str,
+    labels: Sequence[str] = (),
+    *,
+    epsilons: Sequence[float] = (),
+    against: str = "board",
+    out: Path = Path("results"),
+    runs: int = 64,
+    canaries: int = 100,
+    split: int = 0,
+    seed: int = 0,
+    fresh: bool = False,
+    data_files: DataFiles | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> pd.DataFrame:
+    """Attack methods of a board; write attacks.csv and attacks.md into the folder of the board's task.
+
+    Args:
+        task, labels, epsilons, against, out, split, data_files: as for `targets.targets`.
+        runs: of the membership attack.
+        canaries: of the run with canaries; 0 leaves it out.
+        seed: of membership, canaries, and all runs.
+        fresh: attack all again; the earlier table is kept as earlier-attacks.csv.
+        say: receives a line after each row, and some while one is computed.
+
+    Returns:
+        The rows of attacks.csv.
+
+    Raises:
+        InputError: for an option out of range, files that cannot be read or written, a table of attacks with other
+            options, and as `targets.targets`.
+    """
+    options = {"runs": runs, "canaries": canaries, "split": split, "seed": seed}
+    _check(options)
+    found = targets(task, labels, epsilons, against=against, out=out, split=split, data_files=data_files)
+    path, code = found.folder / TABLE, commit()
+    _check_folder(found.folder)
+    if fresh:
+        _set_aside(path)
+    done = _earlier(path, options)
+    current = {
+        (one.label, one.target): (one.point, one.attacked.method.version) for one in found.every
+    }  # of what is asked for; other rows stay as they are
+    same = [
+        current.get(key, settings) == settings
+        for key, settings in zip(_pairs(done, KEY), _pairs(done, ["point", "version"]), strict=True)
+    ]
+    done = done[np.array(same, bool)]
+    left = [one for one in found.every if (one.label, one.target) not in set(_pairs(done, KEY))]
+    if not left:
+        _write(found.folder, done)
+        say(f"{path} has all {len(found.every)} of these attacks already")
+        return done
+    task_made = left[0].attacked.task
+    attacked = units.units_of(task_made, found.unit, runs, seed)
+    began, work = time.monotonic(), sum(one.attacked.rounds for one in left) * runs
+    counted = _Counter(began, work, say)
+    for place, one in enumerate(left, 1):
+        row = _row(one, attacked, found, options, counted.add) | {"commit": code}
+        done = _ordered(pd.concat([done, pd.DataFrame([row])], ignore_index=True) if len(done) else pd.DataFrame([row]))
+        _write(found.folder, done)
+        say(f"attack {place} of {len(left)}, {one.label} {_at(one.target)}: {_said(row)}; {counted.left()}")
+    for label in found.silent:
+        say(f"{label} releases nothing, so there is nothing to attack")
+    return done
+
+
+class _Counter:
+    """Counts run-rounds, and says now and then how long the others will take."""
+
+    def __init__(self, began: float, work: int, say: Callable[[str], None], every: float = 60.0):
+        self.began, self.work, self.say, self.every = began, max(work, 1), say, every
+        self.done, self.last = 0, began
+
+    def add(self, units: int) -> None:
+        self.done += units
+        now = time.monotonic()
+        if now - self.last >= self.every:
+            self.last = now
+            self.say(f"{100 * self.done / self.work:.0f} %, {self.left()}")
+
+    def left(self) -> str:
+        seconds = (time.monotonic() - self.began) / max(self.done, 1) * (self.work - self.done)
+        return f"{seconds:,.0f} s left"
+
+
+def _row(
+    one: Target, of: units.Units, found: Targets, options: Mapping[str, int], on_block: Callable[[int], None]
+) -> dict[str, Any]:
+    """Attack one method at one epsilon."""
+    runs, seed, began = options["runs"], options["seed"], time.monotonic()
+    # Runs of the attack share no randomness with those of the board, nor with the run with canaries.
+    seeds = 1_000_000 + seed * MOST_RUNS + np.arange(runs)
+    how = {"field": of.field, "given": of.given, "candidates": of.candidates, "score": of.score}
+    seen = scores(one.attacked, seeds=seeds, on_block=on_block, **how)
+    per_run = (time.monotonic() - began) / runs
+    finite = bool(np.isfinite(seen).all())
+    notes = [] if finite else [NO_RATIO]
+    ratios = membership.likelihood_ratios(seen, of.members) if finite else np.full(seen.shape, np.nan)
+    rates = membership.rates(ratios, of.members, RATES, seed=seed)
+    row: dict[str, Any] = {
+        "task": found.folder.name,
+        "method": one.label,
+        "target_epsilon": one.target,
+        "epsilon": one.epsilon,
+        "delta": one.delta,
+        "privacy_unit": of.kind,
+        "neighbors": one.neighbors,
+        "protects_against": one.against,
+    }
+    epsilon, delta = units.allowance(of.kind, one.epsilon, one.delta, one.neighbors)
+    for false, rate in rates.at.items():
+        name = f"tpr_at_{false:g}"
+        row |= {name: rate.found, f"{name}_low": rate.low, f"{name}_high": rate.high}
+        row[f"{name}_allowed"] = membership.allowed(epsilon, delta, false)
+        if rate.low > row[f"{name}_allowed"]:
+            notes.append(f"more than the declared epsilon allows at a false-positive rate of {false:g}")
+    row |= {"auc": rates.auc.found, "auc_low": rates.auc.low, "auc_high": rates.auc.high}
+    number = options["canaries"]
+    why = canaries.why_not(one.attacked.task, number) if number else "left out"
+    nothing = canaries.Estimate(math.nan, math.nan, math.nan)
+    both = (nothing, nothing)
+    if why:
+        notes.append(f"no canaries: {why}")
+    else:
+        both = canaries.estimated(one.attacked, number, one.delta, seed=seed)
+    for name, (value, low, high) in zip(("final", "rounds"), both, strict=True):
+        column = f"estimated_epsilon_{name}"
+        row |= {column: value, f"{column}_low": low, f"{column}_high": high}
+    return row | {
+        "units": rates.units,
+        **options,
+        "rounds": one.attacked.rounds,
+        "point": one.point,
+        "version": one.attacked.method.version,
+        "seconds_per_run": round(per_run, 3),
+        "notes": "; ".join(notes),
+    }
+
+
+# ---- Files ----
+
+
+def _write(folder: Path, whole: pd.DataFrame) -> None:
+    try:
+        write_whole(folder / TABLE, whole.to_csv(index=False))
+        write_whole(folder / PAGE, page(whole))
+    except OSError as error:
+        raise cannot_write(error, folder) from None
+
+
+def page(whole: pd.DataFrame) -> str:
+    """Return attacks.md: what was attacked and by whom, the table, and what it cannot show."""
+    first = whole.iloc[0]
+    one = "user" if first["privacy_unit"] == units.USER else "example of a client"
+    rows = []
+    for row in whole.to_dict("records"):
+        cells = {
+            "method": row["method"],
+            "declared ε": _epsilon(row["epsilon"]),
+            **{f"TPR at FPR {false:g}": _interval(row, f"tpr_at_{false:g}", ".4f", " of ") for false in RATES},
+            "AUC": _interval(row, "auc", ".3f"),
+            "ε estimated, final model": _interval(row, "estimated_epsilon_final", ".3g"),
+            "ε estimated, every round": _interval(row, "estimated_epsilon_rounds", ".3g"),
+            "notes": row["notes"],
+        }
+        rows.append(cells)
+    table = pd.DataFrame(rows)
+    table = table[[name for name in table if name == "method" or table[name].ne("").any()]]
+    deltas = ", ".join(f"{value:g}" for value in sorted(set(whole["delta"])))
+    lines = [
+        f"Attacked was the membership of one {one} of {first['task']} in the training data, by somebody who sees the "
+        f"final released model of a method, knows its settings, and has {first['runs'] - 1} other runs whose members "
+        "are known; a small rate is no proof of privacy, since a stronger attack might find more.",
+        "",
+        markdown(table),
+        f"TPR and FPR are the true- and the false-positive rate of a likelihood-ratio attack over {first['units']:,} "
+        f"units in {first['runs']} runs, with 95 % intervals that allow for decisions on the same run or unit to "
+        f'depend on each other; "of" is followed by the largest rate that the declared ε at δ = {deltas} allows.',
+    ]
+    if "ε estimated, final model" in table:
+        lines.append(
+            f"The estimated ε are from one run with {first['canaries']} canary users, for somebody who sees the final "
+            "model and for somebody who sees the model after every round. They are estimates by Gaussians, with "
+            "intervals for the number of canaries alone, and no bounds: ε may be larger or smaller."
+        )
+    lines.append(
+        f"Settings of split {first['split']}, seed {first['seed']}. Code: {', '.join(dict.fromkeys(whole['commit']))}. "
+        "What each column means and cannot show: docs/attacks.md."
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _interval(row: Mapping[Any, Any], name: str, form: str, allowed: str = "") -> str:
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    if math.isnan(value):
+        return ""
+    if math.isinf(value):
+        return f"over {LARGEST:,.0f}"
+    text = f"{value:{form}} [{low:{form}}, {high:{form}}]"
+    return f"{text}{allowed}{row[f'{name}_allowed']:.2g}" if allowed else text
+
+
+def _epsilon(value: float) -> str:
+    return "no noise" if math.isinf(value) else f"{value:.3g}"
+
+
+def _at(target: float) -> str:
+    return "without noise" if math.isinf(target) else f"at epsilon {target:g}"
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    shares = ", ".join(f"{row[f'tpr_at_{false:g}']:.4f} at FPR {false:g}" for false in RATES)
+    return f"TPR {shares}, {row['seconds_per_run']:.2f} s a run"
+
+
+def _earlier(path: Path, options: Mapping[str, int]) -> pd.DataFrame:
+    """Return the rows of an earlier command.
+
+    Raises:
+        InputError: for a damaged table, or one with other options.
+    """
+    if not path.is_file():
+        return pd.DataFrame(columns=[*KEY, "point", "version"])
+    try:
+        rows = pd.read_csv(path, dtype={**AS_TEXT, "point": str, "notes": str}).fillna({"notes": ""})
+        needed = rows[[*KEY, "point", "version", "commit", "delta", "tpr_at_0.01", "auc", *OPTIONS]]
+        if rows.empty or needed[[*KEY, "point", "version", "commit", *OPTIONS]].isna().any(axis=None):
+            raise ValueError("a row is incomplete")
+        if rows.duplicated(KEY).any() or (rows["task"] != path.parent.name).any():
+            raise ValueError("rows of another task")
+        page(rows)
+        others = {name: rows[name].iloc[0] for name, value in options.items() if (rows[name] != value).any()}
+    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        raise InputError(f"{path} is no whole table of attacks: move it elsewhere") from None
+    if others:
+        words = ", ".join(f"{name} = {value}" for name, value in others.items())
+        raise InputError(f"{path} has attacks with {words}: ask for the same, or give --fresh")
+    return rows.astype({"target_epsilon": float})
+
+
+def _pairs(rows: pd.DataFrame, names: list[str]) -> list[tuple]:
+    return list(rows[names].itertuples(index=False, name=None))
+
+
+def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.sort_values(KEY, kind="stable", ignore_index=True)
+
+
+def _set_aside(path: Path) -> None:
+    try:
+        if path.is_file():
+            path.replace(path.with_name(f"earlier-{path.name}"))
+    except OSError as error:
+        raise InputError(f"cannot rename {path}: {error.strerror}") from None
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written, before attacks take minutes."""
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write {folder}: Permission denied; choose another --out or --against")
+
+
+def _check(options: Mapping[str, int]) -> None:
+    """Refuse options out of range."""
+    number = options["canaries"]
+    for name, fits, remedy in (
+        ("runs", FEWEST_RUNS <= options["runs"] <= MOST_RUNS, f"give {FEWEST_RUNS} to {MOST_RUNS:,}"),
+        (
+            "canaries",
+            number == 0 or FEWEST_CANARIES <= number <= MOST_CANARIES,
+            f"give 0, or {FEWEST_CANARIES} to {MOST_CANARIES:,}",
+        ),
+        ("seed", 0 <= options["seed"] < 100_000, "give 0 to 99,999"),
+    ):
+        if not fits:
+            raise InputError(f"{name} is {options[name]}: {remedy}")
