@@ -37,7 +37,7 @@ from bench.audit.setting import (
     with_noise_for,
 )
 from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
-from bench.errors import InputError
+from bench.errors import InputError, in_one_line
 from bench.outside import load_method
 from bench.privacy.events import ADD_OR_REMOVE
 
@@ -205,8 +205,8 @@ def audit(
         power: whether to repeat the game with less noise, to report how much too little noise it would have detected.
             Without it an audit that refutes nothing is inconclusive.
         seconds: with `power`, how long the audit goes on to a longer game where the first one would not have detected
-            noise too small by the least of `findings.FACTORS`, or came near to refuting the method. The significance is split between the two games in
-            advance. 0: one game.
+            noise too small by the least of `findings.FACTORS`, or came near to refuting the method. The significance is
+            split between the two games in advance. 0: one game.
         args: of the method.
         say: receives a line before each step.
 
@@ -234,6 +234,8 @@ def audit(
             break
         except InputError as error:
             not_played[other] = str(error)
+        except Exception as error:  # of a method whose accounting is for other numbers of users or rounds
+            not_played[other] = f"{type(error).__name__}: {in_one_line(error)}"
     found = Audit(name, runs, confidence, tuple(each.part for each in played), not_played)
     if looks > 1 and not found.refuted:
         found = _longer(found, played, (1 - confidence) / LOOKS, time.monotonic() + seconds, tell)
