@@ -235,7 +235,7 @@ def audit(
         except InputError as error:
             not_played[other] = str(error)
         except Exception as error:  # of a method whose accounting is for other numbers of users or rounds
-            not_played[other] = f"{type(error).__name__}: {in_one_line(error)}"
+            not_played[other] = in_one_line(error)
     found = Audit(name, runs, confidence, tuple(each.part for each in played), not_played)
     if looks > 1 and not found.refuted:
         found = _longer(found, played, (1 - confidence) / LOOKS, time.monotonic() + seconds, tell)
