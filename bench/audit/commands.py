@@ -278,8 +278,8 @@ def _why_inconclusive(found) -> str:
     needed = min(finding.needed or math.inf for finding in computed)
     if needed == math.inf:
         return (
-            "even a quarter of the noise would not have been noticed, and no number of runs seems enough: look for "
-            "something other than noise that hides the canary"
+            "even a quarter of the noise would not have been noticed, and these runs do not say how many would be enough: "
+            "give more --runs; if that does not help, look for something other than noise that hides the canary"
         )
     return f"even a quarter of the noise would not have been noticed; that takes about {_rounded(needed)} --runs"
 
@@ -301,7 +301,11 @@ def _power(found) -> list[str]:
             )
     strongest = found.strongest
     if strongest and strongest.detected > 1.2 and strongest.needed is not None:
-        more = f"about {_rounded(strongest.needed)} --runs" if strongest.needed < math.inf else "more than runs"
+        more = (
+            f"about {_rounded(strongest.needed)} --runs"
+            if strongest.needed < math.inf
+            else "more --runs than these can tell"
+        )
         lines.append(f"To see noise 1.19 times too small takes {more}, or more --seconds.")
     return lines
 

@@ -52,7 +52,7 @@ class Finding(NamedTuple):
     detected: the least of FACTORS by which the noise could be too small for the game to refute it; inf where none is
         large enough, None where this was not computed.
     needed: about how many runs it would take to see noise too small by the least of FACTORS, or, where `detected` is
-        inf, by the largest; inf where no number seems enough, None where this was not computed.
+        inf, by the largest; inf where these runs do not tell, None where this was not computed.
 
     A release describes what is made public, and declares an epsilon for every delta. A bound at another delta, and a
     Gaussian one, refute that description, and with it the reason for the declared epsilon.

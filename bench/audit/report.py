@@ -37,7 +37,7 @@ from bench.audit.setting import (
     with_noise_for,
 )
 from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
-from bench.errors import InputError
+from bench.errors import InputError, in_one_line
 from bench.outside import load_method
 from bench.privacy.events import ADD_OR_REMOVE
 
@@ -205,8 +205,8 @@ def audit(
         power: whether to repeat the game with less noise, to report how much too little noise it would have detected.
             Without it an audit that refutes nothing is inconclusive.
         seconds: with `power`, how long the audit goes on to a longer game where the first one would not have detected
-            noise too small by the least of `findings.FACTORS`. The significance is split between the two games in
-            advance. 0: one game.
+            noise too small by the least of `findings.FACTORS`, or came near to refuting the method. The significance is
+            split between the two games in advance. 0: one game.
         args: of the method.
         say: receives a line before each step.
 
@@ -234,6 +234,8 @@ def audit(
             break
         except InputError as error:
             not_played[other] = str(error)
+        except Exception as error:  # of a method whose accounting is for other numbers of users or rounds
+            not_played[other] = in_one_line(error)
     found = Audit(name, runs, confidence, tuple(each.part for each in played), not_played)
     if looks > 1 and not found.refuted:
         found = _longer(found, played, (1 - confidence) / LOOKS, time.monotonic() + seconds, tell)
@@ -353,7 +355,8 @@ def _proven_by_reports(games: Mapping[str, Game], delta: float, significance: fl
 
 
 def _longer(found: Audit, played: list[_Played], significance: float, until: float, say: Say) -> Audit:
-    """Return the audit after a longer game, if there is time for one and the first game was not sharp enough.
+    """Return the audit after a longer game, if there is time for one, and either the first game was not sharp enough,
+    or so many runs would refute the method if errors stayed as rare as they were.
 
     It is about the way of accounting of which the least lack of noise would have been seen. The runs of the first game
     are its pilot, and it takes one bound.
@@ -371,29 +374,32 @@ def _longer(found: Audit, played: list[_Played], significance: float, until: flo
     if not asked:
         return found
     detected, place, finding = min(asked, key=lambda one: one[:2])
-    if detected <= FACTORS[0]:
-        return found
     each, release = played[place], finding.release
     relation, released = release.neighbors, each.part.released
-    further = longer(release, released, significance)
-    tests = as_pilot(each.first[relation].tests)
-    a_run = max(each.first[relation].seconds, each.games.game(relation, FACTORS[0]).seconds)
+    further, first = longer(release, released, significance), each.first[relation]
     # Two worlds, of the game itself, of one with less noise, and in case that detects nothing of another.
-    affordable = (until - time.monotonic()) / (6 * a_run)
-    needed = further.needed(each.games.game(relation, FACTORS[0]).tests, found.runs)
-    runs = int(min(affordable, max(MARGIN * needed, ENOUGH * found.runs), MOST_RUNS))
+    affordable = min((until - time.monotonic()) / (6 * first.seconds), MOST_RUNS)
+    to_refute = further.needed(first.tests, found.runs)
+    wanted = ENOUGH * found.runs
+    if to_refute <= affordable:
+        wanted = max(wanted, MARGIN * to_refute)
+    elif detected <= FACTORS[0]:
+        return found
+    if detected > FACTORS[0]:
+        wanted = max(wanted, MARGIN * further.needed(each.games.game(relation, FACTORS[0]).tests, found.runs))
+    runs = int(min(affordable, wanted))
     if runs < WORTH_IT * found.runs:
         return found
     seed = each.games.seed + MORE_RUNS
     say(f"{each.part.family}: {runs:,} further runs with a canary and as many without")
-    bound = further.bound(each.one, further.choice(tests, runs), runs=runs, seed=seed)
+    bound = further.bound(each.one, further.choice(as_pilot(first.tests), runs), runs=runs, seed=seed)
     finding = finding._replace(bounds=(*finding.bounds, bound))
     if not bound.refutes:
         for factor in [factor for factor in FACTORS if factor < detected]:
             choice = further.choice(as_pilot(each.games.game(relation, factor).tests), runs)
             if choice.part <= 1:
                 continue
-            if time.monotonic() + 2 * runs * a_run > until:
+            if time.monotonic() + 2 * runs * first.seconds > until:
                 break
             say(f"{each.part.family}: {runs:,} further runs with noise that is {factor:.3g} times smaller")
             less = each.games.with_less_noise(factor)
