@@ -235,4 +235,12 @@ def check(
         )
 
 
-METHOD = Method(coordinate_descent, releases, version=1, check=check, needs=(Peers, Linear), cost=cost)
+METHOD = Method(
+    coordinate_descent,
+    releases,
+    version=1,
+    check=check,
+    needs=(Peers, Linear),
+    cost=cost,
+    added={"regularization_scale": 1.0},
+)

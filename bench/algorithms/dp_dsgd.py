@@ -219,4 +219,5 @@ METHOD = Method(
     space={"step_size": Interval(0.03, 3.0)},
     needs=(Peers, Linear),
     cost=cost,
+    added={"regularization_scale": 1.0},
 )

@@ -76,4 +76,12 @@ def check(task: Task, *, solver: str, regularization_scale: float = 1.0, **_) ->
     check_choice("solver", solver, SOLVERS)
 
 
-METHOD = Method(local_models, releases, version=1, check=check, needs=(Peers, Linear), cost=cost)
+METHOD = Method(
+    local_models,
+    releases,
+    version=1,
+    check=check,
+    needs=(Peers, Linear),
+    cost=cost,
+    added={"regularization_scale": 1.0},
+)
