@@ -278,8 +278,8 @@ def _why_inconclusive(found) -> str:
     needed = min(finding.needed or math.inf for finding in computed)
     if needed == math.inf:
         return (
-            "even a quarter of the noise would not have been noticed, and these runs do not say how many would be enough: "
-            "give more --runs; if that does not help, look for something other than noise that hides the canary"
+            "even a quarter of the noise would not have been noticed, and these runs do not say how many would be "
+            "enough: give more --runs; if that does not help, look for something other than noise that hides the canary"
         )
     return f"even a quarter of the noise would not have been noticed; that takes about {_rounded(needed)} --runs"
 

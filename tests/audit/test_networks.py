@@ -48,7 +48,10 @@ def test_only_canaries_have_a_gradient_and_every_layer_has_a_share_of_it(family,
 def test_the_server_sees_every_client():
     one = setting(METHOD, family="convolutions", rounds=2, delta=1e-5, given={})
     seen = views(one, np.broadcast_to(canary("axis"), (2, *canary("axis").shape)), 0, chunk=2).seen
-    numbers = sum(leaf.size for leaf in jax.tree.leaves(FAMILIES["convolutions"].task(canary("axis"), np.ones(1, bool)).init_params))
+    numbers = sum(
+        leaf.size
+        for leaf in jax.tree.leaves(FAMILIES["convolutions"].task(canary("axis"), np.ones(1, bool)).init_params)
+    )
     assert seen.shape == (2, 3, 4 * numbers)
 
 
