@@ -34,10 +34,13 @@ def test_an_error_is_better_where_it_is_smaller_and_may_be_above_by_what_is_allo
     assert near[0.0].value == pytest.approx(0.95)
 
 
-def test_what_diverged_is_worse_than_anything_and_is_no_mean_over_the_others():
+def test_what_diverged_is_worse_than_anything_but_decides_nothing_for_the_other():
     good, bad = rows([1.0, 1.0, 1.0]), rows([1.0, np.nan, 1.0])
-    values = [pairs.ahead(*pair, "p", "test_accuracy")[0.0].value for pair in ((bad, good), (good, bad), (bad, bad))]
-    assert values == [-np.inf, np.inf, -np.inf]
+    missed, open_, both = (
+        pairs.ahead(*pair, "p", "test_accuracy")[0.0] for pair in ((bad, good), (good, bad), (bad, bad))
+    )
+    assert missed.value == both.value == -np.inf
+    assert (open_.value, open_.decided) == (0.0, False)  # the mean of the two instances on which neither diverged
 
 
 def test_only_repetitions_that_both_have_count():
