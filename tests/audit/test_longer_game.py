@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from mistaken_sums import METHOD, releases
 from scipy import stats
-from test_mistakes import METHOD, releases
-from test_tree_noise import method as tree
+from tree_noise import method as tree
 
 from bench.audit import audit, bounds, report
 from bench.audit.commands import text_of
