@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bench.errors import InputError
 from bench.locking import check_replaceable
 
 # For reading tables: the digits of a commit may look like a number, "09351561e448" like infinity.
@@ -37,3 +38,16 @@ def write_whole(path: Path, text: str) -> None:
     """Write a file, and its folder where it is missing; the old file stays until the new one is complete."""
     with written_whole([path]) as (unfinished,):
         unfinished.write_text(text, encoding="utf-8")
+
+
+def set_aside(path: Path, remedy: str = "") -> None:
+    """Keep a file of an earlier run, if there is one, as earlier-NAME.
+
+    Raises:
+        InputError: where it cannot be renamed; it ends in the remedy.
+    """
+    try:
+        if path.is_file():
+            path.replace(path.with_name(f"earlier-{path.name}"))
+    except OSError as error:
+        raise InputError(f"cannot rename {path}: {error.strerror}{remedy}") from None

@@ -36,6 +36,16 @@ def method_words(table: pd.DataFrame) -> Callable[[str, str, str], str]:
     return words
 
 
+def methods_by_epsilon(table: pd.DataFrame, cell: Callable[[dict], str]) -> pd.DataFrame:
+    """Return the printed table, methods by epsilon, whose cells are written from the rows of a comparison's table."""
+    cells: dict[tuple, dict[str, str]] = {}
+    for row in table.to_dict("records"):
+        key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
+        cells.setdefault(key, {})[epsilon_words(row["target_epsilon"])] = cell(row)
+    method = method_words(table)
+    return pd.DataFrame([{"method": method(*key), **by_epsilon} for key, by_epsilon in cells.items()]).fillna("")
+
+
 def names(table: pd.DataFrame) -> list[str]:
     """Return the further metrics of a table."""
     metric = table["metric"].iloc[0]
@@ -51,14 +61,10 @@ def words(table: pd.DataFrame, name: str) -> str:
 
 def printed(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the printed table of a further metric, methods by epsilon: mean [interval]."""
-    form, cells = tables.digits_for(name), {}
-    for row in table.to_dict("records"):
-        key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
-        score = tables.with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], form, name)
-        cells.setdefault(key, {})[epsilon_words(row["target_epsilon"])] = score
-    method = method_words(table)
-    rows = [{"method": method(*key), **by_epsilon} for key, by_epsilon in cells.items()]
-    return pd.DataFrame(rows).fillna("")
+    form = tables.digits_for(name)
+    return methods_by_epsilon(
+        table, lambda row: tables.with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], form, name)
+    )
 
 
 def heading(table: pd.DataFrame, name: str) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 from bench.attacks.released import is_shared
 from bench.data.task import Network, Task
 from bench.errors import InputError
+from bench.privacy.accounting import group_of_two
 from bench.privacy.events import ADD_OR_REMOVE
 
 USER, EXAMPLE = "user", "example"
@@ -84,8 +85,7 @@ def allowance(kind: str, epsilon: float, delta: float, neighbors: str) -> tuple[
     then both are steps of that kind, and the bound is that for two.
     """
     if kind == EXAMPLE and neighbors == ADD_OR_REMOVE:
-        with np.errstate(over="ignore"):
-            return 2 * epsilon, float(min((1 + np.exp(epsilon)) * delta, 1.0))
+        return group_of_two(epsilon, delta)
     return epsilon, delta
 
 

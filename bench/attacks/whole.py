@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.analysis.files import AS_TEXT, write_whole
+from bench.analysis.files import AS_TEXT, set_aside, write_whole
 from bench.analysis.tables import markdown
 from bench.attacks import canaries, membership, units
 from bench.attacks.gaussians import LARGEST
@@ -71,7 +71,7 @@ def attack_all(
     path, code = found.folder / TABLE, commit()
     _check_folder(found.folder)
     if fresh:
-        _set_aside(path)
+        set_aside(path)
     done = _earlier(path, options)
     current = {
         (one.label, one.target): (one.point, one.attacked.method.version) for one in found.every
@@ -280,14 +280,6 @@ def _pairs(rows: pd.DataFrame, names: list[str]) -> list[tuple]:
 
 def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values(KEY, kind="stable", ignore_index=True)
-
-
-def _set_aside(path: Path) -> None:
-    try:
-        if path.is_file():
-            path.replace(path.with_name(f"earlier-{path.name}"))
-    except OSError as error:
-        raise InputError(f"cannot rename {path}: {error.strerror}") from None
 
 
 def _check_folder(folder: Path) -> None:

@@ -11,6 +11,7 @@ from bench.audit import bounds
 from bench.audit.bounds import SHIFT, Choice, Test
 from bench.audit.game import PILOT, Game, play, play_on
 from bench.audit.setting import Setting, spent
+from bench.privacy.accounting import group_of_two
 from bench.privacy.events import ParallelDpEvent, Release
 
 OTHER_DELTAS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4)  # further deltas at which a declared epsilon is computed
@@ -115,11 +116,9 @@ def declared_at(release: Release, released: int) -> dict[float, float]:
 
 
 def two_apart(declared: Mapping[float, float]) -> dict[float, float]:
-    """Return delta -> epsilon for two data sets that are neighbours of a third one (privacy of a group of two): if
-    neighbours have (epsilon, delta), these have (2 epsilon, (1 + exp(epsilon)) delta).
-    """
-    pairs = {delta * (1 + math.exp(epsilon)): 2 * epsilon for delta, epsilon in declared.items() if epsilon < 100}
-    return {delta: epsilon for delta, epsilon in pairs.items() if delta < 1}
+    """Return delta -> epsilon for two data sets that are neighbours of a third one, from that of neighbours."""
+    pairs = [group_of_two(epsilon, delta) for delta, epsilon in declared.items() if epsilon < 100]
+    return {delta: epsilon for epsilon, delta in pairs if delta < 1}
 
 
 class Games:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
-from bench.analysis.files import AS_TEXT, write_whole
+from bench.analysis.files import AS_TEXT, set_aside, write_whole
 from bench.analysis.tables import markdown
 from bench.audit.report import Audit, audit, check
 from bench.audit.setting import families_of
@@ -47,7 +47,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
     check(**options)
     _check_folder(out)
     if fresh:
-        _set_aside(path)
+        set_aside(path, "; choose another --out")
     done = _earlier(path, options)
     parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
     left = [key for key in asked if key not in set(done[KEY].itertuples(index=False, name=None))]
@@ -97,15 +97,6 @@ def _basis(whole: pd.DataFrame) -> str:
         f"The bounds of one audit hold together with confidence {level:g}, those of all {count} audits with at least "
         f"{max(1 - count * (1 - level), 0):.3g}. Audited code: {', '.join(dict.fromkeys(whole['commit']))}."
     )
-
-
-def _set_aside(path: Path) -> None:
-    """Keep the table of an earlier run under another name."""
-    try:
-        if path.is_file():
-            path.replace(path.with_name(f"earlier-{path.name}"))
-    except OSError as error:
-        raise InputError(f"cannot rename {path}: {error.strerror}; choose another --out") from None
 
 
 def _asked() -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import select, significance, tables
-from bench.analysis.measured import PANEL, epsilon_words, method_words, titles
+from bench.analysis.measured import PANEL, methods_by_epsilon, titles
 from bench.comparison import resampled
 from bench.comparison.columns import COSTS, TUNED
 
@@ -148,9 +148,8 @@ def _with_gains(
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
     """The printed table, methods by epsilon: mean [interval], (rank), and gain over `gain_over` [interval]."""
-    cells = {}
-    for row in table.to_dict("records"):
-        epsilon = epsilon_words(row["target_epsilon"])
+
+    def cell(row: dict) -> str:
         form = tables.digits_for(row["metric"])
         score = tables.with_interval(row[row["metric"]], row["low"], row["high"], form, row["metric"])
         rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
@@ -161,10 +160,9 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
         else:
             numbers = tables.with_interval(row["gain"], row["gain_low"], row["gain_high"], f"+{form}")
             gain = f"gain {numbers}{'*' if row['decided'] else ''}"
-        key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
-        cells.setdefault(key, {})[epsilon] = ", ".join(filter(None, (f"{score}{rank}", gain)))
-    method = method_words(table)
-    return pd.DataFrame([{"method": method(*key), **by_epsilon} for key, by_epsilon in cells.items()]).fillna("")
+        return ", ".join(filter(None, (f"{score}{rank}", gain)))
+
+    return methods_by_epsilon(table, cell)
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:

@@ -224,14 +224,13 @@ def loss_and_error(params, task: Task) -> dict:
         params: one model of all silos, w [feature], or an Additive with a model of each.
         task: whose silos predict on their own test records.
     """
-    link, train, test = task.need(Linear).link, task.train, task.evaluation["test"]
-    models = _models(params, task)
+    models, test = _models(params, task), task.evaluation["test"]
     own = isinstance(params, Additive)
     wrong = _mean_of_silos(
         models, own, lambda scores, targets: jnp.mean(scores * targets <= 0, dtype=jnp.float32), test
     )
     return {
-        "train_loss": _mean_of_silos(models, own, lambda scores, targets: jnp.mean(link(scores, targets)), train),
+        "train_loss": _train_loss(models, own, task),
         "test_error": jnp.where(jnp.all(jnp.isfinite(models)), wrong, jnp.nan),
     }
 
@@ -246,7 +245,7 @@ def loss_and_error_by_digit(params, task: Task) -> dict:
         local_test_error: the mean over silos of the error on their own digits: every silo meets images of a digit as
             often as the digit is among its training records.
     """
-    evaluation, link = task.evaluation, task.need(Linear).link
+    evaluation = task.evaluation
     models, own = _models(params, task), isinstance(params, Additive)
     inputs, targets = evaluation["test"]
     counts = jnp.bincount(evaluation["digit"], length=10).astype(jnp.float32)
@@ -262,7 +261,7 @@ def loss_and_error_by_digit(params, task: Task) -> dict:
     shares = evaluation["shares"]
     local = jnp.mean(jnp.sum(shares * jnp.broadcast_to(by_digit, shares.shape), axis=1))
     return {
-        "train_loss": _mean_of_silos(models, own, lambda s, t: jnp.mean(link(s, t)), task.train),
+        "train_loss": _train_loss(models, own, task),
         "test_error": jnp.where(finite, everywhere, jnp.nan),
         "local_test_error": jnp.where(finite, local, jnp.nan),
     }
@@ -271,6 +270,12 @@ def loss_and_error_by_digit(params, task: Task) -> dict:
 def _models(params, task: Task) -> Array:
     """Return one model of all silos, [feature], or those of each, [silo, feature]."""
     return linear.personal(params, task.num_clients) if isinstance(params, Additive) else params
+
+
+def _train_loss(models: Array, own: bool, task: Task) -> Array:
+    """Return the mean over silos of their mean loss on their training records."""
+    link = task.need(Linear).link
+    return _mean_of_silos(models, own, lambda scores, targets: jnp.mean(link(scores, targets)), task.train)
 
 
 def _mean_of_silos(models: Array, own: bool, measure: Callable[[Array, Array], Array], records) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 
 from bench.privacy.accounting.atoms import Atoms, atoms_of
 from bench.privacy.accounting.disk import kept
-from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, pure_composition
+from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, group_of_two, pure_composition
 from bench.privacy.accounting.pld import PLD_LIMIT, pld_epsilon
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
 from bench.privacy.accounting.rdp import ORDERS, rdp_curve, rdp_epsilon, rdp_floor
@@ -30,6 +30,7 @@ __all__ = [
     "PLD_LIMIT",
     "epsilon",
     "epsilons",
+    "group_of_two",
     "noise_multiplier",
     "pure_composition",
     "rdp_curves",

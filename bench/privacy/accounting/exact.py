@@ -64,3 +64,11 @@ def pure_composition(epsilons: Sequence[float], times: Sequence[int], delta: flo
 
     apart = (count[l] * e[l] + together(np.delete(e, l), np.delete(count, l)) for l in range(len(e)))
     return min(together(e, count), *apart)
+
+
+def group_of_two(epsilon: float, delta: float) -> tuple[float, float]:
+    """Return the (epsilon, delta) of two data sets that are both neighbours of a third, if neighbours have the given
+    one: (2 epsilon, (1 + exp(epsilon)) delta), delta at most 1.
+    """
+    with np.errstate(over="ignore"):
+        return 2 * epsilon, float(min((1 + np.exp(epsilon)) * delta, 1.0))
