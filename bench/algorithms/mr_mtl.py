@@ -30,7 +30,7 @@ from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_
 from bench.algorithms.counting import num_parameters, used_at_least_once
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.kernels import gradient, sampling
+from bench.kernels import gradient, sampling, threefry
 from bench.models.additive import Additive
 from bench.privacy import events
 from bench.values import Interval
@@ -171,14 +171,14 @@ def _batches(task: Task, batch_size: int, sampler: str) -> Callable[[Array], Cal
         bound = max(sampling.poisson_bound(n, min(batch_size / n, 1.0)) for n in range(1, capacity + 1))
 
         def batch(step):
-            draws = jnp.where(there, jax.random.uniform(jax.random.fold_in(key, step), there.shape), 2.0)
+            draws = jnp.where(there, threefry.uniform(jax.random.fold_in(key, step), there.shape), 2.0)
             smallest, rows = jax.lax.top_k(-draws, bound)
             return rows, -smallest * sizes.astype(jnp.float32) < jnp.minimum(sizes, batch_size).astype(jnp.float32)
 
         return batch
 
     def shuffled(key):
-        order = jnp.argsort(jnp.where(there, jax.random.uniform(key, there.shape), 2.0), axis=1)
+        order = jnp.argsort(jnp.where(there, threefry.uniform(key, there.shape), 2.0), axis=1)
         real = jnp.broadcast_to(jnp.arange(length), (task.num_clients, length)) < sizes
         return lambda step: (jax.lax.dynamic_slice_in_dim(order, step * length, length, 1), real)
 

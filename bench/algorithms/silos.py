@@ -22,7 +22,7 @@ from bench.algorithms.phases import Phases, num_records, plan_phases
 from bench.algorithms.silo_arguments import SMOOTHINGS, SiloArguments
 from bench.data.task import Linear, Task
 from bench.errors import InputError, unknown_name
-from bench.kernels import draws, gradient, linear, sampling, smoothing
+from bench.kernels import draws, gradient, linear, sampling, smoothing, threefry
 from bench.privacy import events
 
 PROX_STEPS = 12  # halvings in a proximal step: the error of an envelope's gradient is at most 2^-12 C
@@ -110,7 +110,7 @@ def _batches(task: Task, phases: Phases, sampler: str) -> Callable[[Array, Any, 
         place = jnp.broadcast_to(start + jnp.arange(most), (task.num_clients, most))
         present = (place >= begin) & (place < begin + size)
         if sampler == "poisson":
-            present &= jax.random.uniform(key, place.shape) * size.astype(jnp.float32) < 1 / weight
+            present &= threefry.uniform(key, place.shape) * size.astype(jnp.float32) < 1 / weight
         return window, jnp.where(present, weight, 0.0)
 
     return batch

@@ -21,6 +21,8 @@ from jaxtyping import Float, PRNGKeyArray, UInt32
 from numpy.polynomial import Chebyshev, Polynomial
 from scipy import special
 
+from bench.kernels import threefry
+
 SPLIT = 6.0  # value of -log(q (2 - q)) from which on the inverse is a polynomial in its root
 CENTRES = (3.0, 4.5)  # of the two polynomials, so that their powers stay small
 DEGREES = (9, 10)  # at which their errors are below 1e-6
@@ -53,8 +55,8 @@ def laplace(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike = jnp
 
 def two_sided(key: PRNGKeyArray, shape: Sequence[int]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Return signs, and the probabilities q in (0, 1] that a number of the distribution is at least as far out."""
-    bits = jax.random.bits(key, tuple(shape), jnp.uint32)
-    return _of_bits(bits, _more_bits(jax.random.bits(jax.random.fold_in(key, 1), (), jnp.uint32), bits))
+    bits = threefry.bits(key, shape)
+    return _of_bits(bits, _more_bits(threefry.bits(jax.random.fold_in(key, 1), ()), bits))
 
 
 def _of_bits(bits: UInt32[Array, "..."], more: UInt32[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:

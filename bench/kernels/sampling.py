@@ -12,14 +12,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.extend.random import threefry_2x32
 from jaxtyping import Bool, Float32, Int, Int32, PRNGKeyArray
 from scipy import stats
+
+from bench.kernels import threefry
 
 
 def fixed_size(key: PRNGKeyArray, num_clients: int, num_sampled: int) -> Int32[Array, " {num_sampled}"]:
     """Draw a uniformly random subset of exactly `num_sampled` clients, without replacement."""
-    return jax.lax.top_k(jax.random.uniform(key, (num_clients,)), num_sampled)[1]
+    return jax.lax.top_k(threefry.uniform(key, (num_clients,)), num_sampled)[1]
 
 
 def poisson(
@@ -33,7 +34,7 @@ def poisson(
     Returns:
         Clients, all different, and whether each place is taken.
     """
-    draws = jax.random.uniform(key, (num_clients,))
+    draws = threefry.uniform(key, (num_clients,))
     smallest, clients = jax.lax.top_k(-draws, bound)
     return clients, -smallest < rate
 
@@ -51,8 +52,8 @@ def poisson_in_order(
     """
     if rate == 1:
         return jnp.minimum(jnp.arange(bound), num - 1), jnp.asarray(num)
-    tiny = jnp.finfo(jnp.float32).tiny
-    gaps = jnp.floor(jnp.log(jax.random.uniform(key, (bound,), minval=tiny)) / math.log1p(-rate))
+    tiny = float(jnp.finfo(jnp.float32).tiny)
+    gaps = jnp.floor(jnp.log(threefry.uniform(key, (bound,), tiny)) / math.log1p(-rate))
     # Gaps beyond the end are cut to the end, so that their sums do not overflow.
     places = jnp.cumsum(jnp.minimum(gaps, num).astype(jnp.int32) + 1) - 1
     return jnp.minimum(places, num - 1), jnp.sum(places < num, dtype=jnp.int32)
@@ -80,14 +81,11 @@ def uniform_rows(
         first: row; first + num_rows rows hold fewer than 2^32 numbers.
         num_rows, width: of the result.
     """
-    if str(jax.random.key_impl(key)) != "threefry2x32" or not jax.config.jax_threefry_partitionable:  # pyright: ignore[reportAttributeAccessIssue]
+    if not threefry.counts_places(key):
         return jax.random.uniform(jax.random.fold_in(key, first), (num_rows, width))
     rows = jnp.asarray(first).astype(jnp.uint32) + jnp.arange(num_rows, dtype=jnp.uint32)
-    place = rows[:, None] * jnp.uint32(width) + jnp.arange(width, dtype=jnp.uint32)[None]
-    halves = threefry_2x32(jax.random.key_data(key), jnp.concatenate([jnp.zeros_like(place), place]))
-    bits = halves[:num_rows] ^ halves[num_rows:]
-    one = jnp.uint32(0x3F800000)  # the bits of 1.0; 23 random bits are its fraction
-    return jax.lax.bitcast_convert_type(bits >> jnp.uint32(9) | one, jnp.float32) - 1.0
+    places = rows[:, None] * jnp.uint32(width) + jnp.arange(width, dtype=jnp.uint32)[None]
+    return threefry.fraction(threefry.at_places(key, places))
 
 
 def distinct_rows(
@@ -111,7 +109,7 @@ def distinct_rows(
         Rows, and which of them are real: a client with fewer examples than `batch_size` uses all of them.
     """
     count = num_examples.shape[0]
-    draws = jax.random.uniform(key, (count, capacity)) if first is None else uniform_rows(key, first, count, capacity)
+    draws = threefry.uniform(key, (count, capacity)) if first is None else uniform_rows(key, first, count, capacity)
     real = jnp.arange(capacity)[None] < num_examples[:, None]
     best, rows = jax.lax.top_k(jnp.where(real, draws, -1.0), batch_size)
     return rows, best >= 0
@@ -151,7 +149,7 @@ def queue_start(key: PRNGKeyArray, num_blocks: Int32[Array, " client"], num_epoc
         num_epochs: passes.
         max_blocks: length of the padded block axis.
     """
-    draws = jax.random.uniform(key, (num_blocks.shape[0], num_epochs, max_blocks))
+    draws = threefry.uniform(key, (num_blocks.shape[0], num_epochs, max_blocks))
     real = jnp.arange(max_blocks)[None, None] < num_blocks[:, None, None]
     order = jnp.argsort(jnp.where(real, draws, jnp.inf), axis=-1)
     return Queue(order.astype(jnp.int32), jnp.zeros_like(num_blocks))
@@ -170,7 +168,7 @@ def queue_draw(
     """
     num_epochs = queue.order.shape[1]
     left = queue.position < num_epochs * num_blocks
-    draws = jax.random.uniform(key, left.shape)
+    draws = threefry.uniform(key, left.shape)
     best, clients = jax.lax.top_k(jnp.where(left, draws, -1.0), num_sampled)
     present = best >= 0
     position = queue.position[clients]

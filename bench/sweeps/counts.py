@@ -16,6 +16,7 @@ import numpy as np
 from jax.extend import core
 
 from bench.data.task import Task
+from bench.kernels import threefry
 from bench.sweeps import engine
 
 # Primitives that compute one number for each number that they return.
@@ -86,7 +87,7 @@ def _operations(jaxpr) -> Counts:
         size = float(sum(math.prod(out.aval.shape) for out in equation.outvars))
         if name == "cond":  # the branch that does most
             total = total.plus(max(_operations(branch.jaxpr) for branch in equation.params["branches"]))
-        elif name in ("random_bits", "threefry2x32"):
+        elif name in ("random_bits", "threefry2x32") or equation.params.get("name") == threefry.NAME:
             total = total.plus(Counts(randoms=size))
         elif inner := _inner(equation):
             for body, times in inner:

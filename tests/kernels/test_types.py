@@ -108,6 +108,11 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "sparse.densify": ((MATRIX,), "rows"),
     "sparse.product": ((ROWS, jnp.ones((4, 2))), "model"),
     "sparse.transposed_product": ((ROWS, jnp.ones((2, 2), jnp.int32)), "coefficients"),
+    "threefry.at_places": ((KEY, VECTOR), "places"),
+    "threefry.bits": ((VECTOR, (2,)), "key"),
+    "threefry.counts_places": ((VECTOR,), "key"),
+    "threefry.fraction": ((VECTOR,), "words"),
+    "threefry.uniform": ((KEY, 3), "shape"),
     "user_gradients.of_linear": ((STACK, MATRIX, BATCH), "gram"),
     "user_gradients.of_loss": ((link, VECTOR.astype(int), VECTOR, BATCH), "nothing_local"),
 }

@@ -7,6 +7,7 @@ from jax import ShapeDtypeStruct as Shape
 
 from bench.algorithms import ALGORITHMS
 from bench.data.problems.synthetic import synthetic
+from bench.kernels import threefry
 from bench.kernels.platforms import by_platform
 from bench.sweeps import engine
 from bench.sweeps.counts import count, work_of
@@ -56,6 +57,9 @@ def test_of_two_branches_the_larger_counts():
 def test_random_numbers_count_as_words():
     assert count(lambda key: jax.random.bits(key, (100,)), jax.random.key(0)).randoms == 100
     assert count(lambda key: jax.random.normal(key, (100, 3)), jax.random.key(0)).randoms == 300
+    assert count(lambda key: threefry.bits(key, (100, 3)), jax.random.key(0)).randoms == 300
+    many = jax.random.split(jax.random.key(0), 7)
+    assert count(jax.vmap(lambda key: threefry.uniform(key, (100,))), many).randoms == 700
 
 
 def test_bytes_are_what_must_be_read():

@@ -9,6 +9,7 @@ from tiny_sweeps import COLUMNS, EVERY, ROUNDS, STATIC, TASK, hypers, train
 from bench.algorithms.base import Algorithm, State
 from bench.algorithms.ppsgd import ppsgd
 from bench.errors import InputError
+from bench.kernels import threefry
 from bench.sweeps import engine
 from bench.sweeps.run import use_compilation_cache
 
@@ -112,7 +113,7 @@ def test_a_point_that_diverges_spoils_its_own_row_alone():
 
 
 def shapes_of(program, num_points: int, primitive: str) -> list[tuple]:
-    """Shapes of everything that one kind of operation yields in the traced step, two seeds, sorted."""
+    """Shapes of all that one kind of operation, or compiled function, yields in the traced step, two seeds, sorted."""
     task = TASK(0)
     columns = {name: jnp.full(num_points, column[0], jnp.float32) for name, column in hypers().items()}
     keys = engine.run_keys(np.arange(2), np.arange(2))
@@ -122,7 +123,7 @@ def shapes_of(program, num_points: int, primitive: str) -> list[tuple]:
 
     def look(jaxpr):
         for equation in jaxpr.eqns:
-            if equation.primitive.name == primitive:
+            if primitive in (equation.primitive.name, equation.params.get("name")):
                 found.extend(out.aval.shape for out in equation.outvars)
             for inner in jax.tree.leaves(equation.params, is_leaf=lambda leaf: hasattr(leaf, "eqns")):
                 if hasattr(inner, "eqns") or hasattr(inner, "jaxpr"):
@@ -142,7 +143,7 @@ def with_noise_of_its_own(task, *, step_size, **_):
     return Algorithm(inner.init, one_round, inner.params)
 
 
-@pytest.mark.parametrize("primitive", ["random_bits", "top_k"])
+@pytest.mark.parametrize("primitive", [threefry.NAME, "top_k"])
 @pytest.mark.parametrize("sampler", ["fixed", "poisson"])
 def test_draws_are_made_once_for_all_points(sampler, primitive):
     """Clients, examples and noise: the shapes are the same for 7 and for 11 points."""
