@@ -18,6 +18,7 @@ from bench.errors import InputError, unknown_name
 from bench.paths import path
 from bench.privacy.commands import epsilon, noise
 from bench.sweeps.commands import export, merge, status
+from bench.verification.commands import verify
 
 app = typer.Typer(
     help="A benchmark suite for private federated learning. Example: python -m bench run ppsgd_synthetic",
@@ -35,6 +36,7 @@ app.command()(conformance)
 app.command()(attack)
 app.command()(merge)
 app.command()(status)
+app.command()(verify)
 app.command()(export)
 
 

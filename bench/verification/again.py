@@ -1,0 +1,112 @@
+"""Runs a finished run again: finds its point in the sweep as the code has it now, and trains it."""
+
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from bench.data.files import DataFiles
+from bench.errors import InputError
+from bench.sweeps import SWEEPS, other_data
+from bench.sweeps.execution.unit import Unit
+from bench.sweeps.points import Point, resolve, shapes_of
+from bench.sweeps.rows import Origin, commit
+from bench.sweeps.sound_runs import Points, rows_as_text
+from bench.sweeps.spec import Entry, Sweep
+from bench.verification.drawn import Run
+
+MOVED = 1e-6  # relative change of the hyperparameters by which the effect of rounding is found
+
+
+class Prepared(NamedTuple):
+    """A run that can be trained again.
+
+    unit: the request to a worker.
+    computed: the columns of the point that are computed from others, such as calibrated noise, as they come out here.
+    """
+
+    unit: Unit
+    computed: dict[str, Any]
+
+    def moved(self) -> Unit:
+        """The same run with hyperparameters that differ in the last digits."""
+        (point,) = self.unit.points
+        traced = {name: value * (1 + MOVED) for name, value in point.traced.items()}
+        return self.unit._replace(points=(point._replace(traced=traced),))
+
+
+class Gone(InputError):
+    """The sweep does not have this run any more."""
+
+
+class Tasks:
+    """The data of sweeps, kept for the runs that need them again.
+
+    Args:
+        scale: of the sweeps.
+        data_files: where data may come from.
+    """
+
+    def __init__(self, scale: str, data_files: DataFiles):
+        self.scale, self.data_files = scale, data_files
+        self._sweeps: dict[str, Sweep] = {}
+        self._tasks: dict[tuple[str, str, int], Any] = {}
+
+    def sweep(self, name: str) -> Sweep:
+        """A sweep at this scale."""
+        if name not in self._sweeps:
+            self._sweeps[name] = SWEEPS[name](self.scale)
+        return self._sweeps[name]
+
+    def task(self, sweep: Sweep, name: str, trial: int) -> Any:
+        """The data of one trial; only those of the last sweep are kept, which may be large."""
+        key = sweep.name, name, trial
+        if key not in self._tasks:
+            if any(other != sweep.name for other, _, _ in self._tasks):
+                self._tasks.clear()
+            self._tasks[key] = sweep.task(name, trial, self.data_files)
+        return self._tasks[key]
+
+
+def prepare(run: Run, tasks: Tasks) -> Prepared:
+    """Find the run's point, and what is needed to train it.
+
+    Raises:
+        Gone: where the sweep has no such point now, or its data or a method's version are others.
+        OtherData: where the data of the run are not on this machine.
+    """
+    sweep = tasks.sweep(run.sweep)
+    other_data.check_choice(sweep.tasks.values(), run.part.parent, tasks.data_files, otherwise=())
+    entry = sweep.entries.get(run.algorithm)
+    candidates = _candidates(entry, run) if entry else pd.DataFrame()
+    if entry is None or candidates.empty:
+        raise Gone(f"{run.sweep} has no such point of {run.algorithm}")
+    part = sweep._replace(entries={run.algorithm: entry._replace(points=candidates)})
+    default = next(iter(sweep.tasks))
+    names = dict.fromkeys(candidates.get("task", [default]))
+    trial = sweep.repetitions()[0][0]
+    first = {name: tasks.task(sweep, name, trial) for name in names}
+    points = {point.id: (name, point) for name, group in resolve(part, first).items() for point in group}
+    found = Points(shapes_of(point for _, point in points.values())).recognised(run.rows.head(1))
+    if run.point not in found:
+        raise Gone(
+            f"{run.sweep} has another version of {run.algorithm} or other data now, or a number that is computed from "
+            "the settings, such as calibrated noise, comes out differently"
+        )
+    name, point = points[found[run.point]]
+    origin = Origin(run.sweep, tasks.scale, sweep.delta, commit())
+    data = tasks.task(sweep, name, run.trial)
+    unit = Unit(origin, data, (_as_it_was(point, run),), ((run.trial, run.seed),))
+    return Prepared(unit, point.computed)
+
+
+def _as_it_was(point: Point, run: Run) -> Point:
+    """The point with the computed numbers of the run, so that the same is trained."""
+    return point.known_as(run.first | {"point": run.point})._replace(asked={}, computed={}, settings={})
+
+
+def _candidates(entry: Entry, run: Run) -> pd.DataFrame:
+    """The entry's points with the run's settings; several where they differ in their data alone."""
+    names = [column for column in entry.points if column not in entry.computed and column != "task"]
+    row = pd.DataFrame([entry.method.added | run.first])
+    text = rows_as_text(row, names).iloc[0]
+    return entry.points[(rows_as_text(entry.points, names) == text).to_numpy()].reset_index(drop=True)

@@ -1,0 +1,153 @@
+"""Compares the rows of a run that was made again with those that were there."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bench.sweeps.columns import RESERVED
+
+EQUAL, ROUNDED, CHAOTIC, DIFFERENT = "equal", "equal up to rounding", "chaotic", "different"
+ACCOUNTED = 1e-6  # largest relative difference of an epsilon, or of another number that no training is needed for
+TRAINED = 1e-4  # largest difference of a score, as a share of its largest value in the run, that counts as rounding
+FLIPPED = 2e-3  # the same, absolute, of a share of examples, since rounding can flip single predictions
+SHARE = re.compile(r"accuracy|(test|train|validation)_error|clipped|released")  # in the name of such a score
+MOVEMENT = 10.0  # a difference is chaos if a change in the last digits moves the score by a tenth of it or more
+SPREAD = 4.0  # and if it is within this many standard deviations of the point's repetitions
+FEWEST = 3  # repetitions from which a standard deviation is taken
+
+# Columns that differ by when and where a run was made, or that say which run it is.
+AROUND = {"scale", "date", "commit", "device", "wall_s", "compile_s", "points_per_chunk", "point", "trial", "seed"} | {
+    *("jax_version", "jaxlib_version", "python_version", "sweep", "algorithm", "num_rounds", "rounds")
+}
+
+
+class Difference(NamedTuple):
+    """The largest difference in one column.
+
+    column: name.
+    size: as a share of the column's largest value in the run; infinite where one of the two is not finite.
+    rounds: after which it occurs.
+    there, here: the two values, numbers or text.
+    """
+
+    column: str
+    size: float
+    rounds: int
+    there: Any
+    here: Any
+
+    def __str__(self) -> str:
+        return f"{self.column} after {self.rounds:,} rounds is {_text(self.here)} here and {_text(self.there)} there"
+
+
+class Comparison(NamedTuple):
+    """The outcome of comparing two tables of one run.
+
+    outcome: EQUAL, ROUNDED, CHAOTIC or DIFFERENT.
+    largest: the largest difference; None where there is none.
+    """
+
+    outcome: str
+    largest: Difference | None = None
+
+
+def compared(
+    there: pd.DataFrame,
+    here: pd.DataFrame,
+    computed: Mapping[str, Any],
+    moved: Callable[[], pd.DataFrame],
+    repetitions: Callable[[], pd.DataFrame],
+) -> Comparison:
+    """Compare a run with what was there of it.
+
+    What follows from the settings alone, such as epsilon, must agree to ACCOUNTED, and text exactly. A score may differ
+    by what rounding does to it: up to TRAINED, or FLIPPED where it counts examples, and by more only in a run that is
+    chaotic, so that a change in the last digits of its hyperparameters moves the score as well, and then only within
+    the spread of its repetitions.
+
+    Args:
+        there, here: rows of the run, one per evaluation, in order.
+        computed: columns -> values that follow from the settings, as they come out here.
+        moved: gives the rows of the same run with hyperparameters that differ in the last digits.
+        repetitions: gives the rows of all repetitions of its point that were there.
+    """
+    if there["rounds"].tolist() != here["rounds"].tolist():
+        rounds = there["rounds"].max(), here["rounds"].max()
+        return Comparison(DIFFERENT, Difference("rounds", np.inf, int(rounds[0]), *rounds))
+    columns = [name for name in there if name not in AROUND and there[name].notna().any()]
+    gone = [name for name in columns if name not in here and name not in computed]
+    if gone:
+        return Comparison(DIFFERENT, Difference(gone[0], np.inf, 0, there[gone[0]].iloc[0], "no column any more"))
+    whole = here.assign(**{name: value for name, value in computed.items() if name in there})
+    found = [difference for name in columns if (difference := _difference(there, whole, name, computed))]
+    if not found:
+        return Comparison(EQUAL)
+    beyond = [one for one in found if one.size > _tolerance(one, there, computed)]
+    if not beyond:
+        return Comparison(ROUNDED, max(found, key=lambda one: one.size))
+    for one in beyond:
+        if _is_accounted(one.column, computed) or not np.isfinite(one.size):
+            return Comparison(DIFFERENT, one)
+    again, others = moved(), repetitions()
+    for one in sorted(beyond, key=lambda one: -one.size):
+        if not _is_chaos(one, there, here, again, others):
+            return Comparison(DIFFERENT, one)
+    return Comparison(CHAOTIC, max(beyond, key=lambda one: one.size))
+
+
+def _tolerance(difference: Difference, there: pd.DataFrame, computed: Mapping[str, Any]) -> float:
+    """The size up to which a difference is rounding."""
+    if _is_accounted(difference.column, computed):
+        return ACCOUNTED
+    if not SHARE.search(difference.column) or not np.isfinite(difference.size):
+        return TRAINED
+    largest = there[difference.column].abs().max()
+    return max(TRAINED, FLIPPED / largest if largest else TRAINED)
+
+
+def _is_accounted(name: str, computed: Mapping[str, Any]) -> bool:
+    """Whether a column follows from the settings, without training."""
+    return name.startswith("epsilon") or name in computed or name in RESERVED
+
+
+def _difference(there: pd.DataFrame, here: pd.DataFrame, name: str, computed: Mapping[str, Any]) -> Difference | None:
+    """The largest difference in a column, if any."""
+    first, second, rounds = there[name], here[name], there["rounds"]
+    if not (pd.api.types.is_numeric_dtype(first) and pd.api.types.is_numeric_dtype(second)):
+        unlike = (first.astype(object).fillna("").map(str) != second.astype(object).fillna("").map(str)).to_numpy()
+        if not unlike.any():
+            return None
+        place = int(unlike.argmax())
+        return Difference(name, np.inf, int(rounds.iloc[place]), first.iloc[place], second.iloc[place])
+    one, other = first.to_numpy(float), second.to_numpy(float)
+    same = (one == other) | (np.isnan(one) & np.isnan(other))
+    if same.all():
+        return None
+    with np.errstate(invalid="ignore"):
+        size = np.where(same, 0.0, np.abs(one - other))
+    finite = np.isfinite(one) & np.isfinite(other)
+    size[~finite & ~same] = np.inf
+    scale = np.abs(one) if _is_accounted(name, computed) else np.abs(one[np.isfinite(one)]).max(initial=0.0)
+    size = np.divide(size, scale, out=np.where(size > 0, np.inf, 0.0), where=np.asarray(scale) > 0)
+    place = int(size.argmax())
+    return Difference(name, float(size[place]), int(rounds.iloc[place]), first.iloc[place], second.iloc[place])
+
+
+def _is_chaos(
+    difference: Difference, there: pd.DataFrame, here: pd.DataFrame, moved: pd.DataFrame, others: pd.DataFrame
+) -> bool:
+    """Whether rounding explains the differences in a column: it moves the run as far, and not beyond the spread."""
+    name = difference.column
+    one, other, again = (table[name].to_numpy(float) for table in (there, here, moved))
+    movement = np.abs(again - other).max()
+    spread = others.groupby("rounds")[name].agg(["std", "count"]).reindex(there["rounds"])
+    known = (spread["count"] >= FEWEST).all()
+    within = (np.abs(one - other) <= SPREAD * spread["std"].to_numpy()).all()
+    return bool(known and within and movement * MOVEMENT >= np.abs(one - other).max())
+
+
+def _text(value: Any) -> str:
+    return f"{value:.8g}" if isinstance(value, int | float | np.number) else str(value)

@@ -1,0 +1,164 @@
+"""Draws finished runs at random from a folder of results."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.errors import InputError
+from bench.sweeps.part_files import IDENTITY, UnusablePart, parts_in, read_part
+
+ALONE = 8.0  # how much longer a run takes by itself than its share of many that are trained together, at most
+LEAST_S = 5.0  # of making a run's data and compiling its program, for which recorded times are those of a warm cache
+ATTEMPTS = 5  # draws per run that is wanted, after which too few are short enough
+
+
+class Run(NamedTuple):
+    """A finished run.
+
+    sweep: its name.
+    algorithm: in the sweep's legend.
+    point: id in the rows.
+    trial, seed: repetition.
+    rows: one per evaluation, in order.
+    seconds: that running it again will take, from the times in its rows; compiling included.
+    part: the file that has it.
+    """
+
+    sweep: str
+    algorithm: str
+    point: str
+    trial: int
+    seed: int
+    rows: pd.DataFrame
+    seconds: float
+    part: Path
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The first row, without the columns that it has no value in."""
+        row = self.rows.iloc[0]
+        return {str(name): value for name, value in row.items() if not (isinstance(value, float) and np.isnan(value))}
+
+
+class Folder:
+    """The finished runs of one sweep, of which a part is read when a run is drawn from it.
+
+    Args:
+        path: of the sweep at one scale.
+    """
+
+    def __init__(self, path: Path):
+        self.path, self.name = path, path.name
+        self.parts = parts_in(path)
+        self._read: dict[Path, pa.Table] = {}
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Rows of each part; 0 of a file that is no table, so that nothing is drawn from it."""
+        return np.array([_num_rows(part) for part in self.parts], float)
+
+    def draw(self, rng: np.random.Generator) -> Run:
+        """One run, with a probability in proportion to its number of rows.
+
+        Raises:
+            UnusablePart: where its part is damaged or foreign.
+        """
+        part = self.parts[rng.choice(len(self.parts), p=self.sizes / self.sizes.sum())]
+        if part not in self._read:
+            self._read[part] = read_part(part)
+        table = self._read[part]
+        row = table.slice(int(rng.integers(len(table))), 1)
+        run = [row[name][0].as_py() for name in IDENTITY]
+        same = [table[name].to_numpy(zero_copy_only=False) == value for name, value in zip(IDENTITY, run, strict=True)]
+        rows = table.filter(pa.array(np.logical_and.reduce(same))).to_pandas().sort_values("rounds", ignore_index=True)
+        first = rows.iloc[0]
+        together = max(1.0, _number(first.get("points_per_chunk")))
+        alone = min(ALONE, together) * _number(first.get("wall_s"))
+        seconds = max(LEAST_S, _number(first.get("compile_s"))) + alone
+        return Run(self.name, str(first["algorithm"]), *run, rows, seconds, part)
+
+    def repetitions(self, run: Run) -> pd.DataFrame:
+        """The rows of all repetitions of a run's point."""
+        chosen = [
+            table.filter(pa.array(table["point"].to_numpy(zero_copy_only=False) == run.point)).to_pandas()
+            for table in map(self._table, self.parts)
+            if table is not None
+        ]
+        return pd.concat(chosen, ignore_index=True)
+
+    def _table(self, part: Path) -> pa.Table | None:
+        """A part, or None where it cannot be used."""
+        try:
+            return self._read[part] if part in self._read else read_part(part)
+        except UnusablePart:
+            return None
+
+
+class Drawn(NamedTuple):
+    """A random selection of finished runs.
+
+    runs: drawn, in the order in which they were drawn.
+    damaged: what is wrong with files from which a run was to be drawn, a sentence each.
+    too_long: runs that were drawn, but were left out since they take longer than the time that was left.
+    seconds: that all runs will take together, on one core.
+    """
+
+    runs: list[Run]
+    damaged: list[str]
+    too_long: int
+    seconds: float
+
+
+def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Drawn:
+    """Draw runs until there are enough of them, all sweeps in turn and in random order.
+
+    Args:
+        folders: of the sweeps to draw from.
+        num: runs wanted.
+        seconds: of computing, on one core, that all of them may take together.
+        seed: of the draw.
+
+    Raises:
+        InputError: where there is nothing to draw from.
+    """
+    folders = [folder for folder in folders if folder.sizes.sum()]
+    if not folders:
+        raise InputError("there are no finished runs to draw from: first run `python -m bench run SWEEP`")
+    rng = np.random.default_rng(seed)
+    drawn, damaged, too_long, left = {}, {}, 0, seconds
+    order: list[int] = []
+    for _ in range(ATTEMPTS * num):
+        if len(drawn) == num or left < LEAST_S:
+            break
+        order = order or rng.permutation(len(folders)).tolist()
+        folder = folders[order.pop()]
+        try:
+            run = folder.draw(rng)
+        except UnusablePart as error:
+            damaged[str(error)] = None
+            continue
+        key = (run.sweep, run.point, run.trial, run.seed)
+        if key in drawn:
+            continue
+        if run.seconds > left:
+            too_long += 1
+            continue
+        drawn[key], left = run, left - run.seconds
+    return Drawn(list(drawn.values()), list(damaged), too_long, seconds - left)
+
+
+def _num_rows(part: Path) -> int:
+    try:
+        return pq.read_metadata(part).num_rows
+    except (pa.ArrowException, OSError):
+        return 0
+
+
+def _number(value: Any) -> float:
+    return float(value) if value is not None and np.isfinite(value) else 0.0
