@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
-    from bench.api import load, merge, run, status
+    from bench.api import load, merge, run, status, verify
     from bench.comparing import board, compare
     from bench.comparison.problem import Problem
 
 _HOME = {
-    **dict.fromkeys(("load", "merge", "run", "status"), "bench.api"),
+    **dict.fromkeys(("load", "merge", "run", "status", "verify"), "bench.api"),
     **dict.fromkeys(("board", "compare"), "bench.comparing"),
     **dict.fromkeys(("Algorithm", "Cost", "Method", "Scalar", "State"), "bench.algorithms.base"),
     "Problem": "bench.comparison.problem",
@@ -32,6 +32,7 @@ __all__ = [
     "merge",
     "run",
     "status",
+    "verify",
 ]
 
 

@@ -229,3 +229,46 @@ def status(
         for label, rest in one.entries.items()
     ]
     return pd.DataFrame(rows)
+
+
+@of_declared_types
+def verify(
+    sweeps: str | Sequence[str] = (),
+    scale: str = "laptop",
+    *,
+    points: int = 20,
+    minutes: float = 2.0,
+    seed: int = 0,
+    results: str | os.PathLike = "results",
+    workers: int | str = "auto",
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> pd.DataFrame:
+    """Run some finished runs again, drawn at random, and compare the results row by row; nothing is changed.
+
+    Args:
+        sweeps: one or several names of sweeps; none means all that have results.
+        scale: "smoke", "laptop" or "paper".
+        points: number of runs to draw.
+        minutes: that all of them may take together; runs that would take longer are not drawn.
+        seed: of the draw.
+        results: the folder of results.
+        workers: number of worker processes; "auto" is one per GPU, or else one per core.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
+
+    Returns:
+        One row per run, with the fields of `bench.verification.verify.Checked`. Its `outcome` is "equal", "equal up to
+        rounding" or "chaotic" where the run comes out as it was, "different", "outdated" or "damaged" where it does
+        not, and "left out" where its data are not here.
+
+    Raises:
+        InputError: for an unknown name, a number out of range, or where there are no results.
+    """
+    from bench.sweeps.run import use_compilation_cache
+    from bench.verification import verify as verifying
+
+    use_compilation_cache()
+    names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, download)
+    numbers = {"points": points, "minutes": minutes, "seed": seed, "workers": workers}
+    return verifying.verify(names, scale, results, **numbers, data_files=data_files).table()
