@@ -112,6 +112,13 @@ MAY_IMPORT = {
         "bench.privacy",
         "bench.errors",
     ],
+    "bench.verification": [
+        "bench.verification",
+        "bench.paths",
+        "bench.sweeps",
+        "bench.data",
+        "bench.errors",
+    ],
     "bench.attacks": [
         "bench.attacks",
         "bench.paths",
