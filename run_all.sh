@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# From a fresh machine to the figures: sets up, gets the data, runs every sweep, draws every figure, makes one page.
+# From a fresh machine to a page of results.
 #
-#   ./run_all.sh                     scale smoke
-#   ./run_all.sh --scale laptop      or paper; goes on where an earlier run stopped
+#   ./run_all.sh                     sets up, gets data, runs one sweep to its figure and claims, runs some of the
+#                                    committed results again and compares, draws every figure, makes the page
+#   ./run_all.sh --scale smoke       runs every sweep instead, draws their figures and makes the page; also laptop or
+#                                    paper; goes on where an earlier run stopped
 #   ./run_all.sh test                sets up and runs the tests; --slow runs the slow ones too, --slow-share K/N the K-th
 #                                    of N shares of them, and --part only a few tests of each package and the types
 #
@@ -14,11 +16,14 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
+background=
+end_background() { [ -z "$background" ] || { pkill -P "$background"; kill "$background"; } 2>/dev/null || true; }
+trap end_background EXIT
 trap 'echo "stopped; run the same command to go on" >&2; exit 130' INT
 
 fail() { echo "error: $*" >&2; exit 2; }
 
-command=all scale=smoke out=results gpu=no jax=locked part=no run_options=() get_options=() test_options=()
+command=all scale= out=results gpu=no jax=locked part=no run_options=() get_options=() test_options=()
 while [ $# -gt 0 ]; do
   case "$1" in
     test) command=test ;;
@@ -33,13 +38,13 @@ while [ $# -gt 0 ]; do
     --slow-share) [ $# -gt 1 ] || fail "--slow-share needs K/N, such as 1/7"; test_options+=(--slow-share "$2"); shift ;;
     --part) part=yes ;;
     --jax) [ $# -gt 1 ] || fail "--jax needs a version such as 0.10.0, or newest, or locked"; jax=$2; shift ;;
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) fail "no option or command is called '$1': see ./run_all.sh --help" ;;
   esac
   shift
 done
 [ "$command" = test ] || [ "$part${test_options[*]-}" = no ] || fail "--slow, --slow-share and --part belong to the command test"
-case "$scale" in smoke | laptop | paper) ;; *) fail "no scale is called '$scale': there are smoke, laptop, paper" ;; esac
+case "$scale" in '' | smoke | laptop | paper) ;; *) fail "no scale is called '$scale': there are smoke, laptop, paper" ;; esac
 
 suitable() { # a name on the PATH may be a shim of an interpreter that is not there, so each is asked
   "$1" -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1
@@ -96,10 +101,41 @@ if [ "$command" = test ]; then
 fi
 
 sets=(mnist movielens_100k)
-[ "$scale" = smoke ] || sets+=(fashion_mnist cifar10)
-"$run" -m bench data get "${sets[@]}" ${get_options[@]+"${get_options[@]}"}
-"$run" -m bench run all --scale "$scale" --out "$out" ${run_options[@]+"${run_options[@]}"}
-"$run" -m figures --scale "$scale" --results "$out"
-"$run" -m figures claims --scale "$scale" --results "$out"
-echo "done: results in $out/$scale, figures and claims in $out/$scale/figures; all of it on one page:"
-"$run" -m figures report --scale "$scale" --results "$out"
+case "$scale" in laptop | paper) sets+=(fashion_mnist cifar10) ;; esac
+get_data() { "$run" -m bench data get "${sets[@]}" ${get_options[@]+"${get_options[@]}"}; }
+
+if [ -n "$scale" ]; then
+  get_data
+  "$run" -m bench run all --scale "$scale" --out "$out" ${run_options[@]+"${run_options[@]}"}
+  "$run" -m figures --scale "$scale" --results "$out"
+  "$run" -m figures claims --scale "$scale" --results "$out"
+  echo "done: results in $out/$scale, figures and claims in $out/$scale/figures; all of it on one page:"
+  exec "$run" -m figures report --scale "$scale" --results "$out"
+fi
+
+stage() { echo "== $1 of 5, after $SECONDS s: $2"; }
+here=$out/here sweep=correlated_noise_sums
+mkdir -p "$here"
+stage 1 "the data sets ${sets[*]}"
+get_data
+stage 2 "the sweep $sweep, its figure and its claims, into $here"
+"$run" -m bench run "$sweep" --scale laptop --out "$here" ${run_options[@]+"${run_options[@]}"}
+"$run" -m figures "$sweep" --scale laptop --results "$here"
+"$run" -m figures claims correlated_noise --scale laptop --results "$here" --brief
+stage 3 "some of the committed results are run again and compared; beside it, every figure is drawn from them"
+draw() {
+  "$run" -m figures --scale laptop --out "$here/redrawn" && "$run" -m figures claims --scale laptop --brief --out "$here/redrawn"
+}
+draw >"$here/redrawn.log" 2>&1 &
+background=$!
+verified=0
+"$run" -m bench verify --minutes 1.5 --workers 1 ${get_options[@]+"${get_options[@]}"} || verified=$?
+stage 4 "the rest of the figures, and all claims, into $here/redrawn"
+wait "$background" || fail "the figures or claims could not be made: see $here/redrawn.log"
+background=
+cmp -s "$here/redrawn/claims.csv" results/laptop/figures/claims.csv \
+  && echo "the verdicts are those that the repository has" || echo "the verdicts differ from results/laptop/figures/claims.csv"
+stage 5 "the page"
+"$run" -m figures report --results "$here" --out "$out/report/index.html"
+echo "done after $SECONDS s: open $out/report/index.html; every sweep is run by ./run_all.sh --scale smoke"
+exit "$verified"
