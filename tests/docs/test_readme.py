@@ -17,6 +17,7 @@ LINK = re.compile(r"\]\(([^)]+)\)")
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
 PICTURES = "results/laptop/figures/"
+BOARD = "results/board/"
 
 
 def python_of(page: Path, tmp_path, monkeypatch) -> dict:
@@ -42,14 +43,6 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_the_python_of_the_readme_runs_and_gives_a_table(tmp_path, monkeypatch):
-    names = python_of(README, tmp_path, monkeypatch)
-    assert set(names["table"]["target_epsilon"]) >= {0.5, 4.0}
-    assert "sign_fedavg" in set(names["table"]["algorithm"])
-    assert len(list(tmp_path.glob("results/compare/*/comparison.png"))) == 1
-
-
-@pytest.mark.slow
 def test_the_python_of_reproducing_and_comparing_runs_and_gives_tables(tmp_path, monkeypatch):
     rows = python_of(DOCS / "reproducing.md", tmp_path, monkeypatch)["rows"]
     assert set(rows["seed"]) == {0}
@@ -61,7 +54,7 @@ def test_the_python_of_reproducing_and_comparing_runs_and_gives_tables(tmp_path,
 
 def test_the_readme_is_short():
     words = re.sub(r"<!-- papers -->.*?<!-- end -->", "", README.read_text(), flags=re.DOTALL).split()
-    assert len(words) < 700
+    assert len(words) < 600
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -95,7 +88,7 @@ def test_every_page_is_in_a_table_of_contents():
 
 
 def test_the_readme_shows_a_picture_and_the_page_of_papers_one_of_every_paper():
-    assert len([link for link in LINK.findall(README.read_text()) if link.startswith(PICTURES)]) == 1
+    assert len([link for link in LINK.findall(README.read_text()) if link.endswith(".png")]) == 1
     shown = {Path(link).stem for link in LINK.findall((DOCS / "papers" / "index.md").read_text()) if PICTURES in link}
     assert all(shown & set(paper.figures) for paper in PAPERS.values())
 
@@ -103,7 +96,7 @@ def test_the_readme_shows_a_picture_and_the_page_of_papers_one_of_every_paper():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_picture_that_a_page_shows_is_a_figure_of_the_suite(page):
     pictures = re.findall(r"!\[[^]]*\]\(([^)#]+)\)", page.read_text())
-    assert all(PICTURES in link or "results/compare/" in link for link in pictures)
+    assert all(PICTURES in link or "results/compare/" in link or BOARD in link for link in pictures)
     assert {Path(link).stem for link in pictures if PICTURES in link} <= set(FIGURES)
 
 
