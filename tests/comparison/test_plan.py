@@ -173,7 +173,7 @@ def test_a_mistake_in_a_method_is_one_line(tmp_path):
     def broken(task, **args):
         return walk(task, **args)._replace(round=lambda key, state: (state.variables["w"], {}))
 
-    with pytest.raises(InputError, match=r"`round` of walk fails on .*: TypeError"):
+    with pytest.raises(InputError, match=r"`round` of walk fails on .*: TypeError.*BENCH_TRACEBACK=1"):
         compared([under_another_name(walk, wraps(walk)(broken))], baselines=[], out=tmp_path)
 
 
@@ -194,7 +194,7 @@ def test_a_built_in_method_by_name_is_counted_as_the_baseline():
         ({"tuned": {"step_size": []}}, "step_size over is empty"),
         ({"tuned": {"nobody:step_size": [1.0]}}, "no method here"),
         ({"fixed": {"noise_multiplier": 1.0}}, "calibrated for each epsilon"),
-        ({"num_settings": 0}, "num_settings is 0"),
+        ({"num_settings": 0}, r"num_settings \(--settings\) is 0"),
         ({"rounds": 0}, "rounds is 0"),
         ({"name": "../../x"}, "is not the name of a folder"),
         ({"name": ".."}, "is not the name of a folder"),
