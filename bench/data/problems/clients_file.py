@@ -46,8 +46,8 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
         ) from error
     if inputs.ndim > 2:
         raise InputError(
-            f"{path}: inputs are {inputs.shape}, but files are for linear models of features [example, feature]: flatten "
-            "them, or write a task with your own network (docs/adding-a-network.md)"
+            f"{path}: inputs are {inputs.shape}, but files are for linear models of features [example, feature]: "
+            "flatten them, or write a task with your own network (docs/adding-a-network.md)"
         )
     for wrong, what in (
         (inputs.ndim != 2, f"inputs are {inputs.shape}: one row of features per example"),
