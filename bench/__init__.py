@@ -1,7 +1,8 @@
 """A JAX benchmark suite for private federated learning.
 
 `from bench import board, compare, load, run` are the Python forms of the commands of `python -m bench`. A method is
-written with `Algorithm`, `Cost`, `Method`, `Scalar` and `State`; `Problem` describes what methods are compared on.
+written with `Algorithm`, `Cost`, `Method`, `Scalar` and `State`; `Problem` describes what methods are compared on, and
+`predict` gives the predictions of a model for the metrics of a task. An audit is `from bench.audit import audit`.
 """
 
 import importlib
@@ -12,12 +13,14 @@ if TYPE_CHECKING:
     from bench.api import load, merge, run, status, verify
     from bench.comparing import board, compare
     from bench.comparison.problem import Problem
+    from bench.models.prediction import predict
 
 _HOME = {
     **dict.fromkeys(("load", "merge", "run", "status", "verify"), "bench.api"),
     **dict.fromkeys(("board", "compare"), "bench.comparing"),
     **dict.fromkeys(("Algorithm", "Cost", "Method", "Scalar", "State"), "bench.algorithms.base"),
     "Problem": "bench.comparison.problem",
+    "predict": "bench.models.prediction",
 }
 __all__ = [
     "Algorithm",
@@ -30,10 +33,16 @@ __all__ = [
     "compare",
     "load",
     "merge",
+    "predict",
     "run",
     "status",
     "verify",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names, which completion then offers before their first use."""
+    return __all__
 
 
 def __getattr__(name: str):

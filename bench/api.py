@@ -87,6 +87,7 @@ def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: b
     from bench.sweeps.run import run_sweep
 
     folder = Path(out) / scale / wanted.part.name
+    part_files.check_writable(Path(out))
     prepared = wanted.request is not None and own.prepare(folder, wanted.request, fresh=fresh)
     try:
         run_sweep(wanted.part, whole=wanted.whole, scale=scale, out=out, fresh=fresh, **options)
@@ -98,31 +99,69 @@ def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: b
 
 
 @of_declared_types
-def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "results") -> pd.DataFrame:
+def load(
+    name: str,
+    scale: str | None = None,
+    *,
+    columns: str | Sequence[str] | None = None,
+    where: str | None = None,
+    results: str | os.PathLike = "results",
+) -> pd.DataFrame:
     """Load the rows of a sweep, or the table of a comparison, that has been run.
 
     Args:
         name: of the sweep, of a folder with your own values, or of a comparison, "compare/NAME".
         scale: by default the largest scale that has results.
+        columns: only these columns, in this order, which takes less memory; default all.
+        where: only rows that satisfy this condition on columns, such as "noise_multiplier <= 10 and trial == 0".
         results: the folder.
 
     Returns:
         One row per run and evaluation; for a comparison, one row per method and epsilon.
 
     Raises:
-        InputError: where there are no such results.
+        InputError: where there are no such results, or no such column.
     """
+    from bench.sweeps.where import names
+
+    chosen = [columns] if isinstance(columns, str) else None if columns is None else list(columns)
+    folder = _folder(name, scale, Path(results))
+    if folder.is_file():
+        rows = _table(folder)
+        for column in chosen or ():
+            if column not in rows:
+                raise unknown_name(f"column of {name}", column, map(str, rows))
+    else:
+        needed = None if chosen is None else list(dict.fromkeys([*chosen, *(names(where) if where else ())]))
+        rows = part_files.read(folder, columns=needed)
+    if where is not None:
+        rows = _where(rows, where)
+    return rows if chosen is None else rows[chosen]
+
+
+def _where(rows: pd.DataFrame, where: str) -> pd.DataFrame:
+    """The rows that satisfy a condition."""
+    from bench.sweeps.where import condition
+
+    try:
+        return rows[condition(where, rows)].reset_index(drop=True)
+    except InputError as error:
+        raise InputError(f"where {where!r} cannot be evaluated on these rows: {error}") from None
+
+
+def _folder(name: str, scale: str | None, results: Path) -> Path:
+    """The folder of the results of a sweep, or the CSV file of a comparison."""
     kind, _, of = name.partition("/")
     if not name or len(name.encode(errors="replace")) > len("compare/") + LONGEST_NAME:
         raise InputError(f"{shown(name)} is not the name of results: give that of a sweep, or compare/NAME")
     if of:
-        path = Path(results) / kind / of / f"{COMPARISON}.csv"
+        path = results / kind / of / f"{COMPARISON}.csv"
         if not path.is_file():
             raise InputError(f"there is no comparison in {path.parent}: first run `python -m bench compare`")
-        return _table(path)
+        return path
     if scale is not None and scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
-    scales = [choice for choice in SCALES if (Path(results) / choice / name).is_dir()]
+    scales = [choice for choice in SCALES if (results / choice / name).is_dir()]
     if scale not in scales and (scale or not scales):
         from bench.sweeps import SWEEPS  # imports all methods, only to give a better message
 
@@ -130,7 +169,7 @@ def load(name: str, scale: str | None = None, *, results: str | os.PathLike = "r
             raise unknown_name("sweep", name, SWEEPS)
         if scale is None:
             raise InputError(f"there are no results of {name} in {results}: first run `python -m bench run {name}`")
-    return part_files.read(Path(results) / (scale or scales[-1]) / name)
+    return results / (scale or scales[-1]) / name
 
 
 def _table(path: Path) -> pd.DataFrame:

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import typer
 
-from bench.errors import InputError, in_one_line
+from bench.errors import TRACEBACK, InputError, in_one_line
 from bench.paths import path as path  # for every `python -m`
 from bench.stopping import LINE, on_stop, stop_line
 
 # Messages of the system, and of libraries that cannot start a thread. Chunks that do not fit are halved first.
 NO_MEMORY = re.compile(r"out of memory|cannot allocate memory|resource temporarily unavailable", re.IGNORECASE)
 PACKAGE = "private-federated-bench"
-TRACEBACK = "BENCH_TRACEBACK"  # environment variable: show tracebacks
 UNEXPECTED = "unexpected"
 
 
@@ -29,6 +28,8 @@ def exit_status(app: typer.Typer) -> int:
     try:
         code = app(standalone_mode=False) or 0  # of a command that ended with typer.Exit
     except InputError as error:
+        if TRACEBACK in os.environ and error.__cause__ is not None:  # an error in a user's code
+            traceback.print_exception(error.__cause__)
         print(f"error: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return 2
     except typer.TyperException as error:

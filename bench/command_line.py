@@ -194,6 +194,7 @@ def compare(
     Example: python -m bench compare examples/ditto.py --task digits --epsilons 1,4 --seeds 3
     """
     from bench import comparing
+    from bench.comparison.table import brief_text
     from bench.values import distinct_pairs, searched, value, values
 
     if trials is not None:
@@ -221,8 +222,9 @@ def compare(
         data_dir=data_dir,
         download=download,
     )
-    folder = Path(table.attrs["folder"])
-    print((folder / f"{COMPARISON}.md").read_text())
+    folder, given = Path(table.attrs["folder"]), set(table.loc[~table["is_baseline"], "algorithm"])
+    print(brief_text(table, [f"{note}." for note in table.attrs["notes"] if any(label in note for label in given)]))
+    print(f"\ngains, costs and all {len(table.attrs['notes'])} notes: {folder / f'{COMPARISON}.md'}")
     print(folder / f"{COMPARISON}.png")
 
 

@@ -1,18 +1,27 @@
 """The exception for bad input, and its message for unknown names."""
 
 import os
+import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
 MOST_SHOWN = 100  # characters of a value
+TRACEBACK = "BENCH_TRACEBACK"  # environment variable: show tracebacks
+SUITE = Path(__file__).parent
 
 
 class InputError(ValueError):
     """Bad input to the suite. The message is one line: the culprit, then the remedy.
 
-    The command line prints only the message and exits with status 2; in Python it is an ordinary ValueError.
+    The command line prints only the message and exits with status 2; in Python it is an ordinary ValueError, of which
+    notebooks show only the message, unless the environment variable BENCH_TRACEBACK is set.
     """
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows of it."""
+        lines = traceback.format_exception(self) if TRACEBACK in os.environ else [f"{type(self).__name__}: {self}"]
+        return [line.rstrip("\n") for line in lines]
 
 
 def unknown_name(kind: str, name: str, names: Iterable[str]) -> InputError:
@@ -24,8 +33,9 @@ def unknown_name(kind: str, name: str, names: Iterable[str]) -> InputError:
         names: the valid names.
     """
     names = sorted(names)
-    near = get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}."
+    in_lower_case = {known.lower(): known for known in names}
+    near = get_close_matches(name.lower(), in_lower_case, n=1)
+    hint = f"did you mean {in_lower_case[near[0]]}?" if near else f"choose from {', '.join(names)}."
     return InputError(f"no {kind} is called {shown(name)}: {hint}")
 
 
@@ -60,6 +70,15 @@ def expanded(path: str | os.PathLike, option: str) -> Path:
 def remedy_of(error: OSError) -> str:
     """What to do about a file that cannot be read."""
     return "make it readable" if isinstance(error, PermissionError) else "move it elsewhere"
+
+
+def place_of(error: BaseException) -> str:
+    """Where an error came from, as " (FILE, line N)": the last line of code outside the suite and installed packages,
+    or else the last outside installed packages; "" where there is neither.
+    """
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]
+    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(SUITE)] or frames
+    return f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
 
 
 def in_one_line(error: BaseException) -> str:

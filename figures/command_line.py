@@ -7,7 +7,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from bench.analysis import tables
+from bench.analysis import style, tables
 from bench.analysis.files import write_whole
 from bench.analysis.saving import save_picture, save_printed
 from bench.cli import path as given_path
@@ -46,14 +46,16 @@ def check_scale(scale: str | None) -> None:
         raise unknown_name("scale", scale, SCALES)
 
 
-def check_width(width: float, names: list[str] | None, runs: list[Path] | None) -> None:
-    """Raise InputError where --width cannot be used: too small, without a figure, for a table or own values."""
+def check_width(width: float, names: list[str] | None) -> None:
+    """Raise InputError where --width cannot be used: out of range, without the name of a figure, or for a table."""
     from figures import FIGURES
 
     if not 1 <= width <= 50:
         raise InputError(f"--width {width:g} is in inches: give one from 1 to 50, such as 3.25 for a column")
-    if not names or runs:
-        raise InputError(f"--width {width:g} is for figures that are named, of a sweep's own values: name one")
+    if not names:
+        raise InputError(
+            f"--width {width:g} needs the name of a figure, as in `python -m figures ppsgd_fig1a --width {width:g}`"
+        )
     for name in names:
         if FIGURES[name].printed:
             raise InputError(f"--width is for figures, {name} is a table: take its .tex")
@@ -93,9 +95,9 @@ def write_figure(
     drawn_from = digest(scale_folder, figure, tune)
     try:
         drawing, table = picture(figure, runs, lambda rows: one_tuning(rows, figure, tune), width=width)
+    except style.TooNarrow as error:
+        raise error.of(name) from None
     except InputError as error:
-        if width is not None:  # the runs may be complete, and the width too small
-            raise
         raise Incomplete(f"{error} (`{command(results, scale_folder.name, figure.sweeps)}`)") from None
     folder = out or scale_folder / "figures"
     try:
@@ -141,14 +143,14 @@ def draw(
         if name not in FIGURES:
             raise unknown_name("figure", name, FIGURES)
     if width is not None:
-        check_width(width, names, runs)
+        check_width(width, names)
     if where is not None and not runs:
         raise InputError(f"--where {where!r} only applies to --runs: give the folder of runs")
     if runs:
         if not names:
             raise InputError("--runs needs the name of a figure, as in `python -m figures ppsgd_fig1a --runs F`")
         for name in names:
-            path, lines = own.write(name, FIGURES[name], runs, where, out)
+            path, lines = own.write(name, FIGURES[name], runs, where, out, width)
             print(path)
             for line in lines:
                 print(line, file=sys.stderr)

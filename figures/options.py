@@ -32,7 +32,7 @@ Width = Annotated[
     float | None,
     typer.Option(
         metavar="INCHES",
-        help="Only a PDF of this width for LaTeX, text of 8 points, no title and footer: 3.25 fits a column of ICML.",
+        help="Only a PDF of this width for LaTeX, text of 8 points, no title and footer: ICML's page has 6.75.",
     ),
 ]
 

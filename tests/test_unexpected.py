@@ -48,6 +48,22 @@ def test_an_exception_is_one_line_or_a_traceback_on_request(error, status, said,
         exit_status(raising(error))
 
 
+def test_bad_input_that_comes_from_an_error_in_a_users_code_shows_its_traceback_on_request(capsys, monkeypatch):
+    def app(**_):
+        try:
+            raise ValueError("inside")
+        except ValueError as error:
+            raise InputError("mine fails") from error
+
+    assert exit_status(app) == 2
+    assert capsys.readouterr().err.splitlines() == ["error: mine fails"]
+    monkeypatch.setenv("BENCH_TRACEBACK", "1")
+    assert exit_status(app) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("Traceback")
+    assert lines[-2:] == ["ValueError: inside", "error: mine fails"]
+
+
 @pytest.mark.parametrize("words", [["--version"], ["status", "ppsgd_theory"]])
 def test_a_full_disk_behind_standard_output_is_one_line(words, tmp_path):
     with open("/dev/full", "w") as full:

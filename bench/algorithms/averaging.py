@@ -23,6 +23,7 @@ from bench.algorithms.noise import INDEPENDENT, noise_of
 from bench.algorithms.participation import participation, separation
 from bench.algorithms.shared_arguments import SharedArguments
 from bench.data.task import Task
+from bench.errors import InputError
 from bench.kernels import local_steps
 
 
@@ -48,6 +49,21 @@ def plain_step(step_size: Scalar) -> Server:
         return jax.tree.map(lambda z, g: z - step_size * g / divisor, w, total), memory
 
     return Server(lambda w: (), step)
+
+
+def _stepped(server: Server, w, memory, total, divisor) -> tuple[Any, Any]:
+    """What `step` of a server returns.
+
+    Raises:
+        InputError: where that is not (w, memory).
+    """
+    out = server.step(w, memory, total, divisor)
+    if not (isinstance(out, tuple) and len(out) == 2):
+        what = f"{len(out)} values" if isinstance(out, tuple) else f"a {type(out).__name__}"
+        code = getattr(server.step, "__code__", None)
+        place = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""
+        raise InputError(f"`step` of a Server{place} returns {what}: return the new w and the new memory, (w, memory)")
+    return out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +143,7 @@ def averaging(task: Task, shared: AveragingArguments, server: Server, *, proxima
         direction, remembered = noises.draw(key_noise, state.schedule["noise"], w)
         std = jnp.where(drawn.released, clips.noise_scale(state.variables["clipping"]), 0.0)
         total = jax.tree.map(lambda g, n: g + std * n, total, direction)
-        w, memory = server.step(w, state.variables["server"], total, drawn.divisor)
+        w, memory = _stepped(server, w, state.variables["server"], total, drawn.divisor)
         # A third key, derived without changing the two of the split.
         kept = clips.update(jax.random.fold_in(key, 2), state.variables["clipping"], clipped, drawn)
         info = {

@@ -68,6 +68,23 @@ def applied(width: float | None = None) -> Iterator[None]:
             _printed_width.reset(before)
 
 
+class TooNarrow(InputError):
+    """The width for print leaves the panels of a picture no room.
+
+    Attributes:
+        width: in inches, as asked for.
+        least: in inches.
+    """
+
+    def __init__(self, width: float, least: float, name: str = "this picture"):
+        super().__init__(f"a width of {width:g} inches is too narrow for {name}: give {least:g} or more")
+        self.width, self.least = width, least
+
+    def of(self, name: str) -> "TooNarrow":
+        """The same error, with the name of the picture."""
+        return TooNarrow(self.width, self.least, name)
+
+
 @overload
 def subplots(*, figsize: tuple[float, float]) -> tuple[Figure, Axes]: ...
 
@@ -84,13 +101,13 @@ def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], *
         layout: further arguments of `Figure.subplots`.
 
     Raises:
-        InputError: where the width for print is too small for the picture.
+        TooNarrow: (an InputError) where the width for print is too small for the picture.
     """
     width = _printed_width.get()
     if width is not None:
         least = math.ceil(round(100 * LEAST * figsize[0], 6)) / 100
         if width < least:
-            raise InputError(f"a width of {width:g} inches is too narrow for it: give {least:g} or more")
+            raise TooNarrow(width, least)
         figsize = (width, 1.15 * figsize[1] * width / figsize[0])  # text does not shrink, so panels need more height
     figure = Figure(figsize=figsize)
     FigureCanvasAgg(figure)

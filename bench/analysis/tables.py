@@ -17,9 +17,13 @@ from matplotlib.transforms import Bbox
 from bench.analysis import possible, style
 from bench.analysis.files import written_whole
 
+SIGNS = {"ε": r"\varepsilon", "δ": r"\delta", "σ": r"\sigma", "±": r"\pm", "×": r"\times", "≤": r"\leq", "≥": r"\geq"}
 LATEX = str.maketrans(
-    {sign: "\\" + sign for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
+    {sign: "\\" + sign for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "–": "--", "−": "$-$"}
+    | {sign: f"${name}$" for sign, name in SIGNS.items()}  # pdfLaTeX has no such letters
 )
+IN_FORMULA = str.maketrans({sign: name + " " for sign, name in SIGNS.items()} | {"−": "-"})
 
 
 def number(value: float, form: str = ".4f", missing: str = "") -> str:
@@ -52,6 +56,24 @@ def markdown(cells: pd.DataFrame, words: bool = False) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+def plain(cells: pd.DataFrame, width: int = 100) -> str:
+    """Return a table for a terminal: the first column aligned left, and the others right. Columns that do not fit into
+    the width, in characters, follow in further tables, each of which repeats the first column.
+    """
+    first, *others = [[str(name), *map(str, cells[name])] for name in cells]
+    blocks: list[list[list[str]]] = []
+    room = 0
+    for column in others:
+        wide = 2 + max(map(len, column))
+        if not blocks or wide > room:
+            blocks.append([])
+            room = width - max(map(len, first))
+        blocks[-1].append([cell.rjust(wide) for cell in column])
+        room -= wide
+    names = [cell.ljust(max(map(len, first))) for cell in first]
+    return "\n\n".join("\n".join(map("".join, zip(names, *block, strict=True))) for block in blocks or [[]])
+
+
 def _words_and_formulas(cell: str) -> list[str]:
     """Return words and formulas in turn, words first; where a dollar sign has no partner, everything is words."""
     parts = cell.split("$")
@@ -67,7 +89,9 @@ def _latex(cell: str, side: str) -> str:
 
 def _latex_line(cell: str) -> str:
     parts = _words_and_formulas(cell)
-    return "".join(f"${part}$" if place % 2 else part.translate(LATEX) for place, part in enumerate(parts))
+    return "".join(
+        f"${part.translate(IN_FORMULA)}$" if place % 2 else part.translate(LATEX) for place, part in enumerate(parts)
+    )
 
 
 def _lines(row) -> int:

@@ -1,9 +1,12 @@
 """The audit of a method: declared epsilon and lower bounds for each way of accounting, and the verdict."""
 
+import html
 import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+
+import pandas as pd
 
 from bench.algorithms.base import Method
 from bench.audit import bounds
@@ -99,6 +102,22 @@ class Audit(NamedTuple):
     not_played: Mapping[str, str] = {}
     longest: int = 0
     too_small: float = 1.0
+
+    def __str__(self) -> str:
+        """Return what the command prints: the verdict, and a line for each way of accounting on each task."""
+        from bench.audit.commands import text_of  # the command line, which need not be loaded before
+
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        """Return the same for notebooks."""
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each lower bound, with the epsilon declared beside it: the columns of audit.csv."""
+        from bench.audit.whole import rows_of  # which imports this module
+
+        return rows_of(self)
 
     @property
     def family(self) -> str:

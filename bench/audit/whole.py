@@ -120,6 +120,7 @@ def rows_of(found: Audit) -> pd.DataFrame:
     rows = [
         {
             **common,
+            "family": finding.family,
             "arguments": ", ".join(f"{name}={value}" for name, value in found.args.items()),
             "privacy_unit": finding.release.privacy_unit,
             "protects_against": finding.release.protects_against,

@@ -252,9 +252,13 @@ def _check_same(folder: Path, runs: pd.DataFrame, plan: Plan) -> None:
     task = plan.request.problem.test_tasks()(0)
     known = plan.request.problem.baselines or {}
     again = f"run `python -m bench board {plan.request.problem.name}` again"
-    others = set(runs["checksum"]) - {task.checksum}
-    if others:
-        raise InputError(f"{folder} was run on data with another checksum than the data found here: {again}")
+    others = runs[runs["checksum"] != task.checksum]
+    if len(others):
+        names = ", ".join(sorted(set(others["task"])))
+        raise InputError(
+            f"{folder} was run on {names} with another checksum than that of {task.name} here: get the same data "
+            f"(`python -m bench data list` says where they were found), or {again}"
+        )
     for label, versions in runs.groupby("algorithm")["version"]:
         if label in known and set(versions) != {known[str(label)].method.version}:
             version = known[str(label)].method.version

@@ -48,12 +48,13 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", measured_on: str 
         1, len(panels), figsize=(max(6.4 * len(panels), 7.0), 4.6), squeeze=False, sharey=True
     )
     look_of = method_looks(table)
+    log = bool(metric.endswith("risk") and (table[metric] > 0).all())  # risks span powers of ten
     for ax, ((unit, relation), rows) in zip(axes[0], panels, strict=True):
-        _panel(ax, rows, metric, look_of)
+        _panel(ax, rows, metric, look_of, log=log)
         ax.set_title(f"one {unit}, {relation}")
     axes[0, 0].set_ylabel(style.literal(f"test {named(metric)}" if metric.startswith("test_") else named(metric)))
-    if metric.endswith("risk") and (table[metric] > 0).all():
-        axes[0, 0].set_yscale("log")  # risks span powers of ten
+    if log:
+        axes[0, 0].set_yscale("log")
         # The interval of a mean may reach to 0 and below, which would leave the means no height.
         axes[0, 0].set_ylim(bottom=max(axes[0, 0].get_ylim()[0], table[metric].min() / BELOW))
     if possible.are_shares(table[metric]):
@@ -75,7 +76,10 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", measured_on: str 
     return figure
 
 
-def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look]) -> None:
+def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look], *, log: bool) -> None:
+    """Draw the methods of a panel. On a logarithmic axis an interval that reaches to 0 is a line down to the end of the
+    axis: as a band it would fill the panel.
+    """
     finite = sorted(e for e in rows["target_epsilon"].unique() if 0 < e < np.inf)
     end = (finite[-1] if finite else 1.0) * 2.2
     level = rows.groupby("algorithm")["reveals_nothing"].first()
@@ -86,13 +90,16 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look]) 
         private = line[np.isfinite(line["target_epsilon"])].rename(columns={"target_epsilon": "x"})
         if level[name] and len(private):
             ax.axhline(private[metric].iloc[0], color=look["color"], linewidth=1.2, linestyle="--", zorder=1)
-            if np.isfinite(private["low"].iloc[0]):
+            if np.isfinite(private["low"].iloc[0]) and not (log and private["low"].iloc[0] <= 0):
                 with style.same_limits(ax):
                     ax.axhspan(private["low"].iloc[0], private["high"].iloc[0], color=look["color"], alpha=0.12, lw=0)
             continue
-        style.curve(ax, private, "x", metric, **look)
-        if len(private) == 1 and np.isfinite(private["low"]).all():  # a band of one point has no width
-            ax.vlines(private["x"], private["low"], private["high"], color=look["color"], linewidth=0.9)
+        to_zero = log & (private["low"] <= 0)
+        style.curve(ax, private.assign(low=private["low"].mask(to_zero)), "x", metric, **look)
+        # A band of one point has no width.
+        lines = private[to_zero | ((len(private) == 1) & np.isfinite(private["low"]))]
+        least = lines[metric] / 1e6 if log else -np.inf
+        ax.vlines(lines["x"], lines["low"].clip(lower=least), lines["high"], color=look["color"], linewidth=0.9)
         at_end = line[np.isinf(line["target_epsilon"])]
         x = end * 1.06 ** (number - len(look_of) / 2)
         for _, row in at_end.iterrows():

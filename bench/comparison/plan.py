@@ -1,24 +1,33 @@
 """Turns a request into a plan: every method with its arguments, its settings and its privacy statement."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, wraps
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
+from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
-from bench.comparison.baselines import Count, Variant
+from bench.comparison.baselines import LEVELS, Count, Variant
 from bench.comparison.columns import check_free
+from bench.comparison.problems import names_of_unit
 from bench.comparison.request import Request
 from bench.comparison.search import Setting, Space, first_of, first_settings
 from bench.comparison.statements import SILENT, NotComparable, Statement, reading, releases_of
 from bench.data.task import Task
-from bench.errors import InputError, in_one_line, unknown_name
+from bench.errors import TRACEBACK, InputError, in_one_line, place_of, unknown_name
 from bench.privacy.accounting import epsilon
 from bench.sweeps.malformed import checked_algorithm
 from bench.sweeps.spec import arguments, parameters
+
+LOCAL_STEPS = "num_steps"  # the argument of methods whose users take several steps in a round
 
 
 class Candidate(NamedTuple):
@@ -73,9 +82,7 @@ def make_plan(request: Request) -> Plan:
     known = problem.level.baselines(task) if problem.baselines is None else problem.baselines
     usual = {label: variant for label, variant in known.items() if not variant.on_request}
     wanted = usual if request.baselines is None else request.baselines
-    for label in wanted:
-        if label not in known:
-            raise unknown_name(f"baseline on {problem.name}", label, known)
+    wanted = list(dict.fromkeys(_in_legend(name, known, problem.name) for name in wanted))
     unfit = _unfit(usual, request, task) if problem.baselines is None and request.baselines is None else {}
     baselines = {label: known[label] for label in wanted if label not in unfit}
     variants = baselines | {label: _asked_for(method, known.values()) for label, method in request.methods.items()}
@@ -84,11 +91,13 @@ def make_plan(request: Request) -> Plan:
             raise InputError(f"two methods are called {label}: rename one of the factories")
     if not variants:
         raise InputError("there is nothing to compare: name a method, or keep the baselines")
-    arguments_of = {
-        label: _settled(label, variant, request, task, fixed=request.fixed, tuned=request.tuned)
-        for label, variant in variants.items()
-    }
-    _check_names(request, variants, arguments_of)
+    arguments_of = {}
+    for label, variant in variants.items():
+        with _unit_named_first(label, variant.method, request, task, is_baseline=label in baselines):
+            steps = {} if label in baselines else _steps_of(known.values(), variant.method)
+            chosen = {"fixed": request.fixed, "tuned": request.tuned, "further": steps}
+            arguments_of[label] = _settled(label, variant, request, task, **chosen)
+    _check_names(request, variants, arguments_of, known)
     candidates = {
         label: _candidate(
             label, variant, *arguments_of[label], request=request, task=task, is_baseline=label in baselines
@@ -101,6 +110,78 @@ def make_plan(request: Request) -> Plan:
         for candidate in candidates.values():
             _check_measured(candidate, measured)
     return Plan(request, candidates, unfit)
+
+
+def _in_legend(name: str, known: Mapping[str, Variant], on: str) -> str:
+    """The name in the legend of a baseline that a caller names so, or by its method: "DP-FedAvg" or "dp_fedavg".
+
+    Raises:
+        InputError: for another name, and for a method with several variants that none of them is named after.
+    """
+    if name in known:
+        return name
+    alike = [label for label in known if _as_identifier(label) == _as_identifier(name)]
+    method = ALGORITHMS.get(name)
+    if not alike and method is not None:
+        alike = [label for label, variant in known.items() if variant.method.make == method.make]
+        alike = [label for label in alike if not known[label].on_request] or alike
+        if len(alike) > 1:
+            raise InputError(f"{name} is the method of {', '.join(alike)}: name one of these")
+    if not alike:
+        raise unknown_name(f"baseline on {on}", name, known)
+    return alike[0]
+
+
+def _as_identifier(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_").lower()
+
+
+@contextmanager
+def _unit_named_first(label: str, method: Method, request: Request, task: Task, *, is_baseline: bool) -> Iterator[None]:
+    """Where a requested method cannot be used, and protects another privacy unit than the task, raise that instead:
+    the arguments that it lacks are then no remedy.
+
+    Raises:
+        NotComparable: naming both units, and tasks for the method.
+    """
+    try:
+        yield
+    except NotComparable:
+        raise
+    except InputError:
+        if is_baseline or request.any_unit:
+            raise
+        ours, theirs = request.statement.privacy_unit, _units(method, request, task)
+        if not theirs:
+            for group in method.needs:
+                task.need(group)
+        if not theirs or ours in theirs:
+            raise
+        fitting = [name for unit in sorted(theirs) for name in names_of_unit(unit)]
+        raise NotComparable(
+            f"{label} protects one {' or one '.join(sorted(theirs))}, but {request.problem.name} protects one {ours}: "
+            f"choose another task, such as {', '.join(fitting)}"
+        ) from None
+
+
+def _units(method: Method, request: Request, task: Task) -> set[str]:
+    """The privacy units that a method protects, whatever its arguments; empty where that cannot be told."""
+    if task.train is None:  # methods that need stored examples then say what they release of such
+        most = int(np.max(np.asarray(task.num_examples)))
+        task = replace(task, sample=None, train=jnp.zeros((task.num_clients, most)))
+    guesses: dict[str, Any] = {}
+    for level in (*LEVELS.values(), request.problem.level):
+        with suppress(Exception):  # a default of another unit may need what this task does not have
+            guesses |= level.defaults(task)
+        guesses |= first_of(level.space)
+    guesses |= {**first_of(method.space), **request.problem.defaults, **request.fixed, method.noise: 1.0}
+    try:
+        missing = {name for name, one in parameters(method)[0].items() if one.default is one.empty} - set(guesses)
+        releases = releases_of(method, task, request.statement.delta, guesses | dict.fromkeys(missing, 1))
+    except InputError:
+        return set()
+    proven = [release for release in releases.values() if release.sound] or releases.values()
+    return {release.privacy_unit for release in proven if release.sampler != SILENT}
 
 
 def _unfit(known: Mapping[str, Variant], request: Request, task: Task) -> dict[str, str]:
@@ -117,18 +198,36 @@ def _unfit(known: Mapping[str, Variant], request: Request, task: Task) -> dict[s
 
 def _asked_for(method: Method, known: Iterable[Variant]) -> Variant:
     """The variant of a requested method; if it is the method of a baseline, rounds and releases count as for that."""
+    known = list(known)
     alike = [variant for variant in known if variant.method.make == method.make]
     count_rounds, count_releases = (alike[-1].num_rounds, alike[-1].num_releases) if alike else (None, None)
     return Variant(method, {}, method.space, count_rounds, count_releases)
 
 
+def _steps_of(known: Iterable[Variant], method: Method) -> dict[str, int]:
+    """The number of local steps in a round that all baselines with such an argument take, as a default for a method
+    that has the argument too; empty where the method's own default is another than the usual single step.
+    """
+    numbers = {variant.args[LOCAL_STEPS] for variant in known if LOCAL_STEPS in variant.args}
+    own = parameters(method)[0].get(LOCAL_STEPS)
+    usual = own is not None and own.default in (own.empty, 1)
+    return {LOCAL_STEPS: numbers.pop()} if usual and len(numbers) == 1 else {}
+
+
 def _settled(
-    label: str, variant: Variant, request: Request, task: Task, *, fixed: Mapping[str, Any], tuned: Space
+    label: str,
+    variant: Variant,
+    request: Request,
+    task: Task,
+    *,
+    fixed: Mapping[str, Any],
+    tuned: Space,
+    further: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], Space]:
     """The fixed and the tuned arguments of a method; all others have a default, or scale the noise.
 
     Arguments that the variant fixes cannot be changed. For all others, the caller's `fixed` and `tuned` come first,
-    then the variant's own space, then that of the problem, then that of the privacy unit.
+    then the variant's own space, then that of the problem, then that of the privacy unit, and last `further`.
 
     Raises:
         InputError: for an argument without a value.
@@ -138,7 +237,7 @@ def _settled(
     space = {**problem.level.space, **problem.space, **variant.space, **tuned, **of_label}
     given = {*variant.args, *fixed, noise}
     space = {name: tried for name, tried in space.items() if name in keywords and name not in given}
-    defaults = {**problem.level.defaults(task), **problem.defaults}
+    defaults = {**further, **problem.level.defaults(task), **problem.defaults}
     if problem.samplers:
         defaults["sampler"] = problem.samplers[request.statement.neighbors]
     args = {**defaults, **fixed}
@@ -150,8 +249,13 @@ def _settled(
     return args, space
 
 
-def _check_names(request: Request, variants: Mapping[str, Variant], arguments_of: Mapping[str, tuple]) -> None:
-    """Refuse values for arguments that no method has."""
+def _check_names(
+    request: Request,
+    variants: Mapping[str, Variant],
+    arguments_of: Mapping[str, tuple],
+    baselines: Mapping[str, Variant],
+) -> None:
+    """Refuse values for arguments that no method has; `baselines` are all of the problem, whether run or not."""
     known = {argument for args, space in arguments_of.values() for argument in (*args, *space)}
     noises = {variant.method.noise for variant in variants.values()}
     for name in (*request.fixed, *request.tuned):
@@ -165,6 +269,10 @@ def _check_names(request: Request, variants: Mapping[str, Variant], arguments_of
         if argument in noises:
             raise InputError(f"{argument} is calibrated for each epsilon: leave it out")
         if argument not in known:
+            if owners := [label for label, each in baselines.items() if argument in parameters(each.method)[0]]:
+                raise InputError(
+                    f"{argument} is an argument of {', '.join(owners)}, but not of {', '.join(variants)}: leave it out"
+                )
             raise unknown_name("argument of these methods", argument, known)
 
 
@@ -192,7 +300,8 @@ def _candidate(
     method, first = variant.method, _first(args, space)
     whole = _at_noise_one(method, first)
     check_free(f"{label} has an argument", whole)
-    method.fits(task, **whole)
+    with _unit_named_first(label, method, request, task, is_baseline=is_baseline):
+        method.fits(task, **whole)
     releases = releases_of(method, task, request.statement.delta, whole).values()
     epsilons, statement = [*request.epsilons, math.inf], request.statement._replace(against=variant.against)
     against = ""
@@ -263,7 +372,9 @@ def _in_one_line(function: Callable, what: str) -> Callable:
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"{what}: {in_one_line(error)}") from error
+            raise InputError(
+                f"{what}: {in_one_line(error)}{place_of(error)}; {TRACEBACK}=1 shows the whole traceback"
+            ) from error
 
     return call
 

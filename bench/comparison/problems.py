@@ -303,6 +303,11 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
 }
 
 
+def names_of_unit(unit: str) -> list[str]:
+    """The names of the problems that protect this privacy unit."""
+    return [name for name, make in PROBLEMS.items() if make().privacy_unit == unit]
+
+
 def problem(task: Any, data_files: DataFiles | None = None) -> Problem:
     """The problem that a caller names or passes.
 

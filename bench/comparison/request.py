@@ -18,6 +18,7 @@ from bench.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.errors import InputError, shown, unknown_name
 from bench.outside import load_method
 from bench.privacy.events import SENSITIVITY, check_delta
+from bench.sweeps.part_files import check_writable
 from bench.values import Interval, as_float
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
@@ -95,10 +96,11 @@ def make_request(
     Raises:
         InputError: for the first argument that cannot be used.
     """
+    check_writable(Path(out))
     on = problem(task, data_files)
     for what, value, most in (
         ("seeds", seeds, TUNING_SEEDS),
-        ("num_settings", num_settings, 10**6),
+        ("num_settings (--settings)", num_settings, 10**6),
         ("rounds", rounds, 10**6),
     ):
         if value is not None and not (isinstance(value, int) and 1 <= value <= most):

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 
 from bench.comparison import convergence
-from bench.comparison.plan import Plan
+from bench.comparison.plan import LOCAL_STEPS, Plan
 from bench.comparison.search import Setting
 
 FEWEST = 3  # values of an argument of which one can lie at an end
-LOCAL_STEPS = "num_steps"  # the argument of methods whose users take several steps in a round
 
 
 class Tuning(NamedTuple):

@@ -1,5 +1,7 @@
 """The table of a comparison: score, rank and paired difference to the best baseline at each epsilon."""
 
+import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -163,6 +165,37 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
         return ", ".join(filter(None, (f"{score}{rank}", gain)))
 
     return methods_by_epsilon(table, cell)
+
+
+def brief(table: pd.DataFrame) -> pd.DataFrame:
+    """The table for a terminal, methods by epsilon: mean ± half the width of its interval, and rank."""
+
+    def cell(row: dict) -> str:
+        form = ".3f" if tables.digits_for(row["metric"]) == ".4f" else ".3g"
+        half = (row["high"] - row["low"]) / 2
+        interval = f" ±{tables.number(half, '.3f' if form == '.3f' else '.2g')}" if np.isfinite(half) else ""
+        rank = "" if np.isnan(row["rank"]) else f" ({row['rank']:.0f})"
+        return f"{tables.number(row[row['metric']], form, 'diverged')}{interval}{rank}"
+
+    return methods_by_epsilon(table, cell)
+
+
+def brief_text(table: pd.DataFrame, notes: Sequence[str] = ()) -> str:
+    """The table for a terminal, with a sentence above it and notes below, in lines that fit."""
+    width = shutil.get_terminal_size((100, 24)).columns
+    said = [textwrap.fill(line, width, break_long_words=False) for line in (brief_heading(table), *notes)]
+    return "\n\n".join(filter(None, (said[0], tables.plain(brief(table), width), "\n".join(said[1:]))))
+
+
+def brief_heading(table: pd.DataFrame) -> str:
+    """A sentence above the table for a terminal."""
+    first = table.iloc[0]
+    better = "larger" if first["best"] == "max" else "smaller"
+    splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
+    return (
+        f"{first['metric']} on the test data of {data_of(table)}, {better} is better: mean over {splits} splits, "
+        "± half the width of its 95 % interval, and in brackets the rank"
+    )
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:

@@ -45,7 +45,7 @@ def chosen(
     if task is not None and task not in TASKS:
         raise unknown_name("task", task, TASKS)
     if seeds is not None and not 1 <= seeds <= 10_000:
-        raise InputError(f"--seeds is {seeds}: it must be at least 1 and at most 10,000")
+        raise InputError(f"seeds is {seeds}: it must be a whole number from 1 to 10,000")
     if grid is not None and not isinstance(grid, Mapping):
         raise InputError(f"grid is {grid!r}: give a dictionary from columns to their values")
     request = None

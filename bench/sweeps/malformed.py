@@ -2,7 +2,6 @@
 
 import logging
 import re
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from bench.algorithms.base import Algorithm, State
 from bench.data.task import Task
-from bench.errors import InputError, in_one_line
+from bench.errors import InputError, in_one_line, place_of
 
 FRAME = re.compile(r"\n  File [^\n]*(?:\n    [^\n]*)*")  # of a traceback
 
@@ -136,7 +135,4 @@ def _array(leaf: Any) -> str:
 
 def _in_one_line(error: Exception) -> str:
     """Its type and first line, and where in the method's own code it came from."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]
-    own = [frame for frame in frames if "/bench/" not in frame.filename] or frames
-    place = f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
-    return f"{in_one_line(error)}{place}"
+    return f"{in_one_line(error)}{place_of(error)}"

@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.errors import InputError
+from bench.errors import InputError, unknown_name
 from bench.sweeps import journal
 
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
@@ -59,6 +59,28 @@ def cannot_write(path: Path, error: OSError) -> InputError:
     return InputError(
         f"cannot write {path}: {text}; everything finished so far is kept; choose another --out or free some space"
     )
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that cannot be made or written, before anything is computed for it; it is not left behind.
+
+    Raises:
+        InputError: saying what is in the way.
+    """
+    missing = [path for path in (folder, *folder.parents) if not os.path.exists(path)]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK | os.X_OK)
+    except OSError as error:
+        if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.ELOOP):
+            raise cannot_write(folder, error) from None
+        raise InputError(f"cannot write {folder}: it cannot be made ({error.strerror}); choose another --out") from None
+    finally:
+        for path in missing:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+    if not writable:
+        raise InputError(f"cannot write {folder}: no permission; choose another --out")
 
 
 def _in_the_way(path: Path) -> Path:
@@ -157,15 +179,18 @@ def readable_parts(folder: Path, problems: list[str], remedy: str = REDO) -> Ite
             yield path, table
 
 
-def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFrame:
+def read(
+    folder: str | os.PathLike, without: Collection[str] = (), *, columns: Collection[str] | None = None
+) -> pd.DataFrame:
     """The whole table of one sweep at one scale, one row per run and evaluation.
 
     Args:
         folder: of the sweep.
         without: columns that are left out.
+        columns: only these, in this order; None for all.
 
     Raises:
-        InputError: where there is none, or a part is damaged or foreign; each with what to do.
+        InputError: where there is no table or no such column, or a part is damaged or foreign; each with what to do.
     """
     folder = Path(folder)
     tables: dict[Path, pa.Table] = {}
@@ -178,7 +203,11 @@ def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFra
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
     unified({path: table.schema for path, table in tables.items()})
     table = pa.concat_tables(tables.values(), promote_options="permissive")
-    rows = table.select([name for name in table.column_names if name not in without]).to_pandas()
+    for name in columns or ():
+        if name not in table.column_names:
+            raise unknown_name(f"column of {folder.name}", name, table.column_names)
+    wanted = table.column_names if columns is None else {*columns, *IDENTITY, "rounds", "sweep"}
+    rows = table.select([name for name in table.column_names if name in wanted and name not in without]).to_pandas()
     doubled = rows.duplicated([*IDENTITY, "rounds"])
     if doubled.any():
         file = np.repeat(np.arange(len(tables)), [len(one) for one in tables.values()])[int(np.argmax(doubled))]
@@ -186,7 +215,7 @@ def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFra
     if rows["sweep"].nunique() > 1:
         names = ", ".join(sorted(rows["sweep"].unique()))
         raise InputError(f"{folder} holds results of several sweeps ({names}): move the foreign parts elsewhere")
-    return rows
+    return rows if columns is None else rows[list(columns)]
 
 
 def unified(schemas: Mapping[Any, pa.Schema], remedy: str = "move the wrong part elsewhere") -> pa.Schema:

@@ -7,7 +7,7 @@ import matplotlib.figure
 import pandas as pd
 
 from bench.analysis import style
-from bench.analysis.saving import save_picture
+from bench.analysis.saving import save_picture, save_printed
 from bench.errors import InputError, cannot_write
 from bench.sweeps import part_files
 from bench.sweeps.own import Request, read_request
@@ -29,6 +29,11 @@ def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list
     for place, folder in enumerate(folders):
         if folder.resolve() in [other.resolve() for other in folders[:place]]:
             raise InputError(f"--runs {folder} is given twice: its repetitions would count twice, leave one out")
+        if not part_files.parts_in(folder):
+            raise InputError(
+                f"--runs {folder} {'has no results' if folder.is_dir() else 'is not a folder'}: give the folder that "
+                "`python -m bench run SWEEP --grid ...` prints, such as results/smoke/NAME"
+            )
         rows, request = part_files.read(folder), read_request(folder)
         if request is not None:
             rows, requests = rows.assign(sweep=request.sweep), [*requests, request]
@@ -97,26 +102,35 @@ def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[Request]) -> N
         drawing.text(0.01, 1.01, f"Own values, not the published grid: {said}.", fontsize=7.5, va="bottom")
 
 
-def write(name: str, figure: Figure, folders: Sequence[Path], where: str | None, out: Path | None) -> tuple[Path, list]:
+def write(
+    name: str, figure: Figure, folders: Sequence[Path], where: str | None, out: Path | None, width: float | None = None
+) -> tuple[Path, list]:
     """Draw a figure from folders of runs.
 
     Returns the path of the picture, and a line for each part of the runs that it does not show.
 
     Args:
         out: folder to write to; default figures/NAME beside the first folder, called NAME.
+        width: in inches, of a PDF for print that is then the only file, and does not say that its values are own ones.
 
     Raises:
         InputError: where the figure cannot be made from them, or cannot be written.
     """
     runs, requests = read(folders, where)
     figure = adapted(name, figure, runs, requests)
-    drawing, table = picture(figure, runs)
-    with style.applied():
-        say_own(drawing, requests)
-    first = folders[0].absolute()
+    try:
+        drawing, table = picture(figure, runs, width=width)
+    except style.TooNarrow as error:
+        raise error.of(name) from None
+    first = folders[0] if folders[0].name not in ("", "..") else folders[0].resolve()
     folder = out or first.parent / "figures" / first.name
     try:
-        path = save_picture(drawing, table, folder, name, figure.alt)[0]
+        if width is None:
+            with style.applied():
+                say_own(drawing, requests)
+            path = save_picture(drawing, table, folder, name, figure.alt)[0]
+        else:
+            path = save_printed(drawing, folder, name, figure.alt)
     except OSError as error:
         raise cannot_write(error, folder) from None
     return path, not_shown(name, figure, runs, table, requests)

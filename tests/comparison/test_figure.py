@@ -12,7 +12,7 @@ from bench import comparing, load
 from bench.analysis import significance, style, tables
 from bench.comparison import figure
 from bench.comparison.looks import method_looks
-from bench.comparison.table import costs, heading, printed, privacy
+from bench.comparison.table import brief, brief_text, costs, heading, printed, privacy
 from bench.comparison.table import table as make_table
 
 SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.3], "local": [0.25, 0.25, 0.25]}
@@ -226,3 +226,33 @@ def test_names_are_no_markup_and_no_formula(tmp_path):
     written = heading(table) + tables.markdown(printed(table))
     assert r"a$b_{$\<script>|.npz" in written
     assert r"n$e_{$\<b>w" in written
+
+
+def test_the_table_for_a_terminal_is_short():
+    table = table_of(runs_of(SCORES))
+    # The scores of new have the standard deviation 0.2: half an interval is 4.3027 * 0.2 / sqrt(3).
+    cells = brief(table).set_index("method")["ε = 1"]
+    assert cells["new"] == "0.7 ±0.5 (1)"
+    text = brief_text(table, ["new needs " + "many words " * 30])
+    assert max(map(len, text.splitlines())) <= 100
+    assert "larger is better" in text
+
+
+def test_an_interval_that_reaches_to_zero_fills_no_logarithmic_panel():
+    runs = runs_of({"new": [0.1, 0.1001, 0.1002], "old": [0.001, 0.01, 0.4]}).rename(columns={"score": "excess_risk"})
+    for name, bands in (("excess_risk", 0), ("score", 1)):
+        whole = pd.concat([runs, runs.assign(target_epsilon=2.0)]).rename(columns={"excess_risk": name})
+        table = make_table(
+            whole,
+            problem="made up",
+            title="made up",
+            metric=name,
+            best="min",
+            baselines=["old"],
+            num_settings={"new": 1, "old": 1},
+            against={"new": "all", "old": "all"},
+        )
+        with style.applied():
+            (ax,) = figure.draw(table, "").axes
+        filled = [patch.get_paths()[0].get_extents().height for patch in ax.collections if len(patch.get_facecolor())]
+        assert sum(height > 0.1 for height in filled) == bands

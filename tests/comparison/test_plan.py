@@ -1,6 +1,7 @@
 """What is settled before anything runs: arguments, statements of privacy, noise; and what is refused."""
 
 import dataclasses
+import inspect
 import math
 from functools import wraps
 
@@ -173,7 +174,7 @@ def test_a_mistake_in_a_method_is_one_line(tmp_path):
     def broken(task, **args):
         return walk(task, **args)._replace(round=lambda key, state: (state.variables["w"], {}))
 
-    with pytest.raises(InputError, match=r"`round` of walk fails on .*: TypeError"):
+    with pytest.raises(InputError, match=r"`round` of walk fails on .*: TypeError.*BENCH_TRACEBACK=1"):
         compared([under_another_name(walk, wraps(walk)(broken))], baselines=[], out=tmp_path)
 
 
@@ -194,7 +195,7 @@ def test_a_built_in_method_by_name_is_counted_as_the_baseline():
         ({"tuned": {"step_size": []}}, "step_size over is empty"),
         ({"tuned": {"nobody:step_size": [1.0]}}, "no method here"),
         ({"fixed": {"noise_multiplier": 1.0}}, "calibrated for each epsilon"),
-        ({"num_settings": 0}, "num_settings is 0"),
+        ({"num_settings": 0}, r"num_settings \(--settings\) is 0"),
         ({"rounds": 0}, "rounds is 0"),
         ({"name": "../../x"}, "is not the name of a folder"),
         ({"name": ".."}, "is not the name of a folder"),
@@ -232,3 +233,95 @@ def test_values_that_would_be_ignored_are_refused(options, words, out):
     request = make_request([ALGORITHMS["ppsgd"]], **SMALL, **options, baselines=[], out=out)
     with pytest.raises(InputError, match=words):
         make_plan(request)
+
+
+def mine(name="mine", **changes):
+    """A method of one's own with all that DP-FedAvg has."""
+    method = ALGORITHMS["dp_fedavg"]
+    factory = under_another_name(method.make, lambda task, **args: method.make(task, **args))
+    factory.__name__ = name
+    if changes:
+        signature = inspect.signature(method.make, eval_str=True)
+        parameters = [one.replace(default=changes.get(one.name, one.default)) for one in signature.parameters.values()]
+        factory.__signature__ = signature.replace(parameters=parameters)
+    return method._replace(make=factory)
+
+
+def test_a_method_of_ones_own_takes_as_many_local_steps_as_the_baselines():
+    def steps(method, **options):
+        plan = make_plan(make_request(method, **SMALL | {"task": "synthetic", "baselines": []} | options))
+        return plan.candidates[method.make.__name__].args.get("num_steps", "its own")
+
+    assert steps(mine()) == 5
+    assert steps(mine(), fixed={"num_steps": 2}) == 2
+    assert steps(mine(), tuned={"num_steps": [1, 2]}) == "its own"
+    assert steps(mine(num_steps=3)) == "its own"
+
+
+@pytest.mark.parametrize(
+    ("method", "task", "words"),
+    [
+        (
+            "accelerated",
+            "synthetic",
+            "accelerated protects one record, but synthetic protects one user: choose .*odd_even",
+        ),
+        (mine(), "linear_p2p", "mine protects one user, but linear_p2p protects one point: choose .*synthetic, digits"),
+        ("coordinate_descent", "synthetic", "has no graph of peers"),
+    ],
+)
+def test_another_privacy_unit_is_named_before_the_arguments_that_are_missing(method, task, words):
+    with pytest.raises(InputError, match=words):
+        planned(method, task=task, baselines=[])
+
+
+def test_baselines_can_be_named_by_their_methods():
+    named = planned(task="synthetic", baselines=["dp_fedavg", "ppsgd", "global private sgd", "DP-FedAvg"])
+    assert list(named.candidates) == ["DP-FedAvg", "PPSGD", "Global private SGD"]
+    with pytest.raises(InputError, match="dp_fedopt is the method of FedAvgM, FedAdam, FedYogi: name one of these"):
+        planned(task="synthetic", baselines=["dp_fedopt"])
+
+
+def test_an_argument_of_baselines_that_are_not_compared_is_told_from_a_misspelt_one():
+    with pytest.raises(InputError, match=r"quantile is an argument of DP-FedAvg.*, but not of PPSGD: leave it out"):
+        planned(task="synthetic", baselines=["PPSGD"], fixed={"quantile": 0.5})
+
+
+def test_an_error_in_a_methods_own_code_has_its_file_and_line(tmp_path):
+    file = tmp_path / "broken.py"
+    file.write_text(BROKEN.format(step="return w - total[1.5], memory"))
+    with pytest.raises(InputError, match=rf"`round` of broken fails on .*\({file}, line 10\); BENCH_TRACEBACK=1 shows"):
+        compared(str(file), baselines=[], out=tmp_path)
+    file.write_text(BROKEN.format(step="return w, memory, total"))
+    words = rf"`step` of a Server \({file}, line 9\) returns 3 values: return the new w and the new memory"
+    with pytest.raises(InputError, match=words):
+        compared(str(file), baselines=[], out=tmp_path)
+
+
+BROKEN = """from bench import Method
+from bench.algorithms.averaging import AveragingArguments, Server, averaging
+from bench.algorithms.participation import noisy_sums
+from bench.algorithms.shared_arguments import sharing
+
+
+@sharing(AveragingArguments)
+def broken(task, shared):
+    def step(w, memory, total, divisor):
+        {step}
+
+    return averaging(task, shared, Server(lambda w: (), step))
+
+
+METHOD = Method(broken, noisy_sums("all"), version=1)
+"""
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_plan(tmp_path):
+    (tmp_path / "file").write_text("")
+    for place in ("file", "file/below"):
+        with pytest.raises(InputError, match=f"cannot write .*: {tmp_path / 'file'} is in the way"):
+            make_request(**SMALL, out=tmp_path / place)
+    with pytest.raises(InputError, match=r"cannot write /proc/nope: it cannot be made .*; choose another --out"):
+        make_request(**SMALL, out="/proc/nope")
+    make_request(**SMALL, out=tmp_path / "a" / "b")
+    assert not (tmp_path / "a").exists()

@@ -13,7 +13,7 @@ from figures.__main__ import main as draw
 
 PAGES = Path(__file__).parents[2] / "docs"
 DOCS = [*sorted(PAGES.glob("adding-*.md")), PAGES / "own-grids.md"]
-SLOW = {"own-grids", "adding-a-dataset", "adding-a-method"}  # most of a minute and more
+SLOW = {"own-grids", "adding-a-dataset", "adding-a-method", "adding-a-network"}  # most of a minute and more
 BLOCK = re.compile(r"^```(python|console)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from bench.errors import InputError
+from bench.method_table import PART
+from bench.method_table import written_anew as written_anew_methods
 from figures import FIGURES, PAPERS
 from figures.claims import judged
 from figures.docs import outdated, verdicts, written_anew
@@ -32,6 +34,12 @@ def test_the_gallery_has_every_figure_with_its_command():
     page = (ROOT / "docs" / "gallery.md").read_text()
     assert set(re.findall(r"/(\w+)\.png\)", page)) == set(FIGURES)
     assert set(re.findall(r"^    python -m figures (\w+)$", page, re.MULTILINE)) == set(FIGURES)
+
+
+def test_the_table_of_methods_is_that_of_the_registry():
+    page = (ROOT / "docs" / "methods" / "index.md").read_text()
+    assert PART.search(page)
+    assert written_anew_methods(page) == page, "run `python -m bench.method_table`"
 
 
 @pytest.mark.slow

@@ -44,6 +44,11 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
         raise InputError(
             f"{path} is not an npz file of plain arrays: write it with numpy.savez, without objects"
         ) from error
+    if inputs.ndim > 2:
+        raise InputError(
+            f"{path}: inputs are {inputs.shape}, but files are for linear models of features [example, feature]: "
+            "flatten them, or write a task with your own network (docs/adding-a-network.md)"
+        )
     for wrong, what in (
         (inputs.ndim != 2, f"inputs are {inputs.shape}: one row of features per example"),
         (targets.shape != inputs.shape[:1], f"targets are {targets.shape}: one class per example"),

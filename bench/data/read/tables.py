@@ -138,7 +138,10 @@ def _check(file: Path, table: pd.DataFrame, column: str, *, features: bool, numb
     values = table[column]
     nested = next((value for value in values if isinstance(value, list | dict | np.ndarray)), None)
     if nested is not None:
-        raise InputError(f"{file}: {column!r} has lists in its cells: give one number or word per cell")
+        raise InputError(
+            f"{file}: {column!r} has lists in its cells: give one number or word per cell, or write a "
+            "task of your own, as for images (docs/adding-a-network.md)"
+        )
     missing = np.flatnonzero(values.isna())
     if len(missing):
         raise InputError(f"{file}: {column!r} is empty in row {missing[0] + 1}: leave the row out, or fill it in")

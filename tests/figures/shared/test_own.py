@@ -1,5 +1,7 @@
 """Figures of folders with a user's own values: what they show, what they name, and what they refuse."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from tiny_sweeps import walks
@@ -79,6 +81,25 @@ def test_a_condition_that_does_not_fit_is_one_line(folder, where, words):
 def test_runs_of_another_sweep_are_refused(folder):
     with pytest.raises(InputError, match="steps shows ppsgd_synthetic, not tiny: choose another figure"):
         own.write("steps", STEPS._replace(sweeps=("ppsgd_synthetic",)), [folder], None, None)
+
+
+def test_a_width_gives_a_pdf_of_that_width_alone(folder):
+    path, _ = own.write("steps", STEPS, [folder], None, None, 2.5)
+    assert [each.name for each in path.parent.iterdir()] == ["steps_2.5in.pdf"]
+    with pytest.raises(InputError, match=r"1 inches is too narrow for steps: give 1\.2 or more"):
+        own.write("steps", STEPS, [folder], None, None, 1.0)
+
+
+def test_a_path_relative_to_the_current_folder_gives_one(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    assert not own.write("steps", STEPS, [Path("mine")], None, None)[0].is_absolute()
+
+
+def test_a_folder_without_results_is_told_from_one_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match=r"--runs nope is not a folder: .* `python -m bench run SWEEP --grid"):
+        own.read([Path("nope")], None)
+    with pytest.raises(InputError, match=r"has no results: give the folder"):
+        own.read([tmp_path], None)
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(folder, tmp_path):
