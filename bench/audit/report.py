@@ -113,8 +113,9 @@ class Audit(NamedTuple):
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each lower bound, with the epsilon declared beside it: the columns of audit.csv. It is a single
-        row, without numbers, where there was nothing to audit.
+        """Return one row for each lower bound, with the epsilon declared beside it: the columns of audit.csv.
+
+        Where there was nothing to audit, it is a single row without numbers.
         """
         common = {"method": self.method, "family": self.family}
         rows = [
