@@ -40,6 +40,7 @@ from bench.audit.setting import (
     with_noise_for,
 )
 from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
+from bench.audit.text import text_of
 from bench.errors import InputError, in_one_line
 from bench.outside import load_method
 from bench.privacy.events import ADD_OR_REMOVE
@@ -105,8 +106,6 @@ class Audit(NamedTuple):
 
     def __str__(self) -> str:
         """Return what the command prints: the verdict, and a line for each way of accounting on each task."""
-        from bench.audit.commands import text_of  # the command line, which need not be loaded before
-
         return text_of(self)
 
     def _repr_html_(self) -> str:
@@ -114,10 +113,40 @@ class Audit(NamedTuple):
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each lower bound, with the epsilon declared beside it: the columns of audit.csv."""
-        from bench.audit.whole import rows_of  # which imports this module
+        """Return one row for each lower bound, with the epsilon declared beside it: the columns of audit.csv.
 
-        return rows_of(self)
+        Where there was nothing to audit, it is a single row without numbers.
+        """
+        common = {"method": self.method, "family": self.family}
+        rows = [
+            {
+                **common,
+                "family": finding.family,
+                "arguments": ", ".join(f"{name}={value}" for name, value in self.args.items()),
+                "privacy_unit": finding.release.privacy_unit,
+                "protects_against": finding.release.protects_against,
+                "neighbors": finding.release.neighbors,
+                "sampler": finding.release.sampler,
+                "accountant": finding.release.accountant,
+                "reading": finding.reading,
+                "proven": finding.release.sound,
+                "declared": finding.epsilon,
+                "test": bound.how,
+                "at_delta": bound.delta,
+                "declared_there": bound.declared,
+                "lower_bound": bound.found,
+                "refuted": bound.refutes,
+                "noise_factor": math.nan if finding.detected is None else finding.detected,
+                "one_run_canaries": self.canaries,
+                "score": bound.by,
+                "played": finding.played,
+                "runs_needed": math.nan if finding.needed is None else finding.needed,
+                "longest_game": self.longest,
+            }
+            for finding in self.findings
+            for bound in finding.bounds
+        ]
+        return pd.DataFrame(rows or [common])
 
     @property
     def family(self) -> str:

@@ -61,7 +61,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
             refused.append(f"{name} on {family}: {error}")
             say(f"audit {place} of {len(left)}, {name} on {family}: not run, {error}")
             continue
-        parts.append(rows_of(found).assign(version=ALGORITHMS[name].version, **options, commit=code))
+        parts.append(found.to_frame().assign(version=ALGORITHMS[name].version, **options, commit=code))
         _write(out, _ordered(pd.concat(parts, ignore_index=True), asked))
         remaining = (time.monotonic() - began) / place * (len(left) - place)
         about = f"about {remaining:,.0f} s left" if place < len(left) else "all done"
@@ -112,40 +112,6 @@ def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
         if "--canaries 0" not in str(error):
             raise
         return audit(name, family=family, **{**options, "canaries": 0})
-
-
-def rows_of(found: Audit) -> pd.DataFrame:
-    """One row for each lower bound of an audit; a single one, without numbers, where there was nothing to audit."""
-    common = {"method": found.method, "family": found.family}
-    rows = [
-        {
-            **common,
-            "family": finding.family,
-            "arguments": ", ".join(f"{name}={value}" for name, value in found.args.items()),
-            "privacy_unit": finding.release.privacy_unit,
-            "protects_against": finding.release.protects_against,
-            "neighbors": finding.release.neighbors,
-            "sampler": finding.release.sampler,
-            "accountant": finding.release.accountant,
-            "reading": finding.reading,
-            "proven": finding.release.sound,
-            "declared": finding.epsilon,
-            "test": bound.how,
-            "at_delta": bound.delta,
-            "declared_there": bound.declared,
-            "lower_bound": bound.found,
-            "refuted": bound.refutes,
-            "noise_factor": math.nan if finding.detected is None else finding.detected,
-            "one_run_canaries": found.canaries,
-            "score": bound.by,
-            "played": finding.played,
-            "runs_needed": math.nan if finding.needed is None else finding.needed,
-            "longest_game": found.longest,
-        }
-        for finding in found.findings
-        for bound in finding.bounds
-    ]
-    return pd.DataFrame(rows or [common])
 
 
 def summary(whole: pd.DataFrame) -> pd.DataFrame:

@@ -283,8 +283,9 @@ def test_baselines_can_be_named_by_their_methods():
 
 
 def test_an_argument_of_baselines_that_are_not_compared_is_told_from_a_misspelt_one():
-    with pytest.raises(InputError, match=r"quantile is an argument of DP-FedAvg.*, but not of PPSGD: leave it out"):
-        planned(task="synthetic", baselines=["PPSGD"], fixed={"quantile": 0.5})
+    words = r"server_step_size is an argument of DP-FedAvg.*, but not of PPSGD: leave it out"
+    with pytest.raises(InputError, match=words):
+        planned(task="synthetic", baselines=["PPSGD"], fixed={"server_step_size": 0.5})
 
 
 def test_an_error_in_a_methods_own_code_has_its_file_and_line(tmp_path):

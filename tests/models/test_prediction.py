@@ -17,7 +17,7 @@ LOCAL = {"bias": jnp.arange(15.0).reshape(3, 5), "matrix": jax.random.normal(jax
 
 
 def apply(model, inputs):
-    return jnp.tanh(inputs @ model["matrix"]) + model["bias"]
+    return jnp.tanh(inputs @ model["matrix"]) + model["bias"][None]
 
 
 def by_hand(models):
