@@ -194,7 +194,7 @@ def long_text(
     sentences = [f"This takes about {duration(total_s)}{after}."]
     why = list(reasons)
     if compile_s > total_s / 2:
-        why.insert(0, f"compiling takes {duration(compile_s)} of it, which more rounds or settings would not lengthen")
+        why.insert(0, f"compiling takes {duration(compile_s)} of it, which fewer rounds would not shorten")
     if why:
         sentences.append(f"Why: {'; '.join(why)}.")
     if shorter:

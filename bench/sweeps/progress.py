@@ -36,6 +36,7 @@ class Meter:
         command: whose work it is part of.
         workers: that share the work.
         reasons: why the work takes long; asked only if it does.
+        say: receives the lines, in place of the bar or of standard error.
     """
 
     def __init__(
@@ -47,19 +48,21 @@ class Meter:
         command: Command | None = None,
         workers: int = 1,
         reasons: Callable[[], Sequence[str]] = tuple,
+        say: Callable[[str], None] | None = None,
     ):
         self.title, self.total, self.every = title, max(total, 1), every
         self.command, self.workers, self.reasons = command or Command(), workers, reasons
         self.done, self.measured, self.seconds = 0, 0, 0.0
+        self.whole = False  # whether the last line said that all is done
         self.parts: list[Part] = []
         self.console = Console(file=sys.stderr, soft_wrap=True)
-        self.bar = None
+        self.bar, self.told = None, say
         self.lock = threading.RLock()
         self.ended = threading.Event()
 
     def __enter__(self):
         self.began = self.last = time.monotonic()
-        if self.console.is_terminal:
+        if self.console.is_terminal and not self.told:
             columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %")]
             columns += [TextColumn("{task.fields[now]}"), TimeElapsedColumn()]
             self.bar = Progress(*columns, console=self.console)
@@ -75,7 +78,10 @@ class Meter:
 
     def say(self, text: str) -> None:
         """A line above the bar."""
-        self.console.print(text, highlight=False, markup=False, emoji=False)
+        if self.told:
+            self.told(text)
+        else:
+            self.console.print(text, highlight=False, markup=False, emoji=False)
 
     def _watch(self) -> None:
         """Say now and then what is done, also where a worker does not report for long."""
@@ -120,9 +126,9 @@ class Meter:
         if self.bar:
             self.bar.update(self.task, completed=self.done, now=self._state(now))
         else:
-            every = max(self.every, min(SELDOM_S, (now - self.began) / SHARE))
-            if now - self.last >= every or self.done >= self.total:
-                self.last = now
+            every, whole = max(self.every, min(SELDOM_S, (now - self.began) / SHARE)), self.done >= self.total
+            if now - self.last >= every or (whole and not self.whole):
+                self.last, self.whole = now, whole
                 self.say(f"{self.title}: {self._share()}{self._state(now)}")
 
     def _share(self) -> str:
@@ -179,6 +185,11 @@ class Part:
                 meter.seconds += step.seconds
                 meter.command.estimate.trained(self.kind, step.units, step.seconds)
                 meter.add(step.units)
+
+    def started(self) -> None:
+        """The worker has compiled, but reports only later how long that took."""
+        with self.meter.lock:
+            self.compiling_since = None
 
     def close(self) -> None:
         """The work is over."""
