@@ -189,6 +189,16 @@ def advance_part(task: Task, keys, hypers, state, info, first_round, begin, end,
     return state, info, jax.lax.cond(end == program.num_rounds, whole, unfinished)
 
 
+def info_of(program: Program, task: Task, keys, hypers, state) -> dict[str, jax.ShapeDtypeStruct]:
+    """The shapes of the info of all rounds that `advance_part` fills, [round, seed, point]."""
+
+    def one_round(task, keys, hypers, state, t):
+        return _rounds_of(program, task, keys, hypers)(state, t)[1]
+
+    one = jax.eval_shape(one_round, task, keys, hypers, state, jax.ShapeDtypeStruct((), jnp.int32))
+    return {name: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype) for name, of in one.items()}
+
+
 def stride_of(num_rounds: int) -> int:
     """Rounds that are never divided: 1 on a CPU, and elsewhere the largest divisor of all that is at most STRIDE."""
     if jax.default_backend() == "cpu":
@@ -287,12 +297,7 @@ def _compiled(program: Program, task: Task, keys, hypers, state):
     if stride == program.num_rounds:
         compiled = advance.lower(task, keys, hypers, state, number, program=program).compile()
         return compiled, Step(compiled, program.num_rounds, stride, {})
-
-    def one_round(task, keys, hypers, state, t):
-        return _rounds_of(program, task, keys, hypers)(state, t)[1]
-
-    one = jax.eval_shape(one_round, task, keys, hypers, state, number)
-    info = {name: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype) for name, of in one.items()}
+    info = info_of(program, task, keys, hypers, state)
     lowered = advance_part.lower(
         task, keys, hypers, state, info, number, number, number, program=program, stride=stride
     )
