@@ -31,7 +31,7 @@ from bench.sweeps.columns import check_measured
 
 OVER_POINTS = State(schedule=None, variables=0)
 START, ROUNDS = 0, 1  # the two uses of a run's key
-PART_S = 2.0  # wanted length of a call, after which progress is reported
+PART_S = 5.0  # wanted length of a call, after which progress is reported
 GROWTH = 16  # at most this many times the rounds of the call before
 STRIDE = 20  # rounds at a time at most on an accelerator, which asks the host whether there are more
 

@@ -1,7 +1,8 @@
 """Progress of long runs: a bar on a terminal, plain lines elsewhere.
 
     NAME: compiling program 1 of 5 for 12 s                             nothing is measured yet
-    NAME: 0 % since 35 s, still computing                               nothing is measured, nor compiled
+    NAME: starting since 12 s                                           no worker has reported anything
+    NAME: 0 % since 35 s, still computing                               all is compiled, and no round is done
     NAME: 34 %, 1.2e+03 run-rounds/s, about 4 min left                  the estimate of `estimate`
     NAME: 34 %, compiling program 2 of 5 for 12 s, about 4 min left, 60 s of it for compiling
     NAME: 100 %, 1.2e+03 run-rounds/s
@@ -53,6 +54,7 @@ class Meter:
         self.title, self.total, self.every = title, max(total, 1), every
         self.command, self.workers, self.reasons = command or Command(), workers, reasons
         self.done, self.measured, self.seconds = 0, 0, 0.0
+        self.heard = False  # whether a worker has reported anything
         self.whole = False  # whether the last line said that all is done
         self.parts: list[Part] = []
         self.console = Console(file=sys.stderr, soft_wrap=True)
@@ -133,7 +135,7 @@ class Meter:
 
     def _share(self) -> str:
         """The share of what is done, where anything is or nothing else can be said."""
-        if not self.measured and self._compiling():
+        if not self.measured and (self._compiling() or not self.heard):
             return ""
         return f"{100 * self.done / self.total:.0f} %" + (", " if self.measured else " ")
 
@@ -148,7 +150,8 @@ class Meter:
             rate = self.measured / max(self.seconds, 1e-9) * self.workers
             texts.append(f"{rate:,.3g} run-rounds/s")
         else:
-            return f"since {now - self.began:,.0f} s, still computing"
+            since_s = f"since {now - self.began:,.0f} s"
+            texts.append(f"{since_s}, still computing" if self.heard else f"starting {since_s}")
         left = self.left()
         if left and (self.done < self.total or self.command.estimate.later):
             texts.append(f"about {duration(left.seconds)} left")
@@ -174,6 +177,7 @@ class Part:
         """What the worker of this piece has done; may be called from any thread."""
         meter = self.meter
         with meter.lock:
+            meter.heard = True
             if isinstance(step, Compiling):
                 self.compiling_since = self.compiling_since or time.monotonic()
             elif isinstance(step, Compiled):

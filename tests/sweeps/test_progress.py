@@ -14,11 +14,14 @@ def said(capsys) -> list[str]:
 
 
 def test_where_nothing_is_measured_a_line_says_that_it_goes_on(capsys):
-    with Meter("x", 10, every=0.1):
+    with Meter("x", 10, every=0.1) as meter:
         time.sleep(0.5)
-    lines = said(capsys)
-    assert 1 <= len(lines) <= 5
-    assert all(re.fullmatch(r"x: 0 % since \d+ s, still computing", line) for line in lines)
+        lines = said(capsys)
+        assert 1 <= len(lines) <= 5
+        assert all(re.fullmatch(r"x: starting since \d+ s", line) for line in lines)
+        meter.part("kind", 10).report(Compiled(1.0))
+        time.sleep(0.3)
+        assert re.fullmatch(r"x: 0 % since \d+ s, still computing", said(capsys)[-1])
     time.sleep(0.3)
     assert said(capsys) == []
 
