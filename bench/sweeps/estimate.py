@@ -7,7 +7,7 @@ the others. A program that is still to be compiled takes as long as the mean of 
 
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LONG_S = 300.0  # a command that takes longer says so
 SURE_S = 3.0  # of training that is measured before it does
@@ -52,7 +52,7 @@ class Estimate:
         self._measured: dict[Hashable, tuple[float, float]] = {}  # run-rounds, and their seconds
         self._guesses: dict[Hashable, float] = {}  # seconds of a run-round
 
-    def expect(self, later: Mapping[Hashable, Sequence[Work]]) -> None:
+    def expect(self, later: Mapping[Any, Sequence[Work]]) -> None:
         """Work of sweeps that will begin later, by a name of each."""
         self.later |= later
         for works in later.values():
