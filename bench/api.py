@@ -84,8 +84,11 @@ def run(
 
 def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: bool, **options) -> Path:
     """Run what is missing of the chosen sweep, with options of `run_sweep`; returns the folder of its results."""
+    from bench.sweeps.chosen import shorter
     from bench.sweeps.run import run_sweep
 
+    if (pool := options.get("pool")) is not None:
+        pool.command.shorter = shorter(wanted, scale)
     folder = Path(out) / scale / wanted.part.name
     part_files.check_writable(Path(out))
     prepared = wanted.request is not None and own.prepare(folder, wanted.request, fresh=fresh)

@@ -108,6 +108,7 @@ def run(
     from bench.api import run_chosen
     from bench.sweeps import SWEEPS
     from bench.sweeps.chosen import chosen
+    from bench.sweeps.estimate import following
     from bench.sweeps.execution.pool import Pool
     from bench.sweeps.grids import keeping_rounds
     from bench.sweeps.other_data import OtherData
@@ -129,7 +130,8 @@ def run(
     # The names and conditions of all sweeps are checked before the first one runs.
     todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, **own) for sweep in sweeps]
     with Pool(executor, workers) as pool:
-        for wanted in todo:
+        for place, wanted in enumerate(todo, start=1):
+            pool.command.following = following(len(todo) - place, "sweep")
             try:
                 run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
             except OtherData as why:  # results of other data are there, and stay

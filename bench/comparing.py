@@ -132,13 +132,17 @@ def _compared(
     With `all_of_several`, those whose results are of other data than are here are left as they are.
     """
     from bench import comparison
+    from bench.comparison.stages import shorter
+    from bench.sweeps.estimate import following
     from bench.sweeps.execution.pool import Pool
     from bench.sweeps.other_data import OtherData
     from bench.sweeps.run import use_compilation_cache
 
     use_compilation_cache()
     with Pool(executor, workers) as pool:
-        for request in requests:
+        for place, request in enumerate(requests, start=1):
+            pool.command.shorter = shorter(request)
+            pool.command.following = following(len(requests) - place, "task")
             try:
                 compared = comparison.compare(request, pool)
             except OtherData as why:

@@ -111,7 +111,7 @@ def scores(
         candidates: the units, as `score` takes them.
         score: (task, candidates, released model) -> [unit].
         seeds: of the runs, [run].
-        on_block: called with the number of run-rounds done since its last call.
+        on_block: called with the number of run-rounds done since its last call; with 0 when the first can begin.
         most_bytes: that the compiled program may need; default half of what this machine has available, at most 2 GiB.
     """
     size = block_of(one.rounds)
@@ -124,7 +124,9 @@ def scores(
     for first in range(0, len(given), chunk):
         rows = np.minimum(np.arange(first, first + chunk), len(given) - 1)  # the last chunk is filled up
         values, chosen = jnp.asarray(given[rows]), keys[rows]
-        state = _start(task, hypers, values, chosen, **how)
+        state = jax.block_until_ready(_start(task, hypers, values, chosen, **how))
+        if first == 0:
+            on_block(0)
         for begin in range(0, one.rounds, size):
             state = jax.block_until_ready(advance(task, hypers, values, chosen, state, jnp.int32(begin)))
             on_block(size * min(chunk, len(given) - first))

@@ -22,6 +22,9 @@ from bench.attacks.runs import scores
 from bench.attacks.targets import Target, Targets, targets
 from bench.data.files import DataFiles
 from bench.errors import InputError, cannot_write
+from bench.sweeps.estimate import Command, Shorter, Work, duration, half
+from bench.sweeps.execution.steps import Compiled, Compiling, Trained
+from bench.sweeps.progress import Meter, Part
 from bench.sweeps.rows import commit
 
 KEY = ["method", "target_epsilon"]
@@ -88,35 +91,58 @@ def attack_all(
         return done
     task_made = left[0].attacked.task
     attacked = units.units_of(task_made, found.unit, runs, seed)
-    began, work = time.monotonic(), sum(one.attacked.rounds for one in left) * runs
-    counted = _Counter(began, work, say)
-    for place, one in enumerate(left, 1):
-        row = _row(one, attacked, found, options, counted.add) | {"commit": code}
-        done = _ordered(pd.concat([done, pd.DataFrame([row])], ignore_index=True) if len(done) else pd.DataFrame([row]))
-        _write(found.folder, done)
-        say(f"attack {place} of {len(left)}, {one.label} {_at(one.target)}: {_said(row)}; {counted.left()}")
+    command, works = Command(), [Work(one.label, one.attacked.rounds * runs, one.attacked.rounds, 1) for one in left]
+    command.shorter = _shorter(options, left)
+    command.estimate.begin(works)
+    with Meter(f"attacks on {task}", int(sum(work.units for work in works)), command=command, say=say) as meter:
+        for place, (one, work) in enumerate(zip(left, works, strict=True), 1):
+            timer = _Timer(meter.part(work.kind, int(work.units)))
+            row = _row(one, attacked, found, options, timer.add) | {"commit": code}
+            timer.close()
+            row = pd.DataFrame([row])
+            done = _ordered(pd.concat([done, row], ignore_index=True) if len(done) else row)
+            _write(found.folder, done)
+            to_come = meter.left()
+            rest = f"; about {duration(to_come.seconds)} left" if to_come and place < len(left) else ""
+            said = _said(row.iloc[0])
+            say(f"attack {place} of {len(left)}, {one.label} {_at(one.target)}: {said}{rest}")
     for label in found.silent:
         say(f"{label} releases nothing, so there is nothing to attack")
     return done
 
 
-class _Counter:
-    """Counts run-rounds, and says now and then how long the others will take."""
+class _Timer:
+    """Times an attack for a meter: the rounds of its runs, and all other work, which is counted as compiling is."""
 
-    def __init__(self, began: float, work: int, say: Callable[[str], None], every: float = 60.0):
-        self.began, self.work, self.say, self.every = began, max(work, 1), say, every
-        self.done, self.last = 0, began
+    def __init__(self, part: Part):
+        self.part, self.rounds_s = part, 0.0
+        self.began = self.last = time.monotonic()
+        part.report(Compiling())
 
     def add(self, units: int) -> None:
-        self.done += units
+        """These run-rounds were done since the last call; 0 before the first."""
         now = time.monotonic()
-        if now - self.last >= self.every:
-            self.last = now
-            self.say(f"{100 * self.done / self.work:.0f} %, {self.left()}")
+        if units:
+            self.rounds_s += now - self.last
+            self.part.report(Trained(units, now - self.last))
+        else:
+            self.part.started()
+        self.last = now
 
-    def left(self) -> str:
-        seconds = (time.monotonic() - self.began) / max(self.done, 1) * (self.work - self.done)
-        return f"{seconds:,.0f} s left"
+    def close(self) -> None:
+        """The attack is over."""
+        self.part.report(Compiled(time.monotonic() - self.began - self.rounds_s))
+        self.part.close()
+
+
+def _shorter(options: Mapping[str, int], left: Sequence[Target]) -> list[Shorter]:
+    """The options of `attack` that would give it less to do."""
+    shorter = half("--runs", options["runs"])
+    if len({one.target for one in left}) > 1:
+        shorter.append(Shorter("fewer --epsilon"))
+    if len({one.label for one in left}) > 1:
+        shorter.append(Shorter("the names of fewer methods"))
+    return [*shorter, Shorter("--canaries 0")] if options["canaries"] else shorter
 
 
 def _row(

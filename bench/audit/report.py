@@ -44,6 +44,7 @@ from bench.audit.text import text_of
 from bench.errors import InputError, in_one_line
 from bench.outside import load_method
 from bench.privacy.events import ADD_OR_REMOVE
+from bench.sweeps.estimate import LONG_S, Shorter, half, long_text
 
 FEWEST_RUNS, FEWEST_CANARIES = 300, 20
 MOST_ROUNDS, MOST_RUNS, MOST_CANARIES = 1_000, 10_000_000, 10_000  # more takes hours
@@ -273,7 +274,8 @@ def audit(
     looks = LOOKS if power and seconds > 0 else 1
     options: dict = {"epsilon": None if loaded.noise in given else epsilon, "runs": runs, "power": power, "say": tell}
     options |= {"significance": (1 - confidence) / looks / (2 if besides else 1)}
-    played = [_play_on(one, canaries=canaries, seed=seed, **options)]
+    tasks = 2 if besides else 1
+    played = [_play_on(one, canaries=canaries, seed=seed, seconds=seconds, tasks=tasks, **options)]
     not_played: dict[str, str] = {}
     for place, other in enumerate(besides, start=1):
         try:
@@ -290,6 +292,31 @@ def audit(
     if power and found.refuted:
         found = found._replace(too_small=_too_small(found, played, tell))
     return found
+
+
+def shorter(*, runs: int, canaries: int, power: bool, seconds: float, **_: Any) -> list[Shorter]:
+    """The options of `audit` that would give it less to do; all but the canaries leave it less sharp."""
+    options = half("--runs", runs)
+    options += [Shorter("--no-power")] if power else []
+    options += [Shorter("--seconds 0")] if power and seconds else []
+    return [*options, Shorter("--canaries 0")] if canaries else options
+
+
+def _long(first_s: float, *, tasks: int, runs: int, power: bool, seconds: float) -> str | None:
+    """Return the sentences for an audit that takes more than LONG_S; None for others.
+
+    Args:
+        first_s: seconds of the first game of all relations on one task, without compiling.
+        tasks: that are played on.
+        runs, power, seconds: as for `audit`.
+    """
+    searched = len(FACTORS).bit_length() if power else 0  # games with less noise
+    playing_s = tasks * first_s * (1 + searched)
+    total_s = playing_s + (seconds if power else 0.0)
+    if total_s <= LONG_S:
+        return None
+    options = shorter(runs=runs, canaries=0, power=power, seconds=seconds)
+    return long_text(total_s, 0.0, playing_s, options)
 
 
 class _Played(NamedTuple):
@@ -312,6 +339,8 @@ def _play_on(
     significance: float,
     power: bool,
     say: Say,
+    seconds: float = 0.0,
+    tasks: int = 0,
     all_readings: bool = True,
 ) -> _Played:
     """Return the audit on one task.
@@ -319,6 +348,8 @@ def _play_on(
     Args:
         epsilon: to calibrate the noise to; None leaves the noise as given.
         significance: of all bounds together.
+        seconds: as for `audit`.
+        tasks: that the audit plays on, for a warning that it takes long; 0 for none.
         all_readings: whether to find how much too little noise would be seen for every proven way of accounting, or
             only for the one that declares least.
     """
@@ -335,6 +366,9 @@ def _play_on(
     shapes = SHAPES[:1] if "coordinate" in units else family.shapes  # a coordinate is replaced along its own axis only
     games = {relation: play(one, relation, shapes, runs=runs, seed=seed + 1) for relation in relations}
     released = max(released, *(game.released for game in games.values()))
+    first_s = sum(2 * runs * len(shapes) * game.seconds for game in games.values())
+    if tasks and (text := _long(first_s, tasks=tasks, runs=runs, power=power, seconds=seconds)):
+        say(text)
     # A count and a Gaussian bound of the game and of the one run for each relation, one for the numbers that are
     # reported, and a count for each way of accounting.
     each = significance / (5 * len(relations) + len(readings))

@@ -17,13 +17,15 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.analysis.files import AS_TEXT, set_aside, write_whole
 from bench.analysis.tables import markdown
-from bench.audit.report import Audit, audit, check
+from bench.audit.report import Audit, audit, check, shorter
 from bench.audit.setting import families_of
 from bench.audit.words import number
 from bench.errors import InputError, cannot_write
+from bench.sweeps.estimate import LONG_S, duration, long_text
 from bench.sweeps.rows import commit
 
 KEY = ["method", "family"]
+ENOUGH = 3  # audits that are timed before a warning that all of them take long
 LATER = {"seconds": 0.0}  # an option that earlier tables lack -> what it was
 
 
@@ -51,7 +53,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
     done = _earlier(path, options)
     parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
     left = [key for key in asked if key not in set(done[KEY].itertuples(index=False, name=None))]
-    began, refused, code = time.monotonic(), [], commit()
+    began, refused, code, warned = time.monotonic(), [], commit(), False
     if left:
         say(f"{len(left)} audits to make, {len(asked) - len(left)} are in {path}; each is kept when its line appears")
     for place, (name, family) in enumerate(left, 1):
@@ -63,9 +65,13 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
             continue
         parts.append(found.to_frame().assign(version=ALGORITHMS[name].version, **options, commit=code))
         _write(out, _ordered(pd.concat(parts, ignore_index=True), asked))
-        remaining = (time.monotonic() - began) / place * (len(left) - place)
-        about = f"about {remaining:,.0f} s left" if place < len(left) else "all done"
+        elapsed = time.monotonic() - began
+        remaining = elapsed / place * (len(left) - place)
+        about = f"about {duration(remaining)} left" if place < len(left) else "all done"
         say(f"audit {place} of {len(left)}, {name} on {family}: {_verdict(found)}; {about}")
+        if not warned and place >= ENOUGH and elapsed + remaining > LONG_S:
+            warned = True
+            say(long_text(elapsed + remaining, 0.0, elapsed + remaining, shorter(**options)))
     if not left:
         _write(out, _ordered(done, asked))
         say(f"{path} has all {len(asked)} audits with these options already")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 
@@ -12,7 +13,7 @@ from bench.comparison.columns import COSTS, LABELS, TUNED
 from bench.comparison.convergence import rounds_between
 from bench.comparison.plan import Candidate, Plan
 from bench.comparison.price import price
-from bench.comparison.request import TUNING_SEEDS
+from bench.comparison.request import BOARD, TUNING_SEEDS, Request
 from bench.comparison.result import Comparison, Tuning, at_end
 from bench.comparison.search import CLOSER, Setting, near, portions, size
 from bench.comparison.statements import calibrated
@@ -20,7 +21,9 @@ from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import part_files
 from bench.sweeps.derived import closed
+from bench.sweeps.estimate import Shorter, Work, half
 from bench.sweeps.execution.pool import Pool
+from bench.sweeps.execution.queue import guess_s
 from bench.sweeps.merge import compact
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments
@@ -48,6 +51,37 @@ def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
     return comparison
 
 
+def shorter(request: Request) -> list[Shorter]:
+    """The options of `compare` and of `board` that would give a comparison less to do; none where a board says all."""
+    if request.against is not None:
+        return []
+    tuning = request.num_settings / (request.num_settings + 1)
+    epsilons = len(request.epsilons)
+    options = half("--settings", request.num_settings, tuning)
+    if epsilons > 1:  # the case without noise is always added
+        options.append(Shorter(f"{epsilons // 2} of the --epsilons", (epsilons - epsilons // 2) / (epsilons + 1)))
+    options += half("--seeds", request.num_splits) + half("--rounds", request.num_rounds)
+    return options if request.scale == BOARD else [*options, Shorter("fewer --baselines")]
+
+
+def _later(plan: Plan, task: Task, settings: Mapping[str, Sequence[Setting]]) -> dict[tuple[str, int], list[Work]]:
+    """The work of the stages after the first, by (sweep, split): settings near the best ones, and the tests."""
+    request, later = plan.request, {}
+    task_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(task))
+    stages = {f"{TUNING}_{look}": number for look, number in enumerate(portions(request.num_settings)[1], start=1)}
+    for stage, split in product([*stages, TEST], range(request.num_splits)):
+        works = []
+        for label, candidate in plan.candidates.items():
+            if stage != TEST and size(candidate.space) <= request.num_settings:
+                continue  # all combinations are tried in the first stage
+            method = candidate.method
+            whole = arguments(method, {**candidate.args, **settings[label][0], method.noise: 1.0})
+            units = len(candidate.epsilons) * stages.get(stage, 1) * candidate.num_rounds(task, whole)
+            works.append(Work((request.problem.name, label), units, guess_s(units, task_bytes), int(split == 0)))
+        later[f"{request.name}/{stage}", split] = works
+    return later
+
+
 def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     """Search for the best setting of every method at every epsilon and split, on the held-out data of that split.
 
@@ -64,12 +98,14 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
         for label, candidate in plan.candidates.items()
     }
     sweep = _sweep(plan, TUNING, make, points, [(split, TUNING_SEEDS + split) for split in splits])
+    if pool is not None:
+        pool.command.estimate.expect(_later(plan, task, settings))
     run_sweep(sweep, scale=request.scale, out=request.out, fresh=request.fresh, pool=pool)
     runs = at_end(part_files.read(request.folder / TUNING))
     runs = runs[runs["trial"] < request.num_splits].assign(look=0)
     _, later = portions(request.num_settings)
-    for look, (half, number) in enumerate(zip(CLOSER, later, strict=False), start=1):
-        wanted = _nearer(plan, runs, settings, half, number)
+    for look, (width, number) in enumerate(zip(CLOSER, later, strict=False), start=1):
+        wanted = _nearer(plan, runs, settings, width, number)
         if wanted.empty:
             break
         rows = _run_wanted(plan, f"{TUNING}_{look}", make, [task], settings, wanted, TUNING_SEEDS, pool)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from bench.data.problems.tasks import TASKS
 from bench.errors import InputError, unknown_name
 from bench.sweeps import SCALES, SWEEPS
+from bench.sweeps.estimate import Shorter, half
 from bench.sweeps.grids import listed, with_grid, with_rounds
 from bench.sweeps.own import Request, checked_name
 from bench.sweeps.spec import Sweep, on_task, select
@@ -65,6 +66,21 @@ def chosen(
         entries = {label: entry._replace(seeds=None) for label, entry in part.entries.items()}
         part = part._replace(seeds=seeds, entries=entries)
     return Chosen(whole, part, request)
+
+
+def shorter(wanted: Chosen, scale: str) -> list[Shorter]:
+    """The options of `run` that would give a sweep less to do."""
+    sweep = wanted.part
+    num_points = sum(len(entry.points) for entry in sweep.entries.values())
+    seeds = len(sweep.repetitions()) if sweep.trials is None else sweep.seeds
+    options = half("--seeds", seeds)
+    if num_points > 1:
+        options.append(Shorter("a --where or --grid with half of the points", 0.5))
+    if isinstance(sweep.num_rounds, int):
+        options += half("--rounds", sweep.num_rounds)
+    if scale != SCALES[0]:
+        options.append(Shorter(f"--scale {SCALES[0]}"))
+    return options
 
 
 def requested(request: Request, name: str) -> Sweep:

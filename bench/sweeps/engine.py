@@ -3,6 +3,9 @@
     for seed, for point (vmap): state
     scan over rounds: draw once per seed -> one round at every point
 
+The rounds between two evaluations are one call, or several calls of the same program where they take seconds, so that
+progress can be reported in between. How they are divided changes no number.
+
 The scan is outside and the vmap inside: on a CPU that runs twice as fast as the reverse, and it lets the
 schedule half of the state (queues, permutations) stay unbatched, so that what does not depend on the point is
 computed once, or else the program does not compile.
@@ -11,6 +14,7 @@ A run's key depends on its trial and seed alone, and a round's key on the run's 
 adding a point, a chunk or a later round changes no other number.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,6 +31,9 @@ from bench.sweeps.columns import check_measured
 
 OVER_POINTS = State(schedule=None, variables=0)
 START, ROUNDS = 0, 1  # the two uses of a run's key
+PART_S = 5.0  # wanted length of a call, after which progress is reported
+GROWTH = 16  # at most this many times the rounds of the call before
+STRIDE = 20  # rounds at a time at most on an accelerator, which asks the host whether there are more
 
 
 class Program(NamedTuple):
@@ -104,9 +111,8 @@ def start(task: Task, keys, hypers, *, program: Program):
     return state, evaluated(program, task, keys, hypers, state)
 
 
-@partial(jax.jit, static_argnames="program", donate_argnames="state")
-def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
-    """`program.num_rounds` rounds, then the metrics and the mean of the rounds' info, each [seed, point]."""
+def _rounds_of(program: Program, task: Task, keys, hypers) -> Callable:
+    """One round of all seeds and points: (state, number of the round) -> (state, info [seed, point])."""
 
     def one(key, hyper, state):
         return program.algorithm(task, hyper).round(key, state)
@@ -117,18 +123,136 @@ def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
 
     def one_round(state, t):
         at_t = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, ROUNDS), t))(keys)
-        return over_seeds(at_t, hypers, state)
+        state, info = over_seeds(at_t, hypers, state)
+        usable = all(leaf.ndim == 2 and not jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(info))
+        if not (isinstance(info, dict) and usable):
+            raise TypeError("the info of a round is no dictionary of real scalars")
+        return state, info
 
-    state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
-    leaves = jax.tree.leaves(info)  # each [round, seed, point]
-    usable = all(leaf.ndim == 3 and not jnp.iscomplexobj(leaf) for leaf in leaves)
-    if not (isinstance(info, dict) and usable):
-        raise TypeError("the info of a round is no dictionary of real scalars")
+    return one_round
+
+
+def _measured(program: Program, task: Task, keys, hypers, state, info):
+    """The metrics, and the mean of the info of all rounds [round, seed, point], each [seed, point]."""
     means = jax.tree.map(lambda leaf: leaf.mean(0), info)
     metrics = evaluated(program, task, keys, hypers, state)
     args = [*dict(program.static), *hypers]
     check_measured(program.make.__name__, task.name, metrics=metrics, info=means, args=args)
-    return state, metrics | means
+    return metrics | means
+
+
+@partial(jax.jit, static_argnames="program", donate_argnames="state")
+def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
+    """`program.num_rounds` rounds, then the metrics and the mean of the rounds' info, each [seed, point]."""
+    one_round = _rounds_of(program, task, keys, hypers)
+    state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
+    return state, _measured(program, task, keys, hypers, state, info)
+
+
+@partial(jax.jit, static_argnames=("program", "stride"), donate_argnames=("state", "info"))
+def advance_part(task: Task, keys, hypers, state, info, first_round, begin, end, *, program: Program, stride: int = 1):
+    """Some of the rounds of `advance`; once all are done, the same metrics, and NaN before.
+
+    Args:
+        task, keys, hypers, state, first_round: as for `advance`.
+        info: of the rounds so far, leaves [round, seed, point].
+        begin, end: the rounds to do, from 0 to `program.num_rounds`; multiples of `stride`.
+        program: what runs.
+        stride: rounds that the device does without asking whether there are more.
+
+    Returns:
+        The state, the info, and the metrics with the mean of the rounds' info.
+    """
+    one_round = _rounds_of(program, task, keys, hypers)
+
+    def some(place, carry):
+        state, info = carry
+        first = place * stride
+        if stride == 1:
+            state, new = one_round(state, first_round + first)
+            new = jax.tree.map(lambda leaf: leaf[None], new)
+        else:
+            state, new = jax.lax.scan(one_round, state, first_round + first + jnp.arange(stride))
+        put = partial(jax.lax.dynamic_update_slice_in_dim, start_index=first, axis=0)
+        return state, jax.tree.map(put, info, new)
+
+    state, info = jax.lax.fori_loop(begin // stride, end // stride, some, (state, info))
+
+    def whole():
+        return _measured(program, task, keys, hypers, state, info)
+
+    shapes = jax.eval_shape(whole)
+
+    def unfinished():
+        return {name: jnp.full(of.shape, jnp.nan).astype(of.dtype) for name, of in shapes.items()}
+
+    return state, info, jax.lax.cond(end == program.num_rounds, whole, unfinished)
+
+
+def info_of(program: Program, task: Task, keys, hypers, state) -> dict[str, jax.ShapeDtypeStruct]:
+    """The shapes of the info of all rounds that `advance_part` fills, [round, seed, point]."""
+
+    def one_round(task, keys, hypers, state, t):
+        return _rounds_of(program, task, keys, hypers)(state, t)[1]
+
+    one = jax.eval_shape(one_round, task, keys, hypers, state, jax.ShapeDtypeStruct((), jnp.int32))
+    return {name: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype) for name, of in one.items()}
+
+
+def stride_of(num_rounds: int) -> int:
+    """Rounds that are never divided: 1 on a CPU, and elsewhere the largest divisor of all that is at most STRIDE."""
+    if jax.default_backend() == "cpu":
+        return 1
+    return max(size for size in range(1, min(num_rounds, STRIDE) + 1) if num_rounds % size == 0)
+
+
+class Step:
+    """The compiled rounds between two evaluations: (task, keys, hypers, state, first_round) -> (state, metrics).
+
+    It learns from every call how many rounds take about PART_S seconds, and divides the rounds accordingly.
+
+    Args:
+        compiled: `advance`, or `advance_part` where `stride` is less than all rounds.
+        num_rounds: rounds between two evaluations.
+        stride: rounds that are never divided.
+        info: shapes of the info of all rounds; unused where the rounds are never divided.
+    """
+
+    def __init__(self, compiled: Callable, num_rounds: int, stride: int, info: Mapping[str, jax.ShapeDtypeStruct]):
+        self.compiled, self.num_rounds, self.stride, self.info = compiled, num_rounds, stride, info
+        self.last = 0  # rounds of the last call
+        self._room: Mapping[str, jax.Array] | None = None  # for the info, used again
+        self.round_s = 0.0  # seconds of a round, measured by the last call without an evaluation
+
+    def __call__(self, task: Task, keys, hypers, state, first_round, on_part: Callable[[int], object] | None = None):
+        """Do all rounds, and return the state and the metrics; `on_part` is told how many are done after each call."""
+        if self.stride == self.num_rounds:
+            return self.compiled(task, keys, hypers, state, first_round)
+        begin, metrics = 0, {}
+        info, self._room = self._room, None  # a call that fails has taken it
+        if info is None:
+            info = {name: jnp.zeros(of.shape, of.dtype) for name, of in self.info.items()}
+        while begin < self.num_rounds:
+            end, began = self._end(begin), time.monotonic()
+            state, info, metrics = self.compiled(
+                task, keys, hypers, state, info, first_round, np.int32(begin), np.int32(end)
+            )
+            if end < self.num_rounds:
+                jax.block_until_ready(metrics)
+                self.round_s = (time.monotonic() - began) / (end - begin)
+                if on_part:
+                    on_part(end)
+            self.last, begin = end - begin, end
+        self._room = info
+        return state, metrics
+
+    def _end(self, begin: int) -> int:
+        """Where the next call ends: after one stride at first, then after PART_S seconds."""
+        size = self.stride
+        if self.last:
+            wanted = min(int(PART_S / self.round_s), GROWTH * self.last) if self.round_s else self.last
+            size = max(self.stride, wanted // self.stride * self.stride)
+        return min(begin + size, self.num_rounds)
 
 
 class Plan(NamedTuple):
@@ -136,7 +260,7 @@ class Plan(NamedTuple):
 
     chunk: int
     peak_bytes: int
-    step: Callable
+    step: Step
 
 
 def _pad(hypers: Mapping[str, np.ndarray], length: int) -> dict:
@@ -167,14 +291,27 @@ def _schedule_error(program: Program, error: ValueError) -> ValueError:
     )
 
 
+def _compiled(program: Program, task: Task, keys, hypers, state):
+    """The program compiled for these shapes, and the step that calls it."""
+    number, stride = jax.ShapeDtypeStruct((), jnp.int32), stride_of(program.num_rounds)
+    if stride == program.num_rounds:
+        compiled = advance.lower(task, keys, hypers, state, number, program=program).compile()
+        return compiled, Step(compiled, program.num_rounds, stride, {})
+    info = info_of(program, task, keys, hypers, state)
+    lowered = advance_part.lower(
+        task, keys, hypers, state, info, number, number, number, program=program, stride=stride
+    )
+    compiled = lowered.compile()
+    return compiled, Step(compiled, program.num_rounds, stride, info)
+
+
 def _peak(program: Program, task: Task, keys, hypers, state):
-    """The compiled step for these shapes, and its peak memory."""
+    """The step for these shapes, and its peak memory."""
     try:
-        first_round = jax.ShapeDtypeStruct((), jnp.int32)
-        step = advance.lower(task, keys, hypers, state, first_round, program=program).compile()
+        compiled, step = _compiled(program, task, keys, hypers, state)
     except ValueError as error:
         raise _schedule_error(program, error) from error
-    memory = step.memory_analysis()
+    memory = compiled.memory_analysis()
     if memory is None:  # a backend that does not say
         return step, 0
     peak = memory.argument_size_in_bytes + memory.temp_size_in_bytes + memory.output_size_in_bytes
@@ -218,18 +355,23 @@ def _plan(program: Program, task: Task, num_seeds: int, names, num_points: int, 
         chunk = max(1, min(chunk // 2, int(chunk * budget / peak)))
 
 
+def _tell(tell: Callable[[int], object], before: int, done: int) -> None:
+    tell(before + done)
+
+
 def run_chunk(program: Program, step, task: Task, keys, hypers, *, num_evals: int, chunk: int, on_block=None):
     """Train all the given points with all the given keys.
 
     Args:
         program: with `num_rounds` = rounds between evaluations.
-        step: `advance`, compiled for this chunk.
+        step: of the plan for this chunk.
         task: the data.
         keys: of the runs, [seed].
         hypers: traced arguments, each [point]; padded to `chunk` here.
         num_evals: evaluations after the one at round 0.
         chunk: points that the compiled program has room for.
-        on_block: called after each evaluation with the number of rounds done.
+        on_block: called with the number of rounds done: 0 before the first round, when the start is compiled and
+            evaluated, and then after each evaluation, and between evaluations where they are seconds apart.
 
     Returns:
         name -> [seed, point, 1 + num_evals] float32; info that exists only between evaluations is NaN at
@@ -238,12 +380,14 @@ def run_chunk(program: Program, step, task: Task, keys, hypers, *, num_evals: in
     num_points = len(next(iter(hypers.values())))
     padded = _pad(hypers, chunk)
     state, first = start(task, keys, padded, program=program)
-    blocks = [first]
+    blocks = [jax.device_get(first)]
+    tell = on_block or (lambda done: None)
+    tell(0)
     for index in range(num_evals):
-        state, metrics = step(task, keys, padded, state, jnp.int32(index * program.num_rounds))
+        before = index * program.num_rounds
+        state, metrics = step(task, keys, padded, state, np.int32(before), partial(_tell, tell, before))
         blocks.append(jax.device_get(metrics))
-        if on_block:
-            on_block((index + 1) * program.num_rounds)
+        tell(before + program.num_rounds)
     empty = np.full((len(keys), chunk), np.nan, np.float32)
     names = blocks[-1]
     return {

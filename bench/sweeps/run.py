@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import nullcontext
 from functools import partial
@@ -17,12 +17,14 @@ from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import compile_cache, other_data
+from bench.sweeps.estimate import Command, Work
 from bench.sweeps.execution.executor import WorkerDied
 from bench.sweeps.execution.pool import Pool
-from bench.sweeps.execution.queue import Block, Queue, describe
+from bench.sweeps.execution.queue import Block, Queue, describe, rounded_up
 from bench.sweeps.execution.unit import Unit
 from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.progress import Meter, Part
+from bench.sweeps.reasons import reasons
 from bench.sweeps.rows import Origin, commit
 from bench.sweeps.shared_runs import take_over
 from bench.sweeps.spec import Sweep
@@ -105,7 +107,10 @@ def run_sweep(
                     for p in group
                 }
                 blocks += _blocks(name, trial, group, missing, store.known_as, _bytes(tasks[name]))
-        with Meter(sweep.name, sum(block.run_rounds for block in blocks)) as meter:
+        units = sum(block.run_rounds for block in blocks)
+        command = pool.command if pool else Command()
+        command.estimate.begin((), [(sweep.name, trial) for trial in seeds_of])
+        with Meter(sweep.name, units, command=command) as meter:
             for note in store.notes:
                 meter.say(note)
             num_runs = sum(len(block.points) * len(block.runs) for block in blocks)
@@ -115,8 +120,10 @@ def run_sweep(
             if blocks:
                 origin = Origin(sweep.name, scale, sweep.delta, commit())
                 shelf = _Shelf({(name, first_trial): task for name, task in tasks.items()})
+                tasks_of = partial(shelf.task, sweep, data_files=data_files)
+                longest = max(blocks, key=lambda block: block.guess_s)
+                meter.reasons = lambda: reasons(longest.points, tasks[longest.task[0]])
                 with nullcontext(pool) if pool else Pool() as workers:
-                    tasks_of = partial(shelf.task, sweep, data_files=data_files)
                     _work(blocks, origin, tasks_of, store, meter, workers, most, shared_sizes=shared_sizes)
 
 
@@ -163,6 +170,24 @@ class _Shelf:
         return self.tasks[key]
 
 
+def _kind(block: Block) -> tuple[str, str]:
+    """The task and the method, whose run-rounds take about as long each."""
+    return block.task[0], block.points[0].algorithm
+
+
+def _works(
+    blocks: list[Block], counted: set[Hashable], workers: int, most: int | None, shared_sizes: bool
+) -> list[Work]:
+    """The work of blocks; programs that are in `counted`, and so were compiled before, are not, and new ones enter."""
+    works = []
+    for block in blocks:
+        size = min(len(block.points), most or len(block.points))
+        key = (block.program, rounded_up(size, shared=workers > 1) if shared_sizes else size, len(block.runs))
+        works.append(Work(_kind(block), block.run_rounds, block.guess_s, int(key not in counted)))
+        counted.add(key)
+    return works
+
+
 def _work(
     blocks: list[Block],
     origin: Origin,
@@ -177,14 +202,17 @@ def _work(
     """Have all blocks trained, and write what comes back."""
     executor = pool.executor(Queue(blocks).total())
     queue = Queue(blocks, workers=executor.num_workers, most=most, shared_sizes=shared_sizes)
+    meter.workers = executor.num_workers
+    with meter.lock:
+        meter.command.estimate.begin(_works(blocks, meter.command.programs, executor.num_workers, most, shared_sizes))
     pending: dict[Future, tuple[Block, Part]] = {}
     given_up: list[Block] = []
     while queue or pending:
         while queue and len(pending) < executor.num_workers:
             block = queue.pop()
-            counted = meter.part()
+            counted = meter.part(_kind(block), block.run_rounds)
             unit = Unit(origin, task_of(block.task), block.points, block.runs, block.chunk)
-            pending[executor.submit(unit, counted.add)] = block, counted
+            pending[executor.submit(unit, counted.report)] = block, counted
         # Without an end to the wait, a signal that came while the process was suspended would be noticed too late.
         for future in wait(pending, LISTEN_S, return_when=FIRST_COMPLETED).done:
             block, counted = pending.pop(future)
@@ -205,6 +233,7 @@ def _work(
                     "with fewer"
                 )
             else:
+                counted.close()
                 store.write(outcome.rows)
             queue.finished(block, outcome)
     if given_up:

@@ -90,17 +90,20 @@ def _of_entry(entry: Entry, first: str) -> set[tuple[str, object, tuple]]:
 
 
 def lower_program(task: Task, make, static) -> None:
-    """Start and rounds of two points and one seed, as the engine compiles them."""
-    program = engine.Program(make, static, num_rounds=2)
+    """Start and rounds of two points and one seed, as the engine compiles them: two rounds at a time."""
+    program = engine.Program(make, static, num_rounds=4)
     names = {name for method in ALGORITHMS.values() if method.make is make for name in parameters(method)[1]}
     key = jax.eval_shape(engine.run_keys, *2 * [jax.ShapeDtypeStruct((1,), jnp.int32)])
     hypers = {name: jax.ShapeDtypeStruct((2,), jnp.float32) for name in names}
 
-    def run(task, key, hypers):
+    def run(task, key, hypers, first_round, begin, end):
         state, first = engine.start.__wrapped__(task, key, hypers, program=program)
-        return first, engine.advance.__wrapped__(task, key, hypers, state, jnp.int32(0), program=program)
+        shapes = engine.info_of(program, task, key, hypers, state)
+        info = {name: jnp.zeros(of.shape, of.dtype) for name, of in shapes.items()}
+        rounds = engine.advance_part.__wrapped__
+        return first, rounds(task, key, hypers, state, info, first_round, begin, end, program=program, stride=2)
 
-    lower(run, task, key, hypers)
+    lower(run, task, key, hypers, *3 * [jax.ShapeDtypeStruct((), jnp.int32)])
 
 
 @cache

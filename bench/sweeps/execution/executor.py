@@ -1,12 +1,10 @@
 """The interface of an executor, and the executor that works in this process."""
 
-from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Protocol
 
+from bench.sweeps.execution.steps import Report
 from bench.sweeps.execution.unit import Outcome, Trainer, Unit
-
-OnBlock = Callable[[int], None]
 
 
 class WorkerDied(Exception):
@@ -21,12 +19,12 @@ class Executor(Protocol):
 
     num_workers: int
 
-    def submit(self, unit: Unit, on_block: OnBlock) -> "Future[Outcome]":
+    def submit(self, unit: Unit, report: Report) -> "Future[Outcome]":
         """Begin a unit. The future fails with WorkerDied where the unit may be tried again.
 
         Args:
             unit: the unit to train.
-            on_block: may be called from any thread with the run-rounds done since the last call.
+            report: receives the steps, from any thread.
         """
         ...
 
@@ -43,9 +41,9 @@ class InProcess:
     def __init__(self, budget: float):
         self.trainer = Trainer(budget)
 
-    def submit(self, unit: Unit, on_block: OnBlock) -> "Future[Outcome]":
+    def submit(self, unit: Unit, report: Report) -> "Future[Outcome]":
         future: Future[Outcome] = Future()
-        future.set_result(self.trainer.run(unit, on_block))
+        future.set_result(self.trainer.run(unit, report))
         return future
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import jax
 
 from bench.errors import InputError
+from bench.sweeps.estimate import Command
 from bench.sweeps.execution import memory, resources
 from bench.sweeps.execution.executor import Executor, InProcess
 from bench.sweeps.execution.processes import Processes
@@ -15,6 +16,8 @@ WORTH_S = 2.0  # least seconds of work, as estimated by `queue`, that justify st
 
 class Pool:
     """Workers for the sweeps of one command; a context manager that ends them.
+
+    command: what is known of the command's work, for estimates of how long it takes.
 
     Args:
         executor: "local" (processes of this machine), "ray" (the cluster that RAY_ADDRESS names, or else one of this
@@ -35,6 +38,7 @@ class Pool:
         self.asked = resources.number_of_workers(workers)
         self.gpus = resources.gpus() if executor == "local" else []  # before the driver stops using them
         self._executors: dict[str, Any] = {}
+        self.command = Command()
         if self.kind != "local" or (self.asked or len(self.gpus)) > 1:
             # The driver only distributes work, and leaves the accelerators to the workers.
             jax.config.update("jax_platforms", "cpu")

@@ -17,8 +17,9 @@ import jax
 
 from bench.errors import InputError
 from bench.sweeps.execution import resources
-from bench.sweeps.execution.executor import OnBlock, WorkerDied
+from bench.sweeps.execution.executor import WorkerDied
 from bench.sweeps.execution.shared import PACKAGE, Sender, Wire, code
+from bench.sweeps.execution.steps import Report
 from bench.sweeps.execution.unit import Outcome, Unit
 from bench.sweeps.execution.worker import Settings
 
@@ -72,7 +73,7 @@ class Worker:
         cores = None if gpus else resources.shares(workers)[number]
         self.connection.send_bytes(cloudpickle.dumps(tuple(settings(cores, budget, here))))
 
-    def converse(self, wire: Wire, sender: Sender, on_block: OnBlock) -> Outcome:
+    def converse(self, wire: Wire, sender: Sender, report: Report) -> Outcome:
         """Have a unit trained, and return its outcome.
 
         Raises:
@@ -87,7 +88,7 @@ class Worker:
                 if kind == "need":
                     self.connection.send_bytes(sender.pack(content[0]))
                 elif kind == "progress":
-                    on_block(content[0])
+                    report(content[0])
                 elif kind == "outcome":
                     return content[0]
                 elif kind == "error":
@@ -128,16 +129,16 @@ class Processes:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
         self._closed = threading.Event()
 
-    def submit(self, unit: Unit, on_block: OnBlock) -> "Future[Outcome]":
+    def submit(self, unit: Unit, report: Report) -> "Future[Outcome]":
         wire = self.sender.wire(unit)
-        future = self._threads.submit(self._run, wire, on_block)
+        future = self._threads.submit(self._run, wire, report)
         future.add_done_callback(lambda _: self.sender.finished(wire))
         return future
 
     def _start(self, number: int) -> Worker:
         return Worker(number, self.num_workers, self.budget, self.gpus)
 
-    def _run(self, wire: Wire, on_block: OnBlock) -> Outcome:
+    def _run(self, wire: Wire, report: Report) -> Outcome:
         number = self._free.get()
         try:
             if self._closed.is_set():
@@ -146,7 +147,7 @@ class Processes:
                 self._workers[number] = self._start(number)
                 if self._closed.is_set():  # closed while the worker was started
                     raise WorkerDied
-            return self._workers[number].converse(wire, self.sender, on_block)
+            return self._workers[number].converse(wire, self.sender, report)
         except WorkerDied:
             if number in self._workers:
                 self._workers.pop(number).kill()

@@ -13,6 +13,11 @@ BYTES_PER_SECOND = 5e9  # assumed speed of a new program, whose round reads a ta
 WORTH_S = 1.0  # least seconds of work that justify another worker, in addition to the time of compiling
 
 
+def guess_s(run_rounds: float, task_bytes: float) -> float:
+    """The seconds of work, estimated without any measurement."""
+    return run_rounds * task_bytes / BYTES_PER_SECOND
+
+
 @dataclass(frozen=True)
 class Block:
     """Points times remaining runs that one program can train.
@@ -48,7 +53,7 @@ class Block:
     @cached_property
     def guess_s(self) -> float:
         """The seconds of work, estimated without any measurement."""
-        return self.run_rounds * self.task_bytes / BYTES_PER_SECOND
+        return guess_s(self.run_rounds, self.task_bytes)
 
     def part(self, points: slice = slice(None), runs: slice = slice(None), **changes) -> "Block":
         """Return a block with some of the points and runs."""
@@ -110,7 +115,7 @@ class Queue:
         if block.runs_each or (not block.chunk and len(block.points) < pieces and len(block.runs) > 1):
             return self._cut(block, runs=block.runs_each or math.ceil(len(block.runs) / pieces))
         size = block.chunk or math.ceil(len(block.points) / pieces)
-        if self.shared_sizes and not block.chunk and (room := _rounded_up(size, shared=pieces > 1)) <= limit:
+        if self.shared_sizes and not block.chunk and (room := rounded_up(size, shared=pieces > 1)) <= limit:
             block, size = block.part(chunk=room), room
         return self._cut(block, points=int(min(size, limit)))
 
@@ -177,7 +182,7 @@ class Queue:
         return True
 
 
-def _rounded_up(size: int, *, shared: bool) -> int:
+def rounded_up(size: int, *, shared: bool) -> int:
     """Round a number of points up to a power of two; where workers share a block, also to three quarters of one, since
     units of unequal size leave workers idle at the end.
     """

@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 from bench.errors import InputError
-from bench.sweeps.execution.executor import OnBlock, WorkerDied
+from bench.sweeps.execution.executor import WorkerDied
 from bench.sweeps.execution.processes import ROOT, settings
 from bench.sweeps.execution.shared import PACKAGE, Sender, Wire
+from bench.sweeps.execution.steps import Compiled, Report, Trained
 from bench.sweeps.execution.unit import Outcome, Unit
 from bench.sweeps.execution.worker import Settings
 
@@ -79,7 +80,7 @@ class RayTasks:
         resources = self.ray.cluster_resources()
         return max(1, int(resources.get("GPU", 0) or resources.get("CPU", 0)))
 
-    def submit(self, unit: Unit, on_block: OnBlock) -> "Future[Outcome]":
+    def submit(self, unit: Unit, report: Report) -> "Future[Outcome]":
         wire = self.sender.wire(unit)
         for key in wire.keys:
             if key not in self._objects:
@@ -93,12 +94,10 @@ class RayTasks:
         reference = task.remote(told, wire, objects)
         self._pending.add(reference)
         future: Future[Outcome] = Future()
-        reference.future().add_done_callback(partial(self._finished, future, reference, wire, unit, on_block))
+        reference.future().add_done_callback(partial(self._finished, future, reference, wire, unit, report))
         return future
 
-    def _finished(
-        self, future: Future, reference: Any, wire: Wire, unit: Unit, on_block: OnBlock, done: Future
-    ) -> None:
+    def _finished(self, future: Future, reference: Any, wire: Wire, unit: Unit, report: Report, done: Future) -> None:
         """Pass on the result of a Ray task."""
         self._pending.discard(reference)
         self.sender.finished(wire)
@@ -109,8 +108,11 @@ class RayTasks:
         except BaseException as error:
             future.set_exception(error)
         else:
-            if outcome.rows is not None:
-                on_block(outcome.num_points * outcome.num_runs * unit.points[0].num_rounds)
+            if outcome.rows is not None:  # a Ray task reports only at its end
+                if outcome.compile_s > 0:
+                    report(Compiled(outcome.compile_s))
+                units = outcome.num_points * outcome.num_runs * unit.points[0].num_rounds
+                report(Trained(units, outcome.train_s))
             future.set_result(outcome)
 
     def close(self) -> None:

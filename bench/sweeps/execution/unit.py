@@ -1,8 +1,8 @@
 """One chunk of a compiled group: the request to a worker, and its result."""
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -12,6 +12,7 @@ from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import engine, malformed
 from bench.sweeps.execution.memory import ran_out
+from bench.sweeps.execution.steps import Compiled, Compiling, Report, Trained
 from bench.sweeps.points import Point
 from bench.sweeps.rows import Origin, rows_of
 
@@ -53,6 +54,29 @@ class Outcome(NamedTuple):
     said: tuple[str, ...] = ()
 
 
+class _Watch:
+    """Times the rounds of a unit, and reports them.
+
+    Args:
+        report: receives the steps.
+        runs: runs times points that go together.
+        compiling_since: when compiling began, by `time.monotonic`; None where nothing was compiled.
+    """
+
+    def __init__(self, report: Report, runs: int, compiling_since: float | None):
+        self.report, self.runs, self.compiling_since = report, runs, compiling_since
+        self.done, self.last = 0, time.monotonic()
+
+    def at(self, rounds: int) -> None:
+        """The first `rounds` rounds are done; 0 when the runs are started, for which a program was compiled too."""
+        now = time.monotonic()
+        if rounds > self.done:
+            self.report(Trained((rounds - self.done) * self.runs, now - self.last))
+        elif self.compiling_since is not None:
+            self.report(Compiled(now - self.compiling_since))
+        self.done, self.last = rounds, now
+
+
 class Trainer:
     """A trainer of units, one after the other, which keeps their compiled programs.
 
@@ -64,28 +88,29 @@ class Trainer:
         self.budget = budget
         self.plans: dict[tuple, tuple[engine.Plan, float]] = {}
 
-    def run(self, unit: Unit, on_block: Callable[[int], Any] = lambda units: None) -> Outcome:
+    def run(self, unit: Unit, report: Report = lambda step: None) -> Outcome:
         """Train as much of a unit as fits at once.
 
         Args:
             unit: the unit to train.
-            on_block: called with the run-rounds done since the last call.
+            report: receives the steps.
         """
         first, points, runs = unit.points[0], unit.points, list(unit.runs)
         program = engine.Program(first.method.make, first.static, first.eval_every)
         messages: list[str] = []
-        began = time.monotonic()
+        known, began = set(self.plans), time.monotonic()
         try:
-            plan, plan_s = self._plan(program, unit, len(runs), messages)
+            plan, plan_s = self._plan(program, unit, len(runs), messages, report)
             if len(runs) > 1 and plan.chunk < len(points):  # several runs only where all points fit
                 runs = runs[:1]
-                plan, plan_s = self._plan(program, unit, 1, messages)
+                plan, plan_s = self._plan(program, unit, 1, messages, report)
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
                 raise
             return Outcome(None, len(points), len(runs), len(points), 0.0, time.monotonic() - began, tuple(messages))
         compile_s, points = time.monotonic() - began, points[: plan.chunk]
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
+        watch = _Watch(report, len(points) * len(runs), began if known != {*self.plans} else None)
         began = time.monotonic()
         try:
             with malformed.callbacks_not_logged():
@@ -97,7 +122,7 @@ class Trainer:
                     hypers,
                     num_evals=first.num_rounds // first.eval_every,
                     chunk=plan.chunk,
-                    on_block=lambda _: on_block(len(points) * len(runs) * first.eval_every),
+                    on_block=watch.at,
                 )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
@@ -115,13 +140,14 @@ class Trainer:
         rows = rows_of(unit.origin, unit.task, points, runs, metrics, timing)
         return Outcome(rows, len(points), len(runs), plan.chunk, train_s, compile_s, tuple(messages))
 
-    def _plan(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str]):
+    def _plan(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str], report: Report):
         """Return the plan for this many runs at once, and the seconds of compiling it."""
         leaves, structure = jax.tree.flatten(unit.task)
         shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
         size = unit.chunk or len(unit.points)
         key = (program, structure, shapes, num_runs, size)
         if key not in self.plans:
+            report(Compiling())
             began = time.monotonic()
             made = engine.plan(program, unit.task, num_runs, unit.points[0].traced, size, budget=self.budget)
             self.plans[key] = made, time.monotonic() - began

@@ -8,7 +8,7 @@ It is started by `processes` with a connection that it inherits (`--fd`), or by 
     unit                  ->
                           <-    need KEY
     the object            ->
-                          <-    progress, any number of times
+                          <-    progress (a step, see `steps`), any number of times
                           <-    outcome | error
 """
 
@@ -75,7 +75,7 @@ def serve(connection: Connection) -> None:
             for key in receiver.missing(wire):
                 _send(connection, "need", key)
                 receiver.take(key, arrived.get())
-            outcome = trainer.run(receiver.unit(wire), lambda units: _send(connection, "progress", units))
+            outcome = trainer.run(receiver.unit(wire), lambda step: _send(connection, "progress", step))
         except Exception as error:
             _send_error(connection, error)
         else:
