@@ -1,6 +1,7 @@
 """Draws runs, makes them again, and compares."""
 
 import os
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -17,7 +18,6 @@ from bench.sweeps.execution.executor import Executor, WorkerDied
 from bench.sweeps.execution.pool import Pool
 from bench.sweeps.execution.unit import Outcome
 from bench.sweeps.other_data import OtherData
-from bench.sweeps.progress import Meter
 from bench.sweeps.rows import platform_columns
 from bench.verification.again import Gone, Prepared, Tasks, prepare
 from bench.verification.compared import CHAOTIC, DIFFERENT, EQUAL, ROUNDED, Difference, compared
@@ -158,29 +158,33 @@ def _check(drawn: Drawn, folders: dict[str, Folder], tasks: Tasks, pool: Pool) -
     executor = pool.executor(drawn.seconds)
     pending: dict[Future[Outcome], tuple[int, Prepared, float]] = {}
 
+    def note(number: int, one: Checked) -> None:
+        checked[number] = one
+        size = f" (at most {one.largest:.0e})" if one.outcome == ROUNDED else ""
+        took = f", {one.seconds:,.0f} s" if one.seconds else ""
+        print(
+            f"{len(checked)} of {len(runs)}: {one.sweep}, {one.algorithm}: {one.outcome}{size}{took}", file=sys.stderr
+        )
+
     def finish(done: set[Future[Outcome]]) -> None:
         for future in done:
             number, prepared, since = pending.pop(future)
-            checked[number] = _judged(runs[number], prepared, future, folders, executor, since)
-            meter.add(1)
+            note(number, _judged(runs[number], prepared, future, folders, executor, since))
 
-    with Meter("verify", len(runs)) as meter:
-        for number, run in enumerate(runs):
-            while len(pending) >= executor.num_workers:
-                finish(wait(pending, return_when=FIRST_COMPLETED).done)
-            since = time.monotonic()
-            try:
-                prepared = prepare(run, tasks)
-            except OtherData as why:
-                checked[number] = _of(run, LEFT_OUT, what=str(why))
-            except Gone as why:
-                checked[number] = _of(run, OUTDATED, what=str(why))
-            if number in checked:
-                meter.add(1)
-                continue
-            pending[executor.submit(prepared.unit, lambda units: None)] = number, prepared, since
-        while pending:
+    for number, run in enumerate(runs):
+        while len(pending) >= executor.num_workers:
             finish(wait(pending, return_when=FIRST_COMPLETED).done)
+        since = time.monotonic()
+        try:
+            prepared = prepare(run, tasks)
+        except OtherData as why:
+            note(number, _of(run, LEFT_OUT, what=str(why)))
+        except Gone as why:
+            note(number, _of(run, OUTDATED, what=str(why)))
+        else:
+            pending[executor.submit(prepared.unit, _unheard)] = number, prepared, since
+    while pending:
+        finish(wait(pending, return_when=FIRST_COMPLETED).done)
     return [checked[number] for number in range(len(runs))]
 
 
@@ -193,7 +197,7 @@ def _judged(
             run.rows,
             rows,
             prepared.computed,
-            lambda: _rows(executor.submit(prepared.moved(), lambda units: None)),
+            lambda: _rows(executor.submit(prepared.moved(), _unheard)),
             lambda: folders[run.sweep].repetitions(run),
         )
     except (WorkerDied, MemoryError) as error:
@@ -202,6 +206,10 @@ def _judged(
         ) from None
     size, what = (largest.size, str(largest)) if isinstance(largest, Difference) else (0.0, "")
     return _of(run, outcome, largest=size, what=what, seconds=time.monotonic() - since)
+
+
+def _unheard(step: Any) -> None:
+    """Take a worker's report of a step, which nobody is told of: a run has ended before it is worth a line."""
 
 
 def _rows(future: Future[Outcome]) -> pd.DataFrame:
