@@ -157,12 +157,13 @@ def readable_parts(folder: Path, problems: list[str], remedy: str = REDO) -> Ite
             yield path, table
 
 
-def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFrame:
+def read(folder: str | os.PathLike, without: Collection[str] = (), only: Collection[str] | None = None) -> pd.DataFrame:
     """The whole table of one sweep at one scale, one row per run and evaluation.
 
     Args:
         folder: of the sweep.
         without: columns that are left out.
+        only: besides those that every part has, only these columns, where they exist; None for all.
 
     Raises:
         InputError: where there is none, or a part is damaged or foreign; each with what to do.
@@ -178,7 +179,8 @@ def read(folder: str | os.PathLike, without: Collection[str] = ()) -> pd.DataFra
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
     unified({path: table.schema for path, table in tables.items()})
     table = pa.concat_tables(tables.values(), promote_options="permissive")
-    rows = table.select([name for name in table.column_names if name not in without]).to_pandas()
+    wanted = set(table.column_names if only is None else (*REQUIRED, *only)) - set(without)
+    rows = table.select([name for name in table.column_names if name in wanted]).to_pandas()
     doubled = rows.duplicated([*IDENTITY, "rounds"])
     if doubled.any():
         file = np.repeat(np.arange(len(tables)), [len(one) for one in tables.values()])[int(np.argmax(doubled))]
