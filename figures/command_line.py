@@ -17,7 +17,7 @@ from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers,
 from figures.shared import own
 from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
-from figures.shared.runs import SCALES, command, no_results, nothing_in, runs_of
+from figures.shared.runs import REPOSITORY, SCALES, command, no_results, nothing_in, runs_of
 
 TUNINGS = ("paper", "validation", "both")
 
@@ -231,7 +231,7 @@ def report(
     check_scale(scale)
     if nothing:
         raise InputError(f"report takes no names, but got {' '.join(nothing)!r}: leave them out")
-    path, beside, verdicts = write(results, scale, out)
+    path, beside, verdicts = write(results, scale, out, REPOSITORY)
     whole = sum(file.stat().st_size for file in beside.rglob("*") if file.is_file())
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB, and {whole / 1e6:.1f} MB of files in {beside.name})")
     fail_for_stopped(verdicts)

@@ -41,9 +41,8 @@ PAPER = Paper(
     deviations=deviations.deviations,
     published=published.all_points,
     found=(
-        "Accuracies without privacy are within .01 of the published ones, and private accuracies within .025. "
-        "However, the noise is calibrated to gradients that are twenty to a thousand times shorter than the "
-        "data allow, so the published ε = 1.05 is in fact 21 to 1,050."
+        "The noise is calibrated to gradients that are twenty to a thousand times shorter than the data "
+        "allow, so the published ε = 1.05 is in fact 21 to 1,050."
     ),
     lead="p2p_calibration",
     in_full=True,

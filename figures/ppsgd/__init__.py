@@ -41,9 +41,7 @@ PAPER = Paper(
     claims=claims.CLAIMS,
     found=(
         "The paper claims that a model which is partly shared and partly local beats both extremes. This "
-        "holds on digits without noise, and on digits and tags at some ε. Moreover, users are not sampled "
-        "independently in the published schedule, so privacy is not amplified: the noise that is reported as "
-        "ε = 8 costs ε = 550."
+        "holds on digits without noise, and on digits and tags at some ε."
     ),
     lead="ppsgd_fig2",
     in_full=True,

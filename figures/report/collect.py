@@ -20,11 +20,11 @@ from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import PAPERS
 from figures.claims import UNREAD, deviations_of, judged, recall
-from figures.report.facts import COLUMNS, Facts, facts_of
+from figures.report.facts import COLUMNS, RUN, Facts, facts_of
 from figures.report.pictures import is_whole
 from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
-from figures.shared.runs import COMMITTED, REPOSITORY, command, first_with, folders_of, nothing_in, read
+from figures.shared.runs import COMMITTED, command, first_with, folders_of, nothing_in, read
 from figures.shared.verdicts import NOT_RUN
 
 SIDE_BY_SIDE = [  # columns of a table with published numbers that are shown line by line
@@ -172,11 +172,11 @@ class Place:
             return None
         for sweep in sweeps:
             if sweep not in self._origins and first_with([folder], [sweep]):
-                self._origins[sweep] = read(folder, [sweep], only=COLUMNS)
+                self._origins[sweep] = read(folder, [sweep], only=COLUMNS).drop_duplicates(RUN)
         return facts_of(pd.concat([self._origins[name] for name in sweeps if name in self._origins], ignore_index=True))
 
 
-def collect(results: Path, scale: str | None, repository: Path | None = REPOSITORY) -> Report:
+def collect(results: Path, scale: str | None, repository: Path | None) -> Report:
     """Collect everything to show.
 
     Args:
@@ -263,7 +263,8 @@ def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
     """A figure as drawn from the runs of a place, or why there is none."""
     folder = place.folder(*figure.sweeps)
     if folder is None:
-        run = command(place.folders[0].parent, place.folders[0].name, figure.sweeps)
+        nearest = place.folder() or place.folders[0]
+        run = command(nearest.parent, nearest.name, figure.sweeps)
         return f"no results of {' '.join(figure.sweeps)}: run `{run}`"
     run = command(folder.parent, folder.name, figure.sweeps) if figure.sweeps else ""
     made = Drawn(b"", {}, place.facts(*figure.sweeps), run, _draws(name, folder))

@@ -23,18 +23,18 @@ def header(report: Report) -> str:
     """What the suite is, what all verdicts together are, and where the numbers come from."""
     units = list(dict.fromkeys(paper.protects for paper in PAPERS.values()))
     protected = f"{', '.join(units[:-1])}, or {units[-1]}" if units[1:] else units[0]
-    claims, papers = report.claims, len(report.papers)
-    whole = f"Of {len(claims)} claims {count(claims)}."
+    claims = report.claims
+    papers = f"{len(report.papers)} published papers" if report.papers[1:] else "a published paper"
+    counted = f"Of {len(claims)} claims {count(claims)}. " if report.decided else ""
     words = (
-        f"A suite that runs the experiments of {papers} published {'papers' if papers > 1 else 'paper'} on federated "
-        "learning under differential privacy again, decides by statistical tests what they claim, and compares their "
-        f"methods at equal privacy. {whole if report.decided else ''} Every ε protects one privacy unit against named "
-        f"observers. The units are {protected}; each paper below says against whom."
+        f"The experiments of {papers} on federated learning under differential privacy, run again: each claim is "
+        f"decided by a statistical test, and methods are compared at equal privacy. {counted}Every ε protects one unit "
+        f"against named observers: {protected}."
     )
     terms = {"Results": escape(report.main), **_origin([paper.of_main for paper in report.papers])}
     terms["Version"] = escape(version())
     origin = (element("span", f"{escape(term)}: {said}") for term, said in terms.items() if said)
-    return element("p", escape(" ".join(words.split())), class_="lead") + element("p", *origin, class_="origin")
+    return element("p", escape(words), class_="lead") + element("p", *origin, class_="origin")
 
 
 def _origin(facts: list[Facts | None]) -> dict[str, str]:
@@ -44,7 +44,7 @@ def _origin(facts: list[Facts | None]) -> dict[str, str]:
     latest = sorted({commit for one in found if one.newest == newest for commit in one.newest_commits})
     several = len({commit for one in found for commit in one.commits})
     commits = f", commit {', '.join(latest[:2])}" if latest else ""
-    others = f" (runs of {several} commits)" if several > 1 else ""
+    others = f" (all runs: {several} commits)" if several > 1 else ""
     return {
         "Runs": f"{sum(one.num_runs for one in found):,}" if found else "",
         "Newest run": escape(f"{newest}{commits}{others}") if newest else "",
@@ -96,8 +96,8 @@ def _card(section: Section, folder: str) -> str:
     parts = [
         element("h2", element("a", escape(paper.cited), href=f"#paper-{section.name}")),
         element("p", escape(f"Protects {paper.protects}, against {paper.against}."), class_="soft"),
-        element("p", escape(paper.found)),
         tally(section),
+        element("p", escape(paper.found)),
     ]
     drawn = lead and (lead.main or lead.here)
     if lead and drawn:
@@ -137,8 +137,7 @@ def board(ranked: Ranked | None, folder: str) -> str:
     private = ranked.rows[np.isfinite(ranked.rows["target_epsilon"])]
     tables = [_unit(panel, of_panel) for panel, of_panel in private.groupby(PANEL)]
     words = (
-        "Rank of every method by the task's test score, 1 is the best: the mean over all private ε, at which methods "
-        "were tuned and run alike. Different privacy units are never ranked together."
+        "Mean rank over all ε by task, 1 is the best. All methods are tuned alike, and privacy units are ranked apart."
     )
     whole = []
     if ranked.page:
@@ -159,7 +158,8 @@ def _unit(panel: tuple[str, str], rows: pd.DataFrame) -> str:
     ranks = rows.assign(rank=rows["rank"].fillna(ran + 1)).groupby(["algorithm", "task"])["rank"].mean().unstack()
     order = pd.DataFrame({"tasks": -ranks.notna().sum(axis=1), "mean": ranks.mean(axis=1)})
     ranks = ranks.loc[order.sort_values(["tasks", "mean"]).index]
+    ranks.columns = [str(name).replace("_", " ") for name in ranks]
     cells = ranks.map(lambda value: "" if pd.isna(value) else f"{value:.1f}").reset_index(names="method")
     left = len(cells) - SHOWN
-    caption = f"One {panel[0]}, {panel[1]}" + (f" (the best {SHOWN} of {len(cells)})" if left > 0 else "")
+    caption = f"One {panel[0]}, {panel[1]}" + (f", {SHOWN} of {len(cells)} methods" if left > 0 else "")
     return html.table(cells.head(SHOWN), caption, class_="board")

@@ -18,13 +18,12 @@ from bench.errors import InputError, cannot_write
 from figures.report.collect import collect
 from figures.report.files import files_of
 from figures.report.page import page
-from figures.shared.runs import REPOSITORY
 
 DIGEST = "[0-9a-f]{16}"
 
 
 def write(
-    results: Path, scale: str | None, out: Path | None, repository: Path | None = REPOSITORY
+    results: Path, scale: str | None, out: Path | None, repository: Path | None
 ) -> tuple[Path, Path, pd.DataFrame]:
     """Make the page of the results.
 

@@ -10,5 +10,12 @@ def keep(monkeypatch, names: Iterable[str], papers: Iterable[Paper]) -> None:
     """Of all figures only those named, and these papers alone."""
     few = {paper.name: paper for paper in papers}
     monkeypatch.setattr("figures.FIGURES", {name: figures.FIGURES[name] for name in names})
-    for module in ("figures", "figures.claims", "figures.report.collect"):
+    for module in (
+        "figures",
+        "figures.claims",
+        "figures.report.collect",
+        "figures.report.front",
+        "figures.report.page",
+        "figures.report.evidence",
+    ):
         monkeypatch.setattr(f"{module}.PAPERS", few)
