@@ -169,7 +169,11 @@ def test_verdicts_are_taken_as_written_only_where_they_are_of_these_runs(tmp_pat
     paper = PAPERS["ppsgd"]._replace(figures={name: FIGURES[name]}, claims=claims)
     keep(monkeypatch, [name], [paper])
     folder = results(tmp_path) / "laptop" / "figures"
-    judged_anew = lambda: "is judged for the report" in (write(tmp_path, None, None, None), capsys.readouterr())[1].err
+
+    def judged_anew():
+        write(tmp_path, None, None, None)
+        return "is judged for the report" in capsys.readouterr().err
+
     assert judged_anew()
     table = check("ppsgd", {"ppsgd_digits": read(tmp_path / "laptop", ["ppsgd_digits"])}, folder)
     places = {"ppsgd_digits": tmp_path / "laptop"}
