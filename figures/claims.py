@@ -19,6 +19,7 @@ from bench.analysis.tables import markdown
 from bench.errors import InputError, cannot_write, in_one_line
 from figures import PAPERS
 from figures.shared.derived import derived
+from figures.shared.drawn import JUDGED, digest_of, recorded
 from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, NotTestable, Verdict
 
 COLUMNS = [
@@ -31,6 +32,13 @@ UNREAD = frozenset(
     | {"wall_s", "compile_s", "points_per_chunk"}
 )
 OUTCOMES = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
+COUNTED = {
+    HOLDS: ("holds", "hold"),
+    FAILS: ("fails", "fail"),
+    UNDECIDED: ("is undecided", "are undecided"),
+    NOT_RUN: ("was not run", "were not run"),
+    ERROR: ("has a check that failed", "have checks that failed"),
+}
 WIDTH = 100  # of the text
 repetitions, where_from = derived(select.repetitions), derived(select.where_from)  # many claims are about the same runs
 
@@ -168,6 +176,38 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path, *, brief: 
             write_whole(folder / f"claims_{paper}_deviations.csv", numbers)
         write_whole(folder / f"claims_{paper}.md", text + "\n")
     return table
+
+
+def count(table: pd.DataFrame) -> str:
+    """The number of claims by outcome: "3 hold, 1 fails"."""
+    numbers = table["verdict"].value_counts()
+    return ", ".join(f"{numbers[v]} {words[int(numbers[v] > 1)]}" for v, words in COUNTED.items() if v in numbers)
+
+
+def judged_from(paper: str, folders: Mapping[str, Path]) -> str:
+    """The digest of what the verdicts of a paper follow from: its claims as they are written, and the runs.
+
+    Args:
+        paper: its short name.
+        folders: sweep -> the folder of the scale that its runs are in, for the sweeps that have runs.
+    """
+    said = [words for claim in PAPERS[paper].claims for words in (claim.where, claim.text, claim.how)]
+    return digest_of([folders[sweep] / sweep for sweep in sorted(folders)], "\n".join([*COLUMNS, *said]))
+
+
+def recall(paper: str, folders: Mapping[str, Path], folder: Path) -> tuple[pd.DataFrame, pd.DataFrame] | None:
+    """The verdicts that `check` wrote to a folder, and the deviations; None where they are not of these runs.
+
+    Args:
+        paper: its short name.
+        folders: as for `judged_from`.
+        folder: with claims_<paper>.csv.
+    """
+    path = folder / f"claims_{paper}.csv"
+    if not path.is_file() or recorded(folder, JUDGED).get(paper) != judged_from(paper, folders):
+        return None
+    table, far = written(path, f"run `python -m figures claims {paper}`"), folder / f"claims_{paper}_deviations.csv"
+    return table, pd.read_csv(far) if PAPERS[paper].deviations and far.is_file() else pd.DataFrame()
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:

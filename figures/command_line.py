@@ -15,9 +15,9 @@ from bench.cli import print_version
 from bench.errors import InputError, cannot_write, unknown_name
 from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
 from figures.shared import own
-from figures.shared.drawn import digest, record
+from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
-from figures.shared.runs import SCALES, command, no_results, nothing_in, runs_of
+from figures.shared.runs import REPOSITORY, SCALES, command, no_results, nothing_in, runs_of
 
 TUNINGS = ("paper", "validation", "both")
 
@@ -186,7 +186,7 @@ def claims(
     Example: python -m figures claims ppsgd
     """
     from figures import PAPERS
-    from figures.claims import UNREAD, check, join, judged
+    from figures.claims import UNREAD, check, join, judged, judged_from, stopped
 
     check_scale(scale)
     for name in papers or []:
@@ -200,6 +200,9 @@ def claims(
             folders[name] = out or next(folder for _, folder in filter(None, pairs.values())) / "figures"
             found = {sweep: pair[0] for sweep, pair in pairs.items() if pair}
             verdicts[name] = check(name, found, folders[name], brief=brief)
+            if not stopped(verdicts[name]):
+                judged_on = {sweep: pair[1] for sweep, pair in pairs.items() if pair}
+                record(folders[name], name, judged_from(name, judged_on), JUDGED)
         else:
             missing[name] = no_results(results, scale, [next(iter(sweeps))])
             verdicts[name] = judged(name, {})
@@ -218,9 +221,10 @@ def report(
     out: Page = None,
     scale: Scale = None,
 ) -> None:
-    """Write one HTML page with all claims, figures, tables and comparisons.
+    """Write an HTML page with all claims, figures, tables and comparisons, and a folder of its files.
 
-    The exit status is 1 where the check of a claim raised an exception; the page says so.
+    What the repository has decided at scale laptop comes first, and what was run here beside it. The exit status is 1
+    where the check of a claim raised an exception; the page says so.
 
     Example: python -m figures report --scale laptop
     """
@@ -229,8 +233,9 @@ def report(
     check_scale(scale)
     if nothing:
         raise InputError(f"report takes no names, but got {' '.join(nothing)!r}: leave them out")
-    path, verdicts = write(results, scale, out)
-    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    path, beside, verdicts = write(results, scale, out, REPOSITORY)
+    whole = sum(file.stat().st_size for file in beside.rglob("*") if file.is_file())
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB, and {whole / 1e6:.1f} MB of files in {beside.name})")
     fail_for_stopped(verdicts)
 
 

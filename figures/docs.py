@@ -19,18 +19,13 @@ import pandas as pd
 from bench.analysis.tables import markdown, no_markup
 from bench.errors import InputError
 from figures import PAPERS
+from figures.claims import count
 from figures.claims import written as read_claims
 from figures.shared.paper import Paper
-from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED
+from figures.shared.verdicts import ERROR, FAILS
 
 PART = re.compile(r"(<!-- (papers|papers in full|gallery|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
 PICTURES = "../results/laptop/figures"  # as a page in docs links to them
-COUNTED = {
-    HOLDS: ("holds", "hold"),
-    FAILS: ("fails", "fail"),
-    UNDECIDED: ("is undecided", "are undecided"),
-    NOT_RUN: ("was not run", "were not run"),
-}
 
 
 def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
@@ -77,12 +72,6 @@ def _margin(row: Any) -> str:
         f"edge: {row.edges}" if row.edges else "",
     ]
     return "; ".join(filter(None, parts))
-
-
-def count(table: pd.DataFrame) -> str:
-    """The number of claims by outcome: "3 hold, 1 fails"."""
-    numbers = table["verdict"].value_counts()
-    return ", ".join(f"{numbers[v]} {words[int(numbers[v] > 1)]}" for v, words in COUNTED.items() if v in numbers)
 
 
 def papers_part(folder: Path) -> str:

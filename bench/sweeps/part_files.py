@@ -111,19 +111,24 @@ def content_digest(content: bytes | pa.Buffer) -> str:
     return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
-def parquet(content: bytes) -> pa.Table | None:
-    """The table of a Parquet file with this content; None where it is damaged, which its checksums tell, or has text
-    that is no text."""
+def parquet(content: bytes, only: Collection[str] | None = None) -> pa.Table | None:
+    """The table of a Parquet file with this content, or only these of its columns; None where it is damaged, which its
+    checksums tell, or has text that is no text."""
     try:
-        table = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
+        file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+        table = file.read(None if only is None else [name for name in file.schema_arrow.names if name in only])
         table.validate(full=True)
         return table
     except (pa.ArrowException, OSError, ValueError):
         return None
 
 
-def read_part(path: Path) -> pa.Table:
+def read_part(path: Path, only: Collection[str] | None = None) -> pa.Table:
     """Read and check a single part: the digest in its name, and the columns that identify a run.
+
+    Args:
+        path: of the part.
+        only: besides those that every part has, only these columns, where they exist; None for all.
 
     Raises:
         UnusablePart: where it is damaged, or not a part of results.
@@ -137,7 +142,8 @@ def read_part(path: Path) -> pa.Table:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): make it readable, or move it") from None
     named = DIGEST_IN_NAME.fullmatch(path.name)
-    table = None if named and named[1] != content_digest(content) else parquet(content)
+    wanted = None if only is None else {*REQUIRED, *only}
+    table = None if named and named[1] != content_digest(content) else parquet(content, wanted)
     if table is None:
         raise UnusablePart(f"{path} is damaged", damaged=True)
     if not named:
@@ -180,13 +186,18 @@ def readable_parts(folder: Path, problems: list[str], remedy: str = REDO) -> Ite
 
 
 def read(
-    folder: str | os.PathLike, without: Collection[str] = (), *, columns: Collection[str] | None = None
+    folder: str | os.PathLike,
+    without: Collection[str] = (),
+    only: Collection[str] | None = None,
+    *,
+    columns: Collection[str] | None = None,
 ) -> pd.DataFrame:
     """The whole table of one sweep at one scale, one row per run and evaluation.
 
     Args:
         folder: of the sweep.
         without: columns that are left out.
+        only: besides those that every part has, only these columns, where they exist; None for all.
         columns: only these, in this order; None for all.
 
     Raises:
@@ -196,7 +207,7 @@ def read(
     tables: dict[Path, pa.Table] = {}
     for path in parts_in(folder):
         try:
-            tables[path] = read_part(path)
+            tables[path] = read_part(path, only)
         except UnusablePart as error:
             raise InputError(f"{error}: {REDO}") from None
     if not tables:

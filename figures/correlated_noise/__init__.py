@@ -14,4 +14,9 @@ PAPER = Paper(
     state="noise of prefix sums, and digits beside the published queue; none of its figures",
     figures={"correlated_noise_sums": sums.FIGURE, "correlated_noise_digits": digits.FIGURE},
     claims=claims.CLAIMS,
+    found=(
+        "Banded square-root noise leaves a third of the noise that independent draws leave in the prefix sums "
+        "of 200 rounds, as the matrices predict."
+    ),
+    lead="correlated_noise_digits",
 )

@@ -16,4 +16,9 @@ PAPER = Paper(
     figures={"mrmtl_lambda": curves.FIGURE},
     claims=claims.CLAIMS,
     published=lambda: numbers("figures.mrmtl"),
+    found=(
+        "On the School data the published errors at ε = 6 are reproduced within their spread, and models that "
+        "are regularised towards their mean have a lower error than one model for all and than local "
+        "learning."
+    ),
 )

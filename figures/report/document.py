@@ -1,4 +1,4 @@
-"""A page as one file with embedded styles and scripts, which makes no network requests."""
+"""A page with embedded styles and scripts, which makes no requests to a network."""
 
 from collections.abc import Sequence
 from html import escape
@@ -6,7 +6,8 @@ from importlib.resources import files
 
 from figures.report.html import element
 
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+POLICY = "default-src 'none'; img-src {images}; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+EMBEDDED, BESIDE = "data:", "'self' data:"  # where the pictures of a page are: in it, or in files beside it
 OWN = "figures.report"
 SIZE = '<form method="dialog"><button>Close</button></form>'
 
@@ -18,6 +19,7 @@ def document(
     *,
     styles: Sequence[tuple[str, str]] = (),
     programs: Sequence[tuple[str, str]] = (),
+    images: str = EMBEDDED,
 ) -> str:
     """An HTML document.
 
@@ -25,13 +27,14 @@ def document(
         title: of the window.
         header, sections: the content, as HTML.
         styles, programs: (package, name of a file in it), in addition to those of all pages.
+        images: where its pictures are, `EMBEDDED` or `BESIDE`.
     """
     style = "".join(_text(*one) for one in ((OWN, "page.css"), *styles))
     program = "".join(_text(*one) for one in ((OWN, "page.js"), *programs))
     head = (
         '<meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(images=images)}">'
         f"<title>{escape(title)}</title><style>{style}</style>"
     )
     dialog = element("dialog", SIZE, aria_label="The picture in full size")

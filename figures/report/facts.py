@@ -7,6 +7,9 @@ import pandas as pd
 from bench.analysis.select import REPETITION, repetitions
 
 RUN = ["sweep", "point", *REPETITION]  # identifies one run
+COLUMNS = (  # that the facts follow from, besides those that all runs have
+    *("source", "scale", "commit", "jax_version", "device", "date", "wall_s", "compile_s"),
+)
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class Facts:
     wall_s: seconds of all runs together, without compilation.
     compile_s: of compiling their programs.
     newest: the date of the newest run, "2026-11-20".
+    newest_commits: the commits of the runs of that date.
     """
 
     sources: tuple[str, ...]
@@ -27,6 +31,7 @@ class Facts:
     jax_versions: tuple[str, ...]
     devices: tuple[str, ...]
     newest: str
+    newest_commits: tuple[str, ...]
     wall_s: float
     compile_s: float
 
@@ -37,6 +42,7 @@ def facts_of(runs: pd.DataFrame) -> Facts:
     made = single.drop_duplicates([name for name in RUN if name != "sweep"])  # two sweeps can share runs by a copy
     # A program is compiled once for many runs, and each of them records the time.
     compiled = _column(made, "compile_s").groupby([made["sweep"], made["algorithm"]]).unique()
+    newest = max(_values(runs, "date"), default="")
     return Facts(
         sources=_values(runs, "source"),
         scales=_values(runs, "scale"),
@@ -45,7 +51,8 @@ def facts_of(runs: pd.DataFrame) -> Facts:
         commits=_values(runs, "commit"),
         jax_versions=_values(runs, "jax_version"),
         devices=_values(runs, "device"),
-        newest=max(_values(runs, "date"), default=""),
+        newest=newest,
+        newest_commits=_values(runs[runs["date"].astype(str) == newest], "commit") if newest else (),
         wall_s=float(_column(made, "wall_s").sum()),
         compile_s=float(sum(values.sum() for values in compiled)),
     )

@@ -46,15 +46,23 @@ def element(name: str, *inner: str, **attributes: str | bool | None) -> Html:
     return Html(f"<{name}{''.join(written)}>{''.join(inner)}</{name}>")
 
 
-def image(content: bytes, width: int, height: int, alt: str) -> str:
-    """A PNG picture that is embedded in the page."""
-    source = data_uri(content, "image/png")
-    return f'<img src="{source}" alt="{escape(alt)}" width="{width}" height="{height}" loading="lazy">'
+def image(source: str, width: int, height: int, alt: str) -> str:
+    """A picture at an address, which can be one of data."""
+    return f'<img src="{escape(source)}" alt="{escape(alt)}" width="{width}" height="{height}" loading="lazy">'
 
 
 def zoom(content: bytes, alt: str, label: str) -> str:
-    """A PNG picture with a palette that a click enlarges. `label`: of the button, for screen readers."""
-    return element("button", image(*small(content), alt), class_="zoom", type="button", aria_label=label)
+    """A PNG picture with a palette, embedded in the page, that a click enlarges.
+
+    label: of the button, for screen readers.
+    """
+    palette, width, height = small(content)
+    return zoom_at(data_uri(palette, "image/png"), width, height, alt, label)
+
+
+def zoom_at(source: str, width: int, height: int, alt: str, label: str) -> str:
+    """A picture at an address that a click enlarges."""
+    return element("button", image(source, width, height, alt), class_="zoom", type="button", aria_label=label)
 
 
 def folded(words: str, *inner: str, **attributes: str) -> Html:
@@ -78,6 +86,11 @@ def download(text: str, name: str) -> str:
     """A link that saves a text which is embedded in the page."""
     address = data_uri(text.encode(), "text/csv;charset=utf-8")
     return element("a", escape(name), href=address, download=name)
+
+
+def file_link(address: str, words: str) -> str:
+    """A link that saves a file beside the page."""
+    return element("a", escape(words), href=address, download=address.rpartition("/")[2])
 
 
 def prose(text: str) -> str:

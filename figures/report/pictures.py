@@ -1,4 +1,4 @@
-"""Makes pictures small enough for a page with many of them."""
+"""Checks pictures, measures them, and makes them small enough to be embedded in a page."""
 
 import io
 from pathlib import Path
@@ -16,6 +16,12 @@ def is_whole(path: Path) -> bool:
     except Exception:  # damaged files raise exceptions of several types
         return False
     return True
+
+
+def size(png: bytes) -> tuple[int, int]:
+    """Width and height of a picture in pixels."""
+    with Image.open(io.BytesIO(png)) as picture:
+        return picture.size
 
 
 def small(png: bytes) -> tuple[bytes, int, int]:

@@ -1,17 +1,19 @@
-"""Records which runs each figure in a folder was drawn from, as a digest per figure in drawn.json.
+"""Records which runs a figure was drawn from, or claims were judged on, as a digest for each in a file of their folder.
 
 File times would not do, since in a copy of the results they are those of copying.
 """
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from bench.analysis.files import write_whole
 from bench.sweeps import part_files
 from figures.shared.figure import Figure
 
-RECORD = "drawn.json"
+RECORD = "drawn.json"  # of figures
+JUDGED = "judged.json"  # of the claims of papers
 
 
 def digest(folder: Path, figure: Figure, tune: str = "both") -> str:
@@ -22,24 +24,29 @@ def digest(folder: Path, figure: Figure, tune: str = "both") -> str:
         figure: the figure.
         tune: which ways of tuning are drawn, for figures that show several.
     """
-    whole = hashlib.blake2b(tune.encode() if figure.tunings else b"", digest_size=16)
-    for sweep in figure.sweeps:
-        for path in part_files.parts_in(folder / sweep):
+    return digest_of([folder / sweep for sweep in figure.sweeps], tune if figure.tunings else "")
+
+
+def digest_of(folders: Iterable[Path], said: str = "") -> str:
+    """The digest of a text, and of the names and contents of the result files in the folders of sweeps."""
+    whole = hashlib.blake2b(said.encode(), digest_size=16)
+    for folder in folders:
+        for path in part_files.parts_in(folder):
             content = hashlib.blake2b(path.read_bytes()).hexdigest()
-            whole.update(f"{sweep}/{path.name} {content}\n".encode())
+            whole.update(f"{folder.name}/{path.name} {content}\n".encode())
     return whole.hexdigest()
 
 
-def record(folder: Path, name: str, drawn_from: str) -> None:
-    """Record that a figure was drawn from the runs with this digest."""
-    known = recorded(folder) | {name: drawn_from}
-    write_whole(folder / RECORD, json.dumps(known, indent=1, sort_keys=True) + "\n")
+def record(folder: Path, name: str, made_from: str, file: str = RECORD) -> None:
+    """Record that a figure, or the verdicts of a paper, were made from the runs with this digest."""
+    known = recorded(folder, file) | {name: made_from}
+    write_whole(folder / file, json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
-def recorded(folder: Path) -> dict[str, str]:
-    """Figure -> digest of the runs that it was drawn from; nothing where the record is missing or damaged."""
+def recorded(folder: Path, file: str = RECORD) -> dict[str, str]:
+    """Name -> digest of the runs that it was made from; nothing where the record is missing or damaged."""
     try:
-        known = json.loads((folder / RECORD).read_text())
+        known = json.loads((folder / file).read_text())
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}

@@ -17,6 +17,9 @@ class Paper(NamedTuple):
     authors, title, venue: for the full citation; family names, separated by commas.
     protects, against: what is private, and from whom.
     state: how much of it is reproduced, in one line and without counts.
+    found: what was found, in the words of docs/papers/index.md.
+    lead: the figure that shows it best; empty is the first.
+    in_full: whether every figure and table of the paper is reproduced.
     figures: name on the command line -> figure, in the paper's order.
     claims: the paper's claims, and those tested beyond it.
     deviations: sweep -> its runs, to the largest deviation of every curve from the published points, and a sentence
@@ -36,6 +39,14 @@ class Paper(NamedTuple):
     claims: list[Claim]
     deviations: Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame, list[str]]] | None = None
     published: Callable[[], pd.DataFrame] | None = None
+    found: str = ""
+    lead: str = ""
+    in_full: bool = False
+
+    @property
+    def leading(self) -> str:
+        """The name of the figure that stands for the paper."""
+        return self.lead or next(iter(self.figures))
 
     @property
     def citation(self) -> str:

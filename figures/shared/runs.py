@@ -10,6 +10,7 @@ from bench.sweeps import part_files
 
 SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest with results
 COMMITTED = "laptop"
+REPOSITORY = Path(__file__).parents[2] / "results"  # there only where the suite runs from the project's repository
 IN_REPOSITORY = f"those of scale {COMMITTED} are in the project's repository, folder results"
 
 
@@ -23,20 +24,31 @@ def runs_of(
     """
     if not sweeps:
         return pd.DataFrame(), folder_of(results, scale)
-    for folder in _folders(results, scale):
-        paths = [folder / name for name in sweeps if part_files.parts_in(folder / name)]
-        if paths:
-            return pd.concat([part_files.read(path, without) for path in paths], ignore_index=True), folder
-    return None
+    folder = first_with(folders_of(results, scale), sweeps)
+    return None if folder is None else (read(folder, sweeps, without), folder)
+
+
+def first_with(folders: Sequence[Path], sweeps: Sequence[str]) -> Path | None:
+    """The first of the folders of scales that has results of one of the sweeps."""
+    return next((folder for folder in folders if any(part_files.parts_in(folder / name) for name in sweeps)), None)
+
+
+def read(
+    folder: Path, sweeps: Sequence[str], without: Collection[str] = (), only: Collection[str] | None = None
+) -> pd.DataFrame:
+    """The runs of those of the sweeps that have results in the folder of a scale; columns as of `part_files.read`."""
+    paths = [folder / name for name in sweeps if part_files.parts_in(folder / name)]
+    return pd.concat([part_files.read(path, without, only) for path in paths], ignore_index=True)
 
 
 def folder_of(results: Path, scale: str | None) -> Path:
     """The folder of the scale, or of the largest scale that exists."""
-    folders = _folders(results, scale)
+    folders = folders_of(results, scale)
     return next((folder for folder in folders if folder.is_dir()), folders[0])
 
 
-def _folders(results: Path, scale: str | None) -> list[Path]:
+def folders_of(results: Path, scale: str | None) -> list[Path]:
+    """The folder of the scale, or those of all scales, the largest first."""
     return [results / name for name in ([scale] if scale else SCALES)]
 
 

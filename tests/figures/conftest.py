@@ -13,6 +13,12 @@ def small_pictures(monkeypatch):
     monkeypatch.setitem(style.STYLE, "savefig.dpi", 40)
 
 
+@pytest.fixture(autouse=True)
+def no_repository(monkeypatch):
+    """The report of made-up results has none of the repository's beside them."""
+    monkeypatch.setattr("figures.command_line.REPOSITORY", None)
+
+
 @pytest.fixture
 def no_layout(monkeypatch):
     """For tests that read what is written: laying it out is most of the time."""

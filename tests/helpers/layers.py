@@ -142,6 +142,7 @@ MAY_IMPORT = {
     "bench.perf": ["bench"],
     "figures.__main__": ["bench.stopping"],
     "figures.options": ["bench.cli"],
+    "figures.report.front": ["figures", "bench.analysis", "bench.cli"],  # shows the version
     "figures.command_line": ["figures", "bench.analysis", "bench.sweeps.part_files", "bench.errors", "bench.cli"],
 }
 PROGRAMS = (

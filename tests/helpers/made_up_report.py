@@ -1,4 +1,7 @@
-"""A page from made-up results: some figures drawn, some lying there drawn already, the others not run."""
+"""A page from made-up results: some figures drawn, some lying there drawn already, the others not run.
+
+It stands alone, or beside other made-up results that stand for those of the repository.
+"""
 
 from pathlib import Path
 
@@ -43,6 +46,12 @@ def comparison(folder: Path) -> None:
     (place / "tuning.csv").write_text("method,step_size\nmine,0.1\n")
 
 
+def beside(page: Path) -> Path:
+    """The folder of the files of a page."""
+    (folder,) = page.parent.glob(f"{page.stem}-*")
+    return folder
+
+
 def made(folder: Path) -> Path:
     """The page of all this."""
     comparison(results(folder))
@@ -52,4 +61,4 @@ def made(folder: Path) -> Path:
         record(folder / "laptop" / "figures", name, digest(folder / "laptop", FIGURES[name]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(style.STYLE, "savefig.dpi", 40)
-        return write_report(folder, None, None)[0]
+        return write_report(folder, None, None, repository=None)[0]

@@ -1,17 +1,19 @@
 """The page of everything: what is on it, that it is sound HTML, and that it asks the network for nothing."""
 
-import base64
 import re
-from io import BytesIO
+from pathlib import Path
 
+import pandas as pd
 import pytest
 from html_page import Page
-from made_up_report import HARMLESS, made
+from made_up_report import HARMLESS, beside, made
 from PIL import Image
 
 from figures import FIGURES, PAPERS
 from figures.report import html
 from figures.report.facts import duration
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +64,36 @@ def test_every_claim_is_a_row_with_its_verdict(page, text):
     assert [row["data-paper"] for row in rows] == [paper for paper, _ in claims]
     for _, claim in claims:
         assert html.escape(claim.text) in text
-        assert html.escape(claim.how) in text
     assert {row["data-verdict"] for row in rows} == {"holds", "undecided", "not run"}
+
+
+def test_the_evidence_of_every_claim_is_on_a_page_of_its_paper(path):
+    for paper in PAPERS.values():
+        own = (beside(path) / "claims" / f"{paper.name}.html").read_text()
+        Page(own)
+        for claim in paper.claims:
+            assert html.escape(claim.text) in own
+            assert html.escape(claim.how) in own
+        assert f'href="../../index.html#paper-{paper.name}"' in own
+
+
+def test_what_was_found_is_what_the_documentation_says():
+    documented = " ".join((ROOT / "docs" / "papers" / "index.md").read_text().split()).lower()
+    for paper in PAPERS.values():
+        assert paper.found.lower() in documented, paper.name
+        assert paper.leading in paper.figures
+
+
+def test_the_first_screen_comes_first(page, text):
+    """The papers that are reproduced in full with their verdicts and pictures, before any list of figures."""
+    cards = [attributes for attributes, _ in page.all("article") if attributes.get("class") == "card"]
+    assert len(cards) == 4
+    first = text[: text.index('id="contents"')]
+    for paper in PAPERS.values():
+        assert html.escape(paper.found) in first
+    assert "all data of one user, one record of one silo" in first
+    assert "ppsgd_fig2.png" in first
+    assert f"Of {sum(len(paper.claims) for paper in PAPERS.values())} claims" in first
 
 
 def test_what_stands_beside_a_result(text):
@@ -80,37 +110,48 @@ def test_published_numbers_stand_beside_ours(page, text):
     assert {"published", "difference", "test_accuracy"} <= set(heads)
 
 
-def test_numbers_can_be_saved(page):
+def test_numbers_can_be_saved(page, path):
     links = {a["download"]: a["href"] for a, _ in page.all("a") if "download" in a}
-    assert {"claims.csv", "ppsgd_fig1c.csv", "pfl_table5.csv", "mine_comparison.csv", "mine_tuning.csv"} <= set(links)
-    head, content = links["ppsgd_fig1c.csv"].split(",")
-    assert head == "data:text/csv;charset=utf-8;base64"
-    assert base64.b64decode(content) == b"rounds,value\n1,0.5\n"
+    names = {"claims.csv", "ppsgd_fig1c.csv", "pfl_table5.csv", "mine_comparison.csv", "mine_tuning.csv"}
+    assert names <= set(links)
+    for name, address in links.items():
+        assert address == f"{beside(path).name}/{(path.parent / address).relative_to(beside(path))}"
+        assert (path.parent / address).name == name
+    assert (path.parent / links["ppsgd_fig1c.csv"]).read_bytes() == b"rounds,value\n1,0.5\n"
+    assert len(pd.read_csv(path.parent / links["claims.csv"])) == sum(len(paper.claims) for paper in PAPERS.values())
 
 
-def test_comparisons_are_in_the_last_section(page):
+def test_every_address_leads_somewhere(page, path):
+    ids = {attributes["id"] for _, attributes, _ in page.elements if "id" in attributes}
+    for attributes, _ in page.all("a"):
+        address = attributes["href"]
+        assert address[1:] in ids if address[0] == "#" else (path.parent / address).is_file(), address
+
+
+def test_sections_in_order(page):
     sections = [attributes["id"] for attributes, _ in page.all("section")]
-    assert sections == ["claims", *(f"paper-{paper}" for paper in PAPERS), "comparisons"]
+    assert sections == ["others", "contents", *(f"paper-{paper}" for paper in PAPERS), "claims", "comparisons"]
     assert any(words == "mine: comparison" for _, words in page.all("caption"))
 
 
 # ---- That it is sound ----
 
 
-def test_pictures_are_in_the_page_and_described(page):
+def test_pictures_are_files_beside_the_page_and_described(page, path):
     pictures = page.all("img")
     assert len(pictures) > 5
     for attributes, _ in pictures:
-        assert attributes["src"].startswith("data:image/png;base64,")
+        assert attributes["loading"] == "lazy"
         assert len(attributes["alt"]) > 20
-        picture = Image.open(BytesIO(base64.b64decode(attributes["src"].split(",")[1])))
+        picture = Image.open(path.parent / attributes["src"])
         assert picture.size == (int(attributes["width"]), int(attributes["height"]))
 
 
-def test_nothing_comes_from_elsewhere(page, text):
+def test_nothing_comes_from_elsewhere(page, path):
+    own = ("#", f"{beside(path).name}/")
     for _, attributes, _ in page.elements:
         for name in ("src", "href", "action", "data", "poster", "srcset"):
-            assert attributes.get(name, "#").startswith(("#", "data:")), attributes
+            assert attributes.get(name, "#").startswith(own), attributes
     assert "link" not in {tag for tag, _, _ in page.elements}
     (style,) = [words for _, words in page.all("style")]
     assert "url(" not in style
@@ -118,7 +159,7 @@ def test_nothing_comes_from_elsewhere(page, text):
     (program,) = [words for _, words in page.all("script")]
     assert not re.search(r"fetch|XMLHttp|import|WebSocket|http", program)
     (policy,) = [a["content"] for a, _ in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
-    assert policy.startswith("default-src 'none'")
+    assert policy.startswith("default-src 'none'; img-src 'self' data:; ")
 
 
 def test_what_comes_from_results_is_escaped(text):
