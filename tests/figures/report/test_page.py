@@ -143,8 +143,14 @@ def test_pictures_are_files_beside_the_page_and_described(page, path):
     for attributes, _ in pictures:
         assert attributes["loading"] == "lazy"
         assert len(attributes["alt"]) > 20
-        picture = Image.open(path.parent / attributes["src"])
-        assert picture.size == (int(attributes["width"]), int(attributes["height"]))
+        with Image.open(path.parent / attributes["src"]) as picture:
+            assert picture.size == (int(attributes["width"]), int(attributes["height"]))
+
+
+def test_the_page_is_small(text):
+    """Pictures and long tables are files; nothing is embedded."""
+    assert len(text.encode()) < 1e6
+    assert "base64" not in text
 
 
 def test_nothing_comes_from_elsewhere(page, path):
