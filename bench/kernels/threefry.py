@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.typing import ArrayLike
 from jaxtyping import Float32, PRNGKeyArray, UInt32
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # of even and of odd blocks of four rounds
@@ -56,7 +55,9 @@ def at_places(key: PRNGKeyArray, places: UInt32[Array, "..."]) -> UInt32[Array, 
 
 
 @jax.jit
-def _words_at_places(first: ArrayLike, second: ArrayLike, places: UInt32[Array, "..."]) -> UInt32[Array, "..."]:
+def _words_at_places(
+    first: UInt32[Array, ""], second: UInt32[Array, ""], places: UInt32[Array, "..."]
+) -> UInt32[Array, "..."]:
     """Return both halves of Threefry's block of the counters (0, place), combined by exclusive or."""
     schedule = (first, second, first ^ second ^ jnp.uint32(PARITY))
     left, right = jnp.full_like(places, first), places + second

@@ -77,7 +77,7 @@ def compared(
     if there["rounds"].tolist() != here["rounds"].tolist():
         rounds = there["rounds"].max(), here["rounds"].max()
         return Comparison(DIFFERENT, Difference("rounds", np.inf, int(rounds[0]), *rounds))
-    columns = [name for name in there if name not in AROUND and there[name].notna().any()]
+    columns = [str(name) for name in there if name not in AROUND and there[name].notna().any()]
     gone = [name for name in columns if name not in here and name not in computed]
     if gone:
         return Comparison(DIFFERENT, Difference(gone[0], np.inf, 0, there[gone[0]].iloc[0], "no column any more"))

@@ -74,14 +74,15 @@ class Folder:
             self._read[part] = read_part(part)
         table = self._read[part]
         row = table.slice(int(rng.integers(len(table))), 1)
-        run = [row[name][0].as_py() for name in IDENTITY]
+        point, trial, seed = (row[name][0].as_py() for name in IDENTITY)
+        run = (point, trial, seed)
         same = [table[name].to_numpy(zero_copy_only=False) == value for name, value in zip(IDENTITY, run, strict=True)]
         rows = table.filter(pa.array(np.logical_and.reduce(same))).to_pandas().sort_values("rounds", ignore_index=True)
         first = rows.iloc[0]
         together = max(1.0, _number(first.get("points_per_chunk")))
         alone = min(ALONE, together) * _number(first.get("wall_s"))
         seconds = max(LEAST_S, _number(first.get("compile_s"))) + alone
-        return Run(self.name, str(first["algorithm"]), *run, rows, seconds, part)
+        return Run(self.name, str(first["algorithm"]), point, trial, seed, rows, seconds, part)
 
     def repetitions(self, run: Run) -> pd.DataFrame:
         """The rows of all repetitions of a run's point."""

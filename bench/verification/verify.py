@@ -221,7 +221,7 @@ def _rows(future: Future[Outcome]) -> pd.DataFrame:
 
 def _of(run: Run, outcome: str, **more: Any) -> Checked:
     where = {name: str(run.first.get(name, "")) for name in ("commit", "jax_version", "device")}
-    return Checked(run.sweep, run.algorithm, run.point, run.trial, run.seed, outcome, **more, **where)
+    return Checked(run.sweep, run.algorithm, run.point, run.trial, run.seed, outcome)._replace(**more, **where)
 
 
 def in_words(found: Verification, seed: int) -> str:

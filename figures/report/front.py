@@ -1,5 +1,6 @@
 """The first screen: what the suite is, what was found of each paper, and the ranks of the board."""
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -37,7 +38,7 @@ def header(report: Report) -> str:
     return element("p", escape(words), class_="lead") + element("p", *origin, class_="origin")
 
 
-def _origin(facts: list[Facts | None]) -> dict[str, str]:
+def _origin(facts: Sequence[Facts | None]) -> dict[str, str]:
     """The number of runs, the date and commit of the newest, and how many commits there are."""
     found = [one for one in facts if one]
     newest = max((one.newest for one in found), default="")
@@ -152,7 +153,7 @@ def board(ranked: Ranked | None, folder: str) -> str:
     )
 
 
-def _unit(panel: tuple[str, str], rows: pd.DataFrame) -> str:
+def _unit(panel: tuple, rows: pd.DataFrame) -> str:
     """The best methods of one unit of privacy by task."""
     ran = rows.groupby(["task", "target_epsilon"])["rank"].transform("count")
     ranks = rows.assign(rank=rows["rank"].fillna(ran + 1)).groupby(["algorithm", "task"])["rank"].mean().unstack()
