@@ -104,7 +104,7 @@ def attack_all(
             _write(found.folder, done)
             to_come = meter.left()
             rest = f"; about {duration(to_come.seconds)} left" if to_come and place < len(left) else ""
-            said = _said(row.iloc[0].to_dict())
+            said = _said({str(name): value for name, value in row.iloc[0].items()})
             say(f"attack {place} of {len(left)}, {one.label} {_at(one.target)}: {said}{rest}")
     for label in found.silent:
         say(f"{label} releases nothing, so there is nothing to attack")
