@@ -1,5 +1,6 @@
 """The first screen: what the suite is, what was found of each paper, and the ranks of the board."""
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -37,7 +38,7 @@ def header(report: Report) -> str:
     return element("p", escape(words), class_="lead") + element("p", *origin, class_="origin")
 
 
-def _origin(facts: list[Facts | None]) -> dict[str, str]:
+def _origin(facts: Sequence[Facts | None]) -> dict[str, str]:
     """The number of runs, the date and commit of the newest, and how many commits there are."""
     found = [one for one in facts if one]
     newest = max((one.newest for one in found), default="")
@@ -135,7 +136,7 @@ def board(ranked: Ranked | None, folder: str) -> str:
     if ranked is None:
         return ""
     private = ranked.rows[np.isfinite(ranked.rows["target_epsilon"])]
-    tables = [_unit(panel, of_panel) for panel, of_panel in private.groupby(PANEL)]
+    tables = [_unit(f"One {unit}, {relation}", rows) for (unit, relation), rows in private.groupby(PANEL)]
     words = (
         "Mean rank over all ε by task, 1 is the best. All methods are tuned alike, and privacy units are ranked apart."
     )
@@ -152,7 +153,7 @@ def board(ranked: Ranked | None, folder: str) -> str:
     )
 
 
-def _unit(panel: tuple[str, str], rows: pd.DataFrame) -> str:
+def _unit(words: str, rows: pd.DataFrame) -> str:
     """The best methods of one unit of privacy by task."""
     ran = rows.groupby(["task", "target_epsilon"])["rank"].transform("count")
     ranks = rows.assign(rank=rows["rank"].fillna(ran + 1)).groupby(["algorithm", "task"])["rank"].mean().unstack()
@@ -161,5 +162,5 @@ def _unit(panel: tuple[str, str], rows: pd.DataFrame) -> str:
     ranks.columns = [str(name).replace("_", " ") for name in ranks]
     cells = ranks.map(lambda value: "" if pd.isna(value) else f"{value:.1f}").reset_index(names="method")
     left = len(cells) - SHOWN
-    caption = f"One {panel[0]}, {panel[1]}" + (f", {SHOWN} of {len(cells)} methods" if left > 0 else "")
+    caption = words + (f", {SHOWN} of {len(cells)} methods" if left > 0 else "")
     return html.table(cells.head(SHOWN), caption, class_="board")

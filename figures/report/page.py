@@ -110,7 +110,7 @@ def _deviations(section: Section, folder: str) -> str:
 
 def _figure(exhibit: Exhibit, report: Report, folder: str) -> str:
     """A figure of the place that is shown first, and below it, folded, that of the runs of here."""
-    parts = [element("h3", escape(exhibit.title))]
+    parts: list[str] = [element("h3", escape(exhibit.title))]
     caption = element("p", html.prose(exhibit.caption)) if exhibit.caption else ""
     if exhibit.main:
         parts += [_shown(exhibit, exhibit.main, f"{folder}/{files.MAIN}"), caption]
