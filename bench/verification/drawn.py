@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 from bench.errors import InputError
 from bench.sweeps.part_files import IDENTITY, UnusablePart, parts_in, read_part
 
-ALONE = 8.0  # how much longer a run takes by itself than its share of many that are trained together, at most
+ALONE = 16.0  # how much longer a run takes by itself than its share of many that are trained together, at most
 LEAST_S = 5.0  # of making a run's data and compiling its program, for which recorded times are those of a warm cache
+LARGEST = 0.25  # share of all the time that a single run may take
 ATTEMPTS = 5  # draws per run that is wanted, after which too few are short enough
 
 
@@ -122,7 +123,7 @@ def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Draw
     Args:
         folders: of the sweeps to draw from.
         num: runs wanted.
-        seconds: of computing, on one core, that all of them may take together.
+        seconds: of computing, on one core, that all of them may take together, and one of them a quarter of.
         seed: of the draw.
 
     Raises:
@@ -147,7 +148,7 @@ def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Draw
         key = (run.sweep, run.point, run.trial, run.seed)
         if key in drawn:
             continue
-        if run.seconds > left:
+        if run.seconds > min(left, LARGEST * seconds):
             too_long += 1
             continue
         drawn[key], left = run, left - run.seconds

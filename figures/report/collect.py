@@ -254,9 +254,16 @@ def _exhibit(name: str, figure: Figure, main: Place, here: Place | None) -> Exhi
     """A figure from both places; redrawn where it is missing or was drawn from other runs."""
     first = drawn(name, figure, main)
     second = drawn(name, figure, here) if here and figure.sweeps else None
-    shown, beside = (one if isinstance(one, Drawn) else None for one in (first, second))
-    missing = first if isinstance(first, str) and beside is None else ""
-    return Exhibit(name, figure.title, figure.caption, figure.alt, shown, beside, missing)
+    missing = first if isinstance(first, str) and not isinstance(second, Drawn) else ""
+    return Exhibit(
+        name,
+        figure.title,
+        figure.caption,
+        figure.alt,
+        main=first if isinstance(first, Drawn) else None,
+        here=second if isinstance(second, Drawn) else None,
+        missing=missing,
+    )
 
 
 def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:

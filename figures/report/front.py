@@ -136,7 +136,7 @@ def board(ranked: Ranked | None, folder: str) -> str:
     if ranked is None:
         return ""
     private = ranked.rows[np.isfinite(ranked.rows["target_epsilon"])]
-    tables = [_unit(panel, of_panel) for panel, of_panel in private.groupby(PANEL)]
+    tables = [_unit(f"One {unit}, {relation}", rows) for (unit, relation), rows in private.groupby(PANEL)]
     words = (
         "Mean rank over all ε by task, 1 is the best. All methods are tuned alike, and privacy units are ranked apart."
     )
@@ -153,7 +153,7 @@ def board(ranked: Ranked | None, folder: str) -> str:
     )
 
 
-def _unit(panel: tuple, rows: pd.DataFrame) -> str:
+def _unit(words: str, rows: pd.DataFrame) -> str:
     """The best methods of one unit of privacy by task."""
     ran = rows.groupby(["task", "target_epsilon"])["rank"].transform("count")
     ranks = rows.assign(rank=rows["rank"].fillna(ran + 1)).groupby(["algorithm", "task"])["rank"].mean().unstack()
@@ -162,5 +162,5 @@ def _unit(panel: tuple, rows: pd.DataFrame) -> str:
     ranks.columns = [str(name).replace("_", " ") for name in ranks]
     cells = ranks.map(lambda value: "" if pd.isna(value) else f"{value:.1f}").reset_index(names="method")
     left = len(cells) - SHOWN
-    caption = f"One {panel[0]}, {panel[1]}" + (f", {SHOWN} of {len(cells)} methods" if left > 0 else "")
+    caption = words + (f", {SHOWN} of {len(cells)} methods" if left > 0 else "")
     return html.table(cells.head(SHOWN), caption, class_="board")

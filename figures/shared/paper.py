@@ -46,7 +46,7 @@ class Paper(NamedTuple):
     @property
     def leading(self) -> str:
         """The name of the figure that stands for the paper."""
-        return self.lead or next(iter(self.figures))
+        return self.lead or next(iter(self.figures), "")
 
     @property
     def citation(self) -> str:

@@ -104,7 +104,7 @@ def test_a_check_that_stops_is_named_the_others_are_written_and_the_status_is_1(
         {"paper": "ppsgd", HOLDS: 1, FAILS: 0, UNDECIDED: 0, NOT_RUN: 0, ERROR: 1}
     ]
     status, out, err = command("report", "--results", tmp_path)
-    assert (status, err) == (1, [named])
+    assert (status, err[-1]) == (1, named)
     page = (tmp_path / "report" / "index.html").read_text()
     assert '<td class="verdict error">error</td>' in page
     assert '<option value="error">error</option>' in page
