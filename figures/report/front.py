@@ -157,8 +157,8 @@ def _unit(words: str, rows: pd.DataFrame) -> str:
     """The best methods of one unit of privacy by task."""
     ran = rows.groupby(["task", "target_epsilon"])["rank"].transform("count")
     ranks = rows.assign(rank=rows["rank"].fillna(ran + 1)).groupby(["algorithm", "task"])["rank"].mean().unstack()
-    order = pd.DataFrame({"tasks": -ranks.notna().sum(axis=1), "mean": ranks.mean(axis=1)})
-    ranks = ranks.loc[order.sort_values(["tasks", "mean"]).index]
+    order = pd.DataFrame({"mean": ranks.mean(axis=1), "tasks": -ranks.notna().sum(axis=1)})
+    ranks = ranks.loc[order.sort_values(["mean", "tasks"]).index]  # of the tasks that each was run on
     ranks.columns = [str(name).replace("_", " ") for name in ranks]
     cells = ranks.map(lambda value: "" if pd.isna(value) else f"{value:.1f}").reset_index(names="method")
     left = len(cells) - SHOWN
