@@ -123,7 +123,7 @@ def test_claims_of_all_papers_or_one(figures, results, tmp_path):
     assert sum(line.startswith("- **") for line in out) == len(CLAIMS)
     assert out[-1].startswith("Scale smoke: ")
     for folder in (results / "smoke" / "figures", tmp_path / "new"):
-        assert {path.name for path in folder.iterdir()} == {"claims_ppsgd.csv", "claims_ppsgd.md"}
+        assert {path.name for path in folder.iterdir()} == {"claims_ppsgd.csv", "claims_ppsgd.md", "judged.json"}
 
 
 def test_claims_of_several_papers_are_in_one_table_as_well(figures, results, monkeypatch):
