@@ -13,6 +13,7 @@ from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, WALK, assert_same_rows, run, t
 from bench.errors import InputError
 from bench.sweeps import part_files
 from bench.sweeps import run as running
+from bench.sweeps.execution.steps import Trained
 from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, grid, on_task, select
 
@@ -142,10 +143,10 @@ def test_another_task_has_a_folder_of_its_own(tmp_path, undisturbed):
 def test_a_line_of_progress_is_written_as_it_is(capsys):
     with running.Meter("x", 10) as meter:
         meter.say("/data/:bomb:/[bold]results")
-        meter.add(10)
+        meter.part().report(Trained(10, 2.0))
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "/data/:bomb:/[bold]results"
-    assert said[1].startswith("x: 100 %, ")
+    assert said[1] == "x: 100 %, 5 run-rounds/s"
 
 
 def test_two_methods_in_one_sweep_are_one_table(tmp_path):

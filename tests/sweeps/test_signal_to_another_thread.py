@@ -39,6 +39,8 @@ def interrupted():
 
 def test_a_wait_for_workers_notices_it_within_seconds(monkeypatch, interrupted):
     monkeypatch.setattr(run, "Queue", OneBlock)
+    monkeypatch.setattr(run, "_works", lambda *_: [])
+    monkeypatch.setattr(run, "_kind", lambda block: None)
     computing: Future = Future()
 
     def elsewhere():
@@ -54,8 +56,8 @@ def test_a_wait_for_workers_notices_it_within_seconds(monkeypatch, interrupted):
         return computing
 
     pool = SimpleNamespace(executor=lambda total: SimpleNamespace(num_workers=1, submit=submit))
-    meter = SimpleNamespace(part=lambda: SimpleNamespace(add=None))
-    block = SimpleNamespace(task=None, points=[], runs=[], chunk=None)
+    meter = run.Meter("x", 1)
+    block = SimpleNamespace(task=None, points=[], runs=[], chunk=None, run_rounds=1)
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run._work([block], None, lambda key: None, None, meter, pool, None, shared_sizes=False)
