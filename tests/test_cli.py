@@ -138,7 +138,7 @@ def test_results_that_cannot_be_used_are_one_line(bench, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     status, _, lines = bench("run", "tiny", "--out", tmp_path / "file")
     assert (status, len(lines)) == (2, 1)
-    assert f"cannot write {tmp_path / 'file' / 'smoke' / 'tiny'}" in lines[0]
+    assert f"cannot write {tmp_path / 'file'}: {tmp_path / 'file'} is in the way" in lines[0]
 
 
 def test_a_disk_that_fills_up_is_one_line_and_keeps_what_was_finished(bench, tmp_path, monkeypatch):

@@ -69,6 +69,7 @@ def test_a_user_that_is_removed_sends_nothing(sampler):
     assert max(shares) > 0.4
 
 
+@pytest.mark.slow
 def test_noise_for_half_of_that_count_and_a_place_without_a_user_that_answers_are_refuted():
     assert audit(METHOD._replace(releases=partial(releases, worth=2.0)), args=ARGS, **QUICK).refuted
     assert audit(METHOD, args=ARGS | {"answers": "every place"}, **QUICK).refuted

@@ -63,6 +63,7 @@ def with_half_of_its_noise(method):
     return method._replace(releases=releases)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "args"),
     [

@@ -83,6 +83,7 @@ def test_a_norm_that_leaves_out_the_gradients_of_a_kind_of_layer_is_refuted(rule
     ).refuted
 
 
+@pytest.mark.slow
 def test_an_example_that_several_clients_hold_costs_more_than_at_one():
     """The epsilon of one client does not hold for it, and that of as many releases as there are holders does."""
     found = audit(METHOD, family="copies", epsilon=4.0, args=IN_EVERY_BATCH, **QUICK)

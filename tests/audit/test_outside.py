@@ -156,6 +156,7 @@ def judged(tmp_path, monkeypatch, capsys):
 QUICK = ("--runs", "9000", "--canaries", "0", "--no-power")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [USERS, POINTS], ids=["users", "points"])
 def test_the_right_ones_pass(judged, text):
     status, lines = judged(text, *QUICK[:-1], "--seconds", "0")
@@ -165,6 +166,7 @@ def test_the_right_ones_pass(judged, text):
     assert any(line.startswith("removed means that the data of one user are 0") for line in lines) == (text is USERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_the_wrong_ones_are_refuted(judged, name):
     status, lines = judged(changed(*WRONG[name]), *QUICK)

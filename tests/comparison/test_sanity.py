@@ -61,6 +61,7 @@ def test_a_twin_ties_with_its_original_on_every_task(name, monkeypatch, tmp_path
     assert (twin["rank"].to_numpy() == original["rank"].to_numpy()).all()
 
 
+@pytest.mark.slow
 def test_a_planted_advantage_is_found(tmp_path):
     """A method that starts at the users' mean and hardly moves beats one that starts at 0 and hardly moves."""
     original = ALGORITHMS["ppsgd"]

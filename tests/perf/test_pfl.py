@@ -25,6 +25,7 @@ def test_both_programs_make_the_same_step(monkeypatch):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", pfl.COLOUR)
 def test_all_examples_of_a_step_are_counted(monkeypatch, name):
     monkeypatch.setattr(pfl, "POOL", 16)

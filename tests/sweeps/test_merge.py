@@ -138,6 +138,7 @@ def test_a_folder_in_use_is_refused(halves, tmp_path):
         merge(halves, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_dying_anywhere_loses_nothing_and_doubles_nothing(halves, tmp_path, monkeypatch, undisturbed):
     """At every call that changes the disk, and again while what was under way is finished."""
     for number in range(100):

@@ -249,6 +249,7 @@ def test_at_the_end_a_run_has_spent_its_budget_and_its_start(results, name):
     np.testing.assert_allclose(last["epsilon_true"][~published], last["epsilon_tight"][~published], rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_the_other_methods_have_the_epsilon_that_is_theirs(results):
     rows = pd.concat([results("p2p_dimensions"), results("p2p_movielens"), results("p2p_convergence")])
     assert set(rows.loc[rows["algorithm"] == "local", "epsilon"]) == {0.0}

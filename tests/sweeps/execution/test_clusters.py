@@ -79,6 +79,7 @@ def busy() -> list[psutil.Process]:
     return [p for p in psutil.process_iter(["name"]) if "ray::_task" in (p.info["name"] or "")]
 
 
+@pytest.mark.slow
 def test_what_a_cluster_loses_is_done_again(cluster, tmp_path, expected):
     """A worker is killed, then the driver; the driver that follows loses a node, and finishes."""
     driver = start(cluster, tmp_path)
