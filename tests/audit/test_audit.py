@@ -32,8 +32,11 @@ def sound(found: Audit):
     return [finding for finding in found.findings if finding.release.sound and finding.epsilon < math.inf]
 
 
+LONG = {*LIKE_FEDAVG, "ditto", "fine_tuning", "dpsgd_fedavg"}  # whose audits take a quarter of a minute and more
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LIKE_FEDAVG else []) for name in ALGORITHMS]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in ALGORITHMS]
 )
 def test_no_built_in_method_declares_less_than_is_measured_and_half_of_its_noise_would_be_seen(name):
     found = audit(name, **QUICK)
