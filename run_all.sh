@@ -136,7 +136,6 @@ draw 1 >"$here/redrawn_1.log" 2>&1 || fail "a figure could not be drawn: see $he
 "$run" -m figures claims --scale laptop --brief --out "$here/redrawn" >"$here/claims.log" 2>&1 || fail "a claim could not be judged: see $here/claims.log"
 wait "$background" || fail "a figure could not be drawn: see $here/redrawn.log"
 background=
-tail -n 1 "$here/claims.log"
 cmp -s "$here/redrawn/claims.csv" results/laptop/figures/claims.csv \
   && echo "the verdicts are those that the repository has" || echo "the verdicts differ from results/laptop/figures/claims.csv"
 stage 5 "the page"
