@@ -131,6 +131,8 @@ def verify(
             raise unknown_name("sweep", name, SWEEPS)
     if not 1 <= points <= 100_000:
         raise InputError(f"the number of points is {points}: it must be at least 1 and at most 100,000")
+    if seed < 0:
+        raise InputError(f"the seed of the draw is {seed}: it must be at least 0")
     if not minutes > 0:
         raise InputError(f"the number of minutes is {minutes}: it must be above 0")
     folders = {name: Folder(Path(results) / scale / name) for name in sweeps or SWEEPS}
@@ -209,7 +211,7 @@ def _judged(
 
 
 def _unheard(step: Any) -> None:
-    """Take a worker's report of a step, which nobody is told of: a run has ended before it is worth a line."""
+    """Ignore what a worker reports on the way: a line is printed when a run is done."""
 
 
 def _rows(future: Future[Outcome]) -> pd.DataFrame:
@@ -246,9 +248,10 @@ def in_words(found: Verification, seed: int) -> str:
     rounded = max((one.largest for one in found.checked if one.outcome == ROUNDED), default=0.0)
     counts = [f"{words} (at most {rounded:.0e})" if words.endswith(ROUNDED) else words for words in counts]
     counts += [f"{len(found.failures)} NOT as they were"] if found.failures else ["none different"]
+    sweeps = {one.sweep for one in found.checked if one.sweep}  # a damaged file has none
     there = sorted({f"jax {one.jax_version} on {one.device}" for one in found.checked if one.jax_version})
     lines.append(
-        f"{len(found.checked)} runs of {len({one.sweep for one in found.checked})} sweeps, drawn by seed {seed}, were "
+        f"{len(found.checked)} runs of {len(sweeps)} sweeps, drawn by seed {seed}, were "
         f"run again in {found.seconds:,.0f} s: {', '.join(counts)}"
     )
     lines.append(f"there: {'; '.join(there)}; here: jax {found.here['jax_version']} on {found.here['device']}")

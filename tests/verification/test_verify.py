@@ -149,6 +149,7 @@ def test_runs_that_would_take_too_long_are_not_drawn(results):
         ({"scale": "lptop"}, "did you mean laptop?"),
         ({"points": 0}, "it must be at least 1"),
         ({"minutes": float("nan")}, "it must be above 0"),
+        ({"seed": -1}, "the seed of the draw is -1"),
         ({"sweeps": "ppsgd_synthetic"}, "there are no results of ppsgd_synthetic at scale smoke"),
         ({"results": "nowhere"}, "there are no results at scale smoke in nowhere"),
     ],
