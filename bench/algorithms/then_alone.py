@@ -14,9 +14,9 @@ import numpy as np
 from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Scalar, State
-from bench.algorithms.counting import used_at_least_once
 from bench.algorithms.local_learning import local_learning
-from bench.algorithms.participation import participation
+from bench.algorithms.parts.counting import used_at_least_once
+from bench.algorithms.parts.participation import participation
 from bench.data.task import Task
 from bench.kernels import personal
 from bench.kernels.platforms import by_platform
