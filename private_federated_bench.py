@@ -55,7 +55,8 @@ def main() -> None:
         if wrong:
             print(f"error: {wrong}", file=sys.stderr)
             sys.exit(2)
-    from bench.cli.signals import leave, run_command
+    from bench.cli.signals import leave
+    from bench.cli.start import run_command
 
     app = "bench.cli.app"
     sys.argv[0] = NAME

@@ -1,6 +1,7 @@
 """python -m bench: runs the command line of bench.cli.app; Ctrl-C ends it with one line."""
 
-from bench.cli.signals import leave, run_command
+from bench.cli.signals import leave
+from bench.cli.start import run_command
 
 
 def main() -> int:

@@ -1,5 +1,6 @@
 """The command line: python -m figures --help."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +11,8 @@ import typer
 from bench.analysis import style, tables
 from bench.analysis.files import write_whole
 from bench.analysis.saving import save_picture, save_printed
-from bench.cli.exits import path as given_path
-from bench.cli.exits import print_version
+from bench.cli.options import Json, Version
+from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, unknown_name
 from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
 from figures.shared import user_grids as own
@@ -32,11 +33,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
+def options(version: Version = False) -> None:
     """Options that come before a command."""
 
 
@@ -167,6 +164,28 @@ def draw(
             drawn += 1
     if not drawn:
         raise nothing_in(results, scale, "nothing to draw")
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List the figures and tables, with one line about each.
+
+    Example: python -m figures list --json
+    """
+    from figures import FIGURES
+
+    if as_json:
+        rows = [{"name": name, "what": each.summary, "sweep": _sweep(each)} for name, each in FIGURES.items()]
+        print(json.dumps(rows, indent=2))
+        return
+    width = max(map(len, FIGURES))
+    for name, figure in FIGURES.items():
+        print(f"{name:{width}}  {figure.summary}")
+
+
+def _sweep(figure: Figure) -> str | tuple[str, ...] | None:
+    """The sweep of a figure, all of them where it has several, or None where it needs no runs."""
+    return figure.sweeps if len(figure.sweeps) > 1 else next(iter(figure.sweeps), None)
 
 
 @app.command()

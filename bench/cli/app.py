@@ -11,8 +11,7 @@ from bench.cli.attacks import attack
 from bench.cli.audit import audit
 from bench.cli.conformance import conformance
 from bench.cli.data import app as data_app
-from bench.cli.exits import print_version
-from bench.cli.paths import path
+from bench.cli.options import DataDir, Download, Json, Out, Version, Workers
 from bench.cli.privacy import epsilon, noise
 from bench.cli.upkeep import export, merge, status
 from bench.cli.verification import verify
@@ -41,23 +40,11 @@ app.command()(export)
 
 
 @app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
+def options(version: Version = False) -> None:
     """Options that come before a command."""
 
 
-Workers = Annotated[
-    str, typer.Option(help="Number of worker processes or tasks; auto: one per GPU, or else one per core.", metavar="N")
-]
 Executor = Annotated[str, typer.Option(help="Where the workers run: local, ray, ray://HOST:PORT or slurm.")]
-Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
-DataDir = Annotated[
-    Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you already have.")
-]
-Download = Annotated[bool, typer.Option("--download", help="Allow downloads from the data sets' official addresses.")]
 Epsilons = Annotated[
     str, typer.Option(help="Values of epsilon, separated by commas; the noise-free case is always added.")
 ]
@@ -66,10 +53,12 @@ NumSettings = Annotated[int, typer.Option("--settings", help="Largest number of 
 
 @app.command(name="list")
 def list_everything(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List sweeps, algorithms, tasks, data sets (and where each was found), figures, and tasks for comparisons.
+    """List sweeps, algorithms, tasks, data sets (and where each was found), and tasks for comparisons.
+
+    Figures: python -m figures list.
 
     Example: python -m bench list --json
     """

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.paths import path
+from bench.cli.options import DataDir, Download, Out
 from bench.data.files import DataFiles
 from bench.errors import InputError
 
@@ -29,15 +29,10 @@ def attack(
     canaries: Annotated[int, typer.Option(help="Canary users in the run for the estimate; 0 leaves it out.")] = 100,
     split: Annotated[int, typer.Option(help="Data split, whose settings are attacked.")] = 0,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    out: Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")] = Path("results"),
+    out: Out = Path("results"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Run all attacks again.")] = False,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(parser=path, metavar="PATH", help="Folder with data files that you already have."),
-    ] = None,
-    download: Annotated[
-        bool, typer.Option("--download", help="Allow downloads from the data sets' official addresses.")
-    ] = False,
+    data_dir: DataDir = None,
+    download: Download = False,
 ) -> None:
     """Attack the methods of a board on its own data, with the settings that it chose.
 

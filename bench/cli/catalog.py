@@ -1,22 +1,24 @@
-"""What the suite offers: sweeps, algorithms, tasks, data sets and figures, with one line about each.
+"""What the suite offers: sweeps, algorithms, tasks and data sets, with one line about each.
 
 Everything except the location of the data sets follows from the code. Gathering it takes seconds, since every method is
 imported and every sweep's table is built, so the result is cached together with a digest of that code.
 """
 
 import hashlib
-import importlib.util
+import inspect
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.cache_folder import folder, recall, remember
 from bench.data.fetch import retrieval
 from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
-from bench.errors import InputError
+from bench.errors import SUITE, InputError
 
-KINDS = ("sweeps", "algorithms", "tasks", "data", "figures", "comparisons")
+if TYPE_CHECKING:
+    from bench.comparison.problem import Problem
+
+KINDS = ("sweeps", "algorithms", "tasks", "data", "comparisons")
 
 
 def catalog(data_files: DataFiles | None = None) -> dict[str, list[dict[str, Any]]]:
@@ -48,9 +50,7 @@ def _from_code() -> dict[str, list[dict[str, Any]]]:
     match recall(path):
         case {"code": str(known), "found": found} if known == code:
             return found
-    from bench.cli.gathered import gathered
-
-    found = gathered()
+    found = _gathered()
     remember(path, {"code": code, "found": found})
     return found
 
@@ -58,12 +58,46 @@ def _from_code() -> dict[str, list[dict[str, Any]]]:
 def _digest() -> str:
     """A digest of all modules of the suite, and of the settings of Python that decide whether docstrings are kept."""
     whole = hashlib.sha256(str((sys.version_info[:2], sys.flags.optimize)).encode())
-    for package in ("bench", "figures"):
-        spec = importlib.util.find_spec(package)
-        for root in spec.submodule_search_locations or () if spec else ():
-            for path in sorted(Path(root).rglob("*.py")):
-                whole.update(f"{package}/{path.relative_to(root)}\n".encode() + path.read_bytes())
+    for path in sorted(SUITE.rglob("*.py")):
+        whole.update(f"{path.relative_to(SUITE)}\n".encode() + path.read_bytes())
     return whole.hexdigest()
+
+
+def _gathered() -> dict[str, list[dict[str, Any]]]:
+    """Kind -> entries, for every kind except "data"."""
+    from bench.algorithms import ALGORITHMS
+    from bench.comparison.problems import PROBLEMS
+    from bench.data.tasks.registry import TASKS
+    from bench.papers import SWEEPS
+    from bench.store import SCALES
+
+    sweeps = []
+    for name, make in SWEEPS.items():
+        by_scale = {scale: make(scale) for scale in SCALES}
+        runs = {
+            scale: sum(len(entry.points) * len(sweep.repetitions(entry)) for entry in sweep.entries.values())
+            for scale, sweep in by_scale.items()
+        }
+        notes = by_scale["paper"].notes
+        sweeps.append({"name": name, "what": by_scale["paper"].reproduces, "runs": runs, "notes": notes})
+    return {
+        "sweeps": sweeps,
+        "algorithms": [{"name": name, "what": _line(method.make)} for name, method in ALGORITHMS.items()],
+        "tasks": [{"name": name, "what": _line(make)} for name, make in TASKS.items()],
+        "comparisons": [{"name": name, "what": _compared(make())} for name, make in PROBLEMS.items()],
+    }
+
+
+def _line(thing) -> str:
+    """The first paragraph of a docstring; for a partial, that of its function, with the fixed arguments."""
+    text = inspect.getdoc(getattr(thing, "func", thing)) or ""
+    fixed = ", ".join(f"{name} {value}" for name, value in getattr(thing, "keywords", {}).items() if value != "")
+    return " ".join(text.split("\n\n")[0].split()) + (f" [{fixed}]" if fixed else "")
+
+
+def _compared(problem: "Problem") -> str:
+    """The privacy unit, neighbouring relation and baselines of a task to compare methods on."""
+    return f"one {problem.privacy_unit}, {problem.neighbors}; baselines: {', '.join(problem.baselines or ())}"
 
 
 def tables(entries: dict[str, list[dict[str, Any]]]) -> str:

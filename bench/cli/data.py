@@ -2,14 +2,13 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from bench.cli.paths import path as given_path
+from bench.cli.options import DataDir
 from bench.data.dataset import LocalCopy
 from bench.data.fetch import cache, user_files
 from bench.data.fetch.retrieval import find, get
@@ -21,14 +20,6 @@ app = typer.Typer(no_args_is_help=True, help="List, fetch and verify data sets. 
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of data sets, as in `list`; default all.")]
 Name = Annotated[str | None, typer.Argument(help="Name of a data set, as in `list`; default all.")]
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        parser=given_path,
-        metavar="PATH",
-        help="Folder with data files that you already have, searched four levels deep; or set BENCH_DATA.",
-    ),
-]
 
 
 @app.command("list")

@@ -1,24 +1,19 @@
 """Runs a command line and turns errors into exit statuses, for every `python -m` of the suite."""
 
 import errno
-import importlib.metadata
 import os
 import re
 import signal
 import sys
-import tomllib
 import traceback
-from pathlib import Path
 
 import typer
 
-from bench.cli.paths import path as path  # for every `python -m`
 from bench.cli.signals import LINE, on_stop, stop_line
 from bench.errors import TRACEBACK, InputError, in_one_line
 
 # Messages of the system, and of libraries that cannot start a thread. Chunks that do not fit are halved first.
 NO_MEMORY = re.compile(r"out of memory|cannot allocate memory|resource temporarily unavailable", re.IGNORECASE)
-PACKAGE = "private-federated-bench"
 UNEXPECTED = "unexpected"
 
 
@@ -83,19 +78,3 @@ def _of_exception(error: Exception) -> tuple[str, int]:
         f"{UNEXPECTED} {in_one_line(error)}{place}: a fault of the suite, or of code or an environment variable that "
         f"it was given; {TRACEBACK}=1 shows the whole traceback"
     ), 1
-
-
-def version() -> str:
-    """The version of the installed package, or of the source folder that is in use."""
-    try:
-        return importlib.metadata.version(PACKAGE)
-    except importlib.metadata.PackageNotFoundError:
-        pyproject = Path(__file__).parents[2] / "pyproject.toml"
-        return tomllib.loads(pyproject.read_text())["project"]["version"] if pyproject.is_file() else "unknown"
-
-
-def print_version(wanted: bool) -> None:
-    """The callback of --version: print the version and exit."""
-    if wanted:
-        print(PACKAGE, version())
-        raise typer.Exit

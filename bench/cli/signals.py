@@ -5,7 +5,6 @@ lost, in a callback whose exceptions Python can only report, it is raised again 
 """
 
 import atexit
-import importlib
 import os
 import signal
 import sys
@@ -30,8 +29,8 @@ def stop_line() -> str:
     return _said[0]
 
 
-def run_command(module: str) -> int:
-    """Import a module and run its command line `app`; returns the exit status.
+def until_stopped(work: Callable[[], int]) -> int:
+    """Return the exit status of `work`, or that of the signal which stopped it.
 
     The previous signal handlers are restored when it returns.
     """
@@ -62,7 +61,7 @@ def run_command(module: str) -> int:
     sys.unraisablehook = lost
     try:
         try:
-            code = _status(module)
+            code = work()
         finally:
             ended = True  # signals are only noted from here on
     except KeyboardInterrupt:
@@ -78,7 +77,7 @@ def run_command(module: str) -> int:
 
 
 def leave(status: int) -> NoReturn:
-    """End the process with this status, from `run_command`. A signal that arrives now ends it without a message."""
+    """End the process with this status, from `until_stopped`. A signal that arrives now ends it without a message."""
     for number in filter(_is_ours, SIGNALS):
         signal.signal(number, signal.SIG_DFL)
     if status - 128 in SIGNALS:
@@ -104,9 +103,3 @@ def _importing(frame: FrameType | None) -> bool:
 def _is_ours(number: int) -> bool:
     """Whether the signal is not ignored, as shells arrange for background jobs."""
     return signal.getsignal(number) is not signal.SIG_IGN
-
-
-def _status(module: str) -> int:
-    app = importlib.import_module(module).app
-    status: Callable[..., int] = importlib.import_module("bench.cli.exits").exit_status
-    return status(app)

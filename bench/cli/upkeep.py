@@ -7,13 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.paths import path
-
-DataDir = Annotated[
-    Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you already have.")
-]
-Download = Annotated[bool, typer.Option("--download", help="Allow downloads from the data sets' official addresses.")]
-Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
+from bench.cli.options import DataDir, Download, Json, Out, path
 
 
 def merge(
@@ -53,7 +47,7 @@ def status(
     ] = None,
     scale: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "smoke",
     out: Out = Path("results"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
     verify: Annotated[
         bool,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.paths import path
+from bench.cli.options import DataDir, Download, Json, Out, Workers
 
 
 def verify(
@@ -18,17 +18,11 @@ def verify(
     ] = 2.0,
     seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
     scale: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "laptop",
-    results: Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")] = Path("results"),
-    workers: Annotated[
-        str, typer.Option(help="Number of worker processes; auto: one per GPU, or else one per core.", metavar="N")
-    ] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    data_dir: Annotated[
-        Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you already have.")
-    ] = None,
-    download: Annotated[
-        bool, typer.Option("--download", help="Allow downloads from the data sets' official addresses.")
-    ] = False,
+    results: Out = Path("results"),
+    workers: Workers = "auto",
+    as_json: Json = False,
+    data_dir: DataDir = None,
+    download: Download = False,
 ) -> None:
     """Run some of the finished runs again, drawn at random, and compare the results row by row.
 

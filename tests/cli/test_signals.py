@@ -9,7 +9,8 @@ import time
 import pytest
 from tiny_sweeps import ROOT
 
-from bench.cli.signals import LINE, SIGNALS, run_command
+from bench.cli.signals import LINE, SIGNALS
+from bench.cli.start import run_command
 
 SENDS = "import os, signal, time\ndef send():\n    os.kill(os.getpid(), signal.{name})\n    time.sleep(0.01)\n"
 WHERE = {
@@ -67,7 +68,7 @@ def test_the_end_of_a_file_is_not_called_a_stop(command):
 def test_the_status_is_that_of_the_signal_even_where_it_came_in_a_text_that_is_executed(tmp_path):
     """As imports of dataclasses do: Python ends such a process by SIGINT, unless it is told otherwise."""
     (tmp_path / "some_command.py").write_text(SENDS.format(name="SIGTERM") + "exec('send(); time.sleep(20)')")
-    program = "from bench.cli.signals import leave, run_command\nleave(run_command('some_command'))"
+    program = "from bench.cli import signals, start\nsignals.leave(start.run_command('some_command'))"
     (tmp_path / "program.py").write_text(program)
     new = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     done = subprocess.run([sys.executable, "-m", "program"], env=new, capture_output=True, text=True)

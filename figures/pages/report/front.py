@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis.measured import PANEL
-from bench.cli.exits import version
+from bench.cli.options import version
 from figures import PAPERS
 from figures.claims import count
 from figures.pages.report import evidence, files, html
