@@ -33,5 +33,4 @@ def remember(path: Path, content: Any) -> None:
     Where writing fails, nothing is written and no error is raised: the content can be computed again.
     """
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(content).encode())
+        write_whole(path, json.dumps(content))

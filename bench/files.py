@@ -1,12 +1,18 @@
-"""Files that several processes lock, or that are written atomically, or read without waiting."""
+"""Files that several processes share: locked, written atomically, or read without waiting."""
 
+import contextlib
 import errno
 import os
 import secrets
 import stat
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bench.errors import InputError
+
 PART = ".part-"  # prefix of the names of unfinished files
+# For reading tables: the digits of a commit may look like a number, "09351561e448" like infinity.
+AS_TEXT = {"commit": str}
 
 
 def open_lock(path: Path) -> int:
@@ -29,22 +35,55 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
-def check_replaceable(path: Path) -> None:
-    """Raise OSError where something is at this path that is no file, such as a device, which must not be replaced."""
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EEXIST, "it exists and is not a regular file", str(path))
+@contextlib.contextmanager
+def written_whole(paths: Sequence[Path], *, durable: bool = False) -> Iterator[list[Path]]:
+    """Replace several files at once by files that are first written elsewhere.
 
+    Yields a path for each of them, in the same folder and with the same ending, that no other process uses. The files
+    written there replace `paths` when all is done; after an error, Ctrl-C included, nothing has changed. Unlike those
+    of tempfile, they have the usual mode.
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file into an existing folder atomically.
+    Args:
+        paths: the files. Missing folders are made, unless `durable`.
+        durable: whether the files are to be on the disk itself before they replace others.
 
-    It is first written under a name that no other process uses. Unlike files of tempfile, it has the usual mode.
+    Raises:
+        OSError: also where something is at a path that is no file, such as a device, which must not be replaced.
     """
-    check_replaceable(path)
-    part = path.with_name(f"{PART}{os.getpid()}-{secrets.token_hex(6)}")
+    unfinished = [path.with_name(f"{PART}{os.getpid()}-{secrets.token_hex(6)}-{path.name}") for path in paths]
     try:
-        part.write_bytes(content)
-        os.replace(part, path)
-    except BaseException:  # also Ctrl-C
-        part.unlink(missing_ok=True)
+        for path in paths:
+            if path.exists() and not path.is_file():
+                raise OSError(errno.EEXIST, "it exists and is not a regular file", str(path))
+            if not durable:
+                path.parent.mkdir(parents=True, exist_ok=True)
+        yield unfinished
+        for new in unfinished if durable else ():
+            with open(new, "rb") as file:
+                os.fsync(file.fileno())
+        for new, path in zip(unfinished, paths, strict=True):
+            os.replace(new, path)
+    except BaseException:
+        for new in unfinished:
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
         raise
+
+
+def write_whole(path: Path, content: str | bytes | memoryview, *, durable: bool = False) -> None:
+    """Write a file atomically, text in UTF-8; see `written_whole`."""
+    with written_whole([path], durable=durable) as (unfinished,):
+        unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def set_aside(path: Path, remedy: str = "") -> None:
+    """Keep a file of an earlier run, if there is one, as earlier-NAME.
+
+    Raises:
+        InputError: where it cannot be renamed; it ends in the remedy.
+    """
+    try:
+        if path.is_file():
+            path.replace(path.with_name(f"earlier-{path.name}"))
+    except OSError as error:
+        raise InputError(f"cannot rename {path}: {error.strerror}{remedy}") from None

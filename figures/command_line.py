@@ -9,11 +9,11 @@ import pandas as pd
 import typer
 
 from bench.analysis import style, tables
-from bench.analysis.files import write_whole
 from bench.analysis.saving import save_picture, save_printed
 from bench.cli.options import Json, Version
 from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, unknown_name
+from bench.files import write_whole
 from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
 from figures.shared import user_grids as own
 from figures.shared.drawn import JUDGED, digest, record

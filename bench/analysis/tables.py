@@ -16,7 +16,7 @@ from matplotlib.transforms import Bbox
 
 from bench.analysis import metric_limits as possible
 from bench.analysis import style
-from bench.analysis.files import written_whole
+from bench.files import written_whole
 
 SIGNS = {"ε": r"\varepsilon", "δ": r"\delta", "σ": r"\sigma", "±": r"\pm", "×": r"\times", "≤": r"\leq", "≥": r"\geq"}
 LATEX = str.maketrans(

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.analysis.files import AS_TEXT, set_aside, write_whole
 from bench.analysis.tables import markdown
 from bench.attacks import canaries, membership, units
 from bench.attacks.gaussians import LARGEST
@@ -25,6 +24,7 @@ from bench.errors import InputError, cannot_write
 from bench.execution.estimate import Command, Shorter, Work, duration, half
 from bench.execution.progress import Meter, Part
 from bench.execution.steps import Compiled, Compiling, Trained
+from bench.files import AS_TEXT, set_aside, write_whole
 from bench.sweeps.rows import commit
 
 KEY = ["method", "target_epsilon"]

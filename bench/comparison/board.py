@@ -165,8 +165,7 @@ def write_protocol(request: Request) -> None:
             "the same, give --fresh, or choose another --out"
         )
     try:
-        request.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, (json.dumps(ours._asdict(), indent=1) + "\n").encode())
+        write_whole(path, json.dumps(ours._asdict(), indent=1) + "\n")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; choose another --out") from None
 

@@ -42,7 +42,7 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
                 if other != path:
                     other.unlink()
         except OSError as error:
-            raise part_files.cannot_write(path, error) from None
+            raise part_files.cannot_store(error, path) from None
         part_files.write(path, content)
     return folder
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bench.errors import InputError, remedy_of
-from bench.files import read_regular
+from bench.files import read_regular, write_whole
 
 JOURNAL, PENDING = "_replaced.json", "_pending"
 
@@ -71,12 +71,7 @@ def replace(folder: Path, old: Sequence[str], write: Callable[[Path], Sequence[P
     for name in same:
         (folder / PENDING / name).unlink()
     entry = {"new": [name for name in new if name not in same], "old": [name for name in old if name not in same]}
-    unfinished = folder / f"{JOURNAL}.{os.getpid()}"
-    with open(unfinished, "w") as file:
-        json.dump(entry, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(unfinished, folder / JOURNAL)
+    write_whole(folder / JOURNAL, json.dumps(entry), durable=True)
     finish(folder)
 
 
@@ -91,6 +86,4 @@ def finish(folder: Path) -> None:
         for name in old:
             (folder / name).unlink(missing_ok=True)
         (folder / JOURNAL).unlink()
-    for unfinished in folder.glob(f"{JOURNAL}.*"):
-        unfinished.unlink(missing_ok=True)
     shutil.rmtree(folder / PENDING, ignore_errors=True)

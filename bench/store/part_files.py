@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.errors import InputError, unknown_name
+from bench.files import write_whole
 from bench.store import journal
 
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
@@ -47,8 +48,8 @@ COLUMNS = "columns.parquet"
 REDO = "run the sweep again, which moves it aside and repeats its runs"
 
 
-def cannot_write(path: Path, error: OSError) -> InputError:
-    """The error for a file or folder that could not be written: says why."""
+def cannot_store(error: OSError, path: Path) -> InputError:
+    """The error for results that cannot be stored, which says why; `bench.errors.cannot_write` is for other files."""
     culprit = error.filename if isinstance(error.filename, str) else path
     if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP):
         return InputError(f"cannot write {path}: {_in_the_way(Path(culprit))} is in the way: move it elsewhere")
@@ -73,7 +74,7 @@ def check_writable(folder: Path) -> None:
         writable = os.access(folder, os.W_OK | os.X_OK)
     except OSError as error:
         if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.ELOOP):
-            raise cannot_write(folder, error) from None
+            raise cannot_store(error, folder) from None
         raise InputError(f"cannot write {folder}: it cannot be made ({error.strerror}); choose another --out") from None
     finally:
         for path in missing:
@@ -291,17 +292,12 @@ def as_file(table: pa.Table) -> pa.Buffer:
 
 
 def write(path: Path, content: bytes | pa.Buffer) -> None:
-    """Write a file into a folder that is there, so that it is there whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a file into a folder that is there; it is on the disk, or it does not exist.
+
+    Raises:
+        InputError: where it cannot be written.
+    """
     try:
-        with open(unfinished, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except BaseException as error:  # Ctrl-C as well
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise cannot_write(path, error) from None
-        raise
+        write_whole(path, memoryview(content), durable=True)
+    except OSError as error:
+        raise cannot_store(error, path) from None

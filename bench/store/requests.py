@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bench.errors import InputError, remedy_of
 from bench.files import read_regular, write_whole
 from bench.store import SCALES
-from bench.store.part_files import cannot_write, parts_in
+from bench.store.part_files import cannot_store, parts_in
 from bench.store.store import Store
 from bench.values import as_float
 
@@ -113,9 +113,9 @@ def write_request(folder: Path, request: Request) -> None:
     """Write the request's file, whole or not at all."""
     path = folder / REQUEST
     try:
-        write_whole(path, (json.dumps(request._asdict(), indent=1) + "\n").encode())
+        write_whole(path, json.dumps(request._asdict(), indent=1) + "\n")
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise cannot_store(error, path) from None
 
 
 def prepare(folder: Path, request: Request, *, fresh: bool = False) -> bool:

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bench.errors import InputError
-from bench.files import open_lock, read_regular
+from bench.files import PART, open_lock, read_regular
 from bench.store import journal
 from bench.store.complete_runs import STALE, Points, Shape, in_words, settings_in, sound_runs
 from bench.store.part_files import (
@@ -19,7 +19,7 @@ from bench.store.part_files import (
     IDENTITY,
     UnusablePart,
     as_file,
-    cannot_write,
+    cannot_store,
     parquet,
     part_path,
     parts_in,
@@ -56,13 +56,13 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = open_lock(self.folder / LOCK)
         except OSError as error:
-            raise cannot_write(self.folder, error) from None
+            raise cannot_store(error, self.folder) from None
         try:
             self._hold()
         except BaseException as error:  # Ctrl-C as well
             os.close(self._lock)
             if isinstance(error, OSError):
-                raise cannot_write(self.folder, error) from None
+                raise cannot_store(error, self.folder) from None
             raise
         return self
 
@@ -72,7 +72,7 @@ class Store:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(f"{self.folder} is in use by another run: wait for it, or choose --out") from None
-        for leftover in self.folder.glob(".*.parquet.*"):
+        for leftover in self.folder.glob(f"{PART}*"):
             if leftover.is_file() or leftover.is_symlink():
                 leftover.unlink(missing_ok=True)
         journal.finish(self.folder)
@@ -103,7 +103,7 @@ class Store:
                 place = target / f"{path.stem}-{number}.parquet"
             os.replace(path, place)
         except OSError as error:
-            raise cannot_write(target, error) from None
+            raise cannot_store(error, target) from None
         return place
 
     def open_parts(
@@ -199,7 +199,7 @@ class Store:
         try:
             there = parquet(read_regular(path)) if path.exists() else None
         except OSError as error:
-            raise cannot_write(path, error) from None
+            raise cannot_store(error, path) from None
         # The order of the columns is that in which parts were read, and means nothing.
         if there is None or {*there.schema} != {*schema}:
             self._write(path, as_file(schema.empty_table()))
@@ -245,7 +245,7 @@ class Store:
         try:
             journal.replace(self.folder, old, lambda folder: [self._write_part(table, folder) for table in tables])
         except OSError as error:
-            raise cannot_write(self.folder, error) from None
+            raise cannot_store(error, self.folder) from None
 
     def write(self, rows: pd.DataFrame) -> Path:
         """Add a finished chunk."""

@@ -75,7 +75,7 @@ def export(folder: str | Path, to: str, out: str | Path) -> int:
     except BaseException as error:  # Ctrl-C as well
         _empty(out, existed)
         if isinstance(error, OSError):
-            raise part_files.cannot_write(out, error) from None
+            raise part_files.cannot_store(error, out) from None
         raise
     return sum(len(rows.drop_duplicates(part_files.IDENTITY)) for rows in tables)
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from bench.analysis.files import write_whole
+from bench.files import write_whole
 from bench.store import part_files
 from figures.shared.figure import Figure
 

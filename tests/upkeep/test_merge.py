@@ -31,6 +31,12 @@ def halves(tmp_path):
     return [tmp_path / "a", tmp_path / "b"]
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The sweep, run in one go."""
+    return run(walks(), tmp_path_factory.mktemp("undisturbed"))
+
+
 def files(folder):
     return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 

@@ -10,7 +10,6 @@ import pandas as pd
 
 from bench.analysis import measured, style, tables
 from bench.analysis import metric_limits as possible
-from bench.analysis.files import write_whole
 from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture
 from bench.comparison.report import beside, budget, convergence
@@ -20,6 +19,7 @@ from bench.comparison.report.table import costs, heading, printed, privacy, tabl
 from bench.comparison.result import Comparison
 from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.errors import cannot_write
+from bench.files import write_whole
 from bench.sweeps.columns import is_reserved
 
 ALTS = {

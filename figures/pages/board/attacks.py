@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import tables
-from bench.analysis.files import AS_TEXT
 from bench.errors import InputError
+from bench.files import AS_TEXT
 
 TABLE = "attacks.csv"
 PREFIX = "attack_"  # of its columns among those of the board

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.analysis.files import AS_TEXT
 from bench.analysis.measured import PANEL
 from bench.errors import InputError
+from bench.files import AS_TEXT
 from bench.store import part_files
 from figures.pages.board import attacks
 

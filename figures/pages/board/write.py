@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from bench.analysis import tables as printing
-from bench.analysis.files import written_whole
 from bench.errors import InputError, cannot_write
+from bench.files import written_whole
 from figures.pages.board import tables
 from figures.pages.board.collect import BOARD, Board, collect, command
 from figures.pages.board.page import Ranks, page

@@ -14,10 +14,10 @@ from pathlib import Path
 import pandas as pd
 
 from bench.analysis import tables
-from bench.analysis.files import AS_TEXT
 from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture
 from bench.errors import InputError
+from bench.files import AS_TEXT
 from figures import PAPERS
 from figures.claims import UNREAD, deviations_of, judged, recall
 from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of

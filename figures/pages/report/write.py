@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.analysis.files import write_whole
 from bench.errors import InputError, cannot_write
+from bench.files import write_whole
 from figures.pages.report.collect import collect
 from figures.pages.report.files import files_of
 from figures.pages.report.page import page
