@@ -14,8 +14,8 @@ from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.search_space import Interval
 from bench.data.task import Task
-from bench.values import Interval
 
 
 @sharing(AveragingArguments, num_steps=5)

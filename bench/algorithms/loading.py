@@ -10,9 +10,9 @@ from types import ModuleType
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
+from bench.algorithms.search_space import check_space
 from bench.errors import InputError, in_one_line, shown, unknown_name
 from bench.privacy.events import full_gaussian
-from bench.values import check_space
 
 PREFIX = "outside_"  # prefix of the names of modules loaded from a user's files
 

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bench.arguments import of_declared_types
+from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
 from bench.data.files import DataFiles
-from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError
+from bench.inputs.declared import of_declared_types
 
 if TYPE_CHECKING:
     from bench.algorithms.base import Method
     from bench.audit.report import Audit
-    from bench.comparison import Comparison, Problem, Request
+    from bench.comparison.problem import Problem
+    from bench.comparison.request import Request
+    from bench.comparison.result import Comparison
     from bench.data.task import Task
 
 log = logging.getLogger(__name__)
@@ -114,8 +116,8 @@ def compare(
 
 def _request(methods, against: str | os.PathLike | None, data_files: DataFiles, **options) -> "Request":
     """The request that the options of `compare` describe, with or without a board."""
-    from bench.comparison import make_request
     from bench.comparison.board import BY_PROTOCOL, request_against
+    from bench.comparison.request import make_request
 
     if against is None:
         return make_request(methods, data_files=data_files, **options)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bench.arguments import of_declared_types
+from bench.comparison.defaults import COMPARISON, LONGEST_NAME
 from bench.data.files import DataFiles
-from bench.defaults import COMPARISON, LONGEST_NAME
 from bench.errors import InputError, shown, unknown_name
 from bench.files import AS_TEXT
+from bench.inputs.declared import of_declared_types
 from bench.store import SCALES, part_files
 from bench.store import requests as own
 

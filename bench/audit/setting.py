@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms.base import Method
+from bench.algorithms.search_space import Interval
 from bench.audit.tasks import BESIDES, FAMILIES, NETWORKS, canary
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.privacy import accounting
 from bench.privacy.events import Release
 from bench.sweeps.spec import arguments, parameters
-from bench.values import Interval
 
 TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
 CHUNK = 1000  # runs at once

@@ -15,8 +15,8 @@ from bench.cli.options import DataDir, Download, Json, Out, Version, Workers
 from bench.cli.privacy import epsilon, noise
 from bench.cli.upkeep import export, merge, status
 from bench.cli.verification import verify
+from bench.comparison.defaults import COMPARISON, NUM_SETTINGS
 from bench.data.files import DataFiles
-from bench.defaults import COMPARISON, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
 
 app = typer.Typer(
@@ -99,10 +99,10 @@ def run(
     from bench.execution.estimate import following
     from bench.execution.pool import Pool
     from bench.execution.run import use_compilation_cache
+    from bench.inputs.values import distinct_pairs
     from bench.papers import SWEEPS
     from bench.store.other_data import OtherData
     from bench.sweeps.grids import keeping_rounds
-    from bench.values import distinct_pairs
 
     if chunk is not None and not 1 <= chunk <= 10**9:
         raise InputError(f"--chunk is {chunk}: it must be between 1 and {10**9:,}")
@@ -186,7 +186,8 @@ def compare(
     """
     from bench.api import comparisons as comparing
     from bench.comparison.report.table import brief_text
-    from bench.values import distinct_pairs, searched, value, values
+    from bench.comparison.search import searched
+    from bench.inputs.values import distinct_pairs, value, values
 
     if trials is not None:
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
@@ -242,7 +243,7 @@ def board(
     Example: python -m bench board synthetic linear_p2p
     """
     from bench.api import comparisons as comparing
-    from bench.values import distinct_pairs, value, values
+    from bench.inputs.values import distinct_pairs, value, values
 
     where: dict = {"out": out, "workers": workers, "executor": executor, "data_dir": data_dir, "download": download}
     fixed = {key: value(text) for key, text in distinct_pairs("--set", fix).items()}

@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from bench.audit.text import text_of
 from bench.cli.signals import on_stop
 from bench.errors import InputError
 
@@ -106,7 +105,7 @@ def audit(
         )
     (method,) = targets
     from bench.audit.report import audit as made
-    from bench.values import distinct_pairs, value
+    from bench.inputs.values import distinct_pairs, value
 
     options: dict = {"epsilon": epsilon, "delta": delta, "rounds": rounds, "runs": runs, "canaries": canaries}
     options |= {"confidence": confidence, "seed": seed, "power": power, "seconds": seconds}
@@ -117,7 +116,7 @@ def audit(
     args = {name: value(text) for name, text in distinct_pairs("--set", given).items()}
     on_stop("stopped; of a single audit nothing is kept")
     found = made(method, family=family, args=args, say=lambda line: typer.echo(line, err=True), **options)
-    typer.echo(text_of(found))
+    typer.echo(found)
     if found.refuted:
         raise typer.Exit(1)
 
@@ -125,7 +124,6 @@ def audit(
 def _outputs(files: list[str], epsilon: float, delta: float, confidence: float, gaussian: bool) -> None:
     """Audit the outputs in files, half of them with the unit; exit status 1 where the claim is refuted."""
     from bench.audit.outputs import audit_outputs
-    from bench.audit.outputs import text_of as outputs_as_text
 
     if len(files) % 2:
         raise InputError(
@@ -134,7 +132,7 @@ def _outputs(files: list[str], epsilon: float, delta: float, confidence: float, 
     paths = [Path(file) for file in files]
     halves = paths[: len(paths) // 2], paths[len(paths) // 2 :]
     found = audit_outputs(*halves, epsilon=epsilon, delta=delta, confidence=confidence, gaussian=gaussian)
-    typer.echo(outputs_as_text(found))
+    typer.echo(found)
     if found.refuted:
         raise typer.Exit(1)
 

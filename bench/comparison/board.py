@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from bench.arguments import check, kinds
+from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
 from bench.comparison.entries import TEST, entries
 from bench.comparison.plan import Plan
 from bench.comparison.problems import problem
@@ -22,9 +22,9 @@ from bench.comparison.request import BOARD, Request, make_request
 from bench.comparison.result import at_end
 from bench.comparison.stages import KEYS, TUNING, choose, with_spent
 from bench.data.files import DataFiles
-from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
 from bench.files import read_regular, write_whole
+from bench.inputs.declared import check, kinds
 from bench.privacy.events import check_delta
 from bench.store import part_files
 

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench import arguments
 from bench.algorithms.loading import code_of
+from bench.algorithms.search_space import check_space
 from bench.analysis import metric_limits as possible
 from bench.comparison.baselines import LEVELS, Level, Variant
 from bench.comparison.columns import check_free
@@ -21,10 +21,10 @@ from bench.comparison.resampled import resampled
 from bench.comparison.search import Space
 from bench.data.task import Task
 from bench.errors import InputError, in_one_line, shown, unknown_name
+from bench.inputs import declared
 from bench.models.additive import Additive
 from bench.models.linear import Personal
 from bench.privacy.events import SENSITIVITY, check_delta
-from bench.values import check_space
 
 BEST = {"accuracy": "max", "error": "min", "loss": "min", "risk": "min", "rmse": "min"}  # by how a metric's name ends
 
@@ -96,7 +96,7 @@ class Problem:
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
-            arguments.check(f"{field.name} of a problem", getattr(self, field.name), arguments.kinds(field.type))
+            declared.check(f"{field.name} of a problem", getattr(self, field.name), declared.kinds(field.type))
         if not self.name or "/" in self.name or not self.name.isprintable():
             raise InputError(f"a problem has the name {shown(self.name)}: give a name that a folder can have")
         if self.rounds < 0:

@@ -9,17 +9,18 @@ from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
 from bench.algorithms.loading import load_method
+from bench.algorithms.search_space import Interval
+from bench.comparison.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
 from bench.comparison.search import Choices, Space
 from bench.comparison.statements import Statement
 from bench.data.files import DataFiles
 from bench.data.task import Task
-from bench.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.errors import InputError, shown, unknown_name
+from bench.inputs.values import as_float
 from bench.privacy.events import SENSITIVITY, check_delta
 from bench.store.part_files import check_writable
-from bench.values import Interval, as_float
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
 COMPARE, BOARD = "compare", "board"  # takes the place of a sweep's scale

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from bench.errors import InputError, remedy_of
 from bench.files import read_regular, write_whole
+from bench.inputs.values import as_float
 from bench.store import SCALES
 from bench.store.part_files import cannot_store, parts_in
 from bench.store.store import Store
-from bench.values import as_float
 
 REQUEST = "_request.json"  # begins with "_": readers of the folder leave it out
 NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)

@@ -15,10 +15,10 @@ from bench.algorithms.base import Method, Scalar
 from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
+from bench.inputs.values import as_float
 from bench.sweeps.condition import condition, names
 from bench.sweeps.derived import Derived, closed
 from bench.sweeps.ranges import RANGES
-from bench.values import as_float
 
 
 class Entry(NamedTuple):

@@ -14,7 +14,7 @@ from toy_problems import least_squares
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.loading import load_method
-from bench.algorithms.then_alone import then_alone
+from bench.algorithms.parts.then_alone import then_alone
 from bench.errors import InputError
 from bench.kernels import sparse
 from bench.privacy.accounting import epsilon

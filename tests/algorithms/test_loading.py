@@ -104,7 +104,7 @@ def test_a_file_that_does_not_import_is_refused_with_the_line(tmp_path, code, wo
 def test_a_space_may_have_lists_and_intervals(file):
     for text in ("[0.1, 1.0]", "(0.1,)", "Interval(0.1, 1.0)"):
         code = FILE.replace("version=1)", f"version=1, space={{'step_size': {text}}})")
-        file.write_text(f"from bench.values import Interval\n{code}")
+        file.write_text(f"from bench.parts import Interval\n{code}")
         assert set(load_method(str(file))[1].space) == {"step_size"}
 
 

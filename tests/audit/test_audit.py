@@ -9,7 +9,7 @@ from bench.algorithms import ALGORITHMS
 from bench.audit import audit
 from bench.audit.report import Audit
 from bench.audit.setting import for_canaries, setting, spent
-from bench.cli.audit import text_of
+from bench.audit.text import text_of
 from bench.cli.exits import exit_status
 
 QUICK = {"runs": 6000, "canaries": 0}

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from bench.audit import audit
-from bench.cli.audit import text_of
+from bench.audit.text import text_of
 from bench.cli.exits import exit_status
 
 USERS = '''

@@ -11,9 +11,10 @@ from tiny_sweeps import walk
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method, Scalar
-from bench.comparison import NotComparable, Variant, make_request
+from bench.comparison.baselines import Variant
 from bench.comparison.plan import make_plan, without_test_data
-from bench.comparison.statements import Statement, calibrated, reading
+from bench.comparison.request import make_request
+from bench.comparison.statements import NotComparable, Statement, calibrated, reading
 from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE, full_gaussian

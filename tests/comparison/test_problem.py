@@ -13,10 +13,11 @@ from tiny_sweeps import walk
 
 import bench
 from bench.algorithms import ALGORITHMS
-from bench.comparison import Problem, make_request
 from bench.comparison.baselines import LEVELS
 from bench.comparison.plan import make_plan
+from bench.comparison.problem import Problem
 from bench.comparison.problems import PROBLEMS
+from bench.comparison.request import make_request
 from bench.comparison.statements import Statement
 from bench.data.task import Task
 from bench.data.tasks.by_user import BY_USER

@@ -11,11 +11,12 @@ from tiny_sweeps import walk
 
 from bench.algorithms.base import Method
 from bench.api import comparisons as comparing
-from bench.comparison import NotComparable, stages
+from bench.comparison import stages
 from bench.comparison.report.table import table as make_table
 from bench.comparison.result import _ends
 from bench.comparison.search import CLOSER
 from bench.comparison.stages import run_plan
+from bench.comparison.statements import NotComparable
 from bench.errors import InputError
 from bench.privacy.events import full_gaussian
 from bench.store import part_files

@@ -7,8 +7,11 @@ from functools import partial
 
 import pandas as pd
 
-from bench.comparison import Comparison, Problem, compare, make_request
+from bench.comparison.problem import Problem
 from bench.comparison.problems import PROBLEMS
+from bench.comparison.request import make_request
+from bench.comparison.result import Comparison
+from bench.comparison.run import compare
 from bench.data.tasks.synthetic import synthetic
 from bench.privacy.events import ADD_OR_REMOVE
 

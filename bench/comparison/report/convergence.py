@@ -28,7 +28,7 @@ def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
     """The score of the test runs against the share of the run that is done.
 
     Args:
-        evaluations: as of `bench.comparison.Comparison`.
+        evaluations: as of `bench.comparison.result.Comparison`.
         metric: the column that is tested.
 
     Returns:
@@ -57,7 +57,7 @@ def growth(evaluations: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame
     """The improvement of the score in the last quarter of a run.
 
     Args:
-        evaluations: as of `bench.comparison.Comparison`.
+        evaluations: as of `bench.comparison.result.Comparison`.
         metric: the column that is tested.
         best: "max" or "min".
 

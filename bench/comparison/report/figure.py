@@ -12,12 +12,12 @@ from bench.analysis import measured, style, tables
 from bench.analysis import metric_limits as possible
 from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture
+from bench.comparison.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.comparison.report import beside, budget, convergence
 from bench.comparison.report.curves import draw_budget, draw_convergence
 from bench.comparison.report.looks import legend, method_looks, named
 from bench.comparison.report.table import costs, heading, printed, privacy, table
 from bench.comparison.result import Comparison
-from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.errors import cannot_write
 from bench.files import write_whole
 from bench.sweeps.columns import is_reserved

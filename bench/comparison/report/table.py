@@ -35,7 +35,7 @@ def table(
     """One row per method and epsilon.
 
     Args:
-        runs: one row per method, epsilon and split, as in `bench.comparison.Comparison`.
+        runs: one row per method, epsilon and split, as in `bench.comparison.result.Comparison`.
         problem: what the methods are compared on, by the name that --task has for it.
         title: the same, followed by what the data are.
         metric: the column of the test metric.

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from bench.errors import InputError
-from bench.values import value, values
+from bench.inputs.values import value, values
 
 
 def test_a_range_has_its_ends_and_equal_ratios_or_steps():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bench
-from bench.arguments import of_declared_types
 from bench.errors import InputError
+from bench.inputs.declared import of_declared_types
 
 
 @of_declared_types
