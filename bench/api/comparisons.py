@@ -116,14 +116,14 @@ def compare(
 
 def _request(methods, against: str | os.PathLike | None, data_files: DataFiles, **options) -> "Request":
     """The request that the options of `compare` describe, with or without a board."""
-    from bench.comparison.board import BY_PROTOCOL, request_against
+    from bench.comparison.board import BY_PROTOCOL, request_on_board
     from bench.comparison.request import make_request
 
     if against is None:
         return make_request(methods, data_files=data_files, **options)
     said = {name: value for name, value in options.items() if name in BY_PROTOCOL}
     rest = {name: value for name, value in options.items() if name not in BY_PROTOCOL}
-    return request_against(against, methods, said, rest | {"data_files": data_files})
+    return request_on_board(against, methods, said, rest | {"data_files": data_files})
 
 
 def _compared(
@@ -203,8 +203,8 @@ def add_to_board(
     own = {name: chosen[name] for name in (*tried.space, *(fixed or {})) if name in chosen and name != tried.noise}
     if own != (fixed or {}):  # with these arguments it was audited before
         _check_audit(label, audit(tried, args=own))
-    assert request.against is not None
-    return write_entry(request.against / request.problem.name, label, compared)
+    assert request.board is not None
+    return write_entry(request.board / request.problem.name, label, compared)
 
 
 def _check_audit(label: str, found: "Audit") -> None:

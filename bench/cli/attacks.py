@@ -55,7 +55,7 @@ def attack(
         task,
         methods or [],
         epsilons=epsilon or [],
-        against=against,
+        board=against,
         out=out,
         runs=runs,
         canaries=canaries,

@@ -13,7 +13,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.analysis.tables import markdown
-from bench.audit.setting import setting
+from bench.audit.subject import subject_of
 from bench.comparison.problems import PROBLEMS
 from bench.comparison.statements import SILENT
 from bench.sweeps.spec import parameters
@@ -54,7 +54,7 @@ def _row(name: str, method: Method) -> dict[str, str]:
 
 def _protects(method: Method) -> tuple[str, str]:
     """The units and the adversaries of the releases that are declared as proven."""
-    releases = setting(method, family=None, rounds=1, delta=1e-5, given={}).readings().values()
+    releases = subject_of(method, family=None, rounds=1, delta=1e-5, given={}).readings().values()
     said = [release for release in releases if release.sound and release.sampler != SILENT]
     if not said:
         return "releases nothing", ""

@@ -109,13 +109,13 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
     return request._replace(scale=BOARD)
 
 
-def request_against(
-    against: str | os.PathLike, methods: Any, said: Mapping[str, Any], rest: Mapping[str, Any]
+def request_on_board(
+    board: str | os.PathLike, methods: Any, said: Mapping[str, Any], rest: Mapping[str, Any]
 ) -> Request:
     """The request that compares new methods with a board by its protocol.
 
     Args:
-        against: folder of the board; "board" is the one in the results folder.
+        board: folder of the board; "board" is the one in the results folder.
         methods: as in `make_request`.
         said: options of `make_request` that the board determines; values that differ both from the board's and from
             the defaults are refused.
@@ -125,7 +125,7 @@ def request_against(
         InputError: where the board has no such task, or was run with other options than requested.
     """
     on = problem(rest["task"], rest["data_files"])
-    folder = Path(rest["out"]) / BOARD if str(against) == BOARD else Path(against)
+    folder = Path(rest["out"]) / BOARD if str(board) == BOARD else Path(board)
     protocol = read_protocol(folder / on.name)
     boards = {
         "epsilons": protocol.epsilons,
@@ -140,7 +140,7 @@ def request_against(
     for name, value in said.items():
         if not any(_same(value, other) for other in (boards[name], usual[name])):
             raise InputError(f"{name} is {value}, but the board was run with {boards[name]}: leave it out")
-    return make_request(methods, **dict(rest) | boards)._replace(against=folder)
+    return make_request(methods, **dict(rest) | boards)._replace(board=folder)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -44,7 +44,7 @@ class Request(NamedTuple):
     out: the results folder.
     fresh: whether earlier runs of that name are moved aside.
     scale: the subfolder of the results folder, for comparisons or for the board.
-    against: folder of a board whose methods are included without being run.
+    board: folder of a board whose methods are included without being run.
     reference: name of the method that gains are taken over; None for the best baseline at each epsilon.
     """
 
@@ -63,7 +63,7 @@ class Request(NamedTuple):
     out: Path
     fresh: bool
     scale: str = COMPARE
-    against: Path | None = None
+    board: Path | None = None
     reference: str | None = None
 
     @property

@@ -53,7 +53,7 @@ def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
 
 def shorter(request: Request) -> list[Shorter]:
     """The options of `compare` and of `board` that would give a comparison less to do; none where a board says all."""
-    if request.against is not None:
+    if request.board is not None:
         return []
     tuning = request.num_settings / (request.num_settings + 1)
     epsilons = len(request.epsilons)

@@ -8,7 +8,7 @@ from bench.errors import InputError, unknown_name
 from bench.execution.estimate import Shorter, half
 from bench.papers import SWEEPS
 from bench.store import SCALES
-from bench.store.requests import Request, checked_name
+from bench.store.requests import GridRequest, checked_name
 from bench.sweeps.grids import listed, with_grid, with_rounds
 from bench.sweeps.spec import Sweep, on_task, select
 
@@ -18,7 +18,7 @@ class Chosen(NamedTuple):
 
     whole: Sweep
     part: Sweep
-    request: Request | None = None
+    request: GridRequest | None = None
 
 
 def chosen(
@@ -53,7 +53,7 @@ def chosen(
     request = None
     if grid or rounds is not None:
         lists = {column: listed(column, given) for column, given in (grid or {}).items()}
-        request = Request(name, scale, lists, rounds, task)
+        request = GridRequest(name, scale, lists, rounds, task)
         whole = requested(request, checked_name(folder or request.default_name, SWEEPS))
     elif folder is not None:
         raise InputError(
@@ -84,7 +84,7 @@ def shorter(wanted: Chosen, scale: str) -> list[Shorter]:
     return options
 
 
-def requested(request: Request, name: str) -> Sweep:
+def requested(request: GridRequest, name: str) -> Sweep:
     """The sweep of a request, under the given name.
 
     Raises:

@@ -20,7 +20,7 @@ REQUEST = "_request.json"  # begins with "_": readers of the folder leave it out
 NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 
 
-class Request(NamedTuple):
+class GridRequest(NamedTuple):
     """The requested changes of a sweep.
 
     sweep: the sweep to change.
@@ -77,7 +77,7 @@ def checked_name(name: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
-def read_request(folder: Path) -> Request | None:
+def read_request(folder: Path) -> GridRequest | None:
     """The request whose results a folder holds; None where it holds those of a sweep as it is.
 
     Raises:
@@ -86,7 +86,7 @@ def read_request(folder: Path) -> Request | None:
     path = folder / REQUEST
     try:
         found = json.loads(read_regular(path))
-        request = Request(**found)
+        request = GridRequest(**found)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -101,7 +101,7 @@ def read_request(folder: Path) -> Request | None:
     return request
 
 
-def _can_be_compared(request: Request) -> bool:
+def _can_be_compared(request: GridRequest) -> bool:
     """Whether every number of a request fits into a float."""
     try:
         return bool(request.canonical)
@@ -109,7 +109,7 @@ def _can_be_compared(request: Request) -> bool:
         return False
 
 
-def write_request(folder: Path, request: Request) -> None:
+def write_request(folder: Path, request: GridRequest) -> None:
     """Write the request's file, whole or not at all."""
     path = folder / REQUEST
     try:
@@ -118,7 +118,7 @@ def write_request(folder: Path, request: Request) -> None:
         raise cannot_store(error, path) from None
 
 
-def prepare(folder: Path, request: Request, *, fresh: bool = False) -> bool:
+def prepare(folder: Path, request: GridRequest, *, fresh: bool = False) -> bool:
     """Create the folder of a request, or check that it holds results of the same request.
 
     Returns:

@@ -15,7 +15,7 @@ from bench.papers import SWEEPS
 from bench.store import SCALES, other_data
 from bench.store.complete_runs import Points, in_words, settings_in, sound_runs
 from bench.store.part_files import IDENTITY, parts_in, read_part, readable_parts, renamed, runs_in, unified
-from bench.store.requests import Request, checked_name, read_request, write_request
+from bench.store.requests import GridRequest, checked_name, read_request, write_request
 from bench.store.store import Store
 from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.spec import Sweep, on_task
@@ -47,7 +47,7 @@ class Source(NamedTuple):
     folder: Path
     scale: str
     sweep: str
-    request: Request | None
+    request: GridRequest | None
 
 
 def merge(
@@ -134,7 +134,7 @@ def _sweep_of(source: Source, left_out: list[str]) -> Sweep | None:
         return None
 
 
-def sweep_named(name: str, scale: str, request: Request | None) -> Sweep:
+def sweep_named(name: str, scale: str, request: GridRequest | None) -> Sweep:
     """Return the sweep of a results folder of that name: the suite's, on another task, or over a user's own values.
 
     Raises:

@@ -10,12 +10,12 @@ from bench.analysis import style
 from bench.analysis.saving import save_picture, save_printed
 from bench.errors import InputError, cannot_write
 from bench.store import part_files
-from bench.store.requests import Request, read_request
+from bench.store.requests import GridRequest, read_request
 from bench.sweeps.condition import condition
 from figures.shared.figure import Figure, picture
 
 
-def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list[Request]]:
+def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list[GridRequest]]:
     """The runs in folders, by the name of the changed sweep, and the requests.
 
     Args:
@@ -49,7 +49,7 @@ def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list
     return runs, requests
 
 
-def adapted(name: str, figure: Figure, runs: pd.DataFrame, requests: Sequence[Request]) -> Figure:
+def adapted(name: str, figure: Figure, runs: pd.DataFrame, requests: Sequence[GridRequest]) -> Figure:
     """Adapt the panels and curves of a figure to these runs, where it supports that.
 
     Raises:
@@ -80,7 +80,7 @@ def words(several: Sequence) -> str:
     return ", ".join(f"{value:g}" if isinstance(value, int | float) else str(value) for value in several)
 
 
-def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame, requests: Sequence[Request]):
+def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame, requests: Sequence[GridRequest]):
     """A line for each column with values that the figure does not show."""
     lines = []
     for request in requests:
@@ -95,7 +95,7 @@ def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame
     return lines
 
 
-def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[Request]) -> None:
+def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[GridRequest]) -> None:
     """Write above a figure that its values are not those of the published sweep."""
     said = "; ".join(f"{request.sweep} with {request.words}" for request in requests)
     if said:

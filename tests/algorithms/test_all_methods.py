@@ -16,7 +16,7 @@ from toy_problems import TOYS, Toy, least_squares, toy_of
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.audit.game import OTHER_SIGN
-from bench.audit.setting import Setting, setting, spent, views
+from bench.audit.subject import Setting, spent, subject_of, views
 from bench.audit.tasks import FAMILIES, SHAPES, canary
 from bench.privacy.events import Release
 from bench.sweeps.spec import arguments, parameters
@@ -228,7 +228,7 @@ def shares(one: Setting, release: Release) -> list[float]:
 
 def audited(name: str) -> Setting:
     """The method on the task of the audit that fits it, on which a unit shows as much as the theory allows."""
-    return setting(ALGORITHMS[name], family=None, rounds=1, delta=1e-5, given={})
+    return subject_of(ALGORITHMS[name], family=None, rounds=1, delta=1e-5, given={})
 
 
 def clipping_half_as_much(one: Setting) -> Setting:

@@ -8,7 +8,7 @@ import pytest
 
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit, whole
-from bench.audit.setting import families_of
+from bench.audit.subject import families_of
 from bench.cli.app import app
 from bench.cli.exits import exit_status
 from bench.errors import InputError

@@ -8,7 +8,7 @@ from tiny_sweeps import table, walks
 
 from bench import __main__ as command
 from bench.papers import SWEEPS
-from bench.store.requests import Request, prepare
+from bench.store.requests import GridRequest, prepare
 from bench.store.store import Store
 
 
@@ -105,7 +105,7 @@ def test_status_and_merge_refuse_what_is_not_there(bench):
 def test_a_run_that_finds_the_folder_in_use_leaves_it_there(bench, tmp_path):
     """The second of two runs that start together must not take away the folder of the first."""
     folder = tmp_path / "results" / "smoke" / "mine"
-    assert prepare(folder, Request("tiny", "smoke", {"step_size": [0.25, 0.5, 1.0]}))
+    assert prepare(folder, GridRequest("tiny", "smoke", {"step_size": [0.25, 0.5, 1.0]}))
     with Store(folder):
         status, _, lines = bench(*OWN)
         assert status == 2

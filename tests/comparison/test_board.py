@@ -172,7 +172,7 @@ def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypa
         return rows[~gone]
 
     monkeypatch.setattr(boards.part_files, "read", fewer)
-    request = boards.request_against("board", [], {}, {"task": "tiny", "out": out, "data_files": None})
+    request = boards.request_on_board("board", [], {}, {"task": "tiny", "out": out, "data_files": None})
     plan = make_plan(request._replace(methods={"renamed": renamed(ALGORITHMS["ppsgd"])}, fixed=FIXED))
     found = boards.read_board(out / "board" / "tiny", plan)
     assert found.left_out == ["Global private SGD"]

@@ -13,7 +13,7 @@ from bench.errors import InputError
 from bench.execution.run import run_sweep
 from bench.papers import SWEEPS
 from bench.store import journal, part_files, store
-from bench.store.requests import Request, prepare
+from bench.store.requests import GridRequest, prepare
 from bench.sweeps.spec import select
 from bench.upkeep.merge import merge
 
@@ -122,7 +122,7 @@ def test_a_folder_without_results_is_one_line(tmp_path, make):
 def test_own_grids_are_merged_by_the_request_beside_them(tmp_path):
     from bench.execution.chosen import requested
 
-    request = Request("tiny", "smoke", {"step_size": [0.5, 0.6]})
+    request = GridRequest("tiny", "smoke", {"step_size": [0.5, 0.6]})
     for number, where in enumerate(("step_size == 0.5", "step_size == 0.6")):
         sweep = requested(request, "mine")
         prepare(tmp_path / str(number) / "smoke" / "mine", request)
@@ -134,7 +134,7 @@ def test_own_grids_are_merged_by_the_request_beside_them(tmp_path):
     _, left_out, _ = merge([tmp_path / "1"], tmp_path / "out")
     assert "need the file _request.json" in left_out[0]
     other = tmp_path / "2" / "smoke" / "mine"
-    prepare(other, Request("tiny", "smoke", {"step_size": [0.5]}))
+    prepare(other, GridRequest("tiny", "smoke", {"step_size": [0.5]}))
     shutil.copy(part_files.parts_in(tmp_path / "0" / "smoke" / "mine")[0], other)
     _, left_out, _ = merge([tmp_path / "2"], tmp_path / "out")
     assert "holds results over other values" in left_out[0]

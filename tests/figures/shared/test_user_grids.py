@@ -11,7 +11,7 @@ from bench.errors import InputError
 from bench.execution.chosen import requested
 from bench.execution.run import run_sweep
 from bench.papers import SWEEPS
-from bench.store.requests import Request, prepare
+from bench.store.requests import GridRequest, prepare
 from figures.shared import user_grids as own
 from figures.shared.figure import Figure
 
@@ -33,7 +33,7 @@ STEPS = Figure("Steps\n\nRounds by step.", ("tiny",), best, draw, apart={"step_s
 def folder(monkeypatch, tmp_path):
     """The results of a sweep over two values of its own."""
     monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
-    request = Request("tiny", "smoke", {"step_size": [0.5, 0.6]})
+    request = GridRequest("tiny", "smoke", {"step_size": [0.5, 0.6]})
     made = tmp_path / "smoke" / "mine"
     prepare(made, request)
     run_sweep(requested(request, "mine"), scale="smoke", out=tmp_path)

@@ -241,7 +241,7 @@ def _reached(*_: Any, **__: Any) -> Any:
 def small_suite() -> Iterator[None]:
     """Sweeps and tasks that are run in a moment; what is long, or asks the network, is not begun."""
     import bench.audit.report
-    import bench.audit.setting
+    import bench.audit.subject
     import bench.comparison.stages
     import bench.perf
     from bench.comparison.problems import PROBLEMS
@@ -262,7 +262,7 @@ def small_suite() -> Iterator[None]:
             stack.enter_context(mock.patch.dict(table, small, clear=True))
         for owner, name, instead in (
             (bench.comparison.stages, "run_sweep", _reached),
-            (bench.audit.setting, "run", _reached),
+            (bench.audit.subject, "run", _reached),
             (bench.perf, "report", _reached),
             (packages, "watch", offline),
             (apt_index, "watch", offline),

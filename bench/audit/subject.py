@@ -1,4 +1,4 @@
-"""The setting of an audit: a method on a task that fits it, with its arguments and calibrated noise."""
+"""The subject of an audit: a method on a task that fits it, with its arguments and calibrated noise."""
 
 import dataclasses
 import math
@@ -26,7 +26,7 @@ ABSENT, ZERO, KEPT = "absent", "zero", "kept"  # what a removed canary is
 LITTLE, STILL = 1e-7, 1e-3  # a noise multiplier that is next to nothing, and what it moves nothing by
 
 
-class Setting(NamedTuple):
+class Subject(NamedTuple):
     """A method with its arguments.
 
     family: its name in `tasks.FAMILIES`.
@@ -58,7 +58,7 @@ class Setting(NamedTuple):
         return self.method.noise in self.args
 
 
-def setting(method: Method, *, family: str | None, rounds: int, delta: float, given: Mapping[str, Any]) -> Setting:
+def subject_of(method: Method, *, family: str | None, rounds: int, delta: float, given: Mapping[str, Any]) -> Subject:
     """Return the first family of tasks that the method accepts and whose units it protects.
 
     Args:
@@ -116,7 +116,7 @@ def _task(family: str, canaries: int) -> Task:
     return FAMILIES[family].task(jnp.eye(canaries, max(canaries, FAMILIES[family].features)), jnp.ones(canaries, bool))
 
 
-def _on(family: str, method: Method, keywords, rounds: int, delta: float, given) -> Setting:
+def _on(family: str, method: Method, keywords, rounds: int, delta: float, given) -> Subject:
     task = _task(family, 1)
     known = FAMILIES[family].arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
     values = {key: value for key, value in known.items() if key in keywords}
@@ -129,16 +129,16 @@ def _on(family: str, method: Method, keywords, rounds: int, delta: float, given)
         raise InputError(f"no value for {', '.join(missing)}: {' '.join(f'--set {key}=VALUE' for key in missing)}")
     args = arguments(method, values)
     method.fits(task, **args)
-    return Setting(method, family, args, rounds, delta)
+    return Subject(method, family, args, rounds, delta)
 
 
-def for_canaries(one: Setting, number: int) -> Setting:
-    """Return the same setting on the task with `number` canaries; arguments that depend on a task's size grow with it.
+def for_canaries(subject: Subject, number: int) -> Subject:
+    """Return the same subject on the task with `number` canaries; arguments that depend on a task's size grow with it.
 
     Raises:
         InputError: where the method refuses it.
     """
-    many = _resized(one, one._replace(canaries=number))
+    many = _resized(subject, subject._replace(canaries=number))
     try:
         many.method.fits(_task(many.family, number), **many.args)
     except InputError as error:
@@ -146,27 +146,27 @@ def for_canaries(one: Setting, number: int) -> Setting:
     return many
 
 
-def on_family(one: Setting, family: str, rounds: int) -> Setting:
-    """Return the same setting on the task of another family, in so many rounds; arguments that depend on a task's size
+def on_family(subject: Subject, family: str, rounds: int) -> Subject:
+    """Return the same subject on the task of another family, in so many rounds; arguments that depend on a task's size
     shrink or grow with it.
 
     Raises:
         InputError: where the method refuses it.
     """
-    other = _resized(one, one._replace(family=family, rounds=rounds))
+    other = _resized(subject, subject._replace(family=family, rounds=rounds))
     other.method.fits(_task(family, 1), **other.args)
     return other
 
 
-def _resized(one: Setting, other: Setting) -> Setting:
-    """Return the other setting with the arguments of the one, each in the proportion in which its family has it."""
+def _resized(subject: Subject, other: Subject) -> Subject:
+    """Return the other subject with the arguments of this one, each in the proportion in which its family has it."""
     here, there = (
-        FAMILIES[each.family].arguments(_task(each.family, each.canaries), each.rounds) for each in (one, other)
+        FAMILIES[each.family].arguments(_task(each.family, each.canaries), each.rounds) for each in (subject, other)
     )
-    args = one.args | {
-        name: max(1, round(one.args[name] * there[name] / here[name]))
+    args = subject.args | {
+        name: max(1, round(subject.args[name] * there[name] / here[name]))
         for name in here
-        if isinstance(one.args.get(name), int) and there[name] != here[name]
+        if isinstance(subject.args.get(name), int) and there[name] != here[name]
     }
     return other._replace(args=args)
 
@@ -188,7 +188,7 @@ class Views(NamedTuple):
     counts: bool = False
 
 
-def views(one: Setting, canaries, seed: int, *, present: np.ndarray | None = None, chunk: int = CHUNK) -> Views:
+def views(subject: Subject, canaries, seed: int, *, present: np.ndarray | None = None, chunk: int = CHUNK) -> Views:
     """Return what is public in independent runs.
 
     Args:
@@ -201,10 +201,10 @@ def views(one: Setting, canaries, seed: int, *, present: np.ndarray | None = Non
         InputError: where what is public is not finite.
     """
     keys = jax.random.split(jax.random.key(seed), len(canaries))
-    return run(one, canaries, keys, present=present, chunk=chunk)
+    return run(subject, canaries, keys, present=present, chunk=chunk)
 
 
-def run(one: Setting, canaries, keys, *, present=None, chunk: int = CHUNK, start: float = 0.0) -> Views:
+def run(subject: Subject, canaries, keys, *, present=None, chunk: int = CHUNK, start: float = 0.0) -> Views:
     """Compute `views` with given keys [run].
 
     Args:
@@ -215,22 +215,21 @@ def run(one: Setting, canaries, keys, *, present=None, chunk: int = CHUNK, start
     """
     try:
         present = np.any(np.asarray(canaries) != 0, axis=-1) if present is None else present
-        return _in_chunks(one, canaries, present, keys, chunk=chunk, start=start)
+        return _in_chunks(subject, canaries, present, keys, chunk=chunk, start=start)
     except InputError:
         raise
     except Exception as error:
-        name = one.method.make.__name__
-        raise InputError(f"{name} fails on the task for {one.family}: {type(error).__name__}: {error}") from error
+        name = subject.method.make.__name__
+        raise InputError(f"{name} fails on the task for {subject.family}: {type(error).__name__}: {error}") from error
 
 
-def _in_chunks(one: Setting, canaries, present, keys, *, chunk: int, start: float) -> Views:
-    traced = parameters(one.method)[1]
-    static = tuple((name, value) for name, value in one.args.items() if name not in traced)
-    hypers = {name: jnp.float32(one.args[name]) for name in sorted(traced)}
+def _in_chunks(subject: Subject, canaries, present, keys, *, chunk: int, start: float) -> Views:
+    traced = parameters(subject.method)[1]
+    static = tuple((name, value) for name, value in subject.args.items() if name not in traced)
+    hypers = {name: jnp.float32(subject.args[name]) for name in sorted(traced)}
     places = np.minimum(np.arange(-(-len(canaries) // chunk) * chunk), len(canaries) - 1).reshape(-1, chunk)
-    program = partial(
-        _run, make=one.method.make, static=static, task_of=FAMILIES[one.family].task, num_rounds=one.rounds, start=start
-    )
+    how = {"task_of": FAMILIES[subject.family].task, "num_rounds": subject.rounds, "start": start}
+    program = partial(_run, make=subject.method.make, static=static, **how)
     parts = [
         jax.device_get(
             program(jnp.asarray(canaries[rows], jnp.float32), jnp.asarray(present[rows]), keys[rows], hypers)
@@ -240,7 +239,8 @@ def _in_chunks(one: Setting, canaries, present, keys, *, chunk: int, start: floa
     whole = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(canaries)], *parts)
     seen, released, info, counts = whole
     if not np.isfinite(seen).all():
-        raise InputError(f"what {one.method.make.__name__} makes public is not finite: take a smaller --set step_size")
+        name = subject.method.make.__name__
+        raise InputError(f"what {name} makes public is not finite: take a smaller --set step_size")
     return Views(seen, int(np.rint(released.max())), info, bool(counts.any()))
 
 
@@ -275,11 +275,11 @@ def _run(canaries, present, keys, hypers, *, make: Callable, static, task_of: Ca
     return jax.vmap(one)(canaries, present, keys)
 
 
-def unseen_state(one: Setting) -> list[str]:
+def unseen_state(subject: Subject) -> list[str]:
     """Return the names of the parts of a method's state that `public` leaves out."""
-    traced = parameters(one.method)[1]
-    args = {name: jnp.float32(value) if name in traced else value for name, value in one.args.items()}
-    algorithm = one.method.make(_task(one.family, 1), **args)
+    traced = parameters(subject.method)[1]
+    args = {name: jnp.float32(value) if name in traced else value for name, value in subject.args.items()}
+    algorithm = subject.method.make(_task(subject.family, 1), **args)
     state = algorithm.init(jax.random.key(0))
     paths, structure = jax.tree_util.tree_flatten_with_path(state)
     public = algorithm.public or algorithm.params
@@ -293,12 +293,13 @@ def unseen_state(one: Setting) -> list[str]:
     ]
 
 
-def count_releases(one: Setting) -> int:
+def count_releases(subject: Subject) -> int:
     """Return the number of releases in a run, for which an epsilon is declared."""
-    return views(one, np.broadcast_to(one.canary("axis"), (CHUNK, *one.canary("axis").shape)), seed=0).released
+    data = subject.canary("axis")
+    return views(subject, np.broadcast_to(data, (CHUNK, *data.shape)), seed=0).released
 
 
-def removal(one: Setting) -> str:
+def removal(subject: Subject) -> str:
     """Return what a canary is that was removed: ABSENT, if it takes part in nothing, whatever its data; else ZERO, if
     units with data of 0 contribute nothing to what is public; else KEPT.
 
@@ -306,16 +307,16 @@ def removal(one: Setting) -> str:
     absent unit out of everything they compute. Whether data of 0 contribute is seen where the model starts from ones,
     with next to no noise and no canary: a regulariser in a clipped message, or a count, then moves what is public.
     """
-    data = np.broadcast_to(one.canary("axis"), (CHUNK, *one.canary("axis").shape))
+    data = np.broadcast_to(subject.canary("axis"), (CHUNK, *subject.canary("axis").shape))
     absent = np.zeros((CHUNK, 1), bool)
-    there, zero = (views(one, each, seed=0, present=absent).seen for each in (data, 0 * data))
+    there, zero = (views(subject, each, seed=0, present=absent).seen for each in (data, 0 * data))
     if np.array_equal(there, zero):
         return ABSENT
-    if not one.scales_noise:
+    if not subject.scales_noise:
         return KEPT
-    quiet = one._replace(args=one.args | {one.method.noise: LITTLE})
+    quiet = subject._replace(args=subject.args | {subject.method.noise: LITTLE})
     keys = jax.random.split(jax.random.key(1), CHUNK)
-    starts = one.family not in NETWORKS  # a network's own start is where data of 0 have no gradient
+    starts = subject.family not in NETWORKS  # a network's own start is where data of 0 have no gradient
     ran = run(quiet, 0 * data, keys, present=absent, start=1.0 if starts else 0.0)
     changes = ran.seen[:, 1:, : ran.seen.shape[2] - ran.counts]
     return ZERO if np.abs(changes).max(initial=0.0) < STILL else KEPT
@@ -326,23 +327,23 @@ def spent(release: Release, rounds: int, delta: float | None = None) -> float:
     return accounting.epsilon(release if delta is None else release._replace(delta=delta), rounds)
 
 
-def with_noise_for(one: Setting, epsilon: float, released: int) -> tuple[Setting, str]:
-    """Return the setting with the least noise at which some sound way of accounting keeps within epsilon, and the name
-    of that way; the setting unchanged, and "", where none depends on noise.
+def with_noise_for(subject: Subject, epsilon: float, released: int) -> tuple[Subject, str]:
+    """Return the subject with the least noise at which some sound way of accounting keeps within epsilon, and the name
+    of that way; the subject unchanged, and "", where none depends on noise.
     """
 
     def run_of(name: str) -> Callable[[float], Release]:
         """Return the releases of a run as one round's, because some methods release only before the first round."""
 
         def release(sigma: float) -> Release:
-            reading = one.readings(**{one.method.noise: sigma})[name]
+            reading = subject.readings(**{subject.method.noise: sigma})[name]
             return reading._replace(event=lambda _: reading.event(released))
 
         return release
 
-    sound = [name for name, release in one.readings().items() if release.sound]
-    finite = [name for name in sound if 0 < spent(one.readings()[name], released) < math.inf]
-    if not finite or not one.scales_noise:
-        return one, ""
+    sound = [name for name, release in subject.readings().items() if release.sound]
+    finite = [name for name in sound if 0 < spent(subject.readings()[name], released) < math.inf]
+    if not finite or not subject.scales_noise:
+        return subject, ""
     sigma, calibrated = min((accounting.noise_multiplier(epsilon, run_of(name), 1), name) for name in finite)
-    return one._replace(args=one.args | {one.method.noise: sigma}), calibrated
+    return subject._replace(args=subject.args | {subject.method.noise: sigma}), calibrated
