@@ -15,7 +15,7 @@ from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, unknown_name
 from bench.files import write_whole
 from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
-from figures.shared import user_grids as own
+from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
 from figures.shared.runs import REPOSITORY, SCALES, command, no_results, nothing_in, runs_of
@@ -147,7 +147,7 @@ def draw(
         if not names:
             raise InputError("--runs needs the name of a figure, as in `python -m figures ppsgd_fig1a --runs F`")
         for name in names:
-            path, lines = own.write(name, FIGURES[name], runs, where, out, width)
+            path, lines = user_grids.write(name, FIGURES[name], runs, where, out, width)
             print(path)
             for line in lines:
                 print(line, file=sys.stderr)

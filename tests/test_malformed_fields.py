@@ -21,7 +21,7 @@ from bench.data.files import DataFiles
 from bench.data.read.tables import client_table
 from bench.errors import InputError, shown, unknown_name
 from bench.execution.run import run_sweep
-from bench.store import requests as own
+from bench.store import requests
 from bench.store.store import LOCK, Store
 from bench.sweeps.grids import listed
 from bench.sweeps.spec import Entry, grid
@@ -114,9 +114,9 @@ def test_a_pipe_among_the_files_is_named_and_not_waited_for(tmp_path):
 
 
 def test_a_folder_in_the_place_of_a_request(tmp_path):
-    (tmp_path / own.REQUEST).mkdir()
+    (tmp_path / requests.REQUEST).mkdir()
     with pytest.raises(InputError, match=r"_request\.json cannot be read \(Is a directory\): move it elsewhere"):
-        own.read_request(tmp_path)
+        requests.read_request(tmp_path)
 
 
 def test_a_folder_in_the_place_of_the_columns(tmp_path):

@@ -133,7 +133,7 @@ def _compared(
 
     With `all_of_several`, those whose results are of other data than are here are left as they are.
     """
-    from bench import comparison
+    from bench.comparison import run as comparing
     from bench.comparison.stages import shorter
     from bench.execution.estimate import following
     from bench.execution.pool import Pool
@@ -146,7 +146,7 @@ def _compared(
             pool.command.shorter = shorter(request)
             pool.command.following = following(len(requests) - place, "task")
             try:
-                compared = comparison.compare(request, pool)
+                compared = comparing.compare(request, pool)
             except OtherData as why:
                 if not all_of_several:
                     raise

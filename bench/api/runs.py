@@ -18,8 +18,7 @@ from bench.data.files import DataFiles
 from bench.errors import InputError, shown, unknown_name
 from bench.files import AS_TEXT
 from bench.inputs.declared import of_declared_types
-from bench.store import SCALES, part_files
-from bench.store import requests as own
+from bench.store import SCALES, part_files, requests
 
 if TYPE_CHECKING:
     from bench.execution.chosen import Chosen
@@ -92,12 +91,12 @@ def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: b
         pool.command.shorter = shorter(wanted, scale)
     folder = Path(out) / scale / wanted.part.name
     part_files.check_writable(Path(out))
-    prepared = wanted.request is not None and own.prepare(folder, wanted.request, fresh=fresh)
+    prepared = wanted.request is not None and requests.prepare(folder, wanted.request, fresh=fresh)
     try:
         run_sweep(wanted.part, whole=wanted.whole, scale=scale, out=out, fresh=fresh, **options)
     except InputError:
         if prepared:
-            own.discard(folder)
+            requests.discard(folder)
         raise
     return folder
 
@@ -169,7 +168,7 @@ def _folder(name: str, scale: str | None, results: Path) -> Path:
     if scale not in scales and (scale or not scales):
         from bench.papers import SWEEPS  # imports all methods, only to give a better message
 
-        if name not in SWEEPS and "_on_" not in name and not own.folders(name, results):
+        if name not in SWEEPS and "_on_" not in name and not requests.folders(name, results):
             raise unknown_name("sweep", name, SWEEPS)
         if scale is None:
             raise InputError(f"there are no results of {name} in {results}: first run `python -m bench run {name}`")

@@ -184,14 +184,14 @@ def compare(
 
     Example: python -m bench compare examples/ditto.py --task digits --epsilons 1,4 --seeds 3
     """
-    from bench.api import comparisons as comparing
+    from bench.api import comparisons
     from bench.comparison.report.table import brief_text
     from bench.comparison.search import searched
     from bench.inputs.values import distinct_pairs, value, values
 
     if trials is not None:
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
-    table = comparing.compare(
+    table = comparisons.compare(
         methods or [],
         task=_of_own(task, client, label, regression),
         epsilons=values(epsilons),
@@ -242,7 +242,7 @@ def board(
 
     Example: python -m bench board synthetic linear_p2p
     """
-    from bench.api import comparisons as comparing
+    from bench.api import comparisons
     from bench.inputs.values import distinct_pairs, value, values
 
     where: dict = {"out": out, "workers": workers, "executor": executor, "data_dir": data_dir, "download": download}
@@ -252,14 +252,14 @@ def board(
             raise InputError(
                 "--add adds a method to the board of one task: name the task, as in `bench board digits --add FILE.py`"
             )
-        print(comparing.add_to_board(add, (tasks or [""])[0], fixed=fixed, **where))
+        print(comparisons.add_to_board(add, (tasks or [""])[0], fixed=fixed, **where))
         print("the audit did not refute its privacy statement", file=sys.stderr)
         return
     if fixed:
         raise InputError(
             "--set only applies to the method of --add, since the board's protocol is the same for all: leave it out"
         )
-    folders = comparing.board(
+    folders = comparisons.board(
         tasks or [],
         epsilons=values(epsilons),
         seeds=seeds,

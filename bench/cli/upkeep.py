@@ -71,7 +71,6 @@ def status(
     """
     from bench.data.files import DataFiles
     from bench.upkeep import predict as predicting
-    from bench.upkeep import predicted
     from bench.upkeep.status import statuses, written
 
     predicting.check(names or [], predict=predict, users=users, points=points)
@@ -88,7 +87,7 @@ def status(
     else:
         print(written(found, by_entry=bool(names)))
         if predict:
-            print("", predicted.written(predictions), sep="\n")
+            print("", predicting.written(predictions), sep="\n")
     problems = [line for one in found for line in one.problems]
     for line in problems:
         print(line, file=sys.stderr)

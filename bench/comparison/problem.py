@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.algorithms.loading import code_of
 from bench.algorithms.search_space import check_space
-from bench.analysis import metric_limits as possible
+from bench.analysis import metric_limits
 from bench.comparison.baselines import LEVELS, Level, Variant
 from bench.comparison.columns import check_free
 from bench.comparison.resampled import resampled
@@ -106,7 +106,7 @@ class Problem:
                 f"test_ratio of problem {self.name} is {self.test_ratio}: give the test examples for each training "
                 "example, or 0 where every trial has data of its own"
             )
-        if self.num_tests < 0 or (self.num_tests and possible.limits(self.metric) != (0.0, 1.0)):
+        if self.num_tests < 0 or (self.num_tests and metric_limits.limits(self.metric) != (0.0, 1.0)):
             raise InputError(
                 f"num_tests of problem {self.name} is {self.num_tests}: give the number of test examples that all "
                 "trials share, of a metric that is a share of them, an accuracy or error; or leave it out"

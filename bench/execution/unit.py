@@ -12,8 +12,7 @@ from bench.data.task import Task
 from bench.errors import InputError
 from bench.execution.memory import ran_out
 from bench.execution.steps import Compiled, Compiling, Report, Trained
-from bench.sweeps import diagnose as malformed
-from bench.sweeps import engine
+from bench.sweeps import diagnose, engine
 from bench.sweeps.points import Point
 from bench.sweeps.rows import Origin, rows_of
 
@@ -114,7 +113,7 @@ class Trainer:
         watch = _Watch(report, len(points) * len(runs), began if known != {*self.plans} else None)
         began = time.monotonic()
         try:
-            with malformed.callbacks_not_logged():
+            with diagnose.callbacks_not_logged():
                 metrics = engine.run_chunk(
                     program,
                     plan.step,
@@ -127,7 +126,7 @@ class Trainer:
                 )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
-                if said := malformed.of_callback(error):
+                if said := diagnose.of_callback(error):
                     name = first.method.make.__name__
                     raise InputError(f"a callback of {name} or of {unit.task.name} fails: {said}") from error
                 raise

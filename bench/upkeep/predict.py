@@ -4,10 +4,13 @@ Times follow from the work of a round, counted on the traced program with shapes
 fitted to existing runs. Bytes are counted directly.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 import pandas as pd
 import psutil
@@ -22,13 +25,14 @@ from bench.sweeps.counts import Counts, Work, work_of
 from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
 from bench.upkeep import cost
 from bench.upkeep.merge import sweep_named
-from bench.upkeep.scaled import static_of, user_bytes, with_users
 from bench.upkeep.status import runs_there
 
 CPU, GPU = "cpu", "gpu"
 QUARTILE = 0.25  # of the times of a program's chunks, because others used the machine during many of them
 NODES = 1000
+DRAW_BYTES = 20  # of a user, while those who take part are drawn
 MOST_TRACED = 10**5  # users; sizes of arrays of many more users do not fit in 32 bits
+COLUMNS = {"core": "a core", "gpu": "a GPU", "8 gpus": "8 GPUs", f"{NODES} nodes": f"{NODES:,} nodes"}
 
 
 class Prediction(NamedTuple):
@@ -270,3 +274,101 @@ def _prediction(known: _Known, cells: dict, users: int | None, points: int | Non
         hours,
         notes,
     )
+
+
+# ---- Other numbers of users ----
+
+
+def with_users(task: Task, num_users: int) -> Task:
+    """The shapes of a task with another number of users, all else being equal."""
+    here = task.num_clients
+
+    def shape(leaf, axes: int):
+        sizes = [num_users if axis < axes and size == here else size for axis, size in enumerate(leaf.shape)]
+        return jax.ShapeDtypeStruct(tuple(sizes), leaf.dtype)
+
+    shapes = jax.tree.map(partial(shape, axes=0), task)
+    own = ("num_examples", "train", "init_local", "gram", "evaluation")
+    grown = {name: jax.tree.map(partial(shape, axes=1), getattr(task, name)) for name in own}
+    return replace(shapes, **grown, peers=jax.tree.map(partial(shape, axes=2), task.peers))
+
+
+def static_of(static: tuple[tuple[str, Any], ...], task: Task, num_users: int) -> tuple[tuple[str, Any], ...]:
+    """The static arguments of a method, where all users take part in a round if all of the task's do, and else as many
+    as did.
+    """
+    args = dict(static)
+    if "num_sampled" in args:
+        sampled, here = args["num_sampled"], task.num_clients
+        args["num_sampled"] = num_users if sampled == here else min(sampled, num_users)
+    return tuple(sorted(args.items()))
+
+
+def _bytes(tree) -> float:
+    return float(sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree)))
+
+
+def user_bytes(program: engine.Program, task: Task, traced: Iterable[str], num_users: int) -> tuple[float, float]:
+    """Bytes of one more user: for all points together, and for each point.
+
+    Args:
+        program: on the task.
+        task: with any number of users.
+        traced: names of the traced arguments.
+        num_users: how many there are.
+    """
+
+    def both(number: int) -> tuple[float, float]:
+        larger = with_users(task, number)
+        scaled = program._replace(static=static_of(program.static, task, number))
+        state = engine.shapes_of(scaled, larger, 1, traced, 1)[-1]
+        keyless = jax.tree.map(lambda leaf: jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf, state)
+        return _bytes(larger) + _bytes(keyless.schedule), _bytes(keyless.variables)
+
+    (shared, each), (more_shared, more_each) = both(num_users), both(2 * num_users)
+    return DRAW_BYTES + (more_shared - shared) / num_users, (more_each - each) / num_users
+
+
+def _is_key(leaf) -> bool:
+    return jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+# ---- As a table ----
+
+
+def written(predictions: Sequence[Prediction]) -> str:
+    """The printed table, one line per entry."""
+    head = ("sweep, entry", "users", "runs x rounds", "core-s a point and round", "held out", "bytes a user", "GB")
+    lines: list[tuple[str, ...]] = [(*head, *COLUMNS.values())]
+    for one in predictions:
+        seconds, found = one.seconds[CPU], one.checks[CPU]
+        lines.append(
+            (
+                f"{one.sweep}, {one.entry}",
+                f"{one.users:,}",
+                f"{one.runs:,} x {one.rounds:,.0f}",
+                "unmeasured" if seconds is None else f"{seconds:.3g}",
+                "" if found is None else f"{100 * found.within:.0f} % of {found.cells}",
+                f"{one.user_bytes:,.0f} + {one.state_bytes:,.0f} a point",
+                f"{one.memory / 1e9:.3g}",
+                *(_time(one.hours[place]) for place in COLUMNS),
+            )
+        )
+    widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
+    table = "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+    notes = [f"{one.sweep}, {one.entry}: {note}" for one in predictions for note in one.notes]
+    cores = psutil.cpu_count(logical=False) or 1
+    said = (
+        f"held out: programs whose time, predicted from the others', is within {100 * cost.TOLERANCE:.0f} % of what "
+        f"was measured. GB: memory of all users with one point, plus a block of at most 16 MB. A node has {cores} "
+        "cores, like this machine. Runs are distributed over workers; the rounds of a run are sequential."
+    )
+    return "\n".join([table, "", *notes, said])
+
+
+def _time(hours: float | None) -> str:
+    if hours is None:
+        return "unmeasured"
+    return f"{hours:.3g} h" if hours >= 0.1 else f"{3600 * hours:.3g} s"

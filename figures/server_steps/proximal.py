@@ -11,8 +11,8 @@ from matplotlib.ticker import NullLocator
 from bench.analysis import select, style
 from figures.shared.bands import without_draws
 from figures.shared.derived import derived
-from figures.shared.ended import at_end
 from figures.shared.figure import Figure
+from figures.shared.runs import at_end
 
 SWEEP, METRIC = "proximal_steps", "train_loss"
 FIXED_STEP = 0.1

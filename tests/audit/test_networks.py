@@ -10,7 +10,7 @@ from bench.algorithms import ALGORITHMS
 from bench.audit import audit
 from bench.audit.subject import subject_of, views
 from bench.audit.tasks import FAMILIES, SHAPES, canary
-from bench.cli.audit import text_of
+from bench.audit.text import text_of
 from bench.kernels import per_example
 
 METHOD = ALGORITHMS["dpsgd_fedavg"]

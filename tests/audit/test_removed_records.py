@@ -10,7 +10,7 @@ from bench import Algorithm, Method, Scalar, State
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
 from bench.audit.subject import ABSENT, KEPT, ZERO, removal, subject_of
-from bench.cli.audit import text_of
+from bench.audit.text import text_of
 from bench.kernels.gradient import clipped_sum
 from bench.privacy.events import full_gaussian
 

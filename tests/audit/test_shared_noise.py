@@ -7,7 +7,7 @@ import pytest
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
 from bench.audit.subject import subject_of
-from bench.cli.audit import text_of
+from bench.audit.text import text_of
 from bench.errors import InputError
 
 DP_DSGD = ALGORITHMS["dp_dsgd"]

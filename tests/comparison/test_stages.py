@@ -10,7 +10,7 @@ from tiny_comparison import SMALL, TWIN, compared, problem, under_another_name
 from tiny_sweeps import walk
 
 from bench.algorithms.base import Method
-from bench.api import comparisons as comparing
+from bench.api import comparisons
 from bench.comparison import stages
 from bench.comparison.report.table import table as make_table
 from bench.comparison.result import _ends
@@ -190,6 +190,6 @@ def test_the_ends_of_a_range_are_named_but_for_0(values, ends):
 
 def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out):
     small = SMALL | {"seeds": 1, "num_settings": 1}
-    table = comparing.compare(walk, **small, baselines=[], name="not_private", out=out)
+    table = comparisons.compare(walk, **small, baselines=[], name="not_private", out=out)
     assert table["target_epsilon"].tolist() == [math.inf]
     assert "walk (not private)" in (Path(table.attrs["folder"]) / "comparison.md").read_text()

@@ -18,6 +18,7 @@ from bench.data.tasks import (
     gossip,
     images,
     movielens,
+    noise_only,
     odd_even,
     peers,
     quadratic,
@@ -27,7 +28,6 @@ from bench.data.tasks import (
     synthetic,
     tags,
 )
-from bench.data.tasks import noise_only as nothing
 
 USERS, EACH = 60, 30  # more users than take part in a round of any sweep
 COPY = LocalCopy("made up", {}, "made up", "0")
@@ -86,7 +86,7 @@ def stand_in(make: partial, monkeypatch) -> Task:
     else:
         generated = (
             *(synthetic.synthetic, bounded.bounded, quadratic.quadratic, peers.linear_p2p, softmax.softmax),
-            *(gossip.gossip, nothing.nothing, rare_features.rare_features),
+            *(gossip.gossip, noise_only.nothing, rare_features.rare_features),
         )
         assert function in generated, function
     return function(0, **given)

@@ -7,8 +7,8 @@ import pytest
 from tiny_sweeps import private_sgd, run
 
 from bench.algorithms import ALGORITHMS
-from bench.api import runs as api
-from bench.cli import upkeep as commands
+from bench.api import runs
+from bench.cli import upkeep
 from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.papers import SWEEPS
@@ -18,8 +18,7 @@ from bench.sweeps import engine
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import grid
 from bench.upkeep import predict
-from bench.upkeep.predicted import written
-from bench.upkeep.scaled import static_of, user_bytes, with_users
+from bench.upkeep.predict import static_of, user_bytes, with_users, written
 
 
 def tiny(sizes=(2,)):
@@ -110,21 +109,21 @@ def test_groups_are_those_of_the_points(tmp_path):
 
 def test_the_command_prints_them_and_writes_json(tmp_path, capsys):
     run(tiny(), tmp_path)
-    commands.status(["tiny"], out=tmp_path, as_json=True, predict=True, points=6)
+    upkeep.status(["tiny"], out=tmp_path, as_json=True, predict=True, points=6)
     (one,) = json.loads(capsys.readouterr().out)
     assert (one["there"], one["predictions"][0]["points"]) == (4, 6)
-    commands.status(["tiny"], out=tmp_path, predict=True)
+    upkeep.status(["tiny"], out=tmp_path, predict=True)
     assert "core-s a point and round" in capsys.readouterr().out
     with pytest.raises(InputError, match="add --predict"):
-        commands.status(["tiny"], out=tmp_path, users=5)
+        upkeep.status(["tiny"], out=tmp_path, users=5)
     with pytest.raises(InputError, match="name the sweeps"):
-        commands.status([], out=tmp_path, predict=True)
+        upkeep.status([], out=tmp_path, predict=True)
 
 
 def test_from_python_it_is_a_table(tmp_path):
     run(tiny(), tmp_path)
-    there = api.status("tiny", out=tmp_path)
+    there = runs.status("tiny", out=tmp_path)
     assert there[["wanted", "there", "missing"]].values.tolist() == [[4, 4, 0]]
-    table = api.status("tiny", predict=True, users=1000, points=3, out=tmp_path)
+    table = runs.status("tiny", predict=True, users=1000, points=3, out=tmp_path)
     assert table["users"].tolist() == [1000]
     assert table["hours.core"].iloc[0] > 0

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from bench.analysis import metric_limits as possible
-from bench.analysis import style
+from bench.analysis import metric_limits, style
 from bench.comparison.columns import COSTS
 from bench.comparison.report.looks import legend, method_looks, named
 from bench.comparison.report.table import privacy
@@ -159,7 +158,7 @@ def _dress(figure, axes, curves, whole, *, metric: str, label: str, title: str, 
     """Label the score axes, and add the title with the legend and the footer."""
     for ax in axes[:, 0]:
         ax.set_ylabel(style.literal(label))
-    if possible.are_shares(curves[metric]):
+    if metric_limits.are_shares(curves[metric]):
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"{title} on {style.literal(whole['title'].iloc[0])}", *legend(whole))
     shown = curves.assign(**whole[["task", "source"]].iloc[0], scale="")

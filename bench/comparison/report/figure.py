@@ -8,8 +8,7 @@ of different privacy units must not share an axis.
 import numpy as np
 import pandas as pd
 
-from bench.analysis import measured, style, tables
-from bench.analysis import metric_limits as possible
+from bench.analysis import measured, metric_limits, style, tables
 from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture
 from bench.comparison.defaults import BUDGET, COMPARISON, CONVERGENCE
@@ -43,7 +42,7 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", measured_on: str 
     those of the problem, for the footer.
     """
     metric = table["metric"].iloc[0]
-    table = possible.within(table, metric)
+    table = metric_limits.within(table, metric)
     panels = list(table.groupby(PANEL, sort=True))
     figure, axes = style.subplots(
         1, len(panels), figsize=(max(6.4 * len(panels), 7.0), 4.6), squeeze=False, sharey=True
@@ -58,7 +57,7 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", measured_on: str 
         axes[0, 0].set_yscale("log")
         # The interval of a mean may reach to 0 and below, which would leave the means no height.
         axes[0, 0].set_ylim(bottom=max(axes[0, 0].get_ylim()[0], table[metric].min() / BELOW))
-    if possible.are_shares(table[metric]):
+    if metric_limits.are_shares(table[metric]):
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"Methods on {style.literal(table['title'].iloc[0])}", *legend(table, level_lines=True))
     counts = sorted(set(table["settings_tried"]))

@@ -56,7 +56,7 @@ def table(
         allows for the choice of the best baseline (`bench.analysis.significance`), and decided: whether the
         difference is significant, after Holm's correction for all of the table, with FEWEST_SPLITS or more; floats_up,
         gradients and examples of a run, summed over clients, mean over splits; tuned_epsilon, see
-        `bench.comparison.price`; settings_tried; test_ratio and num_tests as given; reveals_nothing;
+        `bench.comparison.stages.cost_columns`; settings_tried; test_ratio and num_tests as given; reveals_nothing;
         is_baseline; not_private, for methods that are not private and were only run without noise. Methods that release
         nothing appear at every epsilon.
     """

@@ -9,7 +9,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.clipping import clipping_of
 from bench.algorithms.parts.participation import Round
 from bench.audit import audit
-from bench.cli.audit import text_of
+from bench.audit.text import text_of
 from bench.data.tasks.synthetic import synthetic
 from bench.errors import InputError
 from bench.privacy.accounting import epsilon

@@ -10,7 +10,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.noise import NOISES, noise_of, strategy
 from bench.audit import audit
 from bench.audit.tasks import users
-from bench.cli.audit import text_of
+from bench.audit.text import text_of
 from bench.errors import InputError
 from bench.kernels.gradient import gaussian_like
 from bench.privacy.accounting import epsilon

@@ -10,7 +10,7 @@ from tiny_comparison import SMALL, runs_of
 
 from bench import load
 from bench.analysis import significance, style, tables
-from bench.api import comparisons as comparing
+from bench.api import comparisons
 from bench.comparison.report import figure
 from bench.comparison.report.looks import method_looks
 from bench.comparison.report.table import brief, brief_text, costs, heading, printed, privacy
@@ -202,7 +202,7 @@ def test_different_statements_never_share_a_panel():
 
 
 def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
-    table = comparing.compare("ppsgd", **SMALL, fixed={"personalization": 1.0}, name="files", out=out)
+    table = comparisons.compare("ppsgd", **SMALL, fixed={"personalization": 1.0}, name="files", out=out)
     folder = Path(table.attrs["folder"])
     for name in ("comparison.png", "comparison.pdf", "comparison.csv", "comparison.md", "comparison.tex", "tuning.csv"):
         assert (folder / name).stat().st_size > 0

@@ -6,7 +6,7 @@ import pytest
 from tiny_comparison import TASK
 
 from bench.algorithms import ALGORITHMS
-from bench.comparison.price import price
+from bench.comparison.stages import cost_columns
 from bench.comparison.statements import releases_of
 from bench.privacy.selection import epsilon_of_best
 from bench.sweeps.spec import arguments
@@ -26,7 +26,7 @@ RUN: dict = {"rounds": 7, "releases": 7, "reading": "tight", "delta": 1e-4, "num
 
 
 def cost(target, method=METHOD, **changes):
-    return price(method, [TASK(0)], arguments(METHOD, ARGS | changes), **RUN, target=target)
+    return cost_columns(method, [TASK(0)], arguments(METHOD, ARGS | changes), **RUN, target=target)
 
 
 def test_communication_and_gradients_are_those_of_all_rounds():
