@@ -320,8 +320,8 @@ def _meant(task: Any) -> Problem:
         return own_clients(task)
     if task in TASKS:
         raise InputError(
-            f"task {task} says neither which data tune a method nor what is private: choose from {', '.join(PROBLEMS)}, "
-            "or pass a bench.Problem of it"
+            f"task {task} says neither which data tune a method nor what is private: choose from "
+            f"{', '.join(PROBLEMS)}, or pass a bench.Problem of it"
         )
     raise unknown_name("task to compare on", task, [*PROBLEMS, "FILE.npz", "FILE.csv", "FILE.parquet"])
 
