@@ -15,10 +15,11 @@ from bench.cli.options import Json, Version
 from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, unknown_name
 from bench.files import write_whole
+from bench.store import SCALES
 from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
-from figures.shared.runs import REPOSITORY, SCALES, command, no_results, nothing_in, runs_of
+from figures.shared.runs import REPOSITORY, command, no_results, nothing_in, runs_of
 
 TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"  # the default command

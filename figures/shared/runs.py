@@ -6,10 +6,9 @@ from pathlib import Path
 import pandas as pd
 
 from bench.errors import InputError
-from bench.store import part_files
+from bench.store import SCALES, part_files
 from figures.shared.derived import derived
 
-SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest with results
 COMMITTED = "laptop"
 REPOSITORY = Path(__file__).parents[2] / "results"  # there only where the suite runs from the project's repository
 IN_REPOSITORY = f"those of scale {COMMITTED} are in the project's repository, folder results"
@@ -50,7 +49,7 @@ def folder_of(results: Path, scale: str | None) -> Path:
 
 def folders_of(results: Path, scale: str | None) -> list[Path]:
     """The folder of the scale, or those of all scales, the largest first."""
-    return [results / name for name in ([scale] if scale else SCALES)]
+    return [results / name for name in ([scale] if scale else reversed(SCALES))]
 
 
 def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> InputError:

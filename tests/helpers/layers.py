@@ -158,7 +158,14 @@ MAY_IMPORT = {
     "bench.perf": ["bench"],
     "figures.__main__": ["bench.cli.signals", "bench.cli.start"],
     "figures.pages.report.front": ["figures", "bench.analysis", "bench.cli.options"],  # shows the version
-    "figures.command_line": ["figures", "bench.analysis", "bench.cli.options", "bench.files", "bench.errors"],
+    "figures.command_line": [
+        "figures",
+        "bench.analysis",
+        "bench.store",
+        "bench.cli.options",
+        "bench.files",
+        "bench.errors",
+    ],
 }
 PROGRAMS = (
     *("bench.__main__", "bench.api", "bench.cli", "bench.parts", "bench.perf"),
