@@ -37,6 +37,7 @@ class OutputsAudit(NamedTuple):
     too_small: by what factor the noise is too small at least, where the shift refutes the claim; else None.
     seen: the least factor by which the noise could be smaller for this audit to see it; inf where a quarter of the
         noise would not be seen, None where the claim is refuted.
+    bare: how many numbers of a run have no noise and differ between the worlds.
     """
 
     epsilon: float
@@ -49,6 +50,7 @@ class OutputsAudit(NamedTuple):
     by: str
     too_small: float | None
     seen: float | None
+    bare: int
 
     @property
     def refuted(self) -> bool:
@@ -119,6 +121,7 @@ def audit_outputs(
         by=by,
         too_small=too_small,
         seen=seen,
+        bare=sum(map(_bare, ins, outs)),
     )
 
 
@@ -225,6 +228,12 @@ def _with_noise(world: World, factor: float) -> World:
     return [part.mean(0) + factor * (part - part.mean(0)) for part in world]
 
 
+def _bare(ins: np.ndarray, outs: np.ndarray) -> int:
+    """Return how many numbers are the same in all runs of a world, but not in both worlds."""
+    constant = (np.ptp(ins, axis=0) == 0) & (np.ptp(outs, axis=0) == 0)
+    return int((constant & (ins[0] != outs[0])).sum())
+
+
 # ---- Words ----
 
 
@@ -234,16 +243,23 @@ def text_of(found: OutputsAudit) -> str:
     proven = found.bounds[most]
     claim = f"epsilon {found.epsilon:.3g} at delta {found.delta:g}"
     if found.refuted:
-        cause = (
-            f"the noise is at least {found.too_small:.3g} times too small"
-            if found.too_small is not None and found.too_small > 1
-            else f"it shows in the {'size of the deviations' if found.by == SCALE else 'mean'} of the outputs"
-        )
+        if found.bare:
+            cause = (
+                f"without noise: {found.bare:,} of the {found.numbers:,} numbers of a run, which differ with the unit"
+            )
+        elif found.too_small is not None and found.too_small > 1:
+            cause = f"the noise is at least {found.too_small:.3g} times too small"
+        else:
+            cause = f"it shows in the {'size of the deviations' if found.by == SCALE else 'mean'} of the outputs"
         first = f"FAILED: {claim} is refuted, since epsilon is at least {proven:.3g} ({most}); {cause}."
     elif found.seen == math.inf:
         first = (
             f"inconclusive: nothing contradicts {claim}, but even a quarter of the noise would not have been seen. "
-            "Give more runs, or outputs in which the unit shows more."
+            + (
+                "Give more runs, or outputs in which the unit shows more."
+                if proven > 0
+                else "Nothing shows the unit at all: make it stronger (docs/audit-your-program.md), or give more runs."
+            )
         )
     else:
         first = (
