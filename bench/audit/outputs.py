@@ -99,7 +99,7 @@ def audit_outputs(
 
     tests = _tests(ins, outs)
     found = proven(tests)
-    by = max(tests, key=lambda kind: (counted(tests[kind]), kind))
+    by = max((kind for kind in tests if tests[kind]), key=lambda kind: (counted(tests[kind]), kind))
     refuted = max(found.values()) > epsilon
 
     def would_refute(factor: float) -> bool:

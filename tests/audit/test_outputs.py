@@ -90,6 +90,14 @@ def test_numbers_without_noise_are_named():
     assert "without noise: 1 of the 7 numbers of a run" in text_of(found)
 
 
+def test_outputs_without_any_noise_are_refuted():
+    """Then no size varies, and there is no score of sizes."""
+    found = audit_outputs([np.full((RUNS, 2), 1.0)], [np.full((RUNS, 2), 0.0)], epsilon=1.0, delta=DELTA)
+    assert found.refuted
+    assert found.by == SHIFT
+    assert found.bare == found.numbers
+
+
 def test_noise_that_hides_everything_is_inconclusive():
     found = audit_outputs(sums(True, sigma=1000.0), sums(False, sigma=1000.0), epsilon=1.0, delta=DELTA)
     assert found.seen == math.inf
