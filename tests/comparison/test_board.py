@@ -43,6 +43,7 @@ def joined(out):
     return table
 
 
+@pytest.mark.slow
 def test_a_method_is_run_alone_and_stands_in_the_boards_table(joined, out):
     assert set(joined["algorithm"]) == {"renamed", "Global private SGD", "Local learning"}
     ran = {path.parent.parent.name for path in (out / "compare").rglob("part-*.parquet")}

@@ -19,7 +19,7 @@ from bench.sweeps import SWEEPS, engine
 from bench.sweeps.spec import Entry, arguments, parameters, pending
 
 PLATFORMS = ("cuda", "tpu")
-FAST = {"ppsgd_synthetic", "ppsgd_digits", "isrl_odd_even", "p2p_private", "pfl_one_client"}  # one of a kind
+FAST = {"ppsgd_synthetic", "ppsgd_digits", "p2p_private", "pfl_one_client"}  # one of a kind
 
 
 def lower(function, *args) -> None:

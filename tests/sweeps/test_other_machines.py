@@ -33,6 +33,8 @@ RESULTS = ROOT / "results" / "laptop"
 COMMITTED = [name for name in SWEEPS if part_files.parts_in(RESULTS / name)]
 # Sweeps of which some runs have not been made yet.
 UNFINISHED = {"pfl_splits", "pfl_clients", "pfl_epsilon"}
+# Sweeps with so many runs that reading them takes more than ten seconds.
+LARGE = {"isrl_odd_even", "isrl_rounds", "isrl_heterogeneity", "p2p_dimensions", "pfl_clients"}
 ELSEWHERE = [1 + 1e-9, 1 - 1e-9]  # what another machine computes, in units of what this one does
 
 
@@ -72,7 +74,9 @@ def unrecognised(sweep: Sweep, folder: Path, factor: float = 1.0) -> list[str]:
     return found + [f"{name}: no such entry" for name in others["algorithm"].unique()]
 
 
-@pytest.mark.parametrize("name", COMMITTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in COMMITTED]
+)
 def test_the_committed_results_are_those_of_their_sweeps(name):
     """Else the next run at this scale would set them aside."""
     sweep = SWEEPS[name]("laptop")
