@@ -9,7 +9,7 @@ from typing import Any
 import platformdirs
 
 from bench.errors import expanded
-from bench.locking import write_whole
+from bench.files import write_whole
 
 
 def folder(name: str) -> Path:
@@ -33,5 +33,4 @@ def remember(path: Path, content: Any) -> None:
     Where writing fails, nothing is written and no error is raised: the content can be computed again.
     """
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(content).encode())
+        write_whole(path, json.dumps(content))

@@ -7,9 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from bench import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, noisy_sums, participation
-from bench.kernels.gradient import clipped_sum, gaussian_like
-from bench.models.additive import Additive
+from bench.parts import Additive, check_participation, clipped_sum, gaussian_like, noisy_sums, participation
 
 
 def ditto(task, *, num_sampled: int, batch_size: int, sampler: str, step_size: Scalar, local_step_size: Scalar,

@@ -8,17 +8,17 @@ import jax
 import jax.numpy as jnp
 
 from bench import Algorithm, Method, Scalar, State
-from bench.algorithms import local_learning
-from bench.algorithms.participation import check_participation, noisy_sums
-from bench.algorithms.ppsgd import ppsgd
+from bench.parts import ALGORITHMS, check_participation, noisy_sums
+
+PPSGD, ALONE = ALGORITHMS["ppsgd"], ALGORITHMS["local_learning"]
 
 
 def fine_tuning(task, *, num_sampled: int, batch_size: int, sampler: str, step_size: Scalar, local_step_size: Scalar,
                 clip_norm: Scalar, noise_multiplier: Scalar, num_steps: int = 1000) -> Algorithm:  # fmt: skip
     form = {"batch_size": batch_size, "local": "dense" if task.gram is None else "dual"}
-    together = ppsgd(task, num_sampled=num_sampled, sampler=sampler, step_size=step_size, personalization=math.inf,
-                     clip_norm=clip_norm, noise_multiplier=noise_multiplier, **form)  # fmt: skip
-    alone = local_learning.local_learning(task, step_size=local_step_size, **form)
+    together = PPSGD.make(task, num_sampled=num_sampled, sampler=sampler, step_size=step_size, personalization=math.inf,
+                          clip_norm=clip_norm, noise_multiplier=noise_multiplier, **form)  # fmt: skip
+    alone = ALONE.make(task, step_size=local_step_size, **form)
 
     def init(key):
         return State((together.init(key).schedule, jnp.int32(0)), together.init(key).variables)
@@ -38,7 +38,7 @@ def fine_tuning(task, *, num_sampled: int, batch_size: int, sampler: str, step_s
 
 def check(task, **args):
     check_participation(task, **args)
-    local_learning.check(task, local="dense", **args)  # users of a stream have nothing to learn from by themselves
+    ALONE.check(task, local="dense", **args)  # users of a stream have nothing to learn from by themselves
 
 
 TRIED = {"local_step_size": [5e-4, 1e-3, 2e-3]}  # for inputs as long as those of digits

@@ -7,9 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from bench import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums, participation
-from bench.algorithms.user_gradients import user_gradients
-from bench.kernels.gradient import gaussian_like
+from bench.parts import check_participation, cost_of_sums, gaussian_like, noisy_sums, participation, user_gradients
 
 
 def normalised_gradients(

@@ -13,10 +13,10 @@ from pathlib import Path
 import pandas as pd
 
 from bench.analysis import select
-from bench.analysis.files import write_whole
 from bench.analysis.select import span
 from bench.analysis.tables import markdown
 from bench.errors import InputError, cannot_write, in_one_line
+from bench.files import write_whole
 from figures import PAPERS
 from figures.shared.derived import derived
 from figures.shared.drawn import JUDGED, digest_of, recorded

@@ -1,5 +1,6 @@
 """The command line: python -m figures --help."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -8,13 +9,13 @@ import pandas as pd
 import typer
 
 from bench.analysis import style, tables
-from bench.analysis.files import write_whole
 from bench.analysis.saving import save_picture, save_printed
-from bench.cli import path as given_path
-from bench.cli import print_version
+from bench.cli.options import Json, Version
+from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, unknown_name
+from bench.files import write_whole
 from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
-from figures.shared import own
+from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
 from figures.shared.runs import REPOSITORY, SCALES, command, no_results, nothing_in, runs_of
@@ -32,11 +33,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
+def options(version: Version = False) -> None:
     """Options that come before a command."""
 
 
@@ -150,7 +147,7 @@ def draw(
         if not names:
             raise InputError("--runs needs the name of a figure, as in `python -m figures ppsgd_fig1a --runs F`")
         for name in names:
-            path, lines = own.write(name, FIGURES[name], runs, where, out, width)
+            path, lines = user_grids.write(name, FIGURES[name], runs, where, out, width)
             print(path)
             for line in lines:
                 print(line, file=sys.stderr)
@@ -167,6 +164,28 @@ def draw(
             drawn += 1
     if not drawn:
         raise nothing_in(results, scale, "nothing to draw")
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List the figures and tables, with one line about each.
+
+    Example: python -m figures list --json
+    """
+    from figures import FIGURES
+
+    if as_json:
+        rows = [{"name": name, "what": each.summary, "sweep": _sweep(each)} for name, each in FIGURES.items()]
+        print(json.dumps(rows, indent=2))
+        return
+    width = max(map(len, FIGURES))
+    for name, figure in FIGURES.items():
+        print(f"{name:{width}}  {figure.summary}")
+
+
+def _sweep(figure: Figure) -> str | tuple[str, ...] | None:
+    """The sweep of a figure, all of them where it has several, or None where it needs no runs."""
+    return figure.sweeps if len(figure.sweeps) > 1 else next(iter(figure.sweeps), None)
 
 
 @app.command()
@@ -228,7 +247,7 @@ def report(
 
     Example: python -m figures report --scale laptop
     """
-    from figures.report.write import write
+    from figures.pages.report.write import write
 
     check_scale(scale)
     if nothing:
@@ -245,7 +264,7 @@ def board(nothing: Nothing = None, results: Results = Path("results"), out: Page
 
     Example: python -m figures board
     """
-    from figures.board.write import write
+    from figures.pages.board.write import write
 
     if nothing:
         raise InputError(f"board takes no names, but got {' '.join(nothing)!r}: leave them out")

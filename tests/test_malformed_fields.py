@@ -14,17 +14,17 @@ from tiny_sweeps import WALK, sweep_of, walks
 import bench
 from bench import Problem, cache_folder
 from bench.algorithms.base import Algorithm, State
+from bench.algorithms.loading import load_method
 from bench.comparison.plan import make_plan
 from bench.comparison.request import make_request
 from bench.data.files import DataFiles
 from bench.data.read.tables import client_table
 from bench.errors import InputError, shown, unknown_name
-from bench.outside import load_method
-from bench.sweeps import own
+from bench.execution.run import run_sweep
+from bench.store import requests
+from bench.store.store import LOCK, Store
 from bench.sweeps.grids import listed
-from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, grid
-from bench.sweeps.store import LOCK, Store
 
 ROOT = Path(__file__).parent.parent
 
@@ -114,9 +114,9 @@ def test_a_pipe_among_the_files_is_named_and_not_waited_for(tmp_path):
 
 
 def test_a_folder_in_the_place_of_a_request(tmp_path):
-    (tmp_path / own.REQUEST).mkdir()
+    (tmp_path / requests.REQUEST).mkdir()
     with pytest.raises(InputError, match=r"_request\.json cannot be read \(Is a directory\): move it elsewhere"):
-        own.read_request(tmp_path)
+        requests.read_request(tmp_path)
 
 
 def test_a_folder_in_the_place_of_the_columns(tmp_path):

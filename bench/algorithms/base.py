@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from jax import Array
 
+from bench.algorithms.search_space import Interval
 from bench.errors import InputError, in_one_line
 from bench.privacy.events import Release, checked
-from bench.values import Interval
 
 Scalar = float | Array  # a hyper-parameter that a sweep may vary without compiling again
 

@@ -27,9 +27,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
-from bench.algorithms.peers import check_peers
+from bench.algorithms.parts import peers
+from bench.algorithms.parts.peers import check_peers
+from bench.algorithms.search_space import Interval
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
 from bench.kernels import draws
@@ -37,7 +38,6 @@ from bench.kernels.gradient import noise_scale
 from bench.kernels.graph import Graph, neighbor_sum
 from bench.privacy import events
 from bench.theory.pair_noise import hidden_from_one, hidden_from_outsiders
-from bench.values import Interval
 
 OUTSIDERS = "everybody who sees all messages and shares no noise with any agent"
 MOST_AGENTS = 4096  # a matrix of agents x agents is inverted

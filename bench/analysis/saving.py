@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bench.analysis.files import written_whole
 from bench.analysis.style import applied
+from bench.files import written_whole
 
 
 def save_picture(figure: Figure, table: pd.DataFrame, folder: Path, name: str, alt: str = "") -> list[Path]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from bench.analysis import possible
+from bench.analysis import metric_limits
 
 REPETITION = ["trial", "seed"]
 FOLDS = 4  # of repetitions, where settings are chosen on some and judged on the others
@@ -168,7 +168,7 @@ def averaged(rows: pd.DataFrame, *, by: Sequence[str], value: str) -> pd.DataFra
         The columns of `interval`, and "mean": "geometric" or "arithmetic".
     """
     finite = rows[value].astype(float).replace([np.inf, -np.inf], np.nan).dropna()
-    log = possible.can_diverge(value) and len(finite) > 0 and finite.min() > 0
+    log = metric_limits.can_diverge(value) and len(finite) > 0 and finite.min() > 0
     return interval(rows, by=by, value=value, log=log).assign(mean="geometric" if log else "arithmetic")
 
 

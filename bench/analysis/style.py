@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from bench.analysis import cut_off, possible
+from bench.analysis import cut_off, metric_limits
 from bench.errors import InputError
 
 Look = dict[str, Any]  # the properties that distinguish a line or a patch, by name
@@ -232,7 +232,7 @@ def curve(ax: Axes, table: pd.DataFrame, x: str, y: str, *, band: bool = True, *
         return
     ax.plot(table[x], table[y], **look)
     if band and np.isfinite(table["low"]).any():
-        table = possible.within(table, y)
+        table = metric_limits.within(table, y)
         with same_limits(ax):
             ax.fill_between(table[x], table["low"], table["high"], color=look["color"], alpha=0.15, linewidth=0)
 

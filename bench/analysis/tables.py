@@ -14,8 +14,8 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from bench.analysis import possible, style
-from bench.analysis.files import written_whole
+from bench.analysis import metric_limits, style
+from bench.files import written_whole
 
 SIGNS = {"ε": r"\varepsilon", "δ": r"\delta", "σ": r"\sigma", "±": r"\pm", "×": r"\times", "≤": r"\leq", "≥": r"\geq"}
 LATEX = str.maketrans(
@@ -33,13 +33,13 @@ def number(value: float, form: str = ".4f", missing: str = "") -> str:
 
 def digits_for(metric: str) -> str:
     """The format of a metric's values: four decimals for shares, else three digits, since risks span powers of ten."""
-    return ".4f" if possible.limits(metric) == (0.0, 1.0) else ".3g"
+    return ".4f" if metric_limits.limits(metric) == (0.0, 1.0) else ".3g"
 
 
 def with_interval(value: float, low: float, high: float, form: str = ".4f", metric: str = "") -> str:
     """Return a mean with its interval, cut to the values that the metric can have, or by itself where there is none."""
     mean = number(value, form, "diverged")
-    low, high = (float(end) for end in possible.cut(value, low, high, metric))
+    low, high = (float(end) for end in metric_limits.cut(value, low, high, metric))
     return f"{mean} [{low:{form}}, {high:{form}}]" if np.isfinite([value, low, high]).all() else mean
 
 

@@ -75,18 +75,18 @@ def _directions(rng: np.random.Generator, number: int, size: int) -> np.ndarray:
     return (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
 
 
-def estimated(one: Attacked, number: int, delta: float, *, seed: int) -> tuple[Estimate, Estimate]:
+def estimated(attacked: Attacked, number: int, delta: float, *, seed: int) -> tuple[Estimate, Estimate]:
     """Return epsilon estimated from one run with canaries, for an adversary who sees the final model, and for one who
     sees the model after every round and scores a canary by its largest cosine with the change in a round.
 
     Args:
-        one: what is attacked, without canaries.
+        attacked: what is attacked, without canaries.
         number: of canaries.
         delta: at which epsilon is stated.
         seed: of canaries and run.
     """
-    made = with_canaries(one.task, number, seed)
-    final, largest = trajectory(one._replace(task=made.task), made.outputs, made.inputs, seed=seed)
+    made = with_canaries(attacked.task, number, seed)
+    final, largest = trajectory(attacked._replace(task=made.task), made.outputs, made.inputs, seed=seed)
     by_final, by_round = (
         estimate(cosines[:number], cosines[number:], delta, seed=seed)
         if np.isfinite(cosines).all()

@@ -15,8 +15,8 @@ import numpy as np
 from bench.algorithms.base import Method
 from bench.attacks.released import released
 from bench.data.task import Task
+from bench.execution import memory
 from bench.sweeps.engine import ROUNDS, START, Program, run_keys
-from bench.sweeps.execution import memory
 from bench.sweeps.spec import parameters
 
 MOST_BYTES = 2**31  # of a compiled program
@@ -92,7 +92,7 @@ def _scored(task: Task, hypers, given, state, candidates, *, program: Program, f
 
 
 def scores(
-    one: Attacked,
+    attacked: Attacked,
     *,
     field: str,
     given: np.ndarray,
@@ -105,7 +105,7 @@ def scores(
     """Return the scores of all units in all runs, [run, unit].
 
     Args:
-        one: what is attacked.
+        attacked: what is attacked.
         field: of the task, which differs between runs.
         given: its value in every run, [run, ...].
         candidates: the units, as `score` takes them.
@@ -114,10 +114,10 @@ def scores(
         on_block: called with the number of run-rounds done since its last call; with 0 when the first can begin.
         most_bytes: that the compiled program may need; default half of what this machine has available, at most 2 GiB.
     """
-    size = block_of(one.rounds)
-    program, hypers = one.program(size)
-    keys = run_keys(jnp.full(len(seeds), one.trial, jnp.int32), jnp.asarray(seeds, jnp.int32))
-    task, how = one.task, {"program": program, "field": field}
+    size = block_of(attacked.rounds)
+    program, hypers = attacked.program(size)
+    keys = run_keys(jnp.full(len(seeds), attacked.trial, jnp.int32), jnp.asarray(seeds, jnp.int32))
+    task, how = attacked.task, {"program": program, "field": field}
     budget = float(most_bytes or _budget())
     chunk, advance = _chunk(task, hypers, given, keys, how, budget)
     found = []
@@ -127,7 +127,7 @@ def scores(
         state = jax.block_until_ready(_start(task, hypers, values, chosen, **how))
         if first == 0:
             on_block(0)
-        for begin in range(0, one.rounds, size):
+        for begin in range(0, attacked.rounds, size):
             state = jax.block_until_ready(advance(task, hypers, values, chosen, state, jnp.int32(begin)))
             on_block(size * min(chunk, len(given) - first))
         part = _scored(task, hypers, values, state, candidates, score=score, **how)
@@ -188,16 +188,16 @@ def _trajectory(task: Task, hypers, key, outputs, inputs, *, program: Program):
     return cosines(released(task, public(state)) - start), jnp.max(by_round, axis=0)
 
 
-def trajectory(one: Attacked, outputs: np.ndarray, inputs: np.ndarray, *, seed: int):
+def trajectory(attacked: Attacked, outputs: np.ndarray, inputs: np.ndarray, *, seed: int):
     """Return the cosines of directions with the change of the released model in one run: over all rounds, and the
     largest over single rounds, each [direction].
 
     Args:
-        one: on a task with a shared model [output, feature].
+        attacked: on a task with a shared model [output, feature].
         outputs, inputs: the two factors of each direction, of length 1, [direction, output] and [direction, feature].
         seed: of the run.
     """
-    program, hypers = one.program(one.rounds)
-    key = run_keys(jnp.full(1, one.trial, jnp.int32), jnp.full(1, seed, jnp.int32))[0]
-    found = _trajectory(one.task, hypers, key, jnp.asarray(outputs), jnp.asarray(inputs), program=program)
+    program, hypers = attacked.program(attacked.rounds)
+    key = run_keys(jnp.full(1, attacked.trial, jnp.int32), jnp.full(1, seed, jnp.int32))[0]
+    found = _trajectory(attacked.task, hypers, key, jnp.asarray(outputs), jnp.asarray(inputs), program=program)
     return tuple(np.asarray(leaf) for leaf in jax.device_get(found))

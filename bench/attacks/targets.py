@@ -19,7 +19,7 @@ from bench.comparison.stages import with_spent
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.sweeps import part_files
+from bench.store import part_files
 from bench.sweeps.spec import arguments
 
 
@@ -59,9 +59,9 @@ class Targets(NamedTuple):
     silent: list[str]
 
 
-def folder_of(name: str, against: str, out: Path) -> Path:
+def folder_of(name: str, board: str, out: Path) -> Path:
     """Return the folder of a board's task; "board" is the board in the results folder `out`."""
-    return (out / BOARD if against == BOARD else Path(against)) / name
+    return (out / BOARD if board == BOARD else Path(board)) / name
 
 
 def targets(
@@ -69,7 +69,7 @@ def targets(
     labels: Sequence[str],
     epsilons: Sequence[float],
     *,
-    against: str,
+    board: str,
     out: Path,
     split: int,
     data_files: DataFiles | None = None,
@@ -80,7 +80,7 @@ def targets(
         task: of the board.
         labels: names of methods on the board; none means all.
         epsilons: inf without noise; none means all of the board.
-        against: folder of the board; "board" is the one in `out`.
+        board: its folder; "board" is the one in `out`.
         out: the results folder.
         split: whose settings and data are taken.
         data_files: where data may come from.
@@ -89,7 +89,7 @@ def targets(
         InputError: for unknown names, and a board that has no such runs, or other data or versions.
     """
     on = problem(task, data_files)
-    folder = folder_of(on.name, against, out)
+    folder = folder_of(on.name, board, out)
     protocol = read_protocol(folder)
     if not 0 <= split < protocol.seeds:
         raise InputError(f"split is {split}, but {folder} has splits 0 to {protocol.seeds - 1}: choose one of them")

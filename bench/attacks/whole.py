@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.analysis.files import AS_TEXT, set_aside, write_whole
 from bench.analysis.tables import markdown
 from bench.attacks import canaries, membership, units
 from bench.attacks.gaussians import LARGEST
@@ -22,9 +21,10 @@ from bench.attacks.runs import scores
 from bench.attacks.targets import Target, Targets, targets
 from bench.data.files import DataFiles
 from bench.errors import InputError, cannot_write
-from bench.sweeps.estimate import Command, Shorter, Work, duration, half
-from bench.sweeps.execution.steps import Compiled, Compiling, Trained
-from bench.sweeps.progress import Meter, Part
+from bench.execution.estimate import Command, Shorter, Work, duration, half
+from bench.execution.progress import Meter, Part
+from bench.execution.steps import Compiled, Compiling, Trained
+from bench.files import AS_TEXT, set_aside, write_whole
 from bench.sweeps.rows import commit
 
 KEY = ["method", "target_epsilon"]
@@ -41,7 +41,7 @@ def attack_all(
     labels: Sequence[str] = (),
     *,
     epsilons: Sequence[float] = (),
-    against: str = "board",
+    board: str = "board",
     out: Path = Path("results"),
     runs: int = 64,
     canaries: int = 100,
@@ -54,7 +54,7 @@ def attack_all(
     """Attack methods of a board; write attacks.csv and attacks.md into the folder of the board's task.
 
     Args:
-        task, labels, epsilons, against, out, split, data_files: as for `targets.targets`.
+        task, labels, epsilons, board, out, split, data_files: as for `targets.targets`.
         runs: of the membership attack.
         canaries: of the run with canaries; 0 leaves it out.
         seed: of membership, canaries, and all runs.
@@ -70,7 +70,7 @@ def attack_all(
     """
     options = {"runs": runs, "canaries": canaries, "split": split, "seed": seed}
     _check(options)
-    found = targets(task, labels, epsilons, against=against, out=out, split=split, data_files=data_files)
+    found = targets(task, labels, epsilons, board=board, out=out, split=split, data_files=data_files)
     path, code = found.folder / TABLE, commit()
     _check_folder(found.folder)
     if fresh:
@@ -146,14 +146,14 @@ def _shorter(options: Mapping[str, int], left: Sequence[Target]) -> list[Shorter
 
 
 def _row(
-    one: Target, of: units.Units, found: Targets, options: Mapping[str, int], on_block: Callable[[int], None]
+    target: Target, of: units.Units, found: Targets, options: Mapping[str, int], on_block: Callable[[int], None]
 ) -> dict[str, Any]:
     """Attack one method at one epsilon."""
     runs, seed, began = options["runs"], options["seed"], time.monotonic()
     # Runs of the attack share no randomness with those of the board, nor with the run with canaries.
     seeds = 1_000_000 + seed * MOST_RUNS + np.arange(runs)
     how = {"field": of.field, "given": of.given, "candidates": of.candidates, "score": of.score}
-    seen = scores(one.attacked, seeds=seeds, on_block=on_block, **how)
+    seen = scores(target.attacked, seeds=seeds, on_block=on_block, **how)
     per_run = (time.monotonic() - began) / runs
     finite = bool(np.isfinite(seen).all())
     notes = [] if finite else [NO_RATIO]
@@ -161,15 +161,15 @@ def _row(
     rates = membership.rates(ratios, of.members, RATES, seed=seed)
     row: dict[str, Any] = {
         "task": found.folder.name,
-        "method": one.label,
-        "target_epsilon": one.target,
-        "epsilon": one.epsilon,
-        "delta": one.delta,
+        "method": target.label,
+        "target_epsilon": target.target,
+        "epsilon": target.epsilon,
+        "delta": target.delta,
         "privacy_unit": of.kind,
-        "neighbors": one.neighbors,
-        "protects_against": one.against,
+        "neighbors": target.neighbors,
+        "protects_against": target.against,
     }
-    epsilon, delta = units.allowance(of.kind, one.epsilon, one.delta, one.neighbors)
+    epsilon, delta = units.allowance(of.kind, target.epsilon, target.delta, target.neighbors)
     for false, rate in rates.at.items():
         name = f"tpr_at_{false:g}"
         row |= {name: rate.found, f"{name}_low": rate.low, f"{name}_high": rate.high}
@@ -178,22 +178,22 @@ def _row(
             notes.append(f"more than the declared epsilon allows at a false-positive rate of {false:g}")
     row |= {"auc": rates.auc.found, "auc_low": rates.auc.low, "auc_high": rates.auc.high}
     number = options["canaries"]
-    why = canaries.why_not(one.attacked.task, number) if number else "left out"
+    why = canaries.why_not(target.attacked.task, number) if number else "left out"
     nothing = canaries.Estimate(math.nan, math.nan, math.nan)
     both = (nothing, nothing)
     if why:
         notes.append(f"no canaries: {why}")
     else:
-        both = canaries.estimated(one.attacked, number, one.delta, seed=seed)
+        both = canaries.estimated(target.attacked, number, target.delta, seed=seed)
     for name, (value, low, high) in zip(("final", "rounds"), both, strict=True):
         column = f"estimated_epsilon_{name}"
         row |= {column: value, f"{column}_low": low, f"{column}_high": high}
     return row | {
         "units": rates.units,
         **options,
-        "rounds": one.attacked.rounds,
-        "point": one.point,
-        "version": one.attacked.method.version,
+        "rounds": target.attacked.rounds,
+        "point": target.point,
+        "version": target.attacked.method.version,
         "seconds_per_run": round(per_run, 3),
         "notes": "; ".join(notes),
     }

@@ -13,15 +13,22 @@ has many canaries in one data set, each included by a coin of its own (Steinke, 
 Melis, Chaudhuri 2024). Both use tasks on which a canary is as visible as the theory allows (`tasks`), and call the
 method's own functions. The estimators are those of jax_privacy, except for that of Gaussian noise (`bounds.gaussian`).
 
-    from bench.audit import audit
+    from bench.audit import audit, audit_outputs
     audit("ppsgd").refuted
 """
 
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.audit.outputs import audit_outputs as audit_outputs
+    from bench.audit.report import audit as audit
+
+_HOME = {"audit": "bench.audit.report", "audit_outputs": "bench.audit.outputs"}
+
 
 def __getattr__(name: str):
-    """Import `audit` on first use, so that the command line need not wait for JAX."""
-    if name != "audit":
+    """Import a public name on first use, so that the command line need not wait for JAX."""
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from bench.audit.report import audit
-
-    return audit
+    return getattr(importlib.import_module(_HOME[name]), name)

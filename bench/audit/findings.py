@@ -10,7 +10,7 @@ import numpy as np
 from bench.audit import bounds
 from bench.audit.bounds import SHIFT, Choice, Test
 from bench.audit.game import PILOT, Game, play, play_on
-from bench.audit.setting import Setting, spent
+from bench.audit.subject import Subject, spent
 from bench.privacy.accounting import group_of_two
 from bench.privacy.events import ParallelDpEvent, Release
 
@@ -122,16 +122,16 @@ def two_apart(declared: Mapping[float, float]) -> dict[float, float]:
 
 
 class Games:
-    """Games with the noise of a setting divided by factors, each played once."""
+    """Games with the noise of a subject divided by factors, each played once."""
 
-    def __init__(self, one: Setting, shapes: Sequence[str], *, runs: int, seed: int):
-        self.one, self.shapes, self.runs, self.seed = one, shapes, runs, seed
+    def __init__(self, subject: Subject, shapes: Sequence[str], *, runs: int, seed: int):
+        self.subject, self.shapes, self.runs, self.seed = subject, shapes, runs, seed
         self._played: dict[tuple[str, float], Game] = {}
 
-    def with_less_noise(self, factor: float) -> Setting:
-        """Return the setting with its noise divided by the factor."""
-        noise = self.one.method.noise
-        return self.one._replace(args=self.one.args | {noise: self.one.args[noise] / factor})
+    def with_less_noise(self, factor: float) -> Subject:
+        """Return the subject with its noise divided by the factor."""
+        noise = self.subject.method.noise
+        return self.subject._replace(args=self.subject.args | {noise: self.subject.args[noise] / factor})
 
     def game(self, relation: str, factor: float) -> Game:
         """Return the game under a relation, with the noise divided by the factor."""
@@ -217,9 +217,9 @@ class Longer(NamedTuple):
         )
         return found / max(self.declared[choice.delta], bounds.SMALLEST)
 
-    def bound(self, one: Setting, choice: Choice, *, runs: int, seed: int) -> Bound:
+    def bound(self, subject: Subject, choice: Choice, *, runs: int, seed: int) -> Bound:
         """Return the bound of new runs."""
-        scores = play_on(one, self.release.neighbors, choice, runs=runs, seed=seed)
+        scores = play_on(subject, self.release.neighbors, choice, runs=runs, seed=seed)
         proven = bounds.proven_gaussian if self.gaussian else bounds.proven
         how = "more runs, Gaussian" if self.gaussian else "more runs"
         found = proven(choice, scores, self.significance)

@@ -16,7 +16,7 @@ from scipy import stats
 
 from bench.audit.bounds import SCALE, SHIFT, Choice, Scores, Test, likelihoods
 from bench.audit.scales import World, scales
-from bench.audit.setting import Setting, run, views
+from bench.audit.subject import Subject, run, views
 from bench.errors import InputError
 from bench.privacy.events import ADD_OR_REMOVE
 
@@ -46,7 +46,7 @@ class Game(NamedTuple):
     seconds: float
 
 
-def play(one: Setting, relation: str, shapes: Sequence[str], *, runs: int, seed: int) -> Game:
+def play(subject: Subject, relation: str, shapes: Sequence[str], *, runs: int, seed: int) -> Game:
     """Make `runs` runs on each of two neighbouring data sets, for every shape of the canary.
 
     Args:
@@ -58,15 +58,15 @@ def play(one: Setting, relation: str, shapes: Sequence[str], *, runs: int, seed:
     """
     other, first = OTHER_SIGN.get(relation, -1.0), int(runs * PILOT)
     tests, most, reported, still, seconds = [], 0, {}, True, 0.0
-    without = views(one, np.zeros((first, *one.canary(shapes[0]).shape), np.float32), seed).seen
+    without = views(subject, np.zeros((first, *subject.canary(shapes[0]).shape), np.float32), seed).seen
     for place, shape in enumerate(shapes, start=1):
         begun = time.monotonic()
         signs = np.repeat(np.array([1.0, other], np.float32), runs)
-        ran = views(one, signs[:, None, None] * one.canary(shape), seed + place)
+        ran = views(subject, signs[:, None, None] * subject.canary(shape), seed + place)
         flat = ran.seen.reshape(2 * runs, -1).astype(np.float64)
         pilots = flat[:first], flat[runs : runs + first]
         rest = flat[first:runs], flat[runs + first :]
-        for kind, score in _scores(one, without, pilots, shape, other, seed):
+        for kind, score in _scores(subject, without, pilots, shape, other, seed):
             tests.append(Test((score(pilots[0]), score(pilots[1])), _when_asked(score, rest), kind, score, shape))
         for name, values in ran.info.items():
             reported.setdefault(name, []).extend(_of_reported(values[:runs], values[runs:], first))
@@ -75,7 +75,7 @@ def play(one: Setting, relation: str, shapes: Sequence[str], *, runs: int, seed:
     return Game(tests, most, reported, still, seconds)
 
 
-def play_on(one: Setting, relation: str, choice: Choice, *, runs: int, seed: int) -> Scores:
+def play_on(subject: Subject, relation: str, choice: Choice, *, runs: int, seed: int) -> Scores:
     """Return the scores of `runs` further runs on each of two neighbouring data sets, for the chosen test alone."""
     other, score = OTHER_SIGN.get(relation, -1.0), choice.test.score
     assert score is not None
@@ -86,10 +86,10 @@ def play_on(one: Setting, relation: str, choice: Choice, *, runs: int, seed: int
             # A block has a seed of its own, and blocks are small beside the distance of the seeds of games.
             count = min(BLOCK, runs - begin)
             canaries = np.broadcast_to(
-                np.float32(sign) * one.canary(choice.test.shape), (count, *one.canary("axis").shape)
+                np.float32(sign) * subject.canary(choice.test.shape), (count, *subject.canary("axis").shape)
             )
             key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), world), begin)
-            ran = run(one, canaries, jax.random.split(key, count))
+            ran = run(subject, canaries, jax.random.split(key, count))
             parts.append(score(ran.seen.reshape(count, -1).astype(np.float64)))
         worlds.append(np.concatenate(parts))
     return worlds[0], worlds[1]
@@ -100,15 +100,15 @@ def _when_asked(score: Score, rest: tuple[np.ndarray, np.ndarray]) -> Callable[[
 
 
 def _scores(
-    one: Setting, without: np.ndarray, pilots: tuple[np.ndarray, np.ndarray], shape: str, other: float, seed: int
+    subject: Subject, without: np.ndarray, pilots: tuple[np.ndarray, np.ndarray], shape: str, other: float, seed: int
 ) -> list[tuple[str, Score]]:
     """Return scores of runs [run, round and number], each with its kind, from runs without the canary, from pilot runs
     of both worlds, and from other runs that share their randomness with runs that have the canary.
     """
     keys = jax.random.split(jax.random.key(seed), MOVES)
-    unit = one.canary(shape)
+    unit = subject.canary(shape)
     with_one, with_other, with_none = (
-        run(one, np.broadcast_to(sign * unit, (MOVES, *unit.shape)), keys).seen.reshape(MOVES, -1)
+        run(subject, np.broadcast_to(sign * unit, (MOVES, *unit.shape)), keys).seen.reshape(MOVES, -1)
         for sign in (1.0, other, 0.0)
     )
     known = without.reshape(len(without), -1).astype(np.float64)

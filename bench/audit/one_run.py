@@ -13,7 +13,7 @@ from jax_privacy import auditing
 
 from bench.audit.bounds import thresholds
 from bench.audit.game import OTHER_SIGN
-from bench.audit.setting import Setting, run, views
+from bench.audit.subject import Subject, run, views
 
 TRACES = 4  # simulated runs for each canary's trace, since with sampling the canary is not drawn in every run
 NEGLIGIBLE = 20  # canaries times delta is this much less than the significance
@@ -21,7 +21,7 @@ NUMBERS = 2**24  # numbers of simulated runs in memory at once
 
 
 def one_run(
-    one: Setting, relation: str, *, delta: float, significance: float, seed: int, gaussian: bool
+    subject: Subject, relation: str, *, delta: float, significance: float, seed: int, gaussian: bool
 ) -> dict[str, tuple[float, float]]:
     """Return the lower bounds of one run, "one run" and "one run, Gaussian", each as (delta, epsilon proven at it).
 
@@ -29,15 +29,15 @@ def one_run(
     term 2 delta (number of canaries) would by itself exceed the significance.
 
     Args:
-        one: on a task with many canaries.
+        subject: on a task with many canaries.
         relation: as for `game.play`.
         gaussian: whether to compute the second bound, for a trade-off of errors like that of Gaussians (Mahloujifar,
             Melis, Chaudhuri 2024).
     """
     other = OTHER_SIGN.get(relation, -1.0)
-    coins = np.random.default_rng(seed).random((2, one.canaries)) < 0.5
-    seen = views(one, _along_axes(np.where(coins, 1.0, other)), seed, chunk=2).seen
-    scores = on_traces(one, seen.reshape(2, -1), other, seed + 1)
+    coins = np.random.default_rng(seed).random((2, subject.canaries)) < 0.5
+    seen = views(subject, _along_axes(np.where(coins, 1.0, other)), seed, chunk=2).seen
+    scores = on_traces(subject, seen.reshape(2, -1), other, seed + 1)
     pilot, last = (_auditor(score, coin) for score, coin in zip(scores, coins, strict=True))
     places = thresholds(scores[0][coins[0]], scores[0][~coins[0]])
     tried = places[len(places) // 2 :: 4]
@@ -48,27 +48,27 @@ def one_run(
 
         return delta, float(at(last, max(tried, key=lambda place: at(pilot, place))))
 
-    found = {"one run": best(_plain, min(delta, significance / (NEGLIGIBLE * one.canaries)))}
+    found = {"one run": best(_plain, min(delta, significance / (NEGLIGIBLE * subject.canaries)))}
     return found | ({"one run, Gaussian": best(_gaussian, delta)} if gaussian else {})
 
 
-def on_traces(one: Setting, seen: np.ndarray, other: float, seed: int) -> np.ndarray:
+def on_traces(subject: Subject, seen: np.ndarray, other: float, seed: int) -> np.ndarray:
     """Return the projection of what was seen [run, round and feature] on each canary's trace, [run, canary].
 
     Args:
         other: sign of the canaries that are not in.
     """
-    canaries = one.canaries
+    canaries = subject.canaries
     signs = np.full((1 + canaries, canaries), other)
     np.fill_diagonal(signs[1:], 1.0)
     chunk = max(1, min(canaries, NUMBERS // max(seen.shape[1], 1)))
     keys = jax.random.split(jax.random.key(seed), TRACES)
-    without = [run(one, _along_axes(signs[:1]), keys[i : i + 1], chunk=chunk).seen[0] for i in range(TRACES)]
+    without = [run(subject, _along_axes(signs[:1]), keys[i : i + 1], chunk=chunk).seen[0] for i in range(TRACES)]
     scores = []
     for begin in range(1, 1 + canaries, chunk):
         part, trace = _along_axes(signs[begin : begin + chunk]), np.zeros((), np.float32)
         for key, base in zip(keys, without, strict=True):
-            trace = trace + (run(one, part, jnp.broadcast_to(key, (len(part),)), chunk=chunk).seen - base)
+            trace = trace + (run(subject, part, jnp.broadcast_to(key, (len(part),)), chunk=chunk).seen - base)
         trace = trace.reshape(len(part), -1)
         lengths = np.linalg.norm(trace, axis=1)
         scores.append(seen @ trace.T / np.where(lengths > 0, lengths, 1.0))

@@ -57,6 +57,43 @@ class OutputsAudit(NamedTuple):
         """Return whether some bound exceeds the claimed epsilon."""
         return max(self.bounds.values()) > self.epsilon
 
+    def __str__(self) -> str:
+        """The verdict first, and then what it rests on."""
+        most = max(self.bounds, key=lambda name: self.bounds[name])
+        proven = self.bounds[most]
+        claim = f"epsilon {self.epsilon:.3g} at delta {self.delta:g}"
+        if self.refuted:
+            if self.bare:
+                cause = f"{self.bare:,} of the {self.numbers:,} numbers of a run have no noise and differ with the unit"
+            elif self.too_small is not None and self.too_small > 1:
+                cause = f"the noise is at least {self.too_small:.3g} times too small"
+            else:
+                cause = f"it shows in the {'size of the deviations' if self.by == SCALE else 'mean'} of the outputs"
+            first = f"FAILED: {claim} is refuted, since epsilon is at least {proven:.3g} ({most}); {cause}."
+        elif self.seen == math.inf:
+            first = (
+                f"inconclusive: nothing contradicts {claim}, but even a quarter of the noise would not have been seen. "
+                + (
+                    "Give more runs, or outputs in which the unit shows more."
+                    if proven > 0
+                    else "Nothing shows the unit: make it stronger (docs/audit-your-program.md), or give more runs."
+                )
+            )
+        else:
+            first = (
+                f"passed: consistent with {claim}; noise {self.seen:.3g} times smaller would have been seen. This is "
+                "no proof: another attack might do better."
+            )
+        numbers = ", ".join(f"{value:.3g} ({name})" for name, value in self.bounds.items())
+        return "\n".join(
+            [
+                first,
+                f"lower bounds on epsilon at delta {self.delta:g}: {numbers}, from {self.runs:,} runs with the unit "
+                f"and as many without, {self.numbers:,} numbers a run in {self.rounds} file{'s' * (self.rounds != 1)}; "
+                f"confidence {self.confidence:g}",
+            ]
+        )
+
 
 def audit_outputs(
     with_unit: Sequence[Path | np.ndarray],
@@ -232,46 +269,3 @@ def _bare(ins: np.ndarray, outs: np.ndarray) -> int:
     """Return how many numbers are the same in all runs of a world, but not in both worlds."""
     constant = (np.ptp(ins, axis=0) == 0) & (np.ptp(outs, axis=0) == 0)
     return int((constant & (ins[0] != outs[0])).sum())
-
-
-# ---- Words ----
-
-
-def text_of(found: OutputsAudit) -> str:
-    """Return the verdict first, and then what it rests on."""
-    most = max(found.bounds, key=lambda name: found.bounds[name])
-    proven = found.bounds[most]
-    claim = f"epsilon {found.epsilon:.3g} at delta {found.delta:g}"
-    if found.refuted:
-        if found.bare:
-            cause = (
-                f"without noise: {found.bare:,} of the {found.numbers:,} numbers of a run, which differ with the unit"
-            )
-        elif found.too_small is not None and found.too_small > 1:
-            cause = f"the noise is at least {found.too_small:.3g} times too small"
-        else:
-            cause = f"it shows in the {'size of the deviations' if found.by == SCALE else 'mean'} of the outputs"
-        first = f"FAILED: {claim} is refuted, since epsilon is at least {proven:.3g} ({most}); {cause}."
-    elif found.seen == math.inf:
-        first = (
-            f"inconclusive: nothing contradicts {claim}, but even a quarter of the noise would not have been seen. "
-            + (
-                "Give more runs, or outputs in which the unit shows more."
-                if proven > 0
-                else "Nothing shows the unit at all: make it stronger (docs/audit-your-program.md), or give more runs."
-            )
-        )
-    else:
-        first = (
-            f"passed: consistent with {claim}; noise {found.seen:.3g} times smaller would have been seen. This is no "
-            "proof: another attack might do better."
-        )
-    numbers = ", ".join(f"{value:.3g} ({name})" for name, value in found.bounds.items())
-    return "\n".join(
-        [
-            first,
-            f"lower bounds on epsilon at delta {found.delta:g}: {numbers}, from {found.runs:,} runs with the unit and "
-            f"as many without, {found.numbers:,} numbers a run in {found.rounds} file{'s' * (found.rounds != 1)}; "
-            f"confidence {found.confidence:g}",
-        ]
-    )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bench.algorithms.base import Method
+from bench.algorithms.loading import load_method
 from bench.audit import bounds
 from bench.audit.bounds import SHIFT
 from bench.audit.findings import (
@@ -26,25 +27,24 @@ from bench.audit.findings import (
 )
 from bench.audit.game import Game, play
 from bench.audit.one_run import one_run
-from bench.audit.setting import (
+from bench.audit.subject import (
     ABSENT,
     KEPT,
-    Setting,
+    Subject,
     count_releases,
     for_canaries,
     on_family,
     removal,
-    setting,
     spent,
+    subject_of,
     unseen_state,
     with_noise_for,
 )
 from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
 from bench.audit.text import text_of
 from bench.errors import InputError, in_one_line
-from bench.outside import load_method
+from bench.execution.estimate import LONG_S, Shorter, half, long_text
 from bench.privacy.events import ADD_OR_REMOVE
-from bench.sweeps.estimate import LONG_S, Shorter, half, long_text
 
 FEWEST_RUNS, FEWEST_CANARIES = 300, 20
 MOST_ROUNDS, MOST_RUNS, MOST_CANARIES = 1_000, 10_000_000, 10_000  # more takes hours
@@ -66,7 +66,7 @@ class Part(NamedTuple):
     canaries: in the one run, 0 for none.
     findings: one for each way of accounting.
     calibrated: the way of accounting to which the noise was calibrated; "" where the noise was given, or there is none.
-    removal: what a removed unit is, `setting.ABSENT`, ZERO or KEPT; ABSENT where none is removed.
+    removal: what a removed unit is, `subject.ABSENT`, ZERO or KEPT; ABSENT where none is removed.
     reported: name -> the epsilon that a number which `round` reports would prove if it were public.
     unseen: parts of the state that are not public.
     still: whether what is public was the same in all runs.
@@ -266,20 +266,20 @@ def audit(
     tell = say or (lambda line: None)
     name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
     given = dict(args or {})
-    one = setting(loaded, family=family, rounds=rounds, delta=delta, given=given)
-    if not any(release.sound and spent(release, rounds) < math.inf for release in one.readings().values()):
-        nothing = Part(one.family, one.args, rounds, 0, 0, ())
+    subject = subject_of(loaded, family=family, rounds=rounds, delta=delta, given=given)
+    if not any(release.sound and spent(release, rounds) < math.inf for release in subject.readings().values()):
+        nothing = Part(subject.family, subject.args, rounds, 0, 0, ())
         return Audit(name, 0, confidence, (nothing,))
-    besides = BESIDES.get(one.family, ()) if family is None else ()
+    besides = BESIDES.get(subject.family, ()) if family is None else ()
     looks = LOOKS if power and seconds > 0 else 1
     options: dict = {"epsilon": None if loaded.noise in given else epsilon, "runs": runs, "power": power, "say": tell}
     options |= {"significance": (1 - confidence) / looks / (2 if besides else 1)}
     tasks = 2 if besides else 1
-    played = [_play_on(one, canaries=canaries, seed=seed, seconds=seconds, tasks=tasks, **options)]
+    played = [_play_on(subject, canaries=canaries, seed=seed, seconds=seconds, tasks=tasks, **options)]
     not_played: dict[str, str] = {}
     for place, other in enumerate(besides, start=1):
         try:
-            beside = on_family(one, other, 2 * rounds)
+            beside = on_family(subject, other, 2 * rounds)
             played.append(_play_on(beside, canaries=0, seed=seed + BESIDE_SEEDS * place, all_readings=False, **options))
             break
         except InputError as error:
@@ -323,14 +323,14 @@ class _Played(NamedTuple):
     """A part, and what a longer game on its task needs."""
 
     part: Part
-    one: Setting
+    subject: Subject
     first: Mapping[str, Game]
     games: Games
     significance: float
 
 
 def _play_on(
-    one: Setting,
+    subject: Subject,
     *,
     epsilon: float | None,
     runs: int,
@@ -353,18 +353,18 @@ def _play_on(
         all_readings: whether to find how much too little noise would be seen for every proven way of accounting, or
             only for the one that declares least.
     """
-    say(f"{one.family}: {runs:,} runs with a canary and as many without")
-    released, calibrated = count_releases(one), ""
+    say(f"{subject.family}: {runs:,} runs with a canary and as many without")
+    released, calibrated = count_releases(subject), ""
     if epsilon is not None:
-        one, calibrated = with_noise_for(one, epsilon, released)
-    readings = one.readings()
+        subject, calibrated = with_noise_for(subject, epsilon, released)
+    readings = subject.readings()
     relations = list(dict.fromkeys(release.neighbors for release in readings.values()))
-    removed = removal(one) if ADD_OR_REMOVE in relations else ABSENT
+    removed = removal(subject) if ADD_OR_REMOVE in relations else ABSENT
     can_play = {relation: relation != ADD_OR_REMOVE or removed != KEPT for relation in relations}
     units = {release.privacy_unit for release in readings.values()}
-    family = FAMILIES[one.family]
+    family = FAMILIES[subject.family]
     shapes = SHAPES[:1] if "coordinate" in units else family.shapes  # a coordinate is replaced along its own axis only
-    games = {relation: play(one, relation, shapes, runs=runs, seed=seed + 1) for relation in relations}
+    games = {relation: play(subject, relation, shapes, runs=runs, seed=seed + 1) for relation in relations}
     released = max(released, *(game.released for game in games.values()))
     first_s = sum(2 * runs * len(shapes) * game.seconds for game in games.values())
     if tasks and (text := _long(first_s, tasks=tasks, runs=runs, power=power, seconds=seconds)):
@@ -376,30 +376,30 @@ def _play_on(
         key: by_game(release, released, games[release.neighbors], each, played=can_play[release.neighbors])
         for key, release in readings.items()
     }
-    many = for_canaries(one, canaries) if canaries else None
+    many = for_canaries(subject, canaries) if canaries else None
     if many:
-        say(f"{one.family}: one run with {canaries} canaries")
+        say(f"{subject.family}: one run with {canaries} canaries")
         of_many = many.readings()
         for relation in filter(can_play.__getitem__, relations):
             own = [key for key, release in readings.items() if release.neighbors == relation]
             gaussian = {key for key in own if is_gaussian(readings[key], released)}
-            options: dict = {"delta": one.delta, "significance": each, "seed": seed, "gaussian": bool(gaussian)}
+            options: dict = {"delta": subject.delta, "significance": each, "seed": seed, "gaussian": bool(gaussian)}
             for how, (at, proven) in one_run(many, relation, **options).items():
                 for key in own if "Gaussian" not in how else gaussian:  # with the epsilon of its own task
                     found[key].append(Bound(how, at, spent(of_many[key], released, at), proven))
     proven = {key: spent(release, released) for key, release in readings.items() if release.sound}
     asked = {key for key, spends in proven.items() if 0 < spends < math.inf and can_play[readings[key].neighbors]}
-    if not (power and one.scales_noise):
+    if not (power and subject.scales_noise):
         asked = set()
     elif not all_readings:
         asked = set(sorted(asked, key=proven.__getitem__)[:1])
-    less = Games(one, shapes, runs=runs, seed=seed + LESS_NOISE)
+    less = Games(subject, shapes, runs=runs, seed=seed + LESS_NOISE)
     findings = []
     for key, release in readings.items():
         spends, playable = spent(release, released), can_play[release.neighbors]
-        result = Finding(key, release, spends, tuple(found[key]), family=one.family, played=playable)
+        result = Finding(key, release, spends, tuple(found[key]), family=subject.family, played=playable)
         if key in asked and not result.refuted:
-            say(f"{one.family}: how much too little noise would have been seen ({key})")
+            say(f"{subject.family}: how much too little noise would have been seen ({key})")
             detected = least_detected(release, released, less, each)
             factor = FACTORS[0] if detected < math.inf else FACTORS[-1]
             tests = less.game(release.neighbors, factor).tests
@@ -407,19 +407,19 @@ def _play_on(
             result = result._replace(detected=detected, needed=needed)
         findings.append(result)
     part = Part(
-        one.family,
-        one.args,
-        one.rounds,
+        subject.family,
+        subject.args,
+        subject.rounds,
         released,
         canaries if many else 0,
         tuple(findings),
         calibrated,
         removed,
-        _proven_by_reports(games, one.delta, each),
-        tuple(unseen_state(one)),
+        _proven_by_reports(games, subject.delta, each),
+        tuple(unseen_state(subject)),
         all(game.still for game in games.values()),
     )
-    return _Played(part, one, games, less, each)
+    return _Played(part, subject, games, less, each)
 
 
 def _proven_by_reports(games: Mapping[str, Game], delta: float, significance: float) -> dict[str, float]:
@@ -474,7 +474,7 @@ def _longer(found: Audit, played: list[_Played], significance: float, until: flo
         return found
     seed = each.games.seed + MORE_RUNS
     say(f"{each.part.family}: {runs:,} further runs with a canary and as many without")
-    bound = further.bound(each.one, further.choice(as_pilot(first.tests), runs), runs=runs, seed=seed)
+    bound = further.bound(each.subject, further.choice(as_pilot(first.tests), runs), runs=runs, seed=seed)
     finding = finding._replace(bounds=(*finding.bounds, bound))
     if not bound.refutes:
         for factor in [factor for factor in FACTORS if factor < detected]:
@@ -499,7 +499,7 @@ def _too_small(found: Audit, played: list[_Played], say: Say) -> float:
     finding = found.most_refuted
     assert finding is not None
     (each,) = (each for each in played if each.part.family == finding.family)
-    if finding.worst.by != SHIFT or not finding.played or not each.one.scales_noise:
+    if finding.worst.by != SHIFT or not finding.played or not each.subject.scales_noise:
         return 1.0
     say(f"{each.part.family}: by what factor the noise is too small")
     return most_refuted(finding.release, each.part.released, each.games, each.significance)

@@ -3,8 +3,6 @@
 import math
 from collections.abc import Callable
 
-from bench.audit.words import number
-
 COLUMNS: dict[str, Callable] = {
     "reading": lambda f: f.reading if f.release.sound else f"{f.reading} (not proven)",
     "neighbours": lambda f: f.release.neighbors,
@@ -186,3 +184,8 @@ def _bound(finding, how: str) -> str:
 
 def _several(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def number(value: float) -> str:
+    """Return an epsilon with three digits; NaN is one that the accountant does not give."""
+    return "not computed" if math.isnan(value) else f"{value:.3g}"

@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
-from bench.analysis.files import AS_TEXT, set_aside, write_whole
 from bench.analysis.tables import markdown
 from bench.audit.report import Audit, audit, check, shorter
-from bench.audit.setting import families_of
-from bench.audit.words import number
+from bench.audit.subject import families_of
+from bench.audit.text import number
 from bench.errors import InputError, cannot_write
-from bench.sweeps.estimate import LONG_S, duration, long_text
+from bench.execution.estimate import LONG_S, duration, long_text
+from bench.files import AS_TEXT, set_aside, write_whole
 from bench.sweeps.rows import commit
 
 KEY = ["method", "family"]

@@ -13,12 +13,3 @@ A comparison has these steps, each a function that returns one object:
 - `stages.test` reruns that setting and scores it on the test data; a Comparison holds its rows.
 - `figure.write` writes the table, the figures and the notes.
 """
-
-from bench.comparison.baselines import Variant
-from bench.comparison.problem import Problem
-from bench.comparison.request import Request, make_request
-from bench.comparison.result import Comparison
-from bench.comparison.run import compare
-from bench.comparison.statements import NotComparable
-
-__all__ = ["Comparison", "NotComparable", "Problem", "Request", "Variant", "compare", "make_request"]

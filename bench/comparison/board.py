@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from bench.arguments import check, kinds
+from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
 from bench.comparison.entries import TEST, entries
 from bench.comparison.plan import Plan
 from bench.comparison.problems import problem
@@ -22,11 +22,11 @@ from bench.comparison.request import BOARD, Request, make_request
 from bench.comparison.result import at_end
 from bench.comparison.stages import KEYS, TUNING, choose, with_spent
 from bench.data.files import DataFiles
-from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
-from bench.locking import read_regular, write_whole
+from bench.files import read_regular, write_whole
+from bench.inputs.declared import check, kinds
 from bench.privacy.events import check_delta
-from bench.sweeps import part_files
+from bench.store import part_files
 
 PROTOCOL = "protocol.json"
 TASKS: dict[str, int] = {  # with the communication rounds of methods that do not set their own
@@ -109,13 +109,13 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
     return request._replace(scale=BOARD)
 
 
-def request_against(
-    against: str | os.PathLike, methods: Any, said: Mapping[str, Any], rest: Mapping[str, Any]
+def request_on_board(
+    board: str | os.PathLike, methods: Any, said: Mapping[str, Any], rest: Mapping[str, Any]
 ) -> Request:
     """The request that compares new methods with a board by its protocol.
 
     Args:
-        against: folder of the board; "board" is the one in the results folder.
+        board: folder of the board; "board" is the one in the results folder.
         methods: as in `make_request`.
         said: options of `make_request` that the board determines; values that differ both from the board's and from
             the defaults are refused.
@@ -125,7 +125,7 @@ def request_against(
         InputError: where the board has no such task, or was run with other options than requested.
     """
     on = problem(rest["task"], rest["data_files"])
-    folder = Path(rest["out"]) / BOARD if str(against) == BOARD else Path(against)
+    folder = Path(rest["out"]) / BOARD if str(board) == BOARD else Path(board)
     protocol = read_protocol(folder / on.name)
     boards = {
         "epsilons": protocol.epsilons,
@@ -140,7 +140,7 @@ def request_against(
     for name, value in said.items():
         if not any(_same(value, other) for other in (boards[name], usual[name])):
             raise InputError(f"{name} is {value}, but the board was run with {boards[name]}: leave it out")
-    return make_request(methods, **dict(rest) | boards)._replace(against=folder)
+    return make_request(methods, **dict(rest) | boards)._replace(board=folder)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -165,8 +165,7 @@ def write_protocol(request: Request) -> None:
             "the same, give --fresh, or choose another --out"
         )
     try:
-        request.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, (json.dumps(ours._asdict(), indent=1) + "\n").encode())
+        write_whole(path, json.dumps(ours._asdict(), indent=1) + "\n")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; choose another --out") from None
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from bench.comparison.result import Comparison
 from bench.comparison.stages import TUNING
-from bench.sweeps import part_files
+from bench.store import part_files
 
 ENTRIES = "entries"
 TEST = "test"
@@ -42,7 +42,7 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
                 if other != path:
                     other.unlink()
         except OSError as error:
-            raise part_files.cannot_write(path, error) from None
+            raise part_files.cannot_store(error, path) from None
         part_files.write(path, content)
     return folder
 

@@ -12,19 +12,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench import arguments
-from bench.analysis import possible
+from bench.algorithms.loading import code_of
+from bench.algorithms.search_space import check_space
+from bench.analysis import metric_limits
 from bench.comparison.baselines import LEVELS, Level, Variant
 from bench.comparison.columns import check_free
 from bench.comparison.resampled import resampled
 from bench.comparison.search import Space
 from bench.data.task import Task
 from bench.errors import InputError, in_one_line, shown, unknown_name
+from bench.inputs import declared
 from bench.models.additive import Additive
 from bench.models.linear import Personal
-from bench.outside import code_of
 from bench.privacy.events import SENSITIVITY, check_delta
-from bench.values import check_space
 
 BEST = {"accuracy": "max", "error": "min", "loss": "min", "risk": "min", "rmse": "min"}  # by how a metric's name ends
 
@@ -96,7 +96,7 @@ class Problem:
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
-            arguments.check(f"{field.name} of a problem", getattr(self, field.name), arguments.kinds(field.type))
+            declared.check(f"{field.name} of a problem", getattr(self, field.name), declared.kinds(field.type))
         if not self.name or "/" in self.name or not self.name.isprintable():
             raise InputError(f"a problem has the name {shown(self.name)}: give a name that a folder can have")
         if self.rounds < 0:
@@ -106,7 +106,7 @@ class Problem:
                 f"test_ratio of problem {self.name} is {self.test_ratio}: give the test examples for each training "
                 "example, or 0 where every trial has data of its own"
             )
-        if self.num_tests < 0 or (self.num_tests and possible.limits(self.metric) != (0.0, 1.0)):
+        if self.num_tests < 0 or (self.num_tests and metric_limits.limits(self.metric) != (0.0, 1.0)):
             raise InputError(
                 f"num_tests of problem {self.name} is {self.num_tests}: give the number of test examples that all "
                 "trials share, of a metric that is a share of them, an accuracy or error; or leave it out"

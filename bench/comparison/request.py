@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
+from bench.algorithms.loading import load_method
+from bench.algorithms.search_space import Interval
+from bench.comparison.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
 from bench.comparison.search import Choices, Space
 from bench.comparison.statements import Statement
 from bench.data.files import DataFiles
 from bench.data.task import Task
-from bench.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.errors import InputError, shown, unknown_name
-from bench.outside import load_method
+from bench.inputs.values import as_float
 from bench.privacy.events import SENSITIVITY, check_delta
-from bench.sweeps.part_files import check_writable
-from bench.values import Interval, as_float
+from bench.store.part_files import check_writable
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
 COMPARE, BOARD = "compare", "board"  # takes the place of a sweep's scale
@@ -43,7 +44,7 @@ class Request(NamedTuple):
     out: the results folder.
     fresh: whether earlier runs of that name are moved aside.
     scale: the subfolder of the results folder, for comparisons or for the board.
-    against: folder of a board whose methods are included without being run.
+    board: folder of a board whose methods are included without being run.
     reference: name of the method that gains are taken over; None for the best baseline at each epsilon.
     """
 
@@ -62,7 +63,7 @@ class Request(NamedTuple):
     out: Path
     fresh: bool
     scale: str = COMPARE
-    against: Path | None = None
+    board: Path | None = None
     reference: str | None = None
 
     @property
@@ -91,7 +92,7 @@ def make_request(
     fresh: bool = False,
     data_files: DataFiles | None = None,
 ) -> Request:
-    """Build a request from the arguments of `bench.comparing.compare`; `data_files` says where data may come from.
+    """Build a request from the arguments of `bench.compare`; `data_files` says where data may come from.
 
     Raises:
         InputError: for the first argument that cannot be used.

@@ -10,8 +10,8 @@ from bench.comparison.request import BOARD, Request
 from bench.comparison.result import Comparison, Tuning
 from bench.comparison.stages import TEST, TUNING, run_plan
 from bench.errors import InputError, unknown_name
-from bench.sweeps.execution.pool import Pool
-from bench.sweeps.other_data import ELSEWHERE, check_choice
+from bench.execution.pool import Pool
+from bench.store.other_data import ELSEWHERE, check_choice
 
 
 def compare(request: Request, pool: Pool | None = None) -> Comparison:
@@ -29,10 +29,10 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     plan = make_plan(request)
     if request.scale == BOARD:
         write_protocol(request)
-    if request.against is None:
+    if request.board is None:
         _check_reference(request, plan.candidates)
         return run_plan(plan, pool)
-    board = read_board(request.against / request.problem.name, plan)
+    board = read_board(request.board / request.problem.name, plan)
     if both := set(plan.candidates) & set(board.evaluations["algorithm"]):
         raise InputError(
             f"{', '.join(sorted(both))} is on the board already: leave it out, rename your method, or delete its entry"
@@ -55,8 +55,8 @@ def check_data(request: Request) -> None:
     """
     makers = [make for make in (request.problem.test, request.problem.tuning) if make]
     folders = [] if request.fresh else [request.folder / stage for stage in (TUNING, TEST)]
-    if request.against is not None:
-        check_choice(makers, request.against / request.problem.name / TEST, otherwise=["leave --against out"])
+    if request.board is not None:
+        check_choice(makers, request.board / request.problem.name / TEST, otherwise=["leave --against out"])
     for folder in folders:
         check_choice(makers, folder, otherwise=ELSEWHERE)
 

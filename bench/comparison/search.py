@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
-from bench.values import Interval
+from bench.algorithms.search_space import Interval
+from bench.errors import InputError
+from bench.inputs.values import values
 
 Choices = Sequence[Any] | Interval  # values to try, or an interval of them
 Space = Mapping[str, Choices]  # by argument
@@ -108,3 +110,19 @@ def _box(choices: Choices, centre: Any, half: float) -> tuple[float, float]:
     place = (list(choices).index(centre) + 0.5) / len(choices)
     half = max(half, 1.0 / len(choices))  # at least the neighbours on both sides
     return place - half, place + half
+
+
+def searched(text: str) -> list[Any] | Interval:
+    """Parse what to search: the interval "log:LOW:HIGH" or "lin:LOW:HIGH", or a list as in `values`.
+
+    Raises:
+        InputError: for an invalid interval, or an empty list.
+    """
+    kind, *rest = text.split(":")
+    if kind not in ("log", "lin") or len(rest) != 2:
+        return values(text)
+    try:
+        low, high = map(float, rest)
+    except ValueError:
+        raise InputError(f"{text!r} is not an interval: write {kind}:LOW:HIGH, such as log:1e-4:1e-1") from None
+    return Interval(low, high, log=kind == "log")

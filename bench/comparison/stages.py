@@ -9,24 +9,25 @@ import jax
 import numpy as np
 import pandas as pd
 
+from bench.algorithms.base import Method
 from bench.comparison.columns import COSTS, LABELS, TUNED
-from bench.comparison.convergence import rounds_between
 from bench.comparison.plan import Candidate, Plan
-from bench.comparison.price import price
+from bench.comparison.report.convergence import rounds_between
 from bench.comparison.request import BOARD, TUNING_SEEDS, Request
 from bench.comparison.result import Comparison, Tuning, at_end
 from bench.comparison.search import CLOSER, Setting, near, portions, size
-from bench.comparison.statements import calibrated
+from bench.comparison.statements import calibrated, releases_of
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import part_files
+from bench.execution.estimate import Shorter, Work, half
+from bench.execution.pool import Pool
+from bench.execution.queue import guess_s
+from bench.execution.run import run_sweep
+from bench.privacy.selection import epsilon_of_best
+from bench.store import part_files
 from bench.sweeps.derived import closed
-from bench.sweeps.estimate import Shorter, Work, half
-from bench.sweeps.execution.pool import Pool
-from bench.sweeps.execution.queue import guess_s
-from bench.sweeps.merge import compact
-from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments
+from bench.upkeep.merge import compact
 
 KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # columns that identify a run of a stage
 TUNING, TEST = "tuning", "test"
@@ -53,7 +54,7 @@ def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
 
 def shorter(request: Request) -> list[Shorter]:
     """The options of `compare` and of `board` that would give a comparison less to do; none where a board says all."""
-    if request.against is not None:
+    if request.board is not None:
         return []
     tuning = request.num_settings / (request.num_settings + 1)
     epsilons = len(request.epsilons)
@@ -272,7 +273,7 @@ def _points(
         labels = dict(zip(LABELS, (target, number, reading, *statement[:2]), strict=True))
         scaled = {method.noise: noise} if method.noise in whole else {}
         if num_settings:
-            labels |= price(
+            labels |= cost_columns(
                 method,
                 tasks,
                 {**whole, **scaled},
@@ -328,3 +329,44 @@ def _spent(row: Mapping[Any, Any]) -> float:
     if math.isinf(row["target_epsilon"]):
         return math.inf
     return row["epsilon" if row["reading"] == "paper" else f"epsilon_{row['reading']}"]
+
+
+def cost_columns(
+    method: Method,
+    tasks: Sequence[Task],
+    args: Mapping[str, Any],
+    *,
+    rounds: int,
+    releases: int,
+    reading: str,
+    target: float,
+    delta: float,
+    num_settings: int,
+) -> dict[str, float]:
+    """The cost columns of a test run.
+
+    Args:
+        method: the method.
+        tasks: those for which the noise must suffice; costs are those of the first.
+        args: all arguments, including the noise.
+        rounds: rounds of a run.
+        releases: releases of a run, as counted by the method's event.
+        reading: the way of accounting that the noise was calibrated with.
+        target: epsilon of one run.
+        delta: of one run, and of the choice.
+        num_settings: number of settings tried, which is taken as the mean of a random number of runs.
+
+    Returns:
+        floats_up, gradients, examples: totals of a run over all clients (`bench.Cost`); NaN where the method does not
+            declare them. tuned_epsilon: epsilon of a private choice among settings drawn at random (Papernot and
+            Steinke 2022), instead of the actual search, whose later settings depend on earlier scores; NaN where no
+            result is known for the mechanism. It assumes that the scores are part of what a run releases. Those of a
+            method that releases nothing else are not, and 0 is then without the choice: `report.table` leaves
+            it out where there was one. (It stays in the rows of runs, by which earlier ones are recognised.)
+    """
+    cost = method.cost_of_round(tasks[0], **args)
+    of_run = dict(zip(COSTS, cost.of_run(rounds)[:3] if cost else [math.nan] * 3, strict=True))
+    if target in (0.0, math.inf):
+        return of_run | {TUNED: target}
+    of_tasks = [releases_of(method, task, delta, args)[reading] for task in tasks]
+    return of_run | {TUNED: max(epsilon_of_best(release, releases, num_settings) for release in of_tasks)}

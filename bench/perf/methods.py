@@ -10,8 +10,8 @@ import numpy as np
 
 from bench.algorithms import ALGORITHMS
 from bench.data.graphs import from_weights, ring_with_chords
-from bench.data.problems.quadratic import half_square
 from bench.data.task import Linear, Peers, Task
+from bench.data.tasks.quadratic import half_square
 from bench.models.additive import squared_loss
 from bench.perf.measure import Measurement
 from bench.sweeps.spec import parameters
@@ -39,7 +39,7 @@ class Case(NamedTuple):
 
     method: str
     args: dict[str, Any]
-    against: dict[str, Any]
+    base_args: dict[str, Any]
     base: str = "dp_fedavg"
 
 
@@ -138,7 +138,7 @@ def methods(names: tuple[str, ...] = tuple(CASES), repeats: int = REPEATS) -> li
     task, lines = _task(), []
     for name in names:
         case = CASES[name]
-        both = _Runs(task, case.base, case.against), _Runs(task, case.method, case.args)
+        both = _Runs(task, case.base, case.base_args), _Runs(task, case.method, case.args)
         times = np.array([[runs.seconds() for runs in both] for _ in range(repeats + 1)])[1:]
         base, own = np.median(times, axis=0)
         ratio = float(np.median(times[:, 1] / times[:, 0]))

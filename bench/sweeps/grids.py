@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from bench.errors import InputError, shown, unknown_name
+from bench.inputs.values import MOST, as_float, values
 from bench.sweeps.columns import is_reserved
 from bench.sweeps.derived import Derived
 from bench.sweeps.ranges import RANGES
 from bench.sweeps.spec import Entry, Sweep, arguments, grid, parameters, pending
-from bench.values import MOST, as_float, values
 
 Grid = Mapping[str, list[Any]]  # column -> its new values
 MOST_POINTS = 1_000_000

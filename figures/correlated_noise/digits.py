@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from bench.errors import InputError
 from figures.shared.derived import derived
-from figures.shared.ended import at_end
 from figures.shared.figure import Figure
+from figures.shared.runs import at_end
 
 SWEEP = "correlated_noise_digits"
 QUEUE, CYCLIC, BANDED = "Queue, as published", "In turn, independent noise", "In turn, banded noise"

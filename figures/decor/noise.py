@@ -12,8 +12,8 @@ from bench.analysis import select, style
 from bench.analysis.select import REPETITION
 from figures.shared import edges
 from figures.shared.derived import derived
-from figures.shared.ended import at_end
 from figures.shared.figure import Figure
+from figures.shared.runs import at_end
 
 SWEEP = "decor_noise"
 LOCAL, CENTRAL = "Local noise", "Central noise"

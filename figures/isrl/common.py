@@ -13,7 +13,7 @@ import pandas as pd
 from bench.analysis import select, style
 from bench.errors import InputError
 from figures.shared.derived import derived
-from figures.shared.ended import at_end
+from figures.shared.runs import at_end
 
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"  # calibrations
 ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"

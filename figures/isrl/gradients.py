@@ -10,8 +10,8 @@ algorithm, which is not among these.
 import pandas as pd
 
 from figures.isrl import rounds
-from figures.shared.ended import at_end
 from figures.shared.figure import Figure
+from figures.shared.runs import at_end
 
 PHASES = ["share", "rounds_ratio", "num_phases"]
 ARGUMENTS = ["num_sampled", "phase_rounds", "sampler", *PHASES]

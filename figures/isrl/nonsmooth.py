@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.isrl import common
-from figures.shared.ended import at_end
 from figures.shared.figure import Figure
+from figures.shared.runs import at_end
 
 LOOKS: dict[str, style.Look] = {
     "Subgradients": {"color": "#12355b", "marker": "o"},

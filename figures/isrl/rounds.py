@@ -16,8 +16,8 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from figures.shared import edges
 from figures.shared.derived import derived
-from figures.shared.ended import at_end
 from figures.shared.figure import Figure
+from figures.shared.runs import at_end
 
 ONE_PASS, ONE_PASS_ACCELERATED = "One-pass MB-SGD", "One-pass accelerated"
 LOCALIZED, MULTI_STAGE = "Localized accelerated", "Localized multi-stage"

@@ -10,8 +10,8 @@ import pandas as pd
 
 from bench.analysis import select
 from figures.mrmtl.curves import FEDAVG, LOCAL, METRIC, MR_MTL, STEP, SWEEP, published
-from figures.shared.ended import at_end
 from figures.shared.margins import APART, Margin, computed, estimated, every, paired, within
+from figures.shared.runs import at_end
 from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
 
 UNIT = "of squared error"

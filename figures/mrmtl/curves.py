@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from figures.shared.ended import at_end
 from figures.shared.figure import Figure
 from figures.shared.published import of_figure
+from figures.shared.runs import at_end
 
 SWEEP = "mrmtl_school"
 MR_MTL, FEDAVG, LOCAL = "MR-MTL", "FedAvg", "Local"

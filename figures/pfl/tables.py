@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from bench.analysis import possible, style, tables
+from bench.analysis import metric_limits, style, tables
 from bench.errors import InputError
 from figures.pfl import common
 from figures.pfl.common import CELL
@@ -101,7 +101,7 @@ def cell(row) -> str:
     half = (row.high - row.low) / 2
     interval = f" ± {100 * half:.2f}" if np.isfinite(half) else ""
     if _is_cut(row):
-        low, high = possible.cut(row.test_accuracy, row.low, row.high, "test_accuracy")
+        low, high = metric_limits.cut(row.test_accuracy, row.low, row.high, "test_accuracy")
         interval = f" [{100 * low:.2f}, {100 * high:.2f}]"
     difference = round(100 * row.difference, 2) + 0.0  # no -0.00
     return f"{100 * row.test_accuracy:.2f}{interval}\n{published}, {difference:+.2f}\n{seeds}"

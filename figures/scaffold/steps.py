@@ -9,9 +9,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from bench.analysis import select, style
-from figures.shared.draws import without_draws
-from figures.shared.ended import at_end
+from figures.shared.bands import without_draws
 from figures.shared.figure import Figure
+from figures.shared.runs import at_end
 
 SWEEP = "scaffold_steps"
 SCAFFOLD, FEDAVG = "DP-SCAFFOLD", "DP-FedAvg"

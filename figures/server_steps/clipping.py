@@ -10,10 +10,10 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
+from figures.shared.bands import without_draws
 from figures.shared.derived import derived
-from figures.shared.draws import without_draws
-from figures.shared.ended import at_end
 from figures.shared.figure import Figure
+from figures.shared.runs import at_end
 
 SWEEP, METRIC = "server_clipping", "train_loss"
 FIXED, ADAPTIVE = "Fixed", "Adaptive"

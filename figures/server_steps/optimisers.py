@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from figures.shared import edges
 from figures.shared.derived import derived
-from figures.shared.ended import at_end
 from figures.shared.figure import Figure
+from figures.shared.runs import at_end
 
 SWEEP, METRIC = "server_optimisers", "train_loss"
 FEDAVG, MOMENTUM, ADAM, YOGI = "FedAvg", "FedAvgM", "FedAdam", "FedYogi"

@@ -9,10 +9,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from bench.analysis import select, style
+from figures.shared.bands import without_draws
 from figures.shared.derived import derived
-from figures.shared.draws import without_draws
-from figures.shared.ended import at_end
 from figures.shared.figure import Figure
+from figures.shared.runs import at_end
 
 SWEEP, METRIC = "proximal_steps", "train_loss"
 FIXED_STEP = 0.1

@@ -14,8 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from figures.shared.missing import NotTestable
-
 LEVEL = 0.025  # one-sided: a 95 % interval on one side of 0
 MOST_REPETITIONS = 10_000
 
@@ -24,6 +22,10 @@ APART = "two means, as if independent"
 MEAN = "interval of the mean"
 ONE = "one repetition"
 COMPUTED = "computed, without randomness"
+
+
+class NotTestable(Exception):
+    """Runs that a claim needs are missing; the message says which."""
 
 
 class Margin(NamedTuple):

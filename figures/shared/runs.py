@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from bench.errors import InputError
-from bench.sweeps import part_files
+from bench.store import part_files
+from figures.shared.derived import derived
 
 SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest with results
 COMMITTED = "laptop"
@@ -75,3 +76,16 @@ def command(results: Path, scale: str | None, sweeps: Sequence[str]) -> str:
     options = {"--scale": (scale or "smoke", "smoke"), "--out": (results, Path("results"))}
     written = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
     return f"python -m bench run {' '.join(sweeps)}{''.join(written)}"
+
+
+@derived
+def at_end(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs after their last round.
+
+    Raises:
+        InputError: where there are none.
+    """
+    runs = runs[runs["rounds"] == runs["num_rounds"]]
+    if runs.empty:
+        raise InputError("no run has reached its last round: run the whole sweep, without --where")
+    return runs

@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.analysis.select import half_width
 from figures.shared.margins import LEVEL, Margin
-from figures.shared.missing import NotTestable as NotTestable
+from figures.shared.margins import NotTestable as NotTestable
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 NOT_RUN = "not run"  # the claim's runs are missing, or too few

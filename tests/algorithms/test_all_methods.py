@@ -16,7 +16,7 @@ from toy_problems import TOYS, Toy, least_squares, toy_of
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.audit.game import OTHER_SIGN
-from bench.audit.setting import Setting, setting, spent, views
+from bench.audit.subject import Subject, spent, subject_of, views
 from bench.audit.tasks import FAMILIES, SHAPES, canary
 from bench.privacy.events import Release
 from bench.sweeps.spec import arguments, parameters
@@ -174,7 +174,7 @@ class Move(NamedTuple):
     noise: np.ndarray
 
 
-def first_move(one: Setting, shape: str, other: float) -> Move:
+def first_move(one: Subject, shape: str, other: float) -> Move:
     """From runs of the same keys, which differ in one unit, or in whether there is noise.
 
     Args:
@@ -209,7 +209,7 @@ def multipliers(event: dp.DpEvent) -> list[tuple[type, float]]:
     return [(type(event), event.noise_multiplier)]
 
 
-def shares(one: Setting, release: Release) -> list[float]:
+def shares(one: Subject, release: Release) -> list[float]:
     """How far one unit moves the first release, as a share of what is declared, for units of two shapes."""
     out = []
     for shape in SHAPES if release.privacy_unit != "coordinate" else SHAPES[:1]:
@@ -226,12 +226,12 @@ def shares(one: Setting, release: Release) -> list[float]:
     return out
 
 
-def audited(name: str) -> Setting:
+def audited(name: str) -> Subject:
     """The method on the task of the audit that fits it, on which a unit shows as much as the theory allows."""
-    return setting(ALGORITHMS[name], family=None, rounds=1, delta=1e-5, given={})
+    return subject_of(ALGORITHMS[name], family=None, rounds=1, delta=1e-5, given={})
 
 
-def clipping_half_as_much(one: Setting) -> Setting:
+def clipping_half_as_much(one: Subject) -> Subject:
     """Its clipping norm doubled, its noise as before."""
     bound = "bound" if "bound" in one.args else "clip_norm"
     relative = {} if "lipschitz" in one.args else {one.method.noise: one.args[one.method.noise] / 2}

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from bench.analysis import possible, tables
+from bench.analysis import metric_limits, tables
 
 
 def test_a_table_as_markdown_and_latex():
@@ -38,10 +38,10 @@ def test_an_interval_is_written_up_to_the_values_that_its_metric_can_have():
 
 
 def test_shares_are_told_by_name_and_values():
-    assert possible.are_shares(pd.Series([0.0, 1.0, np.nan, np.inf], name="test_accuracy_per_user"))
-    assert not possible.are_shares(pd.Series([0.5, 1.5], name="test_error"))
-    assert not possible.are_shares(pd.Series([0.5], name="test_squared_error"))
-    assert not possible.are_shares(pd.Series([0.5], name="excess_risk"))
+    assert metric_limits.are_shares(pd.Series([0.0, 1.0, np.nan, np.inf], name="test_accuracy_per_user"))
+    assert not metric_limits.are_shares(pd.Series([0.5, 1.5], name="test_error"))
+    assert not metric_limits.are_shares(pd.Series([0.5], name="test_squared_error"))
+    assert not metric_limits.are_shares(pd.Series([0.5], name="excess_risk"))
 
 
 def test_latex_has_no_letters_that_pdflatex_lacks():

@@ -45,7 +45,7 @@ def never(monkeypatch):
 
 def test_the_board_chooses_what_is_attacked(made):
     out, _, _ = made
-    found = targets("tiny", [], [], against="board", out=out, split=0)
+    found = targets("tiny", [], [], board="board", out=out, split=0)
     assert [(one.label, one.target) for one in found.every] == [("DP-FedAvg", 1.0), ("DP-FedAvg", math.inf)]
     private, bare = found.every
     assert private.attacked.args["noise_multiplier"] == 6.0

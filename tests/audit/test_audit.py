@@ -7,10 +7,10 @@ import pytest
 
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
-from bench.audit.commands import text_of
 from bench.audit.report import Audit
-from bench.audit.setting import for_canaries, setting, spent
-from bench.cli import exit_status
+from bench.audit.subject import for_canaries, spent, subject_of
+from bench.audit.text import text_of
+from bench.cli.exits import exit_status
 
 QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
@@ -132,7 +132,7 @@ def test_one_run_measures_something_where_there_is_something_to_measure():
     ],
 )
 def test_with_many_canaries_the_same_share_takes_part(name, given, sized):
-    one = setting(ALGORITHMS[name], family=None, rounds=3, delta=1e-5, given=given)
+    one = subject_of(ALGORITHMS[name], family=None, rounds=3, delta=1e-5, given=given)
     many = for_canaries(one, 50)
     assert many.args == one.args | sized
     for reading, release in one.readings().items():
@@ -179,7 +179,7 @@ def test_what_declares_no_privacy_ends_well(monkeypatch, capsys):
 
 def command(words, monkeypatch, capsys):
     """Status, output and lines of errors of python -m bench audit WORDS."""
-    from bench.command_line import app
+    from bench.cli.app import app
 
     monkeypatch.setattr(sys, "argv", ["bench", "audit", *words])
     status = exit_status(app)

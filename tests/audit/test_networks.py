@@ -8,9 +8,9 @@ import pytest
 
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
-from bench.audit.commands import text_of
-from bench.audit.setting import setting, views
+from bench.audit.subject import subject_of, views
 from bench.audit.tasks import FAMILIES, SHAPES, canary
+from bench.audit.text import text_of
 from bench.kernels import per_example
 
 METHOD = ALGORITHMS["dpsgd_fedavg"]
@@ -46,7 +46,7 @@ def test_only_canaries_have_a_gradient_and_every_layer_has_a_share_of_it(family,
 
 
 def test_the_server_sees_every_client():
-    one = setting(METHOD, family="convolutions", rounds=2, delta=1e-5, given={})
+    one = subject_of(METHOD, family="convolutions", rounds=2, delta=1e-5, given={})
     seen = views(one, np.broadcast_to(canary("axis"), (2, *canary("axis").shape)), 0, chunk=2).seen
     numbers = sum(
         leaf.size

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bench import __main__ as command
-from bench.audit.outputs import SCALE, SHIFT, audit_outputs, text_of
+from bench.audit.outputs import SCALE, SHIFT, audit_outputs
 
 RUNS, NUMBERS, DELTA = 8000, 6, 1e-5
 
@@ -33,14 +33,14 @@ def test_the_right_noise_passes_and_half_of_it_is_refuted(rounds):
     assert right.bounds["Gaussian"] > 0.7 * declared["epsilon"]
     assert right.seen is not None
     assert 1 < right.seen < 1.5
-    assert text_of(right).startswith("passed: consistent with epsilon")
+    assert str(right).startswith("passed: consistent with epsilon")
     half = audit_outputs(sums(True, sigma=0.5, rounds=rounds), sums(False, sigma=0.5, rounds=rounds), **declared)
     assert half.refuted
     assert half.by == SHIFT
     assert half.too_small is not None
     assert 1.2 < half.too_small <= 2
-    assert text_of(half).startswith(f"FAILED: epsilon {declared['epsilon']:.3g} at delta 1e-05 is refuted")
-    assert "times too small" in text_of(half)
+    assert str(half).startswith(f"FAILED: epsilon {declared['epsilon']:.3g} at delta 1e-05 is refuted")
+    assert "times too small" in str(half)
 
 
 def test_noise_for_a_mean_that_is_added_to_a_sum_is_refuted_without_a_word_on_its_kind():
@@ -59,7 +59,7 @@ def test_a_leak_in_the_scale_is_refuted_though_the_mean_stays():
     found = audit_outputs(with_unit, without, epsilon=0.5, delta=DELTA)
     assert found.refuted
     assert found.by == SCALE
-    assert "size of the deviations" in text_of(found)
+    assert "size of the deviations" in str(found)
 
 
 def test_a_right_claim_is_refuted_no_oftener_than_the_confidence_says():
@@ -87,7 +87,7 @@ def test_numbers_without_noise_are_named():
     found = audit_outputs(with_unit, without, epsilon=claim(1.0), delta=DELTA)
     assert found.refuted
     assert found.bare == 1
-    assert "without noise: 1 of the 7 numbers of a run" in text_of(found)
+    assert "1 of the 7 numbers of a run have no noise" in str(found)
 
 
 def test_outputs_without_any_noise_are_refuted():
@@ -101,7 +101,7 @@ def test_outputs_without_any_noise_are_refuted():
 def test_noise_that_hides_everything_is_inconclusive():
     found = audit_outputs(sums(True, sigma=1000.0), sums(False, sigma=1000.0), epsilon=1.0, delta=DELTA)
     assert found.seen == math.inf
-    assert text_of(found).startswith("inconclusive: nothing contradicts")
+    assert str(found).startswith("inconclusive: nothing contradicts")
 
 
 def test_more_numbers_than_their_covariance_can_be_found_for_are_still_told_apart():

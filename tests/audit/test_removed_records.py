@@ -9,8 +9,8 @@ import pytest
 from bench import Algorithm, Method, Scalar, State
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
-from bench.audit.commands import text_of
-from bench.audit.setting import ABSENT, KEPT, ZERO, removal, setting
+from bench.audit.subject import ABSENT, KEPT, ZERO, removal, subject_of
+from bench.audit.text import text_of
 from bench.kernels.gradient import clipped_sum
 from bench.privacy.events import full_gaussian
 
@@ -83,7 +83,7 @@ def test_two_data_sets_that_are_two_neighbours_apart_still_refute_what_is_grossl
     ],
 )
 def test_built_in_methods_leave_out_a_record_that_is_absent(name, family, given):
-    one = setting(ALGORITHMS[name], family=family, rounds=2, delta=1e-5, given=given)
+    one = subject_of(ALGORITHMS[name], family=family, rounds=2, delta=1e-5, given=given)
     assert removal(one) == ABSENT
 
 

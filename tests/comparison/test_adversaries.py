@@ -6,9 +6,9 @@ from toy_problems import TOYS
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dp_dsgd import OUTSIDERS
 from bench.algorithms.dp_scaffold import SERVER, THIRD
-from bench.comparison import make_request
 from bench.comparison.plan import make_plan
 from bench.comparison.problems import PROBLEMS
+from bench.comparison.request import make_request
 from bench.comparison.statements import NotComparable, Statement, calibrated, reading
 from bench.privacy.events import ADD_OR_REMOVE
 

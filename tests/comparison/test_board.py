@@ -12,8 +12,8 @@ from tiny_comparison import renamed, under_another_name
 
 from bench import board, compare
 from bench.algorithms import ALGORITHMS
+from bench.api.comparisons import add_to_board
 from bench.audit import report
-from bench.comparing import add_to_board
 from bench.comparison import board as boards
 from bench.comparison.plan import make_plan
 from bench.errors import InputError
@@ -173,7 +173,7 @@ def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypa
         return rows[~gone]
 
     monkeypatch.setattr(boards.part_files, "read", fewer)
-    request = boards.request_against("board", [], {}, {"task": "tiny", "out": out, "data_files": None})
+    request = boards.request_on_board("board", [], {}, {"task": "tiny", "out": out, "data_files": None})
     plan = make_plan(request._replace(methods={"renamed": renamed(ALGORITHMS["ppsgd"])}, fixed=FIXED))
     found = boards.read_board(out / "board" / "tiny", plan)
     assert found.left_out == ["Global private SGD"]
@@ -213,7 +213,7 @@ def test_the_committed_board_has_nothing_left_to_run_on_this_machine(task, tmp_p
     def run(blocks, *_, **__):
         pytest.fail(f"{len(blocks)} groups of runs would be made again")
 
-    monkeypatch.setattr("bench.sweeps.run._work", run)
+    monkeypatch.setattr("bench.execution.run._work", run)
     (folder,) = board(task, out=tmp_path, workers=1)
     assert sorted(path.name for path in tmp_path.rglob("part-*.parquet")) == parts
     assert not list(folder.rglob("_stale"))

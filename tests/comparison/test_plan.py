@@ -11,9 +11,10 @@ from tiny_sweeps import walk
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method, Scalar
-from bench.comparison import NotComparable, Variant, make_request
+from bench.comparison.baselines import Variant
 from bench.comparison.plan import make_plan, without_test_data
-from bench.comparison.statements import Statement, calibrated, reading
+from bench.comparison.request import make_request
+from bench.comparison.statements import NotComparable, Statement, calibrated, reading
 from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE, full_gaussian
@@ -300,9 +301,9 @@ def test_an_error_in_a_methods_own_code_has_its_file_and_line(tmp_path):
 
 
 BROKEN = """from bench import Method
-from bench.algorithms.averaging import AveragingArguments, Server, averaging
-from bench.algorithms.participation import noisy_sums
-from bench.algorithms.shared_arguments import sharing
+from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
+from bench.algorithms.parts.participation import noisy_sums
+from bench.algorithms.parts.shared_arguments import sharing
 
 
 @sharing(AveragingArguments)

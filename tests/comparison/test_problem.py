@@ -13,16 +13,17 @@ from tiny_sweeps import walk
 
 import bench
 from bench.algorithms import ALGORITHMS
-from bench.comparison import Problem, make_request
 from bench.comparison.baselines import LEVELS
 from bench.comparison.plan import make_plan
+from bench.comparison.problem import Problem
 from bench.comparison.problems import PROBLEMS
+from bench.comparison.request import make_request
 from bench.comparison.statements import Statement
-from bench.data.problems.by_user import BY_USER
-from bench.data.problems.peers import linear_p2p
-from bench.data.problems.quadratic import quadratic
-from bench.data.problems.school import made_up_schools
 from bench.data.task import Task
+from bench.data.tasks.by_user import BY_USER
+from bench.data.tasks.peers import linear_p2p
+from bench.data.tasks.quadratic import quadratic
+from bench.data.tasks.school import made_up_schools
 from bench.errors import InputError
 from bench.models.additive import scores, squared_loss
 from bench.privacy.accounting import noise_multiplier

@@ -11,9 +11,10 @@ from stand_in_tasks import stand_in
 from tiny_comparison import compared, renamed, under_another_name
 
 from bench.algorithms import ALGORITHMS
-from bench.comparison import compare, make_request
 from bench.comparison.problems import PROBLEMS, own_clients
-from bench.comparison.table import table
+from bench.comparison.report.table import table
+from bench.comparison.request import make_request
+from bench.comparison.run import compare
 
 
 def table_of(comparison, baselines):

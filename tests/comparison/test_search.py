@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from bench.comparison.search import CLOSER, first_of, first_settings, near, portions
+from bench.algorithms.search_space import Interval
+from bench.comparison.search import CLOSER, first_of, first_settings, near, portions, searched
 from bench.errors import InputError
-from bench.values import Interval, searched
 
 LISTS = {"step_size": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], "personalization": [0.1, 1.0, 10.0]}
 SPACE = {"step_size": Interval(1e-3, 1.0), "beta1": Interval(0.0, 0.9, log=False), "optimiser": ["adam", "yogi"]}

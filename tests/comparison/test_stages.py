@@ -9,16 +9,17 @@ import pytest
 from tiny_comparison import SMALL, TWIN, compared, problem, under_another_name
 from tiny_sweeps import walk
 
-from bench import comparing
 from bench.algorithms.base import Method
-from bench.comparison import NotComparable, stages
+from bench.api import comparisons
+from bench.comparison import stages
+from bench.comparison.report.table import table as make_table
 from bench.comparison.result import _ends
 from bench.comparison.search import CLOSER
 from bench.comparison.stages import run_plan
-from bench.comparison.table import table as make_table
+from bench.comparison.statements import NotComparable
 from bench.errors import InputError
 from bench.privacy.events import full_gaussian
-from bench.sweeps import part_files
+from bench.store import part_files
 
 
 def test_tuning_and_test_share_neither_metric_nor_randomness(twin):
@@ -189,6 +190,6 @@ def test_the_ends_of_a_range_are_named_but_for_0(values, ends):
 
 def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out):
     small = SMALL | {"seeds": 1, "num_settings": 1}
-    table = comparing.compare(walk, **small, baselines=[], name="not_private", out=out)
+    table = comparisons.compare(walk, **small, baselines=[], name="not_private", out=out)
     assert table["target_epsilon"].tolist() == [math.inf]
     assert "walk (not private)" in (Path(table.attrs["folder"]) / "comparison.md").read_text()

@@ -22,7 +22,7 @@ SWEEPS = '''
 from functools import partial
 
 from bench.algorithms import ALGORITHMS
-from bench.data.problems.synthetic import synthetic
+from bench.data.tasks.synthetic import synthetic
 from bench.sweeps.spec import Entry, Sweep, grid
 
 
@@ -116,6 +116,7 @@ figures draw doe_fig1
 figures claims doe
 figures report
 bench list --json
+figures list --json
 """
 
 
@@ -125,11 +126,10 @@ def suite(tmp_path_factory):
     copy = tmp_path_factory.mktemp("suite")
     for name in ("bench", "figures"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "private_federated_bench.py", copy)
-    (copy / "bench" / "sweeps" / "doe.py").write_text(SWEEPS)
+    (copy / "bench" / "papers" / "doe.py").write_text(SWEEPS)
     (copy / "figures" / "doe").mkdir()
     (copy / "figures" / "doe" / "__init__.py").write_text(FOLDER)
-    line = copy / "bench" / "papers.py"
+    line = copy / "bench" / "papers" / "__init__.py"
     text, count = re.subn(r"^PAPERS = \((.*)\)$", r'PAPERS = (\1, "doe")', line.read_text(), flags=re.MULTILINE)
     assert count == 1
     line.write_text(text)
@@ -156,12 +156,13 @@ def test_it_is_run_drawn_and_judged(suite):
 def test_it_is_listed_behind_the_others(suite):
     listed = json.loads(suite[1]["bench list --json"])
     assert listed["sweeps"][-1]["name"] == "doe_steps"
-    assert listed["figures"][-1] == {
+    drawn = json.loads(suite[1]["figures list --json"])
+    assert drawn[-1] == {
         "name": "doe_fig1",
         "what": "Doe et al. 2030, Figure 1: risk by round.",
         "sweep": "doe_steps",
     }
-    assert [entry["name"] for entry in listed["figures"][:-1]] == list(FIGURES)
+    assert [entry["name"] for entry in drawn[:-1]] == list(FIGURES)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """`python -m figures`: what it draws, and one line with exit status 2 for what it cannot."""
 
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from few import keep
 from made_up_runs import digit_runs, synthetic_runs, write
 
-from bench.cli import version
+from bench.cli.options import version
 from figures import FIGURES, PAPERS
 from figures.ppsgd.claims import CLAIMS
 from figures.shared.figure import Figure
@@ -70,6 +71,15 @@ def test_all_figures_are_drawn_beside_the_results(figures, results):
     files = {path.name for path in (results / "smoke" / "figures").iterdir()}
     assert files == {f"{name}.{kind}" for name in SOME for kind in ("png", "pdf", "csv")} | {"drawn.json"}
     assert len(pd.read_csv(results / "smoke" / "figures" / "ppsgd_fig1c.csv")) > 10
+
+
+def test_list_names_each_figure_with_a_line_about_it(command):
+    status, lines, _ = command("list")
+    assert status == 0
+    rows = json.loads("\n".join(command("list", "--json")[1]))
+    assert [row["name"] for row in rows] == SOME
+    assert [" ".join(line.split()) for line in lines] == [f"{row['name']} {row['what']}" for row in rows]
+    assert rows[0]["sweep"] == "ppsgd_synthetic"
 
 
 def test_only_the_figures_named_are_drawn(figures, drawn):

@@ -1,16 +1,18 @@
 """A process that is killed at a chosen call, so that every moment of a run or a merge can be tried."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from bench.sweeps import part_files
+import pyarrow.parquet as pq
 
 # Every call of the store that changes the disk: object and name of its attribute.
 WRITES = [
-    (part_files.os, "replace"),
-    (part_files.os, "fsync"),
-    (part_files.pq, "write_table"),
-    (part_files.Path, "unlink"),
+    (os, "replace"),
+    (os, "fsync"),
+    (pq, "write_table"),
+    (Path, "unlink"),
 ]
 
 

@@ -10,14 +10,15 @@ import numpy as np
 from tiny_tags import documents
 
 from bench.data.dataset import LocalCopy
-from bench.data.problems import (
+from bench.data.task import Task
+from bench.data.tasks import (
     bag_of_words,
     bounded,
     digits,
     gossip,
     images,
     movielens,
-    nothing,
+    noise_only,
     odd_even,
     peers,
     quadratic,
@@ -27,7 +28,6 @@ from bench.data.problems import (
     synthetic,
     tags,
 )
-from bench.data.task import Task
 
 USERS, EACH = 60, 30  # more users than take part in a round of any sweep
 COPY = LocalCopy("made up", {}, "made up", "0")
@@ -86,7 +86,7 @@ def stand_in(make: partial, monkeypatch) -> Task:
     else:
         generated = (
             *(synthetic.synthetic, bounded.bounded, quadratic.quadratic, peers.linear_p2p, softmax.softmax),
-            *(gossip.gossip, nothing.nothing, rare_features.rare_features),
+            *(gossip.gossip, noise_only.nothing, rare_features.rare_features),
         )
         assert function in generated, function
     return function(0, **given)

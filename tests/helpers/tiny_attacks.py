@@ -14,7 +14,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Algorithm, Scalar, State
 from bench.attacks.runs import Attacked, scores
 from bench.attacks.units import units_of
-from bench.comparison import Problem
+from bench.comparison.problem import Problem
 from bench.comparison.problems import PROBLEMS
 from bench.data.task import Task
 from bench.models.additive import squared_loss

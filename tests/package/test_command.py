@@ -63,19 +63,6 @@ def test_another_package_of_that_name_is_one_line(tmp_path, package):
         assert "run this in another folder" in line
 
 
-@pytest.mark.slow
-def test_other_figures_are_one_line_to_the_modules_too(tmp_path):
-    """What `list` shows of figures is the suite's or nothing."""
-    (tmp_path / "figures.py").write_text("FIGURES = {}")
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "BENCH_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-m", "bench", "list"], capture_output=True, text=True, cwd=tmp_path, env=environment
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("error: the package `figures`")
-
-
 @pytest.fixture
 def installed(tmp_path):
     """A folder with the entry, packages that hold nothing, and the record of their installation."""

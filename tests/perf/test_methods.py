@@ -28,7 +28,7 @@ def test_every_case_is_a_method_with_its_arguments(monkeypatch):
     monkeypatch.setattr(methods, "FEATURES", 3)
     task, sizes = methods._task(), {methods.SAMPLED: 2, 1024: 32}
     for name, case in methods.CASES.items():
-        for method, args in ((case.method, case.args), (case.base, case.against)):
+        for method, args in ((case.method, case.args), (case.base, case.base_args)):
             few = {key: sizes.get(value, value) if key == "num_sampled" else value for key, value in args.items()}
             known = methods._known(method, few)
             ALGORITHMS[method].fits(task, **arguments(ALGORITHMS[method], known))

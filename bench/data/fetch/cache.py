@@ -15,7 +15,7 @@ from bench.data.dataset import LocalCopy, Unavailable
 from bench.data.decode import Contents, plain
 from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
-from bench.locking import PART, open_lock, write_whole
+from bench.files import PART, open_lock, write_whole
 
 RECORD = "source.json"  # a record beside the files of their source
 
@@ -89,7 +89,7 @@ def store(name: str, contents: Contents, source: str) -> LocalCopy:
         if (got := hashlib.md5(data).hexdigest()) != DATASETS[name].files[file]:
             raise Unavailable(f"its {file} has md5 {got}, not {DATASETS[name].files[file]}")
         write_whole(folder(name) / file, data)
-    write_whole(folder(name) / RECORD, json.dumps({"source": source}).encode())
+    write_whole(folder(name) / RECORD, json.dumps({"source": source}))
     copy = load(name)
     if copy is None:
         raise InputError(f"{folder(name)}: what was just written there reads back differently: check the disk.")

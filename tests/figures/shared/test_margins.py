@@ -10,8 +10,7 @@ from scipy import stats
 
 from figures import PAPERS
 from figures.claims import COLUMNS, OUTCOMES, join, judged, summary
-from figures.shared.margins import LEVEL, ONE, apart, computed, every, of_mean, paired, some, within
-from figures.shared.missing import NotTestable
+from figures.shared.margins import LEVEL, ONE, NotTestable, apart, computed, every, of_mean, paired, some, within
 from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, verdict
 
 VALUES = [1.0, 2.0, 6.0, 7.0, 9.0]

@@ -184,7 +184,12 @@ def commands(program: str) -> dict[tuple[str, ...], Any]:
         if not hasattr(command, "commands"):
             found[words] = command
 
-    walk(typer.main.get_command(importlib.import_module(f"{program}.command_line").app), ())
+    walk(
+        typer.main.get_command(
+            importlib.import_module({"bench": "bench.cli.app", "figures": "figures.command_line"}[program]).app
+        ),
+        (),
+    )
     return found
 
 
@@ -236,14 +241,14 @@ def _reached(*_: Any, **__: Any) -> Any:
 def small_suite() -> Iterator[None]:
     """Sweeps and tasks that are run in a moment; what is long, or asks the network, is not begun."""
     import bench.audit.report
-    import bench.audit.setting
+    import bench.audit.subject
     import bench.comparison.stages
     import bench.perf
     from bench.comparison.problems import PROBLEMS
     from bench.data.dataset import Unreachable
     from bench.data.fetch import apt_index, official, packages
-    from bench.data.problems.tasks import TASKS
-    from bench.sweeps import SWEEPS
+    from bench.data.tasks.registry import TASKS
+    from bench.papers import SWEEPS
 
     def offline(*_: Any, **__: Any) -> Any:
         raise Unreachable("no network")
@@ -257,7 +262,7 @@ def small_suite() -> Iterator[None]:
             stack.enter_context(mock.patch.dict(table, small, clear=True))
         for owner, name, instead in (
             (bench.comparison.stages, "run_sweep", _reached),
-            (bench.audit.setting, "run", _reached),
+            (bench.audit.subject, "run", _reached),
             (bench.perf, "report", _reached),
             (packages, "watch", offline),
             (apt_index, "watch", offline),
@@ -276,8 +281,8 @@ def tables(folder: Path) -> pd.DataFrame:
 def traced_only() -> Iterator[None]:
     """Methods are traced, and compiled no more."""
     import bench.comparison.stages
+    from bench.execution.run import run_sweep
     from bench.sweeps import engine
-    from bench.sweeps.run import run_sweep
 
     def lowered(program: Any, task: Any, *shapes: Any) -> Any:
         first_round = jax.ShapeDtypeStruct((), jax.numpy.int32)

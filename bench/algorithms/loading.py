@@ -1,0 +1,178 @@
+"""Loads methods: built-in ones by name, and users' methods from files or as objects."""
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.base import Method
+from bench.algorithms.search_space import check_space
+from bench.errors import InputError, in_one_line, shown, unknown_name
+from bench.privacy.events import full_gaussian
+
+PREFIX = "outside_"  # prefix of the names of modules loaded from a user's files
+
+
+def undeclared(task, *, delta: float, **_):
+    """The release of a method that declares none: the method counts as not private."""
+    return full_gaussian(0.0, delta=delta)._replace(mechanism="nothing is declared")
+
+
+def load_method(target: str | Method | Callable) -> tuple[str, Method]:
+    """Load a method, with its name.
+
+    Args:
+        target: a Method or a factory; the name of a built-in method; FILE.py:NAME, where NAME is a Method, or the
+            factory of one, in that file; or FILE.py with exactly one Method. A factory without a Method becomes a
+            method that is not private. The version is a digest of the code: for a file, of the file and of what it
+            imports from its own folder; for a function, of the function and of the functions and plain values that it
+            uses. So results of an edited method are never mixed with earlier ones.
+
+    Raises:
+        InputError: for an unknown method, file or name, or a file that cannot be imported.
+    """
+    if not isinstance(target, str | Method) and not inspect.isfunction(target):
+        raise InputError(f"{shown(target)} is not a method: give a name, FILE.py:NAME, a Method, or a factory")
+    if not isinstance(target, str):
+        method = _usable(_method(target, {}, "the method"))
+        return method.make.__name__, method._replace(version=_digest(code_of(method.make)))
+    file, colon, name = target.partition(":")
+    if not file.endswith(".py"):
+        if target not in ALGORITHMS and Path(file).is_file():
+            raise InputError(f"{file} is not a Python file: give one whose name ends in .py")
+        if target not in ALGORITHMS:
+            raise (
+                unknown_name("method", target, ALGORITHMS)
+                if not colon
+                else InputError(f"{target}: the part before the colon must be a Python file, as in FILE.py:NAME")
+            )
+        return target, ALGORITHMS[target]
+    path = Path(file)
+    module = _imported(path)
+    methods = {key: value for key, value in vars(module).items() if isinstance(value, Method)}
+    if not colon:
+        if len(set(map(id, methods.values()))) != 1:
+            contents = f"has the methods {', '.join(methods)}" if methods else "has no Method"
+            raise InputError(f"{file} {contents}: name the one to use, {file}:NAME")
+        method = next(iter(methods.values()))
+    elif not hasattr(module, name):
+        functions = [key for key, value in vars(module).items() if _is_defined_in(module, value)]
+        raise unknown_name(f"method in {file}", name, {*methods, *functions})
+    else:
+        method = _method(getattr(module, name), methods, target)
+    method = _usable(method)
+    return method.make.__name__, method._replace(version=_digest([path.read_bytes(), *_beside(path)]))
+
+
+def _usable(method: Method) -> Method:
+    """Return the method if its fields have the right types and refer to arguments that it has.
+
+    Raises:
+        InputError: naming the field, and what it must be.
+    """
+    if not inspect.isfunction(method.make):
+        raise InputError(f"`make` of a Method is {shown(method.make)}: give the factory of an Algorithm, a function")
+    name = method.make.__name__
+    try:
+        arguments = inspect.signature(method.make, eval_str=True).parameters
+    except Exception as error:  # whatever an annotation may raise
+        raise InputError(f"an annotation of {name} cannot be read: {in_one_line(error)}: correct it") from None
+    for field, fits, words in (
+        ("releases", callable(method.releases), "a function (task, *, delta, ...) -> Release"),
+        ("version", isinstance(method.version, int), "a whole number"),
+        ("check", callable(method.check), "a function (task, ...) -> None"),
+        ("noise", isinstance(method.noise, str), "the name of the argument that scales the noise"),
+        ("space", isinstance(method.space, Mapping), "a dictionary from arguments to their values"),
+    ):
+        if not fits:
+            raise InputError(f"`{field}` of {name} is {shown(getattr(method, field))}: give {words}")
+    for argument in method.space:
+        if argument not in arguments:
+            raise unknown_name(f"argument of {name}, named in its `space`,", str(argument), list(arguments)[1:])
+    check_space(name, method.space)
+    return method
+
+
+def _digest(parts: list[bytes]) -> int:
+    return int.from_bytes(hashlib.blake2b(b"\0".join(parts), digest_size=6).digest())
+
+
+def _beside(path: Path) -> list[bytes]:
+    """The contents of imported modules in the folder of a file, or below it."""
+    home, contents = path.parent.resolve(), {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        of_suite = name.partition(".")[0] in ("bench", "figures") or name.startswith(PREFIX)
+        if file and not of_suite and "site-packages" not in file and Path(file).resolve().is_relative_to(home):
+            contents[name] = Path(file).read_bytes()
+    return [contents[name] for name in sorted(contents)]
+
+
+def code_of(function: Callable, seen: set | None = None) -> list[bytes]:
+    """What determines a function's result: its code, and the plain values and functions that it uses, recursively.
+
+    Args:
+        function: a function written in Python.
+        seen: functions that have been included already.
+    """
+    seen = set() if seen is None else seen
+    if function in seen:
+        return []
+    seen.add(function)
+    codes, used = [function.__code__], set()
+    for code in codes:
+        used |= set(code.co_names)
+        codes += [constant for constant in code.co_consts if inspect.iscode(constant)]
+    parts = [code.co_code + repr([c for c in code.co_consts if not inspect.iscode(c)]).encode() for code in codes]
+    globals_used = {name: function.__globals__[name] for name in sorted(used & set(function.__globals__))}
+    for name, value in {**globals_used, **inspect.getclosurevars(function).nonlocals}.items():
+        if inspect.isfunction(value) and "site-packages" not in value.__code__.co_filename:
+            parts += code_of(value, seen)
+        elif isinstance(value, bool | int | float | str | tuple | list | dict | None):
+            parts.append(f"{name} = {value!r}".encode())
+    return parts
+
+
+def _is_defined_in(module: ModuleType, value) -> bool:
+    return inspect.isfunction(value) and value.__module__ == module.__name__
+
+
+def _method(value, methods: dict[str, Method], target: str) -> Method:
+    """The Method that a value refers to: itself, or the one that this factory belongs to."""
+    if isinstance(value, Method):
+        return value
+    if not inspect.isfunction(value):
+        raise InputError(f"{target} is a {type(value).__name__}: name a Method, or a factory")
+    declared = [method for method in methods.values() if method.make is value]
+    return declared[0] if declared else Method(value, undeclared, version=0)
+
+
+def _imported(path: Path) -> ModuleType:
+    """Import a file as a module; its own folder is on the import path, as for a script."""
+    if not path.is_file():
+        raise InputError(f"{path} is not a file: give the file that has the method")
+    spec = importlib.util.spec_from_file_location(f"{PREFIX}{path.stem}", path)
+    assert spec is not None  # as for every name that ends in .py
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except SystemExit as error:
+        raise InputError(f"{path} calls sys.exit({error.code!r}) when it is imported: remove that call") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever the file raises
+        traceback = error.__traceback__
+        frames = inspect.getinnerframes(traceback) if traceback else []
+        at = [frame.lineno for frame in frames if frame.filename == str(path)]
+        line = f", line {at[-1]}" if at else f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise InputError(f"{path}{line} cannot be imported: {in_one_line(error)}") from None
+    finally:
+        sys.path.pop(0)
+    return module

@@ -1,0 +1,349 @@
+"""The subject of an audit: a method on a task that fits it, with its arguments and calibrated noise."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.algorithms.base import Method
+from bench.algorithms.search_space import Interval
+from bench.audit.tasks import BESIDES, FAMILIES, NETWORKS, canary
+from bench.data.task import Task
+from bench.errors import InputError, unknown_name
+from bench.privacy import accounting
+from bench.privacy.events import Release
+from bench.sweeps.spec import arguments, parameters
+
+TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
+CHUNK = 1000  # runs at once
+RELEASED = "released"  # what `round` reports of the number of releases
+ABSENT, ZERO, KEPT = "absent", "zero", "kept"  # what a removed canary is
+LITTLE, STILL = 1e-7, 1e-3  # a noise multiplier that is next to nothing, and what it moves nothing by
+
+
+class Subject(NamedTuple):
+    """A method with its arguments.
+
+    family: its name in `tasks.FAMILIES`.
+    args: of the method; those that a sweep may vary are floats.
+    rounds: rounds of a run.
+    delta: the delta at which epsilon is declared.
+    canaries: number of canaries in the task.
+    """
+
+    method: Method
+    family: str
+    args: dict[str, Any]
+    rounds: int
+    delta: float
+    canaries: int = 1
+
+    def readings(self, **changes) -> dict[str, Release]:
+        """Return the method's releases, with some arguments changed."""
+        task = _task(self.family, self.canaries)
+        return self.method.readings(task, delta=self.delta, **self.args | changes)
+
+    def canary(self, shape: str) -> np.ndarray:
+        """Return one canary of a shape in `tasks.SHAPES`, [1, feature], on the family's task."""
+        return canary(shape, FAMILIES[self.family].features)
+
+    @property
+    def scales_noise(self) -> bool:
+        """Return whether the method has the argument that it declares as the scale of its noise."""
+        return self.method.noise in self.args
+
+
+def subject_of(method: Method, *, family: str | None, rounds: int, delta: float, given: Mapping[str, Any]) -> Subject:
+    """Return the first family of tasks that the method accepts and whose units it protects.
+
+    Args:
+        family: a name in FAMILIES; None tries all.
+        given: arguments of the method, which take precedence over those of the family and the method's own defaults.
+
+    Raises:
+        InputError: unknown names, a missing argument, or no task that fits, with the method's message for each.
+    """
+    keywords, _ = parameters(method)
+    for name in given:
+        if name not in keywords:
+            raise unknown_name(f"argument of {method.make.__name__}", name, keywords)
+    if family is not None and family not in FAMILIES:
+        raise unknown_name("family of tasks", family, FAMILIES)
+    refused: dict[str, list[str]] = {}  # reason -> families
+    for name in [family] if family else FAMILIES:
+        try:
+            found = _on(name, method, keywords, rounds, delta, given)
+            units = {release.privacy_unit for release in found.readings().values()}
+            if family or units & set(FAMILIES[name].units):
+                return found
+            reason = f"a canary is no {' and no '.join(sorted(units))}"
+        except InputError as error:
+            reason = str(error).rstrip(".")
+        refused.setdefault(reason, []).append(name)
+    for reason in refused:  # a value given by the user is the likeliest cause
+        if any(reason.startswith(f"{name} is ") for name in given):
+            raise InputError(reason)
+    why = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in refused.items())
+    raise InputError(f"{method.make.__name__} fits no audit task ({why}): give its arguments with --set, or --family")
+
+
+def families_of(method: Method) -> list[str]:
+    """Return the families whose tasks the method accepts, with the arguments that the audit has for them, and whose
+    canary is a unit that it protects, but only the first of those in `BESIDES`; one of them where it declares no
+    privacy on any.
+    """
+    fitting, declares = [], False
+    for name, family in FAMILIES.items():
+        try:
+            readings = _on(name, method, parameters(method)[0], 1, 1e-5, {}).readings().values()
+        except InputError:
+            continue
+        if {release.privacy_unit for release in readings} & set(family.units):
+            fitting.append(name)
+            declares |= any(release.sound and spent(release, 1) < math.inf for release in readings)
+    for several in BESIDES.values():  # the first one stands for the others
+        first = next((name for name in several if name in fitting), None)
+        fitting = [name for name in fitting if name not in several or name == first]
+    return fitting if declares else fitting[:1]
+
+
+def _task(family: str, canaries: int) -> Task:
+    return FAMILIES[family].task(jnp.eye(canaries, max(canaries, FAMILIES[family].features)), jnp.ones(canaries, bool))
+
+
+def _on(family: str, method: Method, keywords, rounds: int, delta: float, given) -> Subject:
+    task = _task(family, 1)
+    known = FAMILIES[family].arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
+    values = {key: value for key, value in known.items() if key in keywords}
+    missing = [key for key, one in keywords.items() if one.default is one.empty and key not in values]
+    for key in [key for key in missing if key in method.space]:  # any value that a comparison would try
+        tried = method.space[key]
+        values[key] = tried.at(0.5) if isinstance(tried, Interval) else tried[0]
+        missing.remove(key)
+    if missing:
+        raise InputError(f"no value for {', '.join(missing)}: {' '.join(f'--set {key}=VALUE' for key in missing)}")
+    args = arguments(method, values)
+    method.fits(task, **args)
+    return Subject(method, family, args, rounds, delta)
+
+
+def for_canaries(subject: Subject, number: int) -> Subject:
+    """Return the same subject on the task with `number` canaries; arguments that depend on a task's size grow with it.
+
+    Raises:
+        InputError: where the method refuses it.
+    """
+    many = _resized(subject, subject._replace(canaries=number))
+    try:
+        many.method.fits(_task(many.family, number), **many.args)
+    except InputError as error:
+        raise InputError(f"{str(error).rstrip('.')}; for the game alone give --canaries 0") from None
+    return many
+
+
+def on_family(subject: Subject, family: str, rounds: int) -> Subject:
+    """Return the same subject on the task of another family, in so many rounds; arguments that depend on a task's size
+    shrink or grow with it.
+
+    Raises:
+        InputError: where the method refuses it.
+    """
+    other = _resized(subject, subject._replace(family=family, rounds=rounds))
+    other.method.fits(_task(family, 1), **other.args)
+    return other
+
+
+def _resized(subject: Subject, other: Subject) -> Subject:
+    """Return the other subject with the arguments of this one, each in the proportion in which its family has it."""
+    here, there = (
+        FAMILIES[each.family].arguments(_task(each.family, each.canaries), each.rounds) for each in (subject, other)
+    )
+    args = subject.args | {
+        name: max(1, round(subject.args[name] * there[name] / here[name]))
+        for name in here
+        if isinstance(subject.args.get(name), int) and there[name] != here[name]
+    }
+    return other._replace(args=args)
+
+
+class Views(NamedTuple):
+    """What is public in runs, and what methods report besides.
+
+    seen: the changes of what is public from round to round, float32 [run, 1 + round, number], the first what is public
+        before the first round. The last number is `released`, if the method reports it: the epsilon of a run depends on
+        it, so it is public.
+    released: the most releases of any run.
+    info: name -> the other numbers that `round` reports, which are not public, [run, round].
+    counts: whether the last number of `seen` is `released`.
+    """
+
+    seen: np.ndarray
+    released: int
+    info: dict[str, np.ndarray]
+    counts: bool = False
+
+
+def views(subject: Subject, canaries, seed: int, *, present: np.ndarray | None = None, chunk: int = CHUNK) -> Views:
+    """Return what is public in independent runs.
+
+    Args:
+        canaries: of each run, [run, canary, feature]; see `tasks.Family`.
+        seed: of all the runs.
+        present: which canaries are there, [run, canary]; None: those that are not 0.
+        chunk: runs at once; the last chunk is filled up, so that all use one compiled program.
+
+    Raises:
+        InputError: where what is public is not finite.
+    """
+    keys = jax.random.split(jax.random.key(seed), len(canaries))
+    return run(subject, canaries, keys, present=present, chunk=chunk)
+
+
+def run(subject: Subject, canaries, keys, *, present=None, chunk: int = CHUNK, start: float = 0.0) -> Views:
+    """Compute `views` with given keys [run].
+
+    Args:
+        start: added to the model at the start.
+
+    Raises:
+        InputError: as `views`, and where the method stops on the task.
+    """
+    try:
+        present = np.any(np.asarray(canaries) != 0, axis=-1) if present is None else present
+        return _in_chunks(subject, canaries, present, keys, chunk=chunk, start=start)
+    except InputError:
+        raise
+    except Exception as error:
+        name = subject.method.make.__name__
+        raise InputError(f"{name} fails on the task for {subject.family}: {type(error).__name__}: {error}") from error
+
+
+def _in_chunks(subject: Subject, canaries, present, keys, *, chunk: int, start: float) -> Views:
+    traced = parameters(subject.method)[1]
+    static = tuple((name, value) for name, value in subject.args.items() if name not in traced)
+    hypers = {name: jnp.float32(subject.args[name]) for name in sorted(traced)}
+    places = np.minimum(np.arange(-(-len(canaries) // chunk) * chunk), len(canaries) - 1).reshape(-1, chunk)
+    how = {"task_of": FAMILIES[subject.family].task, "num_rounds": subject.rounds, "start": start}
+    program = partial(_run, make=subject.method.make, static=static, **how)
+    parts = [
+        jax.device_get(
+            program(jnp.asarray(canaries[rows], jnp.float32), jnp.asarray(present[rows]), keys[rows], hypers)
+        )
+        for rows in places
+    ]
+    whole = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(canaries)], *parts)
+    seen, released, info, counts = whole
+    if not np.isfinite(seen).all():
+        name = subject.method.make.__name__
+        raise InputError(f"what {name} makes public is not finite: take a smaller --set step_size")
+    return Views(seen, int(np.rint(released.max())), info, bool(counts.any()))
+
+
+@partial(jax.jit, static_argnames=("make", "static", "task_of", "num_rounds", "start"))
+def _run(canaries, present, keys, hypers, *, make: Callable, static, task_of: Callable, num_rounds: int, start: float):
+    def one(canaries, present, key):
+        task = task_of(canaries, present)
+        if start:
+            task = dataclasses.replace(task, init_params=jax.tree.map(lambda leaf: leaf + start, task.init_params))
+        algorithm = make(task, **dict(static), **hypers)
+        public = algorithm.public or algorithm.params
+
+        def see(state):
+            leaves = [jnp.ravel(jnp.asarray(leaf)).astype(jnp.float32) for leaf in jax.tree.leaves(public(state))]
+            return jnp.concatenate([jnp.zeros(0), *leaves])
+
+        def step(state, key):
+            state, info = algorithm.round(key, state)
+            return state, (see(state), {name: jnp.asarray(value, jnp.float32) for name, value in info.items()})
+
+        key_start, key_rounds = jax.random.split(key)
+        state = algorithm.init(key_start)
+        _, (seen, info) = jax.lax.scan(step, state, jax.random.split(key_rounds, num_rounds))
+        first = see(state)[None]
+        changes = jnp.concatenate([first, jnp.diff(jnp.concatenate([first, seen]), axis=0)])
+        released = info.pop(RELEASED, None)
+        if released is None:
+            return changes, jnp.float32(num_rounds), info, jnp.zeros((), bool)
+        counted = jnp.concatenate([jnp.zeros(1), released])
+        return jnp.concatenate([changes, counted[:, None]], axis=1), released.sum(), info, jnp.ones((), bool)
+
+    return jax.vmap(one)(canaries, present, keys)
+
+
+def unseen_state(subject: Subject) -> list[str]:
+    """Return the names of the parts of a method's state that `public` leaves out."""
+    traced = parameters(subject.method)[1]
+    args = {name: jnp.float32(value) if name in traced else value for name, value in subject.args.items()}
+    algorithm = subject.method.make(_task(subject.family, 1), **args)
+    state = algorithm.init(jax.random.key(0))
+    paths, structure = jax.tree_util.tree_flatten_with_path(state)
+    public = algorithm.public or algorithm.params
+    program = jax.make_jaxpr(lambda *leaves: public(structure.unflatten(leaves)))(*(leaf for _, leaf in paths)).jaxpr
+    used = {id(variable) for equation in program.eqns for variable in equation.invars}
+    used |= {id(variable) for variable in program.outvars}
+    return [
+        jax.tree_util.keystr(path).lstrip(".")
+        for (path, leaf), variable in zip(paths, program.invars, strict=True)
+        if id(variable) not in used and jnp.size(leaf)
+    ]
+
+
+def count_releases(subject: Subject) -> int:
+    """Return the number of releases in a run, for which an epsilon is declared."""
+    data = subject.canary("axis")
+    return views(subject, np.broadcast_to(data, (CHUNK, *data.shape)), seed=0).released
+
+
+def removal(subject: Subject) -> str:
+    """Return what a canary is that was removed: ABSENT, if it takes part in nothing, whatever its data; else ZERO, if
+    units with data of 0 contribute nothing to what is public; else KEPT.
+
+    Methods that draw users by `participation` and weight their messages, or look at `Task.present_examples`, take an
+    absent unit out of everything they compute. Whether data of 0 contribute is seen where the model starts from ones,
+    with next to no noise and no canary: a regulariser in a clipped message, or a count, then moves what is public.
+    """
+    data = np.broadcast_to(subject.canary("axis"), (CHUNK, *subject.canary("axis").shape))
+    absent = np.zeros((CHUNK, 1), bool)
+    there, zero = (views(subject, each, seed=0, present=absent).seen for each in (data, 0 * data))
+    if np.array_equal(there, zero):
+        return ABSENT
+    if not subject.scales_noise:
+        return KEPT
+    quiet = subject._replace(args=subject.args | {subject.method.noise: LITTLE})
+    keys = jax.random.split(jax.random.key(1), CHUNK)
+    starts = subject.family not in NETWORKS  # a network's own start is where data of 0 have no gradient
+    ran = run(quiet, 0 * data, keys, present=absent, start=1.0 if starts else 0.0)
+    changes = ran.seen[:, 1:, : ran.seen.shape[2] - ran.counts]
+    return ZERO if np.abs(changes).max(initial=0.0) < STILL else KEPT
+
+
+def spent(release: Release, rounds: int, delta: float | None = None) -> float:
+    """Return the epsilon of a release after this number of rounds, at its own delta or another one."""
+    return accounting.epsilon(release if delta is None else release._replace(delta=delta), rounds)
+
+
+def with_noise_for(subject: Subject, epsilon: float, released: int) -> tuple[Subject, str]:
+    """Return the subject with the least noise at which some sound way of accounting keeps within epsilon, and the name
+    of that way; the subject unchanged, and "", where none depends on noise.
+    """
+
+    def run_of(name: str) -> Callable[[float], Release]:
+        """Return the releases of a run as one round's, because some methods release only before the first round."""
+
+        def release(sigma: float) -> Release:
+            reading = subject.readings(**{subject.method.noise: sigma})[name]
+            return reading._replace(event=lambda _: reading.event(released))
+
+        return release
+
+    sound = [name for name, release in subject.readings().items() if release.sound]
+    finite = [name for name in sound if 0 < spent(subject.readings()[name], released) < math.inf]
+    if not finite or not subject.scales_noise:
+        return subject, ""
+    sigma, calibrated = min((accounting.noise_multiplier(epsilon, run_of(name), 1), name) for name in finite)
+    return subject._replace(args=subject.args | {subject.method.noise: sigma}), calibrated

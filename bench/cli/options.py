@@ -1,0 +1,55 @@
+"""Options that several commands have, the parsing of paths, and the version."""
+
+import importlib.metadata
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PACKAGE = "private-federated-bench"
+
+
+def path(text: str | Path) -> Path:
+    """Parse a path given on the command line; use as `typer.Option(parser=path)`.
+
+    Raises:
+        typer.BadParameter: for an empty text, which would mean the current folder.
+    """
+    if not str(text):
+        raise typer.BadParameter("the path is empty: give a path, such as . for the current folder")
+    return Path(text)
+
+
+Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        parser=path,
+        metavar="PATH",
+        help="Folder with data files that you already have, searched four levels deep; or set BENCH_DATA.",
+    ),
+]
+Download = Annotated[bool, typer.Option("--download", help="Allow downloads from the data sets' official addresses.")]
+Workers = Annotated[
+    str, typer.Option(help="Number of worker processes or tasks; auto: one per GPU, or else one per core.", metavar="N")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def version() -> str:
+    """The version of the installed package, or of the source folder that is in use."""
+    try:
+        return importlib.metadata.version(PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        pyproject = Path(__file__).parents[2] / "pyproject.toml"
+        return tomllib.loads(pyproject.read_text())["project"]["version"] if pyproject.is_file() else "unknown"
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(PACKAGE, version())
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")]

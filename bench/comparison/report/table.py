@@ -1,0 +1,277 @@
+"""The table of a comparison: score, rank and paired difference to the best baseline at each epsilon."""
+
+import shutil
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import select, significance, tables
+from bench.analysis.measured import PANEL, methods_by_epsilon, titles
+from bench.comparison import resampled
+from bench.comparison.columns import COSTS, TUNED
+
+SIGN = {"max": 1.0, "min": -1.0}
+GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
+BEST_BASELINE = "best baseline"  # what gains are taken over, unless there is a reference
+ROUNDING = 1e-5  # relative to the score: smaller differences are rounding errors of float32 and count as 0
+
+
+def table(
+    runs: pd.DataFrame,
+    *,
+    problem: str,
+    title: str,
+    metric: str,
+    best: str,
+    baselines: Sequence[str],
+    num_settings: Mapping[str, int],
+    against: Mapping[str, str],
+    reference: str | None = None,
+    test_ratio: float = 0.0,
+    num_tests: int = 0,
+) -> pd.DataFrame:
+    """One row per method and epsilon.
+
+    Args:
+        runs: one row per method, epsilon and split, as in `bench.comparison.result.Comparison`.
+        problem: what the methods are compared on, by the name that --task has for it.
+        title: the same, followed by what the data are.
+        metric: the column of the test metric.
+        best: "max" or "min".
+        baselines: names of the methods that differences are taken to.
+        num_settings: number of settings tried for each method.
+        against: name of a method -> whom its privacy statement protects against.
+        reference: the method that differences are taken to; default the best of the baselines at each epsilon.
+        test_ratio, num_tests: of the problem, see `bench.comparison.problem.Problem`.
+
+    Returns:
+        algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
+        methods at this epsilon, 1 being the best, NaN where a run diverged; best_baseline, which is the reference where
+        there is one, and gain: the mean over splits of the paired improvement over it, with gain_low and gain_high
+        (95 %, Student's t, of this difference alone), which allow for splits that share their data; gain_over: "best
+        baseline", or the reference; gain_error_users: the standard error of the gain due to the choice of users, which
+        the interval then includes, NaN where the task has no users or does not report their scores; gain_p, which
+        allows for the choice of the best baseline (`bench.analysis.significance`), and decided: whether the
+        difference is significant, after Holm's correction for all of the table, with FEWEST_SPLITS or more; floats_up,
+        gradients and examples of a run, summed over clients, mean over splits; tuned_epsilon, see
+        `bench.comparison.stages.cost_columns`; settings_tried; test_ratio and num_tests as given; reveals_nothing;
+        is_baseline; not_private, for methods that are not private and were only run without noise. Methods that release
+        nothing appear at every epsilon.
+    """
+    rows = at_every_epsilon(runs)
+    by = [*PANEL, "target_epsilon", "algorithm"]
+    out = select.interval(rows, by=by, value=metric)
+    out["rank"] = (SIGN[best] * out[metric]).groupby([out[c] for c in by[:-1]]).rank(ascending=False, method="min")
+    pieces = []
+    for _, group in out.groupby(by[:-1], sort=True):
+        candidates = baselines if reference is None else [reference]
+        pieces.append(_with_gains(group, rows, metric, best, candidates, test_ratio, num_tests))
+    out = pd.concat(pieces, ignore_index=True)
+    out["decided"] = significance.decided(out["gain_p"].to_numpy(float), out["repetitions"].to_numpy())
+    priced = rows.reindex(columns=[*by, *COSTS, TUNED]).groupby(by)
+    out = out.join(priced[COSTS].mean().join(priced[TUNED].max(skipna=False)), on=by)
+    out["settings_tried"] = out["algorithm"].map(num_settings)
+    out["reveals_nothing"] = out["algorithm"].isin(runs.loc[runs["target_epsilon"] == 0, "algorithm"])
+    # The choice by scores of clients' data is all that such a method reveals, and no result covers it.
+    out[TUNED] = out[TUNED].mask(out["reveals_nothing"], np.where(out["settings_tried"] > 1, np.nan, 0.0))
+    out["is_baseline"] = out["algorithm"].isin(baselines)
+    out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
+    facts = select.where_from(rows)
+    out["gain_over"] = BEST_BASELINE if reference is None else reference
+    out["against"] = out["algorithm"].map(against)
+    stated = {"metric": metric, "best": best, "delta": rows["delta"].iloc[0]}
+    stated |= {"test_ratio": test_ratio, "num_tests": num_tests}
+    return out.assign(**stated, problem=problem, title=title, **facts)
+
+
+def at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs, with those of methods that release nothing repeated at every epsilon of every panel."""
+    silent = runs[runs["target_epsilon"] == 0]
+    others = runs[runs["target_epsilon"] > 0]
+    copies = [
+        silent.assign(**dict(zip([*PANEL, "target_epsilon"], place, strict=True)))
+        for place in others[[*PANEL, "target_epsilon"]].drop_duplicates().itertuples(index=False)
+    ]
+    return pd.concat([others, *copies] if copies else [silent], ignore_index=True)
+
+
+def _with_gains(
+    group: pd.DataFrame,
+    rows: pd.DataFrame,
+    metric: str,
+    best: str,
+    baselines: Sequence[str],
+    test_ratio: float,
+    num_tests: int,
+) -> pd.DataFrame:
+    """The methods at one epsilon, with their paired differences to the baseline with the best mean.
+
+    The same run computed in a chunk of another size differs in its last digits, by nearly the same amount on every
+    split; without a tolerance such differences would appear significant.
+    """
+    at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
+    candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
+    if candidates.empty:
+        return group.assign(best_baseline="", **dict.fromkeys(GAINS, np.nan))
+    reference = candidates.sort_values("rank").iloc[0]["algorithm"]
+    scores = at_epsilon.pivot(index="trial", columns="algorithm", values=metric).astype(float)
+    gains = SIGN[best] * scores.sub(scores[reference], axis=0)
+    gains = gains.replace([np.inf, -np.inf], np.nan)
+    gains = gains.where(gains.abs().gt(ROUNDING * scores[reference].abs(), axis=0) | gains.isna(), 0.0)
+    names, same = group["algorithm"], gains.eq(0).all()
+    # Where all gains are rounding errors, so is what they would be on other users or other test examples.
+    of_users = resampled.error_of_gains(at_epsilon, metric, reference)
+    of_users = of_users.mask(same & of_users.notna(), 0.0)
+    place, of_tests = list(gains.columns).index(reference), np.zeros(len(gains.columns))
+    if num_tests:
+        wrong = (scores if best == "min" else 1 - scores).mean().to_numpy()
+        of_tests = np.where(same, 0.0, significance.error_of_tests(wrong, place, num_tests))
+    found = significance.differences(
+        gains.to_numpy(),
+        place,
+        gains.columns.isin(candidates["algorithm"]),
+        test_ratio=test_ratio,
+        of_users=of_users.reindex(gains.columns).to_numpy(),
+        num_draws=resampled.DRAWS,
+        of_tests=of_tests,
+    )
+    mean, half, p = (pd.Series(values, gains.columns) for values in found)
+    return group.assign(
+        best_baseline=reference,
+        gain=names.map(mean),
+        gain_low=names.map(mean - half),
+        gain_high=names.map(mean + half),
+        gain_p=names.map(p),
+        gain_error_users=names.map(of_users.drop(reference)),
+    )
+
+
+def printed(table: pd.DataFrame) -> pd.DataFrame:
+    """The printed table, methods by epsilon: mean [interval], (rank), and gain over `gain_over` [interval]."""
+
+    def cell(row: dict) -> str:
+        form = tables.digits_for(row["metric"])
+        score = tables.with_interval(row[row["metric"]], row["low"], row["high"], form, row["metric"])
+        rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
+        if row["algorithm"] == row["best_baseline"]:
+            gain = BEST_BASELINE if row["gain_over"] == BEST_BASELINE else "reference"
+        elif np.isnan(row["gain"]):
+            gain = ""
+        else:
+            numbers = tables.with_interval(row["gain"], row["gain_low"], row["gain_high"], f"+{form}")
+            gain = f"gain {numbers}{'*' if row['decided'] else ''}"
+        return ", ".join(filter(None, (f"{score}{rank}", gain)))
+
+    return methods_by_epsilon(table, cell)
+
+
+def brief(table: pd.DataFrame) -> pd.DataFrame:
+    """The table for a terminal, methods by epsilon: mean ± half the width of its interval, and rank."""
+
+    def cell(row: dict) -> str:
+        form = ".3f" if tables.digits_for(row["metric"]) == ".4f" else ".3g"
+        half = (row["high"] - row["low"]) / 2
+        interval = f" ±{tables.number(half, '.3f' if form == '.3f' else '.2g')}" if np.isfinite(half) else ""
+        rank = "" if np.isnan(row["rank"]) else f" ({row['rank']:.0f})"
+        return f"{tables.number(row[row['metric']], form, 'diverged')}{interval}{rank}"
+
+    return methods_by_epsilon(table, cell)
+
+
+def brief_text(table: pd.DataFrame, notes: Sequence[str] = ()) -> str:
+    """The table for a terminal, with a sentence above it and notes below, in lines that fit."""
+    width = shutil.get_terminal_size((100, 24)).columns
+    said = [textwrap.fill(line, width, break_long_words=False) for line in (brief_heading(table), *notes)]
+    return "\n\n".join(filter(None, (said[0], tables.plain(brief(table), width), "\n".join(said[1:]))))
+
+
+def brief_heading(table: pd.DataFrame) -> str:
+    """A sentence above the table for a terminal."""
+    first = table.iloc[0]
+    better = "larger" if first["best"] == "max" else "smaller"
+    splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
+    return (
+        f"{first['metric']} on the test data of {data_of(table)}, {better} is better: mean over {splits} splits, "
+        "± half the width of its 95 % interval, and in brackets the rank"
+    )
+
+
+def costs(table: pd.DataFrame) -> pd.DataFrame:
+    """The cost of a run of each method: numbers that clients send, per-example gradients, examples, and, for each
+    epsilon, the epsilon including the choice of the setting. Costs that a method does not declare are empty."""
+    title_of, rows = titles(table), []
+    for name, of_method in table.groupby("algorithm", sort=False):
+        private = of_method[np.isfinite(of_method["target_epsilon"]) & ~of_method["reveals_nothing"]]
+        row = {"method": title_of[str(name)]}
+        for column in COSTS:
+            low, high = (f"{value:.3g}" for value in (of_method[column].min(), of_method[column].max()))
+            row[column.replace("_", " ")] = "" if low == "nan" else low if low == high else f"{low} to {high}"
+        row |= {
+            f"tuned, ε = {epsilon:g}": "" if np.isnan(spent) else f"{spent:.3g}"
+            for epsilon, spent in private[["target_epsilon", TUNED]].itertuples(index=False)
+        }
+        rows.append(row)
+    return pd.DataFrame(rows).fillna("")
+
+
+def data_of(table: pd.DataFrame) -> str:
+    """The problem, followed by the name of its data where that is another one: "digits (mnist_by_writer)"."""
+    problem, task = table[["problem", "task"]].iloc[0]
+    return problem if task == problem else f"{problem} ({task})"
+
+
+def heading(table: pd.DataFrame) -> str:
+    """Sentences that explain the numbers of the table."""
+    first = table.iloc[0]
+    better = "larger" if first["best"] == "max" else "smaller"
+    splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
+    over = first["gain_over"]
+    over = f"the {over}" if over == BEST_BASELINE else tables.no_markup(over)
+    paired = "by split"
+    if table["gain_error_users"].notna().any():
+        paired = "by split and user, with an interval over splits and users"
+    return (
+        f"{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is better: mean and "
+        f"95 % interval over {splits} splits, rank at that ε, and gain over {over}, paired {paired}. "
+        f"{_intervals(first)} {_asterisk(table)} {tables.no_markup(privacy(table))}"
+    )
+
+
+def _intervals(row: pd.Series) -> str:
+    """A sentence on what the interval of a gain covers."""
+    covers = ["allows for splits that share their data (Nadeau and Bengio 2003)"] if row["test_ratio"] else []
+    covers += ["covers the choice of the test examples, which all splits share"] if row["num_tests"] else []
+    return f"The interval of a gain {'; it '.join(['is of that gain alone', *covers])}."
+
+
+def _asterisk(table: pd.DataFrame) -> str:
+    """Sentences on what an asterisk says of the table."""
+    if (table["repetitions"] < significance.FEWEST_SPLITS).all():
+        return f"With fewer than {significance.FEWEST_SPLITS} splits, no gain or loss is marked as significant."
+    chosen = ""
+    if table["gain_over"].iloc[0] == BEST_BASELINE and table["is_baseline"].sum() > 1:
+        chosen = " for the choice of the best baseline and"
+    return (
+        "* marks a gain or a loss that is significant: the chance that a table has any wrong asterisk is at most "
+        f"{100 * significance.LEVEL:g} %. It is corrected{chosen} for the number of differences in the table, so it "
+        "depends on all methods in it, and an interval may exclude 0 without one."
+    )
+
+
+def privacy(table: pd.DataFrame) -> str:
+    """Sentences on what epsilon protects, against whom, under which relation and at which delta; methods whose epsilon
+    holds against another adversary than that of the others are named."""
+    said, others = [], []
+    for (unit, relation), rows in table.groupby(PANEL, sort=False):
+        of_method = rows[~rows["reveals_nothing"]].drop_duplicates("algorithm").set_index("algorithm")["against"]
+        of_method = of_method if len(of_method) else rows["against"].head(1)
+        counts = [of_method, rows["against"]]  # of equally many, that of the methods that release nothing
+        usual = max(dict.fromkeys(of_method), key=lambda words: [int((column == words).sum()) for column in counts])
+        said.append(f"one {unit} ({relation}), against {usual}")
+        different = of_method[of_method != usual]
+        others += [
+            f" {', '.join(map(str, names.index))}: against {words}." for words, names in different.groupby(different)
+        ]
+    return f"Privacy: {'; '.join(said)}, at delta = {table['delta'].iloc[0]:.2g}.{''.join(others)}"

@@ -1,0 +1,89 @@
+"""Files that several processes share: locked, written atomically, or read without waiting."""
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bench.errors import InputError
+
+PART = ".part-"  # prefix of the names of unfinished files
+# For reading tables: the digits of a commit may look like a number, "09351561e448" like infinity.
+AS_TEXT = {"commit": str}
+
+
+def open_lock(path: Path) -> int:
+    """A descriptor of a file to lock; the file is created where it is missing.
+
+    Links are not followed and nothing is truncated, since the file may belong to somebody else.
+    """
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+
+
+def read_regular(path: Path) -> bytes:
+    """The content of a regular file.
+
+    Raises:
+        OSError: where there is none; at once for a pipe, which an ordinary read would wait for.
+    """
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read()
+
+
+@contextlib.contextmanager
+def written_whole(paths: Sequence[Path], *, durable: bool = False) -> Iterator[list[Path]]:
+    """Replace several files at once by files that are first written elsewhere.
+
+    Yields a path for each of them, in the same folder and with the same ending, that no other process uses. The files
+    written there replace `paths` when all is done; after an error, Ctrl-C included, nothing has changed. Unlike those
+    of tempfile, they have the usual mode.
+
+    Args:
+        paths: the files. Missing folders are made, unless `durable`.
+        durable: whether the files are to be on the disk itself before they replace others.
+
+    Raises:
+        OSError: also where something is at a path that is no file, such as a device, which must not be replaced.
+    """
+    unfinished = [path.with_name(f"{PART}{os.getpid()}-{secrets.token_hex(6)}-{path.name}") for path in paths]
+    try:
+        for path in paths:
+            if path.exists() and not path.is_file():
+                raise OSError(errno.EEXIST, "it exists and is not a regular file", str(path))
+            if not durable:
+                path.parent.mkdir(parents=True, exist_ok=True)
+        yield unfinished
+        for new in unfinished if durable else ():
+            with open(new, "rb") as file:
+                os.fsync(file.fileno())
+        for new, path in zip(unfinished, paths, strict=True):
+            os.replace(new, path)
+    except BaseException:
+        for new in unfinished:
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
+        raise
+
+
+def write_whole(path: Path, content: str | bytes | memoryview, *, durable: bool = False) -> None:
+    """Write a file atomically, text in UTF-8; see `written_whole`."""
+    with written_whole([path], durable=durable) as (unfinished,):
+        unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def set_aside(path: Path, remedy: str = "") -> None:
+    """Keep a file of an earlier run, if there is one, as earlier-NAME.
+
+    Raises:
+        InputError: where it cannot be renamed; it ends in the remedy.
+    """
+    try:
+        if path.is_file():
+            path.replace(path.with_name(f"earlier-{path.name}"))
+    except OSError as error:
+        raise InputError(f"cannot rename {path}: {error.strerror}{remedy}") from None

@@ -1,0 +1,1 @@
+"""What users give: the arguments of Python functions, and values in texts."""

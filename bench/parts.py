@@ -1,0 +1,100 @@
+"""The parts that methods, tasks and sweeps of your own are made of; with `bench`, the one address to import from.
+
+The names here stay, wherever the suite keeps what they name. docs/adding-a-method.md and docs/adding-a-dataset.md use
+them; docs/api.md describes each.
+"""
+
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
+from bench.algorithms.parts.noise import noise_of
+from bench.algorithms.parts.participation import (
+    check_participation,
+    cost_of_sums,
+    noisy_sums,
+    participation,
+    separation,
+)
+from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
+from bench.algorithms.parts.user_gradients import user_gradients
+from bench.algorithms.search_space import Interval
+from bench.comparison.problems import own_clients
+from bench.data.task import Linear, Network, Peers, Task
+from bench.errors import InputError
+from bench.execution.run import run_sweep
+from bench.kernels.gradient import clip, clipped_sum, gaussian_like
+from bench.kernels.per_example import Affine
+from bench.models.additive import Additive, scores, squared_loss
+from bench.privacy.accounting import epsilon, epsilons, noise_multiplier, rdp_curves
+from bench.privacy.events import (
+    Release,
+    at_once,
+    bounded_participation_gaussian,
+    correlated_gaussian,
+    cyclic_readings,
+    fixed_size_gaussian,
+    full_gaussian,
+    gaussian_readings,
+    in_parallel,
+    laplace,
+    nothing_released,
+    poisson_gaussian,
+    preceded_by,
+    sums_in_one_round,
+)
+from bench.privacy.selection import epsilon_of_best
+from bench.sweeps.spec import Entry, Sweep, grid
+
+__all__ = [
+    "ALGORITHMS",
+    "Additive",
+    "Affine",
+    "AveragingArguments",
+    "Entry",
+    "InputError",
+    "Interval",
+    "Linear",
+    "Network",
+    "Peers",
+    "Release",
+    "Server",
+    "Sweep",
+    "Task",
+    "at_once",
+    "averaging",
+    "bounded_participation_gaussian",
+    "check_participation",
+    "clip",
+    "clipped_sum",
+    "correlated_gaussian",
+    "cost_of_sums",
+    "cost_then_alone",
+    "cyclic_readings",
+    "epsilon",
+    "epsilon_of_best",
+    "epsilons",
+    "fixed_size_gaussian",
+    "full_gaussian",
+    "gaussian_like",
+    "gaussian_readings",
+    "grid",
+    "in_parallel",
+    "laplace",
+    "noise_multiplier",
+    "noise_of",
+    "noisy_sums",
+    "nothing_released",
+    "own_clients",
+    "participation",
+    "poisson_gaussian",
+    "preceded_by",
+    "rdp_curves",
+    "run_sweep",
+    "scores",
+    "separation",
+    "sharing",
+    "squared_loss",
+    "sums_in_one_round",
+    "then_alone",
+    "user_gradients",
+]
