@@ -247,14 +247,14 @@ def board(
     Raises:
         InputError: for anything that cannot be used.
     """
-    from bench.comparison.board import TASKS, board_request
+    from bench.comparison.board import ROUNDS, board_request
     from bench.comparison.report import figure
     from bench.comparison.run import check_data
     from bench.store.other_data import OtherData
 
     chosen = {"epsilons": epsilons, "seeds": seeds, "num_settings": num_settings, "rounds": rounds}
     chosen = {name: value for name, value in chosen.items() if value is not None}
-    names = [tasks] if isinstance(tasks, str) else list(tasks) or list(TASKS)
+    names = [tasks] if isinstance(tasks, str) else list(tasks) or list(ROUNDS)
     files = DataFiles(data_dir, download)
     requests = []
     for name in names:

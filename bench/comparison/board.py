@@ -29,7 +29,7 @@ from bench.privacy.events import check_delta
 from bench.store import part_files
 
 PROTOCOL = "protocol.json"
-TASKS: dict[str, int] = {  # with the communication rounds of methods that do not set their own
+ROUNDS: dict[str, int] = {  # task of the board -> communication rounds of methods that do not set their own
     "synthetic": 1000,
     "digits": 500,
     "tags": 200,
@@ -85,7 +85,7 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
     """The request that compares all methods of the suite on a task of the board.
 
     Args:
-        task: one of TASKS.
+        task: one of ROUNDS.
         out: results folder; the board is out/board.
         data_files: where data may come from.
         options: arguments of `make_request` that replace the board's.
@@ -93,15 +93,15 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
     Raises:
         InputError: for a task that the board does not have.
     """
-    if task not in TASKS:
-        raise unknown_name("task of the board", task, TASKS)
+    if task not in ROUNDS:
+        raise unknown_name("task of the board", task, ROUNDS)
     known = problem(task).baselines
     assert known is not None, task
     whole: dict[str, Any] = {
         "epsilons": EPSILONS,
         "seeds": SPLITS,
         "num_settings": NUM_SETTINGS,
-        "rounds": TASKS[task],
+        "rounds": ROUNDS[task],
         "baselines": [label for label, variant in known.items() if not variant.against],
         "name": task,
     }

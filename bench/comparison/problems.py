@@ -14,14 +14,12 @@ from bench.comparison.search import Choices, searched
 from bench.data.files import DataFiles, with_files
 from bench.data.read.tables import CLIENT, LABEL, is_table
 from bench.data.task import Task
-from bench.data.tasks import bag_of_words, digits, odd_even, tags
+from bench.data.tasks import bag_of_words, digits, odd_even
 from bench.data.tasks.by_user import BY_USER
 from bench.data.tasks.clients_file import ERRORS_BY_USER, TEST, VALIDATION, clients_file, clients_table, sums_of_squares
-from bench.data.tasks.images import PICTURES, client_size, images
-from bench.data.tasks.movielens import movielens
-from bench.data.tasks.peers import linear_p2p
-from bench.data.tasks.school import school
-from bench.data.tasks.synthetic import risks, synthetic
+from bench.data.tasks.images import PICTURES, client_size
+from bench.data.tasks.registry import COMPARED, TASKS
+from bench.data.tasks.synthetic import risks
 from bench.errors import InputError, unknown_name
 
 PERSONAL = Interval(1.0, 100.0)  # ratio of the step sizes of PPSGD
@@ -89,7 +87,6 @@ def _users(
 
 def _silos(
     name: str,
-    test: Callable[..., Task],
     num_records: int,
     *,
     data: str,
@@ -100,15 +97,14 @@ def _silos(
     """A problem of 25 silos.
 
     Args:
-        test: takes an argument `part`.
         num_records: records of a silo.
         measured_on: the metric, and then those measured beside it, with what each is measured on.
     """
     metric, *also = measured_on
     return Problem(
         name=name,
-        test=test,
-        tuning=partial(test, part="validation"),
+        test=COMPARED[name],
+        tuning=partial(COMPARED[name], part="validation"),
         metric=metric,
         also=tuple(also),
         measured_on=measured_on,
@@ -124,17 +120,12 @@ def _silos(
     )
 
 
-def _images(
-    name: str, dataset: str, *, concentration: float = math.inf, share: float = 1.0, model: str = "scatter_linear"
-) -> Problem:
-    """A problem of ten clients with images.
-
-    Args:
-        name, dataset, model: of the problem, its images, and the network.
-        concentration: how similar the class distributions of the clients are.
-        share: the fraction of its images that a client keeps.
-    """
-    make = partial(images, dataset=dataset, model=model, disjoint=True, concentration=concentration, share=share)
+def _images(name: str) -> Problem:
+    """A problem of ten clients with images."""
+    make = COMPARED[name]
+    assert isinstance(make, partial)
+    dataset, share = make.keywords["dataset"], make.keywords.get("share", 1.0)
+    concentration = make.keywords.get("concentration", math.inf)  # how similar the clients' classes are
     size = client_size(dataset, 10, share=share)
     classes = "" if math.isinf(concentration) else f", classes by Dirichlet({concentration:g})"
     everywhere = {"test_accuracy": "the test images of the data set, the same for every client"}
@@ -164,10 +155,9 @@ def _images(
 
 def _peers(
     name: str,
-    test: Callable[[int], Task],
-    tuning: Callable[[int], Task],
     metric: str,
     *,
+    tuning: Mapping[str, str],
     data: str,
     held_out: str,
     num_ticks: int,
@@ -175,11 +165,11 @@ def _peers(
     test_ratio: float,
     clip_norm: float = 1.0,
 ) -> Problem:
-    """A problem of agents on a graph."""
+    """A problem of agents on a graph. `tuning`: the arguments that make the task to tune on of the other."""
     return Problem(
         name=name,
-        test=test,
-        tuning=tuning,
+        test=COMPARED[name],
+        tuning=partial(COMPARED[name], **tuning),
         metric=metric,
         measured_on={metric: measured_on},
         privacy_unit="point",
@@ -196,7 +186,7 @@ REMAINDER = "each user's leftover examples (n mod 10)"
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "synthetic": lambda: _users(
         "synthetic",
-        partial(synthetic, delta_std=0.1, by_user=True),
+        COMPARED["synthetic"],
         "log:0.05:2",
         test_ratio=0.0,  # every trial draws users and examples
         data="linear regression, 1,000 users who differ in 5 of 100 coefficients",
@@ -213,7 +203,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     ),
     "digits": lambda: _users(
         "digits",
-        digits.best_available,
+        COMPARED["digits"],
         "log:1e-4:1e-1",
         test_ratio=0.118,  # 6,997 test images for 59,390 that are trained on
         data="handwritten digits, one writer per user",
@@ -222,7 +212,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     ),
     "tags": lambda: _users(
         "tags",
-        tags.best_available,
+        COMPARED["tags"],
         "log:1:300",
         test_ratio=0.262,  # of Debian's packages: 3,550 test documents for 13,540 that are trained on
         data="tags of documents, predicted from their words",
@@ -231,14 +221,13 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         by_user=bag_of_words.test_hits,
         clip_norm=0.01,
     ),
-    "images": lambda: _images("images", "mnist"),
-    "images_dirichlet": lambda: _images("images_dirichlet", "mnist", concentration=0.3),
-    "fashion": lambda: _images("fashion", "fashion_mnist"),
-    "few_images": lambda: _images("few_images", "mnist", share=0.1),
-    "few_images_dirichlet": lambda: _images("few_images_dirichlet", "mnist", concentration=0.3, share=0.1),
+    "images": lambda: _images("images"),
+    "images_dirichlet": lambda: _images("images_dirichlet"),
+    "fashion": lambda: _images("fashion"),
+    "few_images": lambda: _images("few_images"),
+    "few_images_dirichlet": lambda: _images("few_images_dirichlet"),
     "odd_even": lambda: _silos(
         "odd_even",
-        partial(odd_even.odd_even, split_first=True),
         odd_even.NUM_RECORDS,
         data="odd against even digits of MNIST, 25 silos",
         remark="The images were split before the silos drew theirs.",
@@ -246,7 +235,6 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     ),
     "odd_even_dirichlet": lambda: _silos(
         "odd_even_dirichlet",
-        partial(odd_even.odd_even_dirichlet, concentration=0.3),
         odd_even.NUM_DEALT,
         data="odd against even digits of MNIST, 25 disjoint silos, digits by Dirichlet(0.3)",
         measured_on={
@@ -256,8 +244,8 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     ),
     "school": lambda: Problem(
         name="school",
-        test=school,
-        tuning=partial(school, part="validation"),
+        test=COMPARED["school"],
+        tuning=partial(COMPARED["school"], part="validation"),
         metric="test_squared_error",
         measured_on={"test_squared_error": "every school's own held-out pupils, all pupils together"},
         privacy_unit="example",
@@ -272,9 +260,8 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     ),
     "linear_p2p": lambda: _peers(
         "linear_p2p",
-        partial(linear_p2p, num_features=10),
-        partial(linear_p2p, num_features=10, instances="validation"),
         "test_accuracy",
+        tuning={"instances": "validation"},
         data="generated linear classification, 100 agents on a graph",
         held_out="other problems of the same kind",
         measured_on="every agent's own test points, as the mean over agents",
@@ -283,9 +270,8 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     ),
     "movielens": lambda: _peers(
         "movielens",
-        movielens,
-        partial(movielens, part="validation"),
         "test_rmse",
+        tuning={"part": "validation"},
         data="film ratings of 943 agents on a graph",
         held_out="a fifth of the training ratings",
         measured_on="every user's own held-out ratings, as the mean over users of their root mean squared errors",
@@ -332,6 +318,11 @@ def _meant(task: Any) -> Problem:
         return PROBLEMS[task]()
     if task.endswith(".npz") or is_table(Path(task)):
         return own_clients(task)
+    if task in TASKS:
+        raise InputError(
+            f"task {task} says neither which data tune a method nor what is private: choose from "
+            f"{', '.join(PROBLEMS)}, or pass a bench.Problem of it"
+        )
     raise unknown_name("task to compare on", task, [*PROBLEMS, "FILE.npz", "FILE.csv", "FILE.parquet"])
 
 

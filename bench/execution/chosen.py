@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bench.data.tasks.registry import TASKS
+from bench.data.tasks.registry import task_named
 from bench.errors import InputError, unknown_name
 from bench.execution.estimate import Shorter, half
 from bench.papers import SWEEPS
@@ -44,8 +44,8 @@ def chosen(
         raise unknown_name("scale", scale, SCALES)
     if name not in SWEEPS:
         raise unknown_name("sweep", name, SWEEPS)
-    if task is not None and task not in TASKS:
-        raise unknown_name("task", task, TASKS)
+    if task is not None:
+        task_named(task)
     if seeds is not None and not 1 <= seeds <= 10_000:
         raise InputError(f"seeds is {seeds}: it must be a whole number from 1 to 10,000")
     if grid is not None and not isinstance(grid, Mapping):
@@ -94,8 +94,8 @@ def requested(request: GridRequest, name: str) -> Sweep:
         raise unknown_name("sweep", request.sweep, SWEEPS)
     if request.scale not in SCALES:
         raise unknown_name("scale", request.scale, SCALES)
-    if request.task is not None and request.task not in TASKS:
-        raise unknown_name("task", request.task, TASKS)
+    if request.task is not None:
+        task_named(request.task)
     sweep = with_grid(SWEEPS[request.sweep](request.scale), request.grid)
     if request.rounds is not None:
         sweep = with_rounds(sweep, request.rounds)
@@ -103,4 +103,4 @@ def requested(request: GridRequest, name: str) -> Sweep:
 
 
 def _on(sweep: Sweep, task: str | None) -> Sweep:
-    return sweep if task is None else on_task(sweep, task, TASKS[task])
+    return sweep if task is None else on_task(sweep, task, task_named(task))

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bench.data.files import DataFiles
-from bench.data.tasks.registry import TASKS
+from bench.data.tasks.registry import COMPARED, TASKS, task_named
 from bench.errors import InputError
 from bench.execution.chosen import requested
 from bench.papers import SWEEPS
@@ -148,8 +148,8 @@ def sweep_named(name: str, scale: str, request: GridRequest | None) -> Sweep:
         return SWEEPS[name](scale)
     for sweep in SWEEPS:
         task = name.removeprefix(f"{sweep}_on_")
-        if task != name and task in TASKS:
-            return on_task(SWEEPS[sweep](scale), task, TASKS[task])
+        if task != name and task in (*TASKS, *COMPARED):
+            return on_task(SWEEPS[sweep](scale), task, task_named(task))
     raise InputError(f"no sweep is called {name!r}: results over your own values need the file _request.json")
 
 

@@ -28,7 +28,7 @@ def out(tmp_path_factory, tiny):
     """Results with a board of the small problem."""
     out = tmp_path_factory.mktemp("board")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(boards.TASKS, "tiny", 5)
+        patch.setitem(boards.ROUNDS, "tiny", 5)
         (folder,) = board("tiny", out=out, workers=1, **SMALL)
         assert folder == out / "board" / "tiny"
         yield out

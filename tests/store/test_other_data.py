@@ -144,7 +144,7 @@ def test_a_board_of_other_data_is_refused_before_anything_is_read(tmp_path, monk
     assert "--fresh" not in str(refused.value)
     with pytest.raises(other_data.OtherData, match="move those runs aside by --fresh"):
         board("digits", epsilons=1.0, seeds=1, num_settings=2, rounds=2, out=tmp_path)
-    monkeypatch.setattr("bench.comparison.board.TASKS", {"digits": 2})
+    monkeypatch.setattr("bench.comparison.board.ROUNDS", {"digits": 2})
     assert board(epsilons=1.0, seeds=1, num_settings=2, rounds=2, out=tmp_path) == []
     assert "left as it is" in caplog.text
     assert (content(folder / "test"), content(folder / "tuning")) == before

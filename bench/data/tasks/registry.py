@@ -1,4 +1,4 @@
-"""The tasks by name."""
+"""The tasks by name: those that sweeps run on, and those that methods are compared on. Commands know both."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +15,7 @@ from bench.data.tasks.rare_features import rare_features
 from bench.data.tasks.school import made_up_schools, school
 from bench.data.tasks.softmax import softmax
 from bench.data.tasks.synthetic import synthetic
+from bench.errors import unknown_name
 from bench.models.networks import NETWORKS
 
 DIGITS: dict[str, Callable[..., Task]] = {
@@ -52,3 +53,35 @@ TASKS: dict[str, Callable[[int], Task]] = {
         for suffix in ("", "_disjoint")
     },
 }
+
+# What `compare` and `board` test methods on. Three names are in both tables: `school` and `movielens` are the same, but
+# `odd_even` is `odd_even_split_first` here, as the results of both have it.
+COMPARED: dict[str, Callable[..., Task]] = {
+    "synthetic": partial(synthetic, delta_std=0.1, by_user=True),
+    "digits": digits.best_available,
+    "tags": tags.best_available,
+    "images": partial(images, dataset="mnist", model="scatter_linear", disjoint=True),
+    "images_dirichlet": partial(images, dataset="mnist", model="scatter_linear", disjoint=True, concentration=0.3),
+    "fashion": partial(images, dataset="fashion_mnist", model="scatter_linear", disjoint=True),
+    "few_images": partial(images, dataset="mnist", model="scatter_linear", disjoint=True, share=0.1),
+    "few_images_dirichlet": partial(
+        images, dataset="mnist", model="scatter_linear", disjoint=True, concentration=0.3, share=0.1
+    ),
+    "odd_even": partial(odd_even.odd_even, split_first=True),
+    "odd_even_dirichlet": partial(odd_even.odd_even_dirichlet, concentration=0.3),
+    "school": school,
+    "linear_p2p": partial(linear_p2p, num_features=10),
+    "movielens": movielens,
+}
+
+
+def task_named(name: str) -> Callable[[int], Task]:
+    """The function trial -> Task of a name, by which `run` finds it; sweeps' own tasks come first.
+
+    Raises:
+        InputError: where no task has this name.
+    """
+    named = {**COMPARED, **TASKS}
+    if name not in named:
+        raise unknown_name("task", name, named)
+    return named[name]
