@@ -101,7 +101,7 @@ def ppsgd(
     if local == "dense":
         assert task.loss is not None
         start = task.init_params if task.init_local is None else task.init_local
-        form = personal.dense(task.loss, start, task.num_clients)
+        form = personal.dense(task.loss, start, task.num_held)
         size = 2 * (optax.tree.size(task.init_params) + optax.tree.size(start))
     else:
         assert task.gram is not None
