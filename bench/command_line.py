@@ -53,6 +53,13 @@ Workers = Annotated[
     str, typer.Option(help="Number of worker processes or tasks; auto: one per GPU, or else one per core.", metavar="N")
 ]
 Executor = Annotated[str, typer.Option(help="Where the workers run: local, ray, ray://HOST:PORT or slurm.")]
+Devices = Annotated[
+    str | None,
+    typer.Option(
+        help="Divide the clients of each run over so many devices of this machine, or auto: all; in place of workers.",
+        metavar="N",
+    ),
+]
 Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
 DataDir = Annotated[
     Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you already have.")
@@ -98,6 +105,7 @@ def run(
     ] = None,
     workers: Workers = "auto",
     executor: Executor = "local",
+    devices: Devices = None,
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
@@ -129,7 +137,7 @@ def run(
     own = {"grid": distinct_pairs("--grid", grid), "rounds": rounds, "folder": name}
     # The names and conditions of all sweeps are checked before the first one runs.
     todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, **own) for sweep in sweeps]
-    with Pool(executor, workers) as pool:
+    with Pool(executor, workers, devices=devices) as pool:
         for place, wanted in enumerate(todo, start=1):
             pool.command.following = following(len(todo) - place, "sweep")
             try:
@@ -188,6 +196,7 @@ def compare(
     fresh: Annotated[bool, typer.Option("--fresh", help="First move earlier runs of that name aside.")] = False,
     workers: Workers = "auto",
     executor: Executor = "local",
+    devices: Devices = None,
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
@@ -221,6 +230,7 @@ def compare(
         fresh=fresh,
         workers=workers,
         executor=executor,
+        devices=devices,
         data_dir=data_dir,
         download=download,
     )

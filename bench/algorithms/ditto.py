@@ -179,6 +179,7 @@ METHOD = Method(
     version=1,
     check=check,
     cost=cost,
+    divides=True,
     space={
         "local_step_size": Interval(3e-5, 3e-3),  # for inputs with norms like those of digits
         "regularization": Interval(0.03, 3.0),

@@ -6,7 +6,7 @@ such rounds and the checks of their arguments are in `user_level`, and are impor
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,21 +23,25 @@ from bench.algorithms.user_level import (
 )
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.kernels import sampling
+from bench.kernels import sampling, threefry
 from bench.kernels.division import Division, places_of
 from bench.kernels.personal import Batch
 
 __all__ = [
     "SAMPLERS",
     "Draw",
+    "Drawn",
     "Participation",
     "Round",
     "check_participation",
     "cost_of_sums",
+    "drawn_clients",
     "noisy_sums",
     "participation",
     "readings",
     "separation",
+    "sum_over",
+    "uniform_of_clients",
 ]
 
 
@@ -212,8 +216,8 @@ def participation(
     return Participation(init, draw, in_blocks)
 
 
-class _Drawn(NamedTuple):
-    """The users of a round that this device holds.
+class Drawn(NamedTuple):
+    """The users of a round that this device holds; all of them, where users are not divided.
 
     clients: their rows in arrays by client; None for all, in order.
     present: which places are taken.
@@ -229,10 +233,36 @@ class _Drawn(NamedTuple):
     scheduled: Array
 
 
+def drawn_clients(task: Task, key: Array, num_sampled: int) -> Drawn:
+    """Draw a uniformly random subset of the clients, or all of them, as far as this device holds them."""
+    sampler = "all" if num_sampled == task.num_clients else "fixed"
+    drawing = _drawing if task.division is None else _drawing_of_a_device
+    drawn = drawing(task, num_sampled, sampler)[1](key, ())[0]
+    return drawn if drawn.clients is not None else drawn._replace(clients=jnp.arange(task.num_held))
+
+
+def uniform_of_clients(task: Task, key: Array, width: int) -> Array:
+    """Draw uniform numbers, [client, width], which do not depend on how clients are divided over devices."""
+    if task.division is None:
+        return threefry.uniform(key, (task.num_clients, width))
+    return threefry.uniform_at_rows(key, task.division.numbers(), width)
+
+
+def sum_over(task: Task, drawn: Drawn, tree: Any) -> Any:
+    """Return the sum over the clients of this device, of leaves [place, ...]; see `Task.total`."""
+
+    def one(leaf):
+        if task.division is not None:  # some places may be empty
+            leaf = jnp.where(drawn.present.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0)
+        return jnp.sum(leaf, axis=0)
+
+    return jax.tree.map(one, tree)
+
+
 def _drawing(
-    task: Task, num_sampled: int, sampler: str, num_blocks: Array, num_epochs: int, most_blocks: int
+    task: Task, num_sampled: int, sampler: str, num_blocks: Any = 0, num_epochs: int = 1, most_blocks: int = 0
 ) -> tuple[Callable, Callable]:
-    """Return key -> schedule, and (key, schedule) -> (_Drawn, schedule), where one device holds all users."""
+    """Return key -> schedule, and (key, schedule) -> (Drawn, schedule), where one device holds all users."""
     num_clients = task.num_clients
     rate = num_sampled / num_clients
 
@@ -256,13 +286,13 @@ def _drawing(
         else:
             clients = None if sampler == "all" else sampling.fixed_size(key, num_clients, num_sampled)
             present = jnp.ones(num_sampled, bool)
-        return _Drawn(clients, present, blocks, None, jnp.sum(present)), schedule
+        return Drawn(clients, present, blocks, None, jnp.sum(present)), schedule
 
     return init, drawn_of
 
 
 def _drawing_of_a_device(
-    task: Task, num_sampled: int, sampler: str, num_blocks: Array, num_epochs: int, most_blocks: int
+    task: Task, num_sampled: int, sampler: str, num_blocks: Any = 0, num_epochs: int = 1, most_blocks: int = 0
 ) -> tuple[Callable, Callable]:
     """Return the same where users are laid over devices, with the draws of one device.
 
@@ -285,13 +315,13 @@ def _drawing_of_a_device(
     def drawn_of(key, schedule):
         numbers = division.numbers()
         if sampler == "all":
-            return _Drawn(None, numbers < num_clients, None, numbers, jnp.asarray(num_clients)), schedule
+            return Drawn(None, numbers < num_clients, None, numbers, jnp.asarray(num_clients)), schedule
         if sampler == "cyclic":
             t, turns, in_round = schedule
             turn = t % num_turns
             clients, present = places_of(turns == turn, division.most(-(-num_clients // num_turns)))
             scheduled = (num_clients - turn + num_turns - 1) // num_turns
-            return _Drawn(clients, present, None, in_round[clients], scheduled), (t + 1, turns, in_round)
+            return Drawn(clients, present, None, in_round[clients], scheduled), (t + 1, turns, in_round)
         if sampler == "queue":
             order, left = schedule
             users, taken = sampling.fixed_size_of(key, left > 0, num_sampled)
@@ -308,7 +338,7 @@ def _drawing_of_a_device(
         if sampler == "queue":
             used = num_epochs * num_blocks[clients] - left[users[in_round]]
             blocks = sampling.queued_blocks(order, clients, used, num_blocks[clients])
-        return _Drawn(clients, present, blocks, in_round, jnp.sum(taken)), schedule
+        return Drawn(clients, present, blocks, in_round, jnp.sum(taken)), schedule
 
     return init, drawn_of
 

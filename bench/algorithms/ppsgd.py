@@ -196,4 +196,4 @@ def check(task: Task, *, local: str, reduce: str, **args) -> None:
         raise InputError(f"task {task.name} has no Gram matrices: use local='dense'")
 
 
-METHOD = Method(ppsgd, releases, version=1, check=check, added={**PLAIN, **FIXED}, cost=cost)
+METHOD = Method(ppsgd, releases, version=1, check=check, added={**PLAIN, **FIXED}, cost=cost, divides=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float, Int32, PyTree, Shaped
 
@@ -136,6 +137,14 @@ class Task:
     def num_held(self) -> int:
         """Return the rows of arrays by client: of all clients, or of those of one device."""
         return self.num_examples.shape[0]
+
+    def numbers(self) -> Int32[Array, " client"]:
+        """Return the number of the client in each row of arrays by client."""
+        return jnp.arange(self.num_held) if self.division is None else self.division.numbers()
+
+    def rows_drawn(self) -> Int32[Array, " client"] | None:
+        """Return the rows of a draw of all clients that are these clients'; None where these are all clients."""
+        return None if self.division is None else self.division.numbers()
 
     def total(self, sums: Any) -> Any:
         """Return sums over the clients of all devices, from those over the clients of this one; exchanged at once."""

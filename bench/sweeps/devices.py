@@ -9,7 +9,6 @@ and refuse a method whose loop over own examples starts from zeros.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import jax
@@ -55,6 +54,8 @@ def check(method: Method, task: Task, devices: int) -> None:
             f"task {task.name} is a stream, which draws the examples of all its users at once, and cannot be divided "
             f"over {devices} devices: leave out --devices"
         )
+    if jax.config.jax_default_prng_impl != "threefry2x32" or not jax.config.jax_threefry_partitionable:  # pyright: ignore[reportAttributeAccessIssue]
+        raise InputError("--devices needs JAX's own generator of random numbers: unset jax_default_prng_impl")
     if task.num_clients < devices:
         raise InputError(f"{task.name} has {task.num_clients} clients for {devices} devices: give fewer --devices")
 
@@ -86,7 +87,11 @@ def lay_out(task: Task, devices: int) -> Task:
         return put(leaf, HELD, division.devices * division.held)
 
     def shared(leaf):
-        return put(leaf, SHARED, *np.shape(leaf)[:1]) if np.ndim(leaf) else jax.device_put(leaf, NamedSharding(mesh, SHARED))
+        return (
+            put(leaf, SHARED, *np.shape(leaf)[:1])
+            if np.ndim(leaf)
+            else jax.device_put(leaf, NamedSharding(mesh, SHARED))
+        )
 
     def evaluated(leaf):
         by_client = np.ndim(leaf) > 0 and len(leaf) == task.num_clients
@@ -172,7 +177,9 @@ class Parts:
 
     def rounds(self, function: Callable, state, *numbers) -> Any:
         """Return what (task, keys, hypers, state, *numbers) -> (state, info) returns; numbers and info are shared."""
-        return self._call(function, state, *numbers, specs=(self.state, *[SHARED] * len(numbers)), out=(self.state, SHARED))
+        return self._call(
+            function, state, *numbers, specs=(self.state, *[SHARED] * len(numbers)), out=(self.state, SHARED)
+        )
 
     def models(self, function: Callable, state) -> Any:
         """Return what (task, keys, hypers, state) -> parameters returns, of all clients."""

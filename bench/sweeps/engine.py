@@ -178,7 +178,6 @@ def _measured(program: Program, task: Task, keys, hypers, state, info):
 def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
     """`program.num_rounds` rounds, then the metrics and the mean of the rounds' info, each [seed, point]."""
 
-
     def rounds(task, keys, hypers, state, first_round):
         one_round = _rounds_of(program, task, keys, hypers)
         return jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
@@ -386,7 +385,7 @@ def plan(program: Program, task: Task, num_seeds: int, names, num_points: int, *
     try:
         return _plan(program, task, num_seeds, names, num_points, budget)
     except Exception as error:
-        if culprit := malformed.culprit(program.algorithm, program.make.__name__, task, names):
+        if culprit := malformed.culprit(program.algorithm, program.make.__name__, devices.whole(task), names):
             raise InputError(culprit) from error
         raise
 

@@ -16,7 +16,7 @@ from bench.data.fetch import cache
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import compile_cache, other_data
+from bench.sweeps import compile_cache, devices, other_data
 from bench.sweeps.estimate import Command, Work
 from bench.sweeps.execution.executor import WorkerDied
 from bench.sweeps.execution.pool import Pool
@@ -86,6 +86,9 @@ def run_sweep(
         other_data.check_choice(whole.tasks.values(), folder, data_files)
     tasks = {name: whole.task(name, first_trial, data_files) for name in whole.tasks}
     points = resolve(sweep, tasks)
+    for name, group in points.items() if pool and pool.devices > 1 else ():
+        for method in {point.method.make: point.method for point in group}.values():
+            devices.check(method, tasks[name], pool.devices)
     if not fresh:
         other_data.check([(task.name, task.checksum) for task in tasks.values()], folder)
     with Store(folder) as store:

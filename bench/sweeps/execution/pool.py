@@ -26,16 +26,34 @@ class Pool:
             is little work.
         budget: bytes that a compiled program may need in all workers of a machine together; default from the available
             memory.
+        devices: over which the clients of every run are divided, by this process: a number, or "auto" for all that it
+            has; None does not divide them.
 
     Raises:
-        InputError: for an executor that is unknown or not installed, or for an invalid number of workers.
+        InputError: for an executor that is unknown or not installed, for an invalid number of workers or of devices, or
+            for devices together with workers.
     """
 
-    def __init__(self, executor: str = "local", workers: int | str = "auto", *, budget: float | None = None):
+    def __init__(
+        self,
+        executor: str = "local",
+        workers: int | str = "auto",
+        *,
+        budget: float | None = None,
+        devices: int | str | None = None,
+    ):
         if executor not in ("local", "ray", "slurm") and not executor.startswith("ray://"):
             raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
         self.kind, self.budget = executor, budget
         self.asked = resources.number_of_workers(workers)
+        self.devices = 1
+        if devices is not None:
+            if executor != "local" or (self.asked or 1) > 1:
+                raise InputError(
+                    "--devices divides each run over the devices of one process, which --workers and --executor "
+                    "distribute to several: give one or the other"
+                )
+            self.devices, self.asked = resources.number_of_devices(devices), 1
         self.gpus = resources.gpus() if executor == "local" else []  # before the driver stops using them
         self._executors: dict[str, Any] = {}
         self.command = Command()
@@ -56,7 +74,8 @@ class Pool:
         if self.kind == "local":
             workers = self.asked or (resources.automatic_workers(self.gpus) if seconds >= WORTH_S else 1)
             if workers == 1:
-                return self._kept("process", lambda: InProcess(self.budget or memory.budget()))
+                budget = self.budget and self.budget / self.devices
+                return self._kept("process", lambda: InProcess(budget or memory.budget(self.devices), self.devices))
             return self._kept("local", lambda: Processes(workers, self.budget and self.budget / workers, self.gpus))
         if self.kind == "slurm":
             from bench.sweeps.execution.slurm_jobs import SlurmJobs
