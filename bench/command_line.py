@@ -60,6 +60,14 @@ Devices = Annotated[
         metavar="N",
     ),
 ]
+Hosts = Annotated[
+    str | None,
+    typer.Option(
+        help="Divide the clients of each run over the devices of several processes, in each of which this command is "
+        "started: auto where a cluster tells JAX about them, else HOST:PORT/COUNT/NUMBER.",
+        metavar="WHERE",
+    ),
+]
 Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
 DataDir = Annotated[
     Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you already have.")
@@ -106,6 +114,7 @@ def run(
     workers: Workers = "auto",
     executor: Executor = "local",
     devices: Devices = None,
+    hosts: Hosts = None,
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
@@ -137,7 +146,9 @@ def run(
     own = {"grid": distinct_pairs("--grid", grid), "rounds": rounds, "folder": name}
     # The names and conditions of all sweeps are checked before the first one runs.
     todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, **own) for sweep in sweeps]
-    with Pool(executor, workers, devices=devices) as pool:
+    with Pool(executor, workers, devices=devices, hosts=hosts) as pool:
+        if pool.follow():
+            return
         for place, wanted in enumerate(todo, start=1):
             pool.command.following = following(len(todo) - place, "sweep")
             try:

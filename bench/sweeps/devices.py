@@ -70,28 +70,19 @@ def lay_out(task: Task, devices: int) -> Task:
         devices: D, at least 2.
     """
     division = Division(task.num_clients, devices)
-    mesh = mesh_of(division)
-
-    def put(leaf, spec: P, length: int) -> Array:
-        whole = np.asarray(leaf)
-
-        def part(index):
-            rows = whole[index]
-            if spec == SHARED or len(rows) == division.held:
-                return rows
-            return np.pad(rows, [(0, division.held - len(rows))] + [(0, 0)] * (rows.ndim - 1))
-
-        return jax.make_array_from_callback((length, *whole.shape[1:]), NamedSharding(mesh, spec), part)
+    place = NamedSharding(mesh_of(division), HELD)
 
     def held(leaf):
-        return put(leaf, HELD, division.devices * division.held)
+        everybody = np.asarray(leaf)
+
+        def rows(index):
+            found = everybody[index]
+            return np.pad(found, [(0, division.held - len(found)), *[(0, 0)] * (found.ndim - 1)])
+
+        return jax.make_array_from_callback((devices * division.held, *everybody.shape[1:]), place, rows)
 
     def shared(leaf):
-        return (
-            put(leaf, SHARED, *np.shape(leaf)[:1])
-            if np.ndim(leaf)
-            else jax.device_put(leaf, NamedSharding(mesh, SHARED))
-        )
+        return _on_all(leaf, division)
 
     def evaluated(leaf):
         by_client = np.ndim(leaf) > 0 and len(leaf) == task.num_clients
@@ -217,7 +208,18 @@ def shapes_on_all(shapes, task: Task):
 
 
 def on_all(tree, task: Task):
-    """Return the tree on all devices of the task."""
-    if task.division is None:
-        return tree
-    return jax.device_put(tree, NamedSharding(mesh_of(task.division), SHARED))
+    """Return the tree on all devices of the task, also on those of other processes."""
+    return tree if task.division is None else jax.tree.map(lambda leaf: _on_all(leaf, task.division), tree)
+
+
+def known_to_all(tree, task: Task):
+    """Have a program put its results on all devices of the task, so that every process can read them."""
+    assert task.division is not None
+    return jax.lax.with_sharding_constraint(tree, NamedSharding(mesh_of(task.division), SHARED))
+
+
+def _on_all(leaf, division: Division) -> Array:
+    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return jax.random.wrap_key_data(_on_all(jax.random.key_data(leaf), division))
+    same = np.asarray(leaf)
+    return jax.make_array_from_callback(same.shape, NamedSharding(mesh_of(division), SHARED), lambda index: same[index])

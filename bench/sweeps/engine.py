@@ -108,7 +108,8 @@ def evaluated(program: Program, task: Task, keys, hypers, state):
 
     num_seeds, num_points = _sizes(keys, hypers)
     over_points = _over(lambda params: metrics(params, everybody), (0,), 0, num_points)
-    return _over(over_points, (0,), 0, num_seeds)(_parts(program, task, keys, hypers).models(models, state))
+    found = _over(over_points, (0,), 0, num_seeds)(_parts(program, task, keys, hypers).models(models, state))
+    return devices.known_to_all(found, task)
 
 
 def _begun(program: Program, task: Task, keys, hypers):
@@ -245,7 +246,12 @@ def info_of(program: Program, task: Task, keys, hypers, state) -> dict[str, jax.
 
 
 def stride_of(num_rounds: int) -> int:
-    """Rounds that are never divided: 1 on a CPU, and elsewhere the largest divisor of all that is at most STRIDE."""
+    """Rounds that are never divided: 1 on a CPU, and elsewhere the largest divisor of all that is at most STRIDE.
+
+    Where several processes take part all rounds are, since each process would divide them by its own clock.
+    """
+    if jax.process_count() > 1:
+        return num_rounds
     if jax.default_backend() == "cpu":
         return 1
     return max(size for size in range(1, min(num_rounds, STRIDE) + 1) if num_rounds % size == 0)
