@@ -23,14 +23,14 @@ from tiny_sweeps import sweep_of, table
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.data.problems.quadratic import half_square
 from bench.data.task import Task
+from bench.data.tasks.quadratic import half_square
 from bench.errors import InputError
+from bench.execution.pool import Pool
+from bench.execution.run import run_sweep
 from bench.kernels.division import Division
 from bench.models.additive import squared_loss
 from bench.sweeps import devices, engine
-from bench.sweeps.execution.pool import Pool
-from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, arguments, grid, parameters
 
 DEVICES = 8
