@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,11 +83,51 @@ def with_grid(sweep: Sweep, columns: Mapping[str, Any]) -> Sweep:
         if entry.widens:
             continue
         mine = {column: wanted[column] for column in wanted if column in entry.points}
-        entries[label] = _replaced(sweep.name, label, entry, mine) if mine else entry
+        again = _replaced_before if entry.derived or entry.complete is None else _replaced
+        entries[label] = (
+            again(sweep.name if again is _replaced_before else sweep, label, entry, mine) if mine else entry
+        )
     return sweep._replace(entries=entries)
 
 
-def _replaced(sweep: str, label: str, entry: Entry, columns: Grid) -> Entry:
+def _replaced(sweep: Sweep, label: str, entry: Entry, columns: Grid) -> Entry:
+    """The entry with all combinations of these values and the values of its other free columns, completed."""
+    for column in columns:
+        if column not in entry.settable:
+            others = " or ".join(entry.settable)
+            raise InputError(
+                f"--grid {column}: {label} in {sweep.name} sets it itself; "
+                f"{f'give {others}, or ' if others else ''}choose among the sweep's values by --where"
+            )
+    others = entry.free.drop(columns=list(columns)).drop_duplicates()
+    count = math.prod(map(len, columns.values())) * max(len(others), 1)
+    if count > MOST_POINTS:
+        raise InputError(
+            f"--grid makes {count:,} points of {label} in {sweep.name}: give fewer values, for at most {MOST_POINTS:,}"
+        )
+    typed = {column: [_typed(entry, column, value) for value in several] for column, several in columns.items()}
+    for column, several in typed.items():  # out of range before anything is computed from it
+        for value in several:
+            _check_range(column, value)
+    replaced = grid(**typed)
+    free = others.merge(replaced, how="cross") if len(others.columns) else replaced
+    entry = replace(entry, free=free[list(entry.free)])
+    points = entry.points
+    if "task" in points and not points["task"].isin(list(sweep.tasks)).all():
+        raise InputError(
+            f"--grid {', '.join(columns)}: {label} in {sweep.name} has no data for some of the values; choose among "
+            "the sweep's values by --where"
+        )
+    for column, several in typed.items():
+        for value in several:
+            if not (points[column] == value).any():
+                raise InputError(f"{label} in {sweep.name} never has {column} = {value}: leave that value out")
+    for point in points.to_dict("records"):
+        arguments(entry.method, {str(name): value for name, value in point.items()})
+    return entry
+
+
+def _replaced_before(sweep: str, label: str, entry: Entry, columns: Grid) -> Entry:
     derived = entry.derived or Derived(lambda points: points.drop_duplicates(ignore_index=True))
     base = entry.points.drop(columns=[name for name in derived.made if name in entry.points])
     for column in columns:
@@ -108,9 +149,9 @@ def _replaced(sweep: str, label: str, entry: Entry, columns: Grid) -> Entry:
         for value in several:
             if not (points[column] == value).any():
                 raise InputError(f"{label} in {sweep} never has {column} = {value}: leave that value out")
-    for point in pending(entry._replace(points=points)).to_dict("records"):
+    for point in pending(replace(entry, free=points)).to_dict("records"):
         arguments(entry.method, {str(name): value for name, value in point.items()})
-    return entry._replace(points=points)
+    return replace(entry, free=points)
 
 
 def _check_free(sweep: str, label: str, entry: Entry, derived: Derived, base: pd.DataFrame, column: str) -> None:
@@ -160,7 +201,7 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
     Raises:
         InputError: where the column holds values of another type.
     """
-    there = entry.points[column].dropna()
+    there = entry.free[column].dropna()
     example = there.iloc[0].item() if isinstance(there.iloc[0], np.generic) else there.iloc[0]
     parameter = parameters(entry.method)[0].get(column)
     if isinstance(example, bool):
@@ -177,7 +218,7 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
     if isinstance(example, bool | str):
         return value
     number = as_float(column, value)
-    return int(value) if pd.api.types.is_integer_dtype(entry.points[column]) and number.is_integer() else number
+    return int(value) if pd.api.types.is_integer_dtype(entry.free[column]) and number.is_integer() else number
 
 
 def _check_range(column: str, value: Any) -> None:

@@ -3,6 +3,7 @@ beside the published grid."""
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -82,5 +83,5 @@ def with_further_steps(
         ignore_index=True,
     )
     points = points if make is None else make(points)
-    further = published._replace(points=points[list(published.points)], widens="PPSGD")
+    further = replace(published, free=points[list(published.points)], widens=True)
     return sweep._replace(entries={**sweep.entries, "PPSGD, further step sizes": further})

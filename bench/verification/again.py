@@ -80,7 +80,7 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
     candidates = _candidates(entry, run) if entry else pd.DataFrame()
     if entry is None or candidates.empty:
         raise Gone(f"{run.sweep} has no such point of {run.algorithm}")
-    part = sweep._replace(entries={run.algorithm: entry._replace(points=candidates)})
+    part = sweep._replace(entries={run.algorithm: entry.only(candidates)})
     default = next(iter(sweep.tasks))
     names = dict.fromkeys(candidates.get("task", [default]))
     trial = sweep.repetitions()[0][0]

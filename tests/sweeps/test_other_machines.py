@@ -43,7 +43,7 @@ def perturbed(entry: Entry, factor: float) -> Entry:
     for column in sorted(entry.computed & {*map(str, points)}):
         if points[column].dtype.kind == "f":
             points = points.assign(**{column: points[column] * factor})
-    return entry._replace(points=points)
+    return entry.only(points)
 
 
 def by_what_was_asked(entry: Entry, label: str, tasks: set[str]) -> dict[str, Shape]:
@@ -260,7 +260,7 @@ def test_what_is_not_computed_identifies_every_point(name):
         (lambda sweep: sweep._replace(eval_every=10), "evaluations"),
         (lambda sweep: sweep._replace(num_rounds=40), "rounds"),
         (lambda sweep: sweep._replace(delta=1e-5), "delta"),
-        (lambda sweep: sweep._replace(entries={"Walk": sweep.entries["Walk"]._replace(method=OTHER)}), "a method"),
+        (lambda sweep: sweep._replace(entries={"Walk": replace(sweep.entries["Walk"], method=OTHER)}), "a method"),
     ],
 )
 def test_runs_that_were_asked_for_otherwise_are_outdated_under_ids_of_either_kind(tmp_path, changed, why):
