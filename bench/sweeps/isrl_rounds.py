@@ -11,7 +11,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.silos import total_rounds
 from bench.data.problems import quadratic
 from bench.sweeps.isrl_noise import EXACT, budgets, with_noise
-from bench.sweeps.spec import Entry, Sweep, grid, thin
+from bench.sweeps.spec import Entry, Sweep, grid, thin, with_tasks
 from bench.theory import isrl as theory
 
 TRIALS = 40
@@ -35,13 +35,13 @@ def isrl_rounds(scale: str) -> Sweep:
     R_i / R_1 as in Theorem C.1, lambda tuned around its value there; and MB-SGD and the accelerated method over all
     records in every round.
     """
-    labels = grid(num_records=RECORDS)
-    labels["task"] = labels["num_records"].map("quadratic_{}".format)
+    named = grid(num_records=RECORDS)
+    named["task"] = named["num_records"].map("quadratic_{}".format)
     paper = Sweep(
         name="isrl_rounds",
         reproduces="Gao et al. 2024, Theorem 2.1, measured (communication rounds; not in the paper)",
         tasks={f"quadratic_{n}": partial(quadratic.quadratic, num_records=n) for n in RECORDS},
-        entries=_methods(labels, SILOS, quadratic.LIPSCHITZ),
+        entries=_methods(named, SILOS, quadratic.LIPSCHITZ),
         num_rounds=total_rounds,
         eval_every=None,
         delta=DELTA,
@@ -60,8 +60,8 @@ def isrl_heterogeneity(scale: str) -> Sweep:
     the largest.
     """
     n, most = 512, quadratic.lipschitz(max(SPREADS))
-    labels = grid(spread=SPREADS, num_records=n)
-    labels["task"] = labels["spread"].map("quadratic_spread_{:g}".format)
+    named = grid(spread=SPREADS, num_records=n)
+    named["task"] = named["spread"].map("quadratic_spread_{:g}".format)
     paper = Sweep(
         name="isrl_heterogeneity",
         reproduces="Gao et al. 2024, Theorem 2.1 and Table 1, measured (heterogeneity; not in the paper)",
@@ -69,7 +69,7 @@ def isrl_heterogeneity(scale: str) -> Sweep:
             f"quadratic_spread_{spread:g}": partial(quadratic.quadratic, num_records=n, spread=spread)
             for spread in SPREADS
         },
-        entries=_methods(labels, SOME, most),
+        entries=_methods(named, SOME, most),
         num_rounds=total_rounds,
         eval_every=None,
         delta=DELTA,
@@ -86,20 +86,18 @@ def _smoke(paper: Sweep, **keep: list) -> Sweep:
     return thin(paper, keep={**few, **keep}, trials=2)
 
 
-def _methods(labels: pd.DataFrame, answering: int, lipschitz: float) -> dict[str, Entry]:
-    """The methods on the tasks in the last column of `labels`, at every budget, with so many silos that answer in a
-    round, and gradients clipped to L.
+def _methods(tasks: pd.DataFrame, answering: int, lipschitz: float) -> dict[str, Entry]:
+    """The methods on tasks (as in `with_tasks`) at every budget, with so many silos that answer in a round, and
+    gradients clipped to L.
     """
-    task_of = {tuple(label): task for *label, task in labels.itertuples(index=False)}
-    budget = budgets(EPSILONS, [EXACT]).merge(labels.drop(columns="task"), how="cross")
+    budget = budgets(EPSILONS, [EXACT]).merge(tasks.drop(columns="task"), how="cross")
     twice = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=FEWER_STEPS, theorem_lambda=LAMBDAS), how="cross")
     twice = twice.assign(clip_norm=lipschitz, rounds_ratio=FALLING, growth=theory.growth(answering, min(RECORDS)))
     plain = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=STEPS, num_sampled=answering), how="cross")
     plain = plain.assign(clip_norm=lipschitz)
 
     def complete(points: pd.DataFrame) -> pd.DataFrame:
-        named = points[labels.columns[:-1]].itertuples(index=False, name=None)
-        points = points.assign(task=[task_of.get(label) for label in named])
+        points = with_tasks(points, tasks)
         if "theorem_lambda" in points:
             points = _of_theorem(points, answering, lipschitz)
         return with_noise(points, DELTA)

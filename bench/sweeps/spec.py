@@ -166,6 +166,18 @@ def grid(**columns) -> pd.DataFrame:
     return pd.DataFrame(list(itertools.product(*lists.values())), columns=list(lists))
 
 
+def with_tasks(points: pd.DataFrame, tasks: pd.DataFrame) -> pd.DataFrame:
+    """The points with the task of their labels, None where there is none.
+
+    Args:
+        points: with the labels.
+        tasks: a row for each task, its labels and then its name, "task".
+    """
+    task_of = {tuple(labels): task for *labels, task in tasks.itertuples(index=False)}
+    named = points[list(tasks)[:-1]].itertuples(index=False, name=None)
+    return points.assign(task=[task_of.get(labels) for labels in named])
+
+
 def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) -> Sweep:
     """A smaller sweep derived from a larger one.
 
