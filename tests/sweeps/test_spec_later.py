@@ -67,4 +67,4 @@ def test_no_sweep_calibrates_by_loss_distributions_before_it_has_to(monkeypatch)
     assert asked == []
     one = select(sweeps[0], "dataset == 'MNIST' and num_epochs == 1 and target_epsilon == 2.93")
     assert all((completed(entry).points["noise_multiplier"] == 1).all() for entry in one.entries.values())
-    assert set(asked) == {(2.93, 6000, 64)}
+    assert set(asked) == {(2.93, "mnist", 10, 1.0, 64)}
