@@ -20,7 +20,6 @@ from bench.comparison.statements import calibrated
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import part_files
-from bench.sweeps.derived import closed
 from bench.sweeps.estimate import Shorter, Work, half
 from bench.sweeps.execution.pool import Pool
 from bench.sweeps.execution.queue import guess_s
@@ -307,7 +306,7 @@ def _sweep(
                 rows,
                 plan.candidates[label].num_rounds,
                 eval_every,
-                derived=closed(*sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
+                made=tuple(sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
             )
             for label, rows in points.items()
         },

@@ -12,6 +12,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.data.problems import digits
 from bench.data.problems.nothing import nothing
+from bench.errors import unknown_name
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory.matrix_noise import strategy
 
@@ -21,6 +22,8 @@ NAMES = ("independent", "banded_sqrt", "banded", "blt", "tree")
 
 
 def _bands(noise: str) -> int:
+    if noise not in NAMES:
+        raise unknown_name("noise", noise, NAMES)
     return {"independent": 0, "blt": BUFFERS}.get(noise, BANDS)
 
 

@@ -21,7 +21,7 @@ from bench.sweeps.merge import sweep_named
 from bench.sweeps.own import read_request
 from bench.sweeps.scaled import static_of, user_bytes, with_users
 from bench.sweeps.sound_runs import as_text, rows_as_text
-from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
+from bench.sweeps.spec import Entry, Sweep, arguments, parameters
 from bench.sweeps.status import runs_there
 
 CPU, GPU = "cpu", "gpu"
@@ -80,7 +80,7 @@ def _groups(sweep: Sweep, entry: Entry, tasks: dict[str, Task]) -> list[_Group]:
     traced = parameters(entry.method)[1]
     every = sweep.eval_every if entry.eval_every is None else entry.eval_every
     rounds = sweep.num_rounds if entry.num_rounds is None else entry.num_rounds
-    for record in pending(entry).to_dict("records"):
+    for record in entry.points.to_dict("records"):
         row = {str(column): value for column, value in record.items()}
         name = row.pop("task", next(iter(sweep.tasks)))
         args = arguments(entry.method, row)

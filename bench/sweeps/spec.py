@@ -3,8 +3,8 @@
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -15,7 +15,6 @@ from bench.algorithms.base import Method, Scalar
 from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.sweeps.derived import Derived, closed
 from bench.sweeps.ranges import RANGES
 from bench.sweeps.where import condition, names
 from bench.values import as_float
@@ -69,13 +68,6 @@ class Entry:
     complete: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     made: tuple[str, ...] = ()
     widens: bool = False
-    later: Mapping[str, Callable[[pd.DataFrame], Sequence[float]]] = field(default_factory=dict)
-    derived: Derived | None = None
-
-    @property
-    def computed(self) -> frozenset[str]:
-        """The columns that are computed from the others, so that they do not identify a run."""
-        return frozenset(self.made) | frozenset(self.derived.made if self.derived else ()) | frozenset(self.later)
 
     @cached_property
     def points(self) -> pd.DataFrame:
@@ -92,21 +84,6 @@ class Entry:
     def only(self, points: pd.DataFrame) -> "Entry":
         """The entry with these of its points, or such as they have become."""
         return replace(self, free=points, complete=None)
-
-
-def completed(entry: Entry) -> Entry:
-    """The entry with the values of all its columns."""
-    if not entry.later:
-        return entry.only(known(entry.points))
-    values = {column: compute(entry.points) for column, compute in entry.later.items()}
-    derived = entry.derived or closed()
-    derived = derived._replace(made=tuple(dict.fromkeys((*derived.made, *values))))
-    return replace(entry.only(entry.points.assign(**values)), later={}, derived=derived)
-
-
-def pending(entry: Entry) -> pd.DataFrame:
-    """The entry's points with 1 in the columns that are to come, for who wants to know of the others only."""
-    return entry.points.assign(**dict.fromkeys(entry.later, 1.0))
 
 
 class Sweep(NamedTuple):
@@ -226,8 +203,7 @@ def select(sweep: Sweep, where: str) -> Sweep:
         InputError: where the expression does not parse, names no column, or selects nothing.
     """
     asked = names(where)
-    whole = {name: completed(entry) if asked & set(entry.later) else entry for name, entry in sweep.entries.items()}
-    tables = {name: known(entry.points, asked).assign(algorithm=name) for name, entry in whole.items()}
+    tables = {name: known(entry.points, asked).assign(algorithm=name) for name, entry in sweep.entries.items()}
     columns = list(dict.fromkeys(str(column) for table in tables.values() for column in table))
     numbers = next(iter(tables.values())).select_dtypes("number")
     example = f"{numbers.columns[0]} <= {numbers.iloc[0, 0]:g}" if numbers.size else "seed == 0"
@@ -258,15 +234,14 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
     """
     entries: dict[str, Entry] = {}
     for label, entry in sweep.entries.items():
-        entry = completed(entry)
-        points = entry.points.drop(columns="task", errors="ignore")
+        points = known(entry.points).drop(columns="task", errors="ignore")
         given = [column for column in points if column in parameters(entry.method)[0]]
         others = [column for column in points if column not in (*given, *sweep.task_labels)]
         same = points.groupby(given, dropna=False)[others].nunique(dropna=False).max() <= 1
         points = points[[*given, *same.index[same]]].drop_duplicates(ignore_index=True)
         # Noise that was found for a label that is gone is no longer computed from the other columns, but given.
-        follow = () if set(sweep.task_labels) & {*entry.points} else sorted(entry.computed & {*map(str, points)})
-        entry = replace(entry.only(points), made=tuple(follow), derived=None)
+        follow = () if set(sweep.task_labels) & {*entry.points} else [name for name in entry.made if name in points]
+        entry = replace(entry.only(points), made=tuple(sorted(follow)))
         twins = [twin for twin, earlier in entries.items() if _same_runs(earlier, entry)]
         for twin in twins:
             label = entry.method.make.__name__

@@ -106,7 +106,7 @@ def _as_it_was(point: Point, run: Run) -> Point:
 
 def _candidates(entry: Entry, run: Run) -> pd.DataFrame:
     """The entry's points with the run's settings; several where they differ in their data alone."""
-    names = [column for column in entry.points if column not in entry.computed and column != "task"]
+    names = [column for column in entry.points if column not in entry.made and column != "task"]
     row = pd.DataFrame([{**entry.method.added, **run.first}])
     text = rows_as_text(row, names).iloc[0]
     return entry.points[(rows_as_text(entry.points, names) == text).to_numpy()].reset_index(drop=True)

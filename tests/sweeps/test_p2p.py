@@ -152,7 +152,7 @@ def test_the_noise_of_one_update_is_the_formula_of_the_paper():
 
 
 def test_calibrations_are_published_clipped_and_gaussian():
-    table = p2p_noise.calibrations([1.0, 10.0])
+    table = p2p_noise.scaled(p2p_noise.calibrations(list(p2p_noise.MECHANISMS), [1.0, 10.0]))
     assert table["calibration"].tolist() == ["published", "clipped", "clipped", "gaussian", "gaussian"]
     published = table["calibration"] == "published"
     assert (table.loc[published, ["clip_norm", "lipschitz"]] == [math.inf, 1.0]).all(axis=None)
