@@ -15,8 +15,8 @@ from bench.algorithms.base import Method, Scalar
 from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
+from bench.sweeps.condition import condition, names
 from bench.sweeps.ranges import RANGES
-from bench.sweeps.where import condition, names
 from bench.values import as_float
 
 
@@ -56,7 +56,7 @@ class Entry:
         that are the same run the same values (one epsilon without noise). It refuses what it cannot complete. None
         where the free columns are all there are.
     made: columns that `complete` computes and that do not identify a run, such as noise: a run is what was asked for,
-        and on another machine their last digits differ (`bench.sweeps.sound_runs`).
+        and on another machine their last digits differ (`bench.store.complete_runs`).
     widens: whether it only goes beyond the grid of another entry; then it gives way to a user's own values.
     """
 
@@ -194,7 +194,7 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
 
 
 def select(sweep: Sweep, where: str) -> Sweep:
-    """The sweep with the points that satisfy a condition (`bench.sweeps.where`) on its columns and "algorithm".
+    """The sweep with the points that satisfy a condition (`bench.sweeps.condition`) on its columns and "algorithm".
 
     An entry that has no such column holds NaN there, which equals nothing. Columns that take long are computed first
     only where the condition names them.

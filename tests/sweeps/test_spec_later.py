@@ -6,7 +6,7 @@ from tiny_sweeps import WALK, points_of, sweep_of
 
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import pfl, pfl_cells
+from bench.papers import pfl, pfl_cells
 from bench.sweeps.grids import with_grid
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Entry, Later, Sweep, grid, known, on_task, select, thin
