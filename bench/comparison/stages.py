@@ -25,7 +25,6 @@ from bench.execution.queue import guess_s
 from bench.execution.run import run_sweep
 from bench.privacy.selection import epsilon_of_best
 from bench.store import part_files
-from bench.sweeps.derived import closed
 from bench.sweeps.spec import Entry, Sweep, arguments
 from bench.upkeep.merge import compact
 
@@ -308,7 +307,7 @@ def _sweep(
                 rows,
                 plan.candidates[label].num_rounds,
                 eval_every,
-                derived=closed(*sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
+                made=tuple(sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
             )
             for label, rows in points.items()
         },

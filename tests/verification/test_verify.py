@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -107,7 +108,7 @@ def test_another_version_of_a_method_is_outdated(results, monkeypatch):
     def newer(scale):
         sweep = sums(scale)
         newer = {
-            name: entry._replace(method=entry.method._replace(version=99)) for name, entry in sweep.entries.items()
+            name: replace(entry, method=entry.method._replace(version=99)) for name, entry in sweep.entries.items()
         }
         return sweep._replace(entries=newer)
 
