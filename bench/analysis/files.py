@@ -2,14 +2,18 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from bench.errors import InputError
 from bench.locking import check_replaceable
 
 # For reading tables: the digits of a commit may look like a number, "09351561e448" like infinity.
 AS_TEXT = {"commit": str}
+FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
 @contextlib.contextmanager
@@ -38,6 +42,29 @@ def write_whole(path: Path, text: str) -> None:
     """Write a file, and its folder where it is missing; the old file stays until the new one is complete."""
     with written_whole([path]) as (unfinished,):
         unfinished.write_text(text, encoding="utf-8")
+
+
+def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """The table for a CSV file: words that a spreadsheet would compute begin with an apostrophe."""
+
+    def plain(cell: object) -> object:
+        return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) and not _is_number(cell) else cell
+
+    words = [place for place, kind in enumerate(table.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
+    table = table.rename(columns=plain)
+    for place in words:
+        cells = table.iloc[:, place]
+        if any(isinstance(cell, str) and FORMULA.match(cell) for cell in cells.unique()):
+            table.isetitem(place, cells.astype(object).map(plain).to_numpy())
+    return table
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def set_aside(path: Path, remedy: str = "") -> None:

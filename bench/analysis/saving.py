@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bench.analysis.files import written_whole
+from bench.analysis.files import without_formulas, written_whole
 from bench.analysis.style import applied
 
 
@@ -18,7 +18,7 @@ def save_picture(figure: Figure, table: pd.DataFrame, folder: Path, name: str, a
     with applied(), written_whole(paths) as (png, pdf, csv):
         figure.savefig(png, bbox_inches="tight", metadata={"Software": None} | ({"Description": alt} if alt else {}))
         figure.savefig(pdf, bbox_inches="tight", metadata=_pdf_metadata(name, alt))
-        table.to_csv(csv, index=False, float_format="%.6g")
+        without_formulas(table).to_csv(csv, index=False, float_format="%.6g")
     return paths
 
 

@@ -48,6 +48,11 @@ def no_markup(text: str) -> str:
     return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text)
 
 
+def no_links(text: str) -> str:
+    """Escape what begins a tag or a link in a text for Markdown."""
+    return re.sub(r"(?<=\])(?=[(\[:])|(?<=\w)(?=://)|(?<=www)(?=\.)", r"\\", no_markup(text), flags=re.IGNORECASE)
+
+
 def markdown(cells: pd.DataFrame, words: bool = False) -> str:
     """Return a Markdown table with the first column aligned left, and the others right, or left for words."""
     rule = ["---", *["---" if words else "---:"] * (cells.shape[1] - 1)]

@@ -1,14 +1,13 @@
 """The two stages of a comparison: tune every method on held-out data, then rerun and test the best settings."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import Any
 
 import jax
 import numpy as np
 import pandas as pd
 
+from bench.analysis.measured import over_target, spent
 from bench.comparison.columns import COSTS, LABELS, TUNED
 from bench.comparison.convergence import rounds_between
 from bench.comparison.plan import Candidate, Plan
@@ -30,7 +29,6 @@ from bench.sweeps.spec import Entry, Sweep, arguments
 
 KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # columns that identify a run of a stage
 TUNING, TEST = "tuning", "test"
-SLACK = 1.001  # tolerance of epsilon, since calibration is a bisection
 
 
 def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
@@ -171,8 +169,7 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
         tasks += [make(split) for split in range(1, request.num_splits)]
     tried = max(tuning.num_settings.values())
     rows = with_spent(_run_wanted(plan, TEST, make, tasks, tuning.settings, chosen, 0, pool, num_settings=tried))
-    over = rows[~(rows["spent"] <= rows["target_epsilon"] * SLACK)]  # NaN: so much that it was not computed
-    if len(over):
+    if len(over := over_target(rows)):
         first = over.iloc[0]
         raise InputError(
             f"{first['algorithm']} spent epsilon {first['spent']:.4g} instead of {first['target_epsilon']:g}: it "
@@ -321,10 +318,4 @@ def _sweep(
 
 def with_spent(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs with "spent": epsilon by the way of accounting that each was calibrated with; inf without noise."""
-    return runs.assign(spent=[_spent(row) for row in runs.to_dict("records")])
-
-
-def _spent(row: Mapping[Any, Any]) -> float:
-    if math.isinf(row["target_epsilon"]):
-        return math.inf
-    return row["epsilon" if row["reading"] == "paper" else f"epsilon_{row['reading']}"]
+    return runs.assign(spent=spent(runs))
