@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.errors import InputError
-from bench.locking import check_replaceable
+from bench.files import check_replaceable
 
 # For reading tables: the digits of a commit may look like a number, "09351561e448" like infinity.
 AS_TEXT = {"commit": str}

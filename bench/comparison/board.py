@@ -23,7 +23,7 @@ from bench.comparison.stages import KEYS, TEST, TUNING, choose, with_spent
 from bench.data.files import DataFiles
 from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, shown, unknown_name
-from bench.sweeps import part_files
+from bench.store import part_files
 
 TASKS: dict[str, int] = {  # with the communication rounds of methods that do not set their own
     "synthetic": 1000,

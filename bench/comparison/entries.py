@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bench.algorithms import ALGORITHMS
-from bench.analysis import possible
+from bench.analysis import metric_limits as possible
 from bench.analysis.measured import LONGEST, PANEL, SLACK, is_name, over_target, spent
 from bench.comparison.columns import COSTS, TUNED
 from bench.comparison.plan import LOCAL_STEPS
@@ -23,8 +23,8 @@ from bench.comparison.protocol import PROTOCOL, Protocol, protocol_of, read_prot
 from bench.comparison.result import Comparison, at_end
 from bench.comparison.stages import TEST, TUNING, with_spent
 from bench.errors import InputError, shown
-from bench.locking import write_whole
-from bench.sweeps import part_files
+from bench.files import write_whole
+from bench.store import part_files
 
 ENTRIES = "entries"
 UNUSUAL = r"[^\w .-]"  # in the name of a folder that somebody else chose

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bench.arguments import check, kinds
 from bench.comparison.request import Request
 from bench.errors import InputError
-from bench.locking import read_regular, write_whole
+from bench.files import read_regular, write_whole
 from bench.privacy.events import check_delta
 
 PROTOCOL = "protocol.json"

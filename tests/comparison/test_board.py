@@ -14,8 +14,8 @@ from tiny_comparison import renamed, under_another_name
 
 from bench import board, compare
 from bench.algorithms import ALGORITHMS
+from bench.api.comparisons import add_to_board
 from bench.audit import report
-from bench.comparing import add_to_board
 from bench.comparison import board as boards
 from bench.comparison import protocol as protocols
 from bench.comparison.entries import fault, write_entry
@@ -24,7 +24,7 @@ from bench.comparison.problems import PROBLEMS
 from bench.comparison.run import compare as compared
 from bench.comparison.stages import KEYS, choose
 from bench.errors import InputError
-from bench.sweeps import part_files
+from bench.store import part_files
 
 RESULTS = Path(__file__).parents[2] / "results"
 SMALL: dict = {"epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 8, "rounds": 5}
@@ -269,7 +269,7 @@ def test_the_committed_board_has_nothing_left_to_run_on_this_machine(task, tmp_p
     def run(blocks, *_, **__):
         pytest.fail(f"{len(blocks)} groups of runs would be made again")
 
-    monkeypatch.setattr("bench.sweeps.run._work", run)
+    monkeypatch.setattr("bench.execution.run._work", run)
     (folder,) = board(task, out=tmp_path, workers=1)
     assert sorted(path.name for path in tmp_path.rglob("part-*.parquet")) == parts
     assert not list(folder.rglob("_stale"))

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from soak import tables
 
-from bench.data.problems.clients_file import clients_file, clients_table
 from bench.data.read.tables import client_table
+from bench.data.tasks.clients_file import clients_file, clients_table
 from bench.errors import InputError
 
 ROWS = np.arange(12)

@@ -23,11 +23,11 @@ from bench.comparison.entries import ENTRIES, write_entry
 from bench.comparison.plan import Plan, make_plan
 from bench.comparison.problems import PROBLEMS
 from bench.comparison.protocol import PROTOCOL
+from bench.comparison.report.table import printed, table
 from bench.comparison.result import Comparison
 from bench.comparison.run import compare
-from bench.comparison.table import printed, table
 from bench.errors import InputError
-from bench.sweeps import part_files
+from bench.store import part_files
 
 SMALL: dict = {"epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 3, "rounds": 5}
 FIXED = {"personalization": float("inf")}
