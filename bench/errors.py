@@ -50,6 +50,11 @@ def shown(value: object) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # of a user's class
         return f"an object of type {type(value).__name__}"
+    return cut(text)
+
+
+def cut(text: str) -> str:
+    """A text of at most 100 characters, for a message."""
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
 
 

@@ -191,12 +191,15 @@ def add_to_board(
         InputError: for anything that cannot be used; where the audit's lower bound exceeds the declared epsilon; and
             where some of its runs are missing.
     """
+    from bench.analysis.measured import is_name
     from bench.audit.report import audit
     from bench.comparison.entries import write_entry
     from bench.comparison.report import figure
 
     request = _request(method, board, DataFiles(data_dir, download), task=task, tuned=tuned, fixed=fixed, out=out)
     ((label, tried),) = request.methods.items()
+    if not label.isidentifier() or not is_name(label):
+        raise InputError(f"{label} cannot be the name of an entry: define the method by a function with a short name")
     _check_audit(label, audit(tried, args=fixed or {}))  # a minute, before a comparison that may take hours
     (compared,) = _compared([request], workers, executor)
     figure.write(compared)
