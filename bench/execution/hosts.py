@@ -4,7 +4,12 @@ The same command is started in every process. The first is the driver, which rea
 follow it: they receive each unit and train it with the driver, as one program over all devices.
 """
 
+import atexit
 import contextlib
+import os
+import re
+import sys
+from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any
 
@@ -21,6 +26,8 @@ from bench.execution.unit import Outcome, Trainer, Unit
 
 SILENT_S = 30  # without a sign of life, after which a process counts as dead
 PIECE = 2**26  # bytes that are sent at once
+LOST = re.compile("gloo|nccl|unavailable|connection|heartbeat|deadline", re.IGNORECASE)  # in messages of collectives
+_lost: list[Exception] = []  # why the other processes cannot be reached any more
 
 
 def join(text: str) -> None:
@@ -89,21 +96,17 @@ class Hosts:
         wire = self.sender.wire(unit)
         missing = {key: self.sender.pack(key) for key in self.receiver.missing(wire)}
         future: Future[Outcome] = Future()
-        try:
+        with _connected("a process of --hosts has ended, or cannot be reached: start all of them again to go on"):
             _broadcast(cloudpickle.dumps((wire, missing)))
             for key, content in missing.items():
                 self.receiver.take(key, content)
             future.set_result(self.trainer.run(self.receiver.unit(wire), report))
-        except jax.errors.JaxRuntimeError as error:
-            raise InputError(
-                f"the processes of --hosts have lost each other: start all of them again to go on: {in_one_line(error)}"
-            ) from error
         self.sender.finished(wire)
         return future
 
     def close(self) -> None:
-        """End the other processes, unless they have ended."""
-        with contextlib.suppress(jax.errors.JaxRuntimeError):
+        """End the other processes; those that cannot be reached end by themselves."""
+        if not _lost:
             _broadcast()
 
 
@@ -113,7 +116,7 @@ def follow() -> None:
     Raises:
         InputError: where the driver's source is another than that of this process, or the driver has ended early.
     """
-    try:
+    with _connected("the driver of this run has ended, or cannot be reached"):
         its_code, budget = cloudpickle.loads(_broadcast())
         if its_code != code():
             raise InputError("the suite's source here is not the driver's: install the same commit")
@@ -123,5 +126,23 @@ def follow() -> None:
             for key, value in missing.items():
                 receiver.take(key, value)
             trainer.run(receiver.unit(wire))
-    except jax.errors.JaxRuntimeError as error:
-        raise InputError(f"the driver of this run has ended: {in_one_line(error)}") from error
+
+
+@contextlib.contextmanager
+def _connected(otherwise: str) -> Iterator[None]:
+    """Raise an InputError with this sentence where the processes lose each other."""
+    try:
+        yield
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+        if not LOST.search(str(error)):
+            raise
+        _lost.append(error)
+        # At its exit JAX waits for all processes, and ends this one by a signal if one of them is gone.
+        atexit.register(_end_at_once)
+        raise InputError(otherwise) from error
+
+
+def _end_at_once() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(2)

@@ -74,6 +74,8 @@ class Pool:
             jax.config.update("jax_platforms", "cpu")
 
     def __enter__(self) -> "Pool":
+        if self.hosts is not None and jax.process_index() == 0:
+            self.executor(0.0)  # the others wait for it, also where there is nothing to do
         return self
 
     def __exit__(self, *_) -> None:
