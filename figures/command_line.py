@@ -7,6 +7,7 @@ from typing import Annotated
 
 import pandas as pd
 import typer
+from typer.core import TyperGroup
 
 from bench.analysis import style, tables
 from bench.analysis.saving import save_picture, save_printed
@@ -14,13 +15,66 @@ from bench.cli.options import Json, Version
 from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, unknown_name
 from bench.files import write_whole
-from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
 from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
 from figures.shared.runs import REPOSITORY, SCALES, command, no_results, nothing_in, runs_of
 
 TUNINGS = ("paper", "validation", "both")
+DRAW = "draw"  # the default command
+
+Names = Annotated[list[str] | None, typer.Argument(help="Names of figures; default all.")]
+Papers = Annotated[list[str] | None, typer.Argument(help="Short names of papers; default all.")]
+Nothing = Annotated[list[str] | None, typer.Argument(hidden=True)]
+Results = Annotated[Path, typer.Option(parser=given_path, metavar="PATH", help="Results folder.")]
+Scale = Annotated[str | None, typer.Option(help="smoke, laptop or paper; default the largest with results.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option(parser=given_path, metavar="PATH", help="Folder to write to; default figures/ next to the results."),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option(
+        parser=given_path,
+        metavar="PATH",
+        help="File to write; default index.html in report/ or board/ of the results folder.",
+    ),
+]
+Tune = Annotated[
+    str, typer.Option(help="For figures that show both: tuned as in the `paper`, on `validation` data, or `both`.")
+]
+Width = Annotated[
+    float | None,
+    typer.Option(
+        metavar="INCHES",
+        help="Only a PDF of this width for LaTeX, text of 8 points, no title and footer: ICML's page has 6.75.",
+    ),
+]
+
+
+class DrawByDefault(TyperGroup):
+    """The group of commands; `draw` is the default command, and options may precede the command."""
+
+    def parse_args(self, ctx, args: list[str]) -> list[str]:
+        if args[:1] in (["--help"], ["--version"]):
+            return super().parse_args(ctx, args)
+        place = first_argument(args)
+        if place is not None and args[place] in self.commands:
+            args = [args[place], *args[:place], *args[place + 1 :]]
+        else:
+            args = [DRAW, *args]
+        return super().parse_args(ctx, args)
+
+
+def first_argument(args: list[str]) -> int | None:
+    """The index of the first argument that is neither an option nor its value; all options except --help take one."""
+    place = 0
+    while place < len(args):
+        if not args[place].startswith("-"):
+            return place
+        place += 1 if "=" in args[place] or args[place] == "--help" else 2
+    return None
+
 
 app = typer.Typer(
     cls=DrawByDefault,

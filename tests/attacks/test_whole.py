@@ -152,7 +152,7 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
         ({"labels": ["DP-FedAwg"]}, "did you mean DP-FedAvg"),
         ({"labels": ["Local learning"]}, "release nothing, so nothing can be attacked"),
         ({"epsilons": [3.0]}, "epsilon is 3, but .* has 1, inf"),
-        ({"against": "nowhere"}, "nowhere/tiny is not the folder of a board's task"),
+        ({"board": "nowhere"}, "nowhere/tiny is not the folder of a board's task"),
         ({"runs": 9}, "has attacks with runs = 8: ask for the same, or give --fresh"),
     ],
 )

@@ -157,11 +157,10 @@ MAY_IMPORT = {
     "bench.parts": ["bench"],
     "bench.perf": ["bench"],
     "figures.__main__": ["bench.cli.signals", "bench.cli.start"],
-    "figures.options": ["bench.cli.options"],
     "figures.pages.report.front": ["figures", "bench.analysis", "bench.cli.options"],  # shows the version
     "figures.command_line": ["figures", "bench.analysis", "bench.cli.options", "bench.files", "bench.errors"],
 }
 PROGRAMS = (
     *("bench.__main__", "bench.api", "bench.cli", "bench.parts", "bench.perf"),
-    *("figures.__main__", "figures.command_line", "figures.options"),
+    *("figures.__main__", "figures.command_line"),
 )
