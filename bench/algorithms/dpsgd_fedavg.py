@@ -92,8 +92,9 @@ def dpsgd_fedavg(
 
     def average(theta, tallies=()):
         """Return the mean over the clients, and the tallies of all devices."""
-        if task.division is not None:
-            theta = jax.tree.map(lambda leaf: jnp.where(real.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0), theta)
+        if task.division is None:
+            return jax.tree.map(lambda leaf: jnp.mean(leaf, 0), theta), tallies
+        theta = jax.tree.map(lambda leaf: jnp.where(real.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0), theta)
         total, tallies = task.total((jax.tree.map(lambda leaf: jnp.sum(leaf, 0), theta), tallies))
         return jax.tree.map(lambda leaf: leaf / task.num_clients, total), tallies
 

@@ -88,9 +88,10 @@ def run_sweep(
         other_data.check_choice(whole.tasks.values(), folder, data_files)
     tasks = {name: whole.task(name, first_trial, data_files) for name in whole.tasks}
     points = resolve(sweep, tasks)
-    for name, group in points.items() if pool and pool.devices > 1 else ():
+    count = pool.devices if pool else 1
+    for name, group in points.items() if count > 1 else ():
         for method in {point.method.make: point.method for point in group}.values():
-            devices.check(method, tasks[name], pool.devices)
+            devices.check(method, tasks[name], count)
     if not fresh:
         other_data.check([(task.name, task.checksum) for task in tasks.values()], folder)
     with Store(folder) as store:

@@ -127,7 +127,7 @@ def distinct_rows(
     elif jnp.ndim(first) == 0:
         draws = uniform_rows(key, first, count, capacity)
     else:
-        draws = threefry.uniform_at_rows(key, first, capacity)
+        draws = threefry.uniform_at_rows(key, jnp.asarray(first), capacity)
     real = jnp.arange(capacity)[None] < num_examples[:, None]
     best, rows = jax.lax.top_k(jnp.where(real, draws, -1.0), batch_size)
     return rows, best >= 0

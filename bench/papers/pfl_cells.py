@@ -53,10 +53,11 @@ def _completed(points: pd.DataFrame, model: str, share: float) -> pd.DataFrame:
     private = points["target_epsilon"] < math.inf
     data = points["dataset"].map({known.title: name for name, known in PICTURES.items()})
     cells = zip(points["target_epsilon"], data, points["num_clients"], points["batch_size"], strict=True)
+    noise = [Later(_noise, (epsilon, of, number, share, size)) for epsilon, of, number, size in cells]
     return points.assign(
         task=data + f"_{model}_" + points["num_clients"].astype(str),
         data_share=share,
-        noise_multiplier=[Later(_noise, (epsilon, of, number, share, size)) for epsilon, of, number, size in cells],
+        noise_multiplier=pd.Series(noise, points.index, dtype=object),
         sampler=np.where(private, "poisson", "in_order"),
         clip_norm=points["clip_norm"].where(private, math.inf),
         total_epochs=EPOCHS,

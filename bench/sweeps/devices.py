@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.sharding import Mesh, NamedSharding
@@ -209,7 +210,9 @@ def shapes_on_all(shapes, task: Task):
 
 def on_all(tree, task: Task):
     """Return the tree on all devices of the task, also on those of other processes."""
-    return tree if task.division is None else jax.tree.map(lambda leaf: _on_all(leaf, task.division), tree)
+    if (division := task.division) is None:
+        return tree
+    return jax.tree.map(lambda leaf: _on_all(leaf, division), tree)
 
 
 def known_to_all(tree, task: Task):
@@ -219,7 +222,7 @@ def known_to_all(tree, task: Task):
 
 
 def _on_all(leaf, division: Division) -> Array:
-    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         return jax.random.wrap_key_data(_on_all(jax.random.key_data(leaf), division))
     same = np.asarray(leaf)
     return jax.make_array_from_callback(same.shape, NamedSharding(mesh_of(division), SHARED), lambda index: same[index])

@@ -77,9 +77,10 @@ class Entry:
     @property
     def settable(self) -> list[str]:
         """The columns whose values can be replaced, since what follows from them is known."""
+        columns = [str(name) for name in self.free]
         if self.complete is None:  # nobody says what a label means, or what was computed from what
-            return [] if self.made else [name for name in self.free if name in parameters(self.method)[0]]
-        return [str(name) for name in self.free]
+            return [] if self.made else [name for name in columns if name in parameters(self.method)[0]]
+        return columns
 
     def only(self, points: pd.DataFrame) -> "Entry":
         """The entry with these of its points, or such as they have become."""
@@ -152,7 +153,7 @@ def with_tasks(points: pd.DataFrame, tasks: pd.DataFrame) -> pd.DataFrame:
     """
     task_of = {tuple(labels): task for *labels, task in tasks.itertuples(index=False)}
     named = points[list(tasks)[:-1]].itertuples(index=False, name=None)
-    return points.assign(task=[task_of.get(labels) for labels in named])
+    return points.assign(task=pd.Series([task_of.get(labels) for labels in named], points.index, dtype="str"))
 
 
 def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) -> Sweep:
