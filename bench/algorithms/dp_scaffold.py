@@ -131,7 +131,10 @@ def dp_scaffold(
         x = jax.tree.map(lambda here, by: here + server_step_size * (by / num_sampled), x, by)
         if control_variates:
             c = jax.tree.map(lambda shared, by: shared + share * (by / num_sampled), c, changed)
-            rows = clients if drawn.present is None else jnp.where(drawn.present, clients, task.num_held)
+            if task.division is None or clients is None:
+                rows = clients
+            else:
+                rows = jnp.where(drawn.present, clients, task.num_held)
             own = jax.tree.map(lambda leaf, new: leaf.at[rows].set(new, mode="drop"), own, means)
         return State((), {"x": x, "c": c, "own": own}), {"clipped": clipped / num_sampled}
 
