@@ -50,7 +50,12 @@ def shown(value: object) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # of a user's class
         return f"an object of type {type(value).__name__}"
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+    return cut(text)
+
+
+def cut(text: str, most: int = MOST_SHOWN) -> str:
+    """A text for a message, of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def expanded(path: str | os.PathLike, option: str) -> Path:

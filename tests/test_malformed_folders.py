@@ -13,7 +13,7 @@ import pytest
 from made_up_parts import put
 from tiny_sweeps import run, walks
 
-from bench.comparison.board import PROTOCOL, read_protocol
+from bench.comparison.protocol import PROTOCOL, read_protocol
 from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.execution.run import run_sweep

@@ -12,7 +12,7 @@ from tiny_sweeps import walks
 import bench
 from bench import Method, Scalar
 from bench.cli.exits import exit_status
-from bench.comparison.board import PROTOCOL, read_protocol
+from bench.comparison.protocol import PROTOCOL, read_protocol
 from bench.errors import InputError
 from bench.papers import SWEEPS
 from bench.store import part_files

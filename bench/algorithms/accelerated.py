@@ -100,4 +100,4 @@ def accelerated(
     return run_phases(task, shared, solver, same_subproblem(regularization, radius))
 
 
-METHOD = Method(accelerated, silos.releases, version=1, check=silos.check, cost=silos.cost)
+METHOD = Method(accelerated, silos.releases, version=1, check=silos.check, cost=silos.cost, divides=True)

@@ -82,6 +82,8 @@ class Method(NamedTuple):
     added: argument -> default, for arguments added without a new version, since their defaults do not change the
         computation. At their defaults they do not enter the ids of points, so earlier results stay valid.
     cost: (task, **the same arguments) -> Cost; None where it is not declared.
+    divides: whether `make` accepts a task with the clients of one of several devices: it adds up over them by
+        `Participation.in_blocks` or `Task.total` alone, and draws noise after that.
     """
 
     make: Callable[..., Algorithm]
@@ -93,6 +95,7 @@ class Method(NamedTuple):
     needs: tuple[type, ...] = ()
     added: Mapping[str, Any] = MappingProxyType({})
     cost: Callable[..., Cost] | None = None
+    divides: bool = False
 
     def fits(self, task, **args) -> None:
         """Refuse a task that lacks what the method needs, and incompatible values.

@@ -116,7 +116,7 @@ def _dense(task: Task) -> _Own:
     assert example_loss is not None
 
     def nothing():
-        return jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
+        return jax.tree.map(lambda leaf: jnp.zeros((task.num_held, *leaf.shape)), task.init_params)
 
     gradient = kernel.of_batch(example_loss, jax.tree.map(jnp.zeros_like, task.init_params))
 
@@ -124,7 +124,7 @@ def _dense(task: Task) -> _Own:
         return gradient(jax.tree.map(jnp.add, w, own), examples, weight)
 
     def both(w, theta, batch, clip_norm, step_size, regularization):
-        clients = jnp.arange(task.num_clients) if batch.clients is None else batch.clients
+        clients = jnp.arange(task.num_held) if batch.clients is None else batch.clients
         mine = jax.tree.map(lambda leaf: leaf[clients], theta)
         sent = kernel.clipped_sum(over_clients(gradient, w, batch.examples, batch.weight), clip_norm)
         own_gradients, there = over_clients(own_gradient, w, mine, batch.examples, batch.weight), _there(batch)
@@ -179,6 +179,7 @@ METHOD = Method(
     version=1,
     check=check,
     cost=cost,
+    divides=True,
     space={
         "local_step_size": Interval(3e-5, 3e-3),  # for inputs with norms like those of digits
         "regularization": Interval(0.03, 3.0),

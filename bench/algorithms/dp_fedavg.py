@@ -37,4 +37,5 @@ METHOD = Method(
     check=check_participation,
     added={**PLAIN, **FIXED},
     cost=cost_of_sums,
+    divides=True,
 )

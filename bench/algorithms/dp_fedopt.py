@@ -114,4 +114,5 @@ METHOD = Method(
         "tau": Interval(1e-5, 0.1),
     },
     cost=cost_of_sums,
+    divides=True,
 )

@@ -37,4 +37,5 @@ METHOD = Method(
     check=check_participation,
     space={"proximal": Interval(0.001, 1.0)},
     cost=cost_of_sums,
+    divides=True,
 )

@@ -29,6 +29,7 @@ from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
 from bench.algorithms.parts.counting import num_parameters, used_at_least_once
+from bench.algorithms.parts.participation import drawn_clients, sum_over
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling
@@ -112,26 +113,30 @@ def dp_scaffold(
 
     def init(key):
         nothing = jax.tree.map(jnp.zeros_like, task.init_params)
-        own = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
+        own = jax.tree.map(lambda leaf: jnp.zeros((task.num_held, *leaf.shape)), task.init_params)
         return State((), {"x": task.init_params, "c": nothing, "own": own})
 
     def one_round(key, state):
         key_clients, key_steps = jax.random.split(key)
         x, c, own = (state.variables[name] for name in ("x", "c", "own"))
-        everybody = num_sampled == task.num_clients
-        clients = jnp.arange(task.num_clients)
-        if not everybody:
-            clients = sampling.fixed_size(key_clients, task.num_clients, num_sampled)
-        keys = jax.vmap(lambda client: jax.random.fold_in(key_steps, client))(clients)
+        drawn = drawn_clients(task, key_clients, num_sampled)
+        clients, numbers = drawn.clients, task.numbers()[drawn.clients]
+        keys = jax.vmap(lambda client: jax.random.fold_in(key_steps, client))(numbers)
         of_clients = jax.tree.map(lambda leaf: leaf[clients], (task.train, task.present_examples, own))
         records, present, theirs = of_clients
         correction = jax.tree.map(lambda shared, mine: jnp.broadcast_to(shared, mine.shape) - mine, c, theirs)
         moved, means, clipped = jax.vmap(local_steps, (0, None, 0, 0, 0))(keys, x, correction, records, present)
-        x = jax.tree.map(lambda here, by: here + server_step_size * jnp.mean(by, 0), x, moved)
+        changes = jax.tree.map(jnp.subtract, means, theirs) if control_variates else ()
+        by, changed, clipped = task.total(sum_over(task, drawn, (moved, changes, clipped)))
+        x = jax.tree.map(lambda here, by: here + server_step_size * (by / num_sampled), x, by)
         if control_variates:
-            c = jax.tree.map(lambda shared, new, old: shared + share * jnp.mean(new - old, 0), c, means, theirs)
-            own = jax.tree.map(lambda leaf, new: leaf.at[clients].set(new), own, means)
-        return State((), {"x": x, "c": c, "own": own}), {"clipped": jnp.mean(clipped)}
+            c = jax.tree.map(lambda shared, by: shared + share * (by / num_sampled), c, changed)
+            if task.division is None or clients is None:
+                rows = clients
+            else:
+                rows = jnp.where(drawn.present, clients, task.num_held)
+            own = jax.tree.map(lambda leaf, new: leaf.at[rows].set(new, mode="drop"), own, means)
+        return State((), {"x": x, "c": c, "own": own}), {"clipped": clipped / num_sampled}
 
     def public(state):
         """Return what the server knows: the model, and all control variates."""
@@ -235,4 +240,4 @@ def check(
     check_noise_has_a_scale(noise_multiplier, clip_norm)
 
 
-METHOD = Method(dp_scaffold, releases, version=1, check=check, cost=cost)
+METHOD = Method(dp_scaffold, releases, version=1, check=check, cost=cost, divides=True)

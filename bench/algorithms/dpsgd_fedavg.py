@@ -69,7 +69,8 @@ def dpsgd_fedavg(
     steps = _num_steps(num_examples, batch_size)
     optimizer = optax.sgd(step_size, momentum)
     bound = sampling.poisson_bound(num_examples, 1 / steps, FAILURE) if sampler == "poisson" else batch_size
-    clients = jnp.arange(task.num_clients)
+    clients = task.numbers()
+    real = clients < task.num_clients  # the last devices may have rows without a client
     one_gradient = in_turn(lambda *args: clipped_gradient_of_rows(network.module, *args))
 
     def batch(key, step):
@@ -86,11 +87,16 @@ def dpsgd_fedavg(
 
     def fresh(params):
         """Return all clients at the same parameters, with an optimiser in its initial state."""
-        theta = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (task.num_clients, *leaf.shape)), params)
+        theta = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (task.num_held, *leaf.shape)), params)
         return theta, jax.vmap(optimizer.init)(theta)
 
-    def average(theta):
-        return jax.tree.map(lambda leaf: jnp.mean(leaf, 0), theta)
+    def average(theta, tallies=()):
+        """Return the mean over the clients, and the tallies of all devices."""
+        if task.division is None:
+            return jax.tree.map(lambda leaf: jnp.mean(leaf, 0), theta), tallies
+        theta = jax.tree.map(lambda leaf: jnp.where(real.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0), theta)
+        total, tallies = task.total((jax.tree.map(lambda leaf: jnp.sum(leaf, 0), theta), tallies))
+        return jax.tree.map(lambda leaf: leaf / task.num_clients, total), tallies
 
     def one_step(key, step, theta, velocity):
         key_batch, key_noise = jax.random.split(key)
@@ -102,28 +108,30 @@ def dpsgd_fedavg(
         total, *tallies = jax.vmap(one_gradient, (0, None, 0, 0, None))(theta, network.pool, rows, counts, clip_norm)
         if sampler == "poisson":
             std = gradient.noise_scale(noise_multiplier, clip_norm)
-            noise = gradient.gaussian_rows_like(key_noise, theta)
+            noise = gradient.gaussian_rows_like(key_noise, theta, task.rows_drawn())
             total = jax.tree.map(lambda g, n: g + std * n, total, noise)
         mean = jax.vmap(lambda g, divisor: jax.tree.map(lambda leaf: leaf / divisor, g))(total, divisors)
         updates, velocity = jax.vmap(optimizer.update)(mean, velocity)
-        examples = jnp.maximum(jnp.sum(counts, dtype=jnp.float32), 1.0)
-        clipped, correct = (jnp.sum(tally) / examples for tally in tallies)
-        return optax.apply_updates(theta, updates), velocity, {"clipped": clipped, "train_accuracy": correct}
+        tallies = [jnp.sum(tally if task.division is None else jnp.where(real, tally, 0)) for tally in tallies]
+        used = jnp.sum(counts if task.division is None else jnp.where(real, counts, 0), dtype=jnp.float32)
+        return optax.apply_updates(theta, updates), velocity, (used, *tallies)
 
     def one_epoch(key, state):
         def body(carry, step):
-            theta, velocity, info = one_step(jax.random.fold_in(key, step), step, *carry)
-            return (theta, velocity), info
+            theta, velocity, tallies = one_step(jax.random.fold_in(key, step), step, *carry)
+            return (theta, velocity), tallies
 
-        variables, info = jax.lax.scan(body, state.variables, jnp.arange(steps))
+        variables, tallies = jax.lax.scan(body, state.variables, jnp.arange(steps))
         ends = jnp.mod((state.schedule + 1).astype(jnp.float32), num_epochs) == 0
-        averaged = fresh(average(variables[0]))
-        variables = jax.tree.map(lambda new, old: jnp.where(ends, new, old), averaged, variables)
-        return State(state.schedule + 1, variables), jax.tree.map(jnp.mean, info)
+        mean, (used, clipped, correct) = average(variables[0], tallies)
+        variables = jax.tree.map(lambda new, old: jnp.where(ends, new, old), fresh(mean), variables)
+        examples = jnp.maximum(used, 1.0)
+        info = {"clipped": jnp.mean(clipped / examples), "train_accuracy": jnp.mean(correct / examples)}
+        return State(state.schedule + 1, variables), info
 
     def params(state):
         """Return the average, which is the model of every client at the end of a communication round."""
-        return average(state.variables[0])
+        return average(state.variables[0])[0]
 
     def public(state):
         """Return every client's model: the server sees it at the end of a round, and here after every epoch."""
@@ -250,4 +258,4 @@ def check(
     check_noise_has_a_scale(noise_multiplier, clip_norm)
 
 
-METHOD = Method(dpsgd_fedavg, releases, version=1, check=check, needs=(Network,), cost=cost)
+METHOD = Method(dpsgd_fedavg, releases, version=1, check=check, needs=(Network,), cost=cost, divides=True)

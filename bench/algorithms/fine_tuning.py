@@ -76,5 +76,6 @@ METHOD = Method(
     version=1,
     check=check,
     cost=cost,
+    divides=True,
     space={"local_step_size": Interval(1e-4, 1e-2)},  # for inputs with norms like those of digits
 )

@@ -53,4 +53,4 @@ def check(task: Task, *, batch_size: int, local: str, **_) -> None:
     check_ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, local=local, reduce="mean", **ALONE)
 
 
-METHOD = Method(local_learning, releases, version=1, check=check, cost=cost)
+METHOD = Method(local_learning, releases, version=1, check=check, cost=cost, divides=True)

@@ -58,4 +58,4 @@ def check(task: Task, *, total_epochs: int, batch_size: int, **_) -> None:
     check_dpsgd(task, total_epochs=total_epochs, batch_size=batch_size, **one_round)
 
 
-METHOD = Method(local_networks, releases, version=1, check=check, needs=(Network,), cost=cost)
+METHOD = Method(local_networks, releases, version=1, check=check, needs=(Network,), cost=cost, divides=True)

@@ -77,4 +77,4 @@ def check(task: Task, *, solver: str, **args) -> None:
         raise unknown_name("solver", solver, SOLVERS)
 
 
-METHOD = Method(localized, silos.releases, version=1, check=check, cost=silos.cost)
+METHOD = Method(localized, silos.releases, version=1, check=check, cost=silos.cost, divides=True)

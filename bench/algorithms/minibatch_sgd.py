@@ -58,4 +58,4 @@ def minibatch_sgd(task: Task, shared: SiloArguments, *, step_size: Scalar) -> Al
     return run_phases(task, shared, sgd(step_size), same_subproblem(0.0, float("inf")))
 
 
-METHOD = Method(minibatch_sgd, silos.releases, version=1, check=silos.check, cost=silos.cost)
+METHOD = Method(minibatch_sgd, silos.releases, version=1, check=silos.check, cost=silos.cost, divides=True)

@@ -28,10 +28,11 @@ from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
 from bench.algorithms.parts.counting import num_parameters, used_at_least_once
+from bench.algorithms.parts.participation import uniform_of_clients
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.kernels import gradient, sampling, threefry
+from bench.kernels import gradient, sampling
 from bench.models.additive import Additive
 from bench.privacy import events
 
@@ -67,7 +68,7 @@ def mr_mtl(
     most_steps = 1 if sampler == "all" else max(task.capacity // batch_size, 1)
     draw = _batches(task, batch_size, sampler)
     sizes = task.num_examples.astype(jnp.float32)
-    weights = sizes / jnp.sum(sizes)
+    weights = sizes / jnp.sum(sizes) if task.division is None else sizes
     batches, steps = _epoch(sizes, batch_size, sampler, jnp)
     sigmas = silo_noise(noise_multiplier, sizes, batch_size, sampler)
     stds = jax.vmap(gradient.noise_scale, (0, None))(sigmas, clip_norm)
@@ -89,7 +90,7 @@ def mr_mtl(
         return w, jnp.where(active, jnp.sum(norms > clip_norm, dtype=jnp.float32), 0.0)
 
     def init(key):
-        everybody = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (task.num_clients, *leaf.shape)), task.init_params)
+        everybody = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (task.num_held, *leaf.shape)), task.init_params)
         return State((), {"own": everybody, "mean": task.init_params})
 
     def one_round(key, state):
@@ -106,7 +107,7 @@ def mr_mtl(
                 real &= jnp.take_along_axis(task.present_examples, rows, axis=1)
             active = step.astype(jnp.float32) < steps
             examples = jax.tree.map(lambda leaf: jax.vmap(lambda one, row: one[row])(leaf, rows), task.train)
-            noise = gradient.gaussian_rows_like(jax.random.fold_in(key_noise, step), models)
+            noise = gradient.gaussian_rows_like(jax.random.fold_in(key_noise, step), models, task.rows_drawn())
             models, clipped = jax.vmap(one_step, (0, None, 0, 0, 0, 0, 0, 0))(
                 models, mean, examples, real, noise, stds, batches, active
             )
@@ -114,10 +115,12 @@ def mr_mtl(
             return models, (jnp.sum(clipped), used)
 
         moved, (clipped, used) = jax.lax.scan(body, own, jnp.arange(most_steps))
-        mean = jax.tree.map(
-            lambda w, new, old: w + jnp.tensordot(weights, new - old, 1, precision="highest"), mean, moved, own
-        )
-        return State((), {"own": moved, "mean": mean}), {"clipped": jnp.sum(clipped) / jnp.maximum(jnp.sum(used), 1.0)}
+        change = jax.tree.map(lambda new, old: jnp.tensordot(weights, new - old, 1, precision="highest"), moved, own)
+        change, records, clipped, used = task.total((change, jnp.sum(sizes), jnp.sum(clipped), jnp.sum(used)))
+        if task.division is not None:
+            change = jax.tree.map(lambda leaf: leaf / records, change)
+        mean = jax.tree.map(jnp.add, mean, change)
+        return State((), {"own": moved, "mean": mean}), {"clipped": clipped / jnp.maximum(used, 1.0)}
 
     def params(state):
         own, mean = state.variables["own"], state.variables["mean"]
@@ -159,7 +162,7 @@ def _batches(task: Task, batch_size: int, sampler: str) -> Callable[[Array], Cal
     """Return key of a round -> step -> rows of every silo's batch [silo, place], and which places are real."""
     capacity = task.capacity
     sizes = task.num_examples[:, None]
-    everything = jnp.broadcast_to(jnp.arange(capacity), (task.num_clients, capacity))
+    everything = jnp.broadcast_to(jnp.arange(capacity), (task.num_held, capacity))
     there = everything < sizes
     length = min(batch_size, capacity)
 
@@ -171,15 +174,15 @@ def _batches(task: Task, batch_size: int, sampler: str) -> Callable[[Array], Cal
         bound = max(sampling.poisson_bound(n, min(batch_size / n, 1.0)) for n in range(1, capacity + 1))
 
         def batch(step):
-            draws = jnp.where(there, threefry.uniform(jax.random.fold_in(key, step), there.shape), 2.0)
+            draws = jnp.where(there, uniform_of_clients(task, jax.random.fold_in(key, step), capacity), 2.0)
             smallest, rows = jax.lax.top_k(-draws, bound)
             return rows, -smallest * sizes.astype(jnp.float32) < jnp.minimum(sizes, batch_size).astype(jnp.float32)
 
         return batch
 
     def shuffled(key):
-        order = jnp.argsort(jnp.where(there, threefry.uniform(key, there.shape), 2.0), axis=1)
-        real = jnp.broadcast_to(jnp.arange(length), (task.num_clients, length)) < sizes
+        order = jnp.argsort(jnp.where(there, uniform_of_clients(task, key, capacity), 2.0), axis=1)
+        real = jnp.broadcast_to(jnp.arange(length), (task.num_held, length)) < sizes
         return lambda step: (jax.lax.dynamic_slice_in_dim(order, step * length, length, 1), real)
 
     return {"all": of_all, "poisson": poisson, "shuffled": shuffled}[sampler]
@@ -247,4 +250,6 @@ def check(
     check_noise_has_a_scale(noise_multiplier, clip_norm)
 
 
-METHOD = Method(mr_mtl, releases, version=1, check=check, space={"regularization": Interval(0.03, 3.0)}, cost=cost)
+METHOD = Method(
+    mr_mtl, releases, version=1, check=check, space={"regularization": Interval(0.03, 3.0)}, cost=cost, divides=True
+)

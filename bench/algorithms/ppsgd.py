@@ -107,7 +107,7 @@ def ppsgd(
     if local == "dense":
         assert task.loss is not None
         start = task.init_params if task.init_local is None else task.init_local
-        form = personal.dense(task.loss, start, task.num_clients)
+        form = personal.dense(task.loss, start, task.num_held)
         size = 2 * (optax.tree.size(task.init_params) + optax.tree.size(start))
     else:
         assert task.gram is not None
@@ -202,4 +202,4 @@ def check(task: Task, *, local: str, reduce: str, **args) -> None:
         raise InputError(f"task {task.name} has no Gram matrices: use local='dense'")
 
 
-METHOD = Method(ppsgd, releases, version=1, check=check, added={**PLAIN, **FIXED}, cost=cost)
+METHOD = Method(ppsgd, releases, version=1, check=check, added={**PLAIN, **FIXED}, cost=cost, divides=True)

@@ -59,4 +59,4 @@ def subgradient(
     return run_phases(task, shared, decreasing_steps(step_size), same_subproblem(regularization, radius))
 
 
-METHOD = Method(subgradient, silos.releases, version=1, check=silos.check, cost=silos.cost)
+METHOD = Method(subgradient, silos.releases, version=1, check=silos.check, cost=silos.cost, divides=True)

@@ -4,6 +4,7 @@ A comparison has one metric, by which methods are ranked, and may measure others
 no setting is chosen by those.
 """
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -13,12 +14,42 @@ from bench.analysis import tables
 
 PANEL = ["privacy_unit_compared", "neighbors_compared"]
 ON = "_on"  # ends the column with the words for what a metric is measured on
+SLACK = 1.001  # tolerance of epsilon, since calibration is a bisection
+LONGEST = 80  # characters of a method's name
+LINK = re.compile(r"\]\s*[(\[:]|://|www\.", re.IGNORECASE)
 
 
 def titles(table: pd.DataFrame) -> dict[str, str]:
     """The displayed name of each method."""
     not_private = set(table.loc[table["not_private"], "algorithm"])
     return {name: f"{name} (not private)" if name in not_private else name for name in table["algorithm"].unique()}
+
+
+def is_name(text: object, longest: int = LONGEST) -> bool:
+    """Whether a text can be shown in every format, which escape tags and formulas of their own: printable, short, and
+    neither a link nor the formula of a spreadsheet. Letters that reverse the direction of a line are not printable.
+    """
+    if not isinstance(text, str) or not text.isprintable() or len(text) > longest:
+        return False
+    return re.match(r"\w", text) is not None and text == text.strip() and not LINK.search(text)
+
+
+def spent(runs: pd.DataFrame) -> pd.Series:
+    """The epsilon of each run of a comparison by the way of accounting that its noise was calibrated with; inf without
+    noise, NaN where it was too large to be computed, or has no column.
+    """
+    found = pd.Series(np.where(np.isinf(runs["target_epsilon"]), np.inf, np.nan), runs.index)
+    for way in runs.loc[found.isna(), "reading"].unique():
+        column = "epsilon" if way == "paper" else f"epsilon_{way}"
+        if column in runs:
+            found = found.where(found.notna() | (runs["reading"] != way), runs[column])
+    return found
+
+
+def over_target(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs that have spent more than their target epsilon."""
+    private = np.isfinite(runs["target_epsilon"])
+    return runs[private & ~(spent(runs) <= runs["target_epsilon"] * SLACK)]
 
 
 def epsilon_words(epsilon: float) -> str:

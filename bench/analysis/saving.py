@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bench.analysis.style import applied
+from bench.analysis.tables import without_formulas
 from bench.files import written_whole
 
 
@@ -18,7 +19,7 @@ def save_picture(figure: Figure, table: pd.DataFrame, folder: Path, name: str, a
     with applied(), written_whole(paths) as (png, pdf, csv):
         figure.savefig(png, bbox_inches="tight", metadata={"Software": None} | ({"Description": alt} if alt else {}))
         figure.savefig(pdf, bbox_inches="tight", metadata=_pdf_metadata(name, alt))
-        table.to_csv(csv, index=False, float_format="%.6g")
+        without_formulas(table).to_csv(csv, index=False, float_format="%.6g")
     return paths
 
 

@@ -18,6 +18,7 @@ from bench.analysis import metric_limits, style
 from bench.files import written_whole
 
 SIGNS = {"ε": r"\varepsilon", "δ": r"\delta", "σ": r"\sigma", "±": r"\pm", "×": r"\times", "≤": r"\leq", "≥": r"\geq"}
+FORMULA = re.compile(r"[=+\-@\t\r]")  # with which cells begin that a spreadsheet computes
 LATEX = str.maketrans(
     {sign: "\\" + sign for sign in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "–": "--", "−": "$-$"}
@@ -46,6 +47,11 @@ def with_interval(value: float, low: float, high: float, form: str = ".4f", metr
 def no_markup(text: str) -> str:
     """Escape "<" in a text for Markdown, so that it begins no tag."""
     return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text)
+
+
+def no_links(text: str) -> str:
+    """Escape what begins a tag or a link in a text for Markdown."""
+    return re.sub(r"(?<=\])(?=[(\[:])|(?<=\w)(?=://)|(?<=www)(?=\.)", r"\\", no_markup(text), flags=re.IGNORECASE)
 
 
 def markdown(cells: pd.DataFrame, words: bool = False) -> str:
@@ -178,3 +184,26 @@ def save(cells: pd.DataFrame, folder: Path, name: str) -> list[Path]:
         for path, text in zip(files, (markdown(cells), latex(cells)), strict=True):
             path.write_text(text)
     return paths
+
+
+def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """The table for a CSV file: words that a spreadsheet would compute begin with an apostrophe."""
+
+    def plain(cell: object) -> object:
+        return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) and not _is_number(cell) else cell
+
+    words = [place for place, kind in enumerate(table.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
+    table = table.rename(columns=plain)
+    for place in words:
+        cells = table.iloc[:, place]
+        if any(isinstance(cell, str) and FORMULA.match(cell) for cell in cells.unique()):
+            table.isetitem(place, cells.astype(object).map(plain).to_numpy())
+    return table
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

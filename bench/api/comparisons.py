@@ -46,6 +46,7 @@ def compare(
     fresh: bool = False,
     workers: int | str = "auto",
     executor: str = "local",
+    devices: int | str | None = None,
     data_dir: str | os.PathLike | None = None,
     download: bool = False,
 ) -> pd.DataFrame:
@@ -73,7 +74,7 @@ def compare(
         name: of the folder in out/compare; by default made from the task and the methods.
         out: results folder.
         fresh: first move earlier runs of that name aside.
-        workers, executor: as for `run`.
+        workers, executor, devices: as for `run`.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
         download: whether data that no other source has may be downloaded from its authors' addresses.
 
@@ -108,7 +109,7 @@ def compare(
         out=out,
         fresh=fresh,
     )
-    (compared,) = _compared([request], workers, executor)
+    (compared,) = _compared([request], workers, executor, devices)
     table = figure.write(compared)
     table.attrs |= {"folder": str(request.folder), "notes": compared.notes}
     return table
@@ -127,7 +128,12 @@ def _request(methods, against: str | os.PathLike | None, data_files: DataFiles, 
 
 
 def _compared(
-    requests: "Sequence[Request]", workers: int | str, executor: str, *, all_of_several: bool = False
+    requests: "Sequence[Request]",
+    workers: int | str,
+    executor: str,
+    devices: int | str | None = None,
+    *,
+    all_of_several: bool = False,
 ) -> "Iterator[Comparison]":
     """Run the comparisons one after the other with the same workers, which keep their compiled programs.
 
@@ -141,7 +147,7 @@ def _compared(
     from bench.store.other_data import OtherData
 
     use_compilation_cache()
-    with Pool(executor, workers) as pool:
+    with Pool(executor, workers, devices=devices) as pool:
         for place, request in enumerate(requests, start=1):
             pool.command.shorter = shorter(request)
             pool.command.following = following(len(requests) - place, "task")
@@ -185,12 +191,15 @@ def add_to_board(
         InputError: for anything that cannot be used; where the audit's lower bound exceeds the declared epsilon; and
             where some of its runs are missing.
     """
+    from bench.analysis.measured import is_name
     from bench.audit.report import audit
     from bench.comparison.entries import write_entry
     from bench.comparison.report import figure
 
     request = _request(method, board, DataFiles(data_dir, download), task=task, tuned=tuned, fixed=fixed, out=out)
     ((label, tried),) = request.methods.items()
+    if not label.isidentifier() or not is_name(label):
+        raise InputError(f"{label} cannot be the name of an entry: define the method by a function with a short name")
     _check_audit(label, audit(tried, args=fixed or {}))  # a minute, before a comparison that may take hours
     (compared,) = _compared([request], workers, executor)
     figure.write(compared)

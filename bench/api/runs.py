@@ -41,6 +41,7 @@ def run(
     chunk: int | None = None,
     workers: int | str = "auto",
     executor: str = "local",
+    devices: int | str | None = None,
     data_dir: str | os.PathLike | None = None,
     download: bool = False,
 ) -> pd.DataFrame:
@@ -61,6 +62,8 @@ def run(
         workers: number of worker processes or tasks; "auto" is one per GPU, or else one per core, and only this process
             where there is little to do.
         executor: where the workers run: "local", "ray", "ray://HOST:PORT" or "slurm".
+        devices: number of this machine's devices over which the clients of each run are divided, or "auto" for all; in
+            place of workers. None does not divide them.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
         download: whether data that no other source has may be downloaded from its authors' addresses.
 
@@ -77,7 +80,7 @@ def run(
     data_files = DataFiles(data_dir, download)
     wanted = chosen(sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name)
     use_compilation_cache()
-    with Pool(executor, workers) as pool:
+    with Pool(executor, workers, devices=devices) as pool:
         folder = run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
     return part_files.read(folder)
 

@@ -10,12 +10,11 @@ import pandas as pd
 
 from bench.attacks.runs import Attacked
 from bench.attacks.units import without_evaluation
-from bench.comparison.board import read_protocol
-from bench.comparison.entries import TEST
 from bench.comparison.problems import problem
+from bench.comparison.protocol import read_protocol
 from bench.comparison.request import BOARD
 from bench.comparison.result import at_end
-from bench.comparison.stages import with_spent
+from bench.comparison.stages import TEST, with_spent
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name

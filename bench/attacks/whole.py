@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.analysis.tables import markdown
+from bench.analysis.tables import markdown, without_formulas
 from bench.attacks import canaries, membership, units
 from bench.attacks.gaussians import LARGEST
 from bench.attacks.runs import scores
@@ -204,7 +204,7 @@ def _row(
 
 def _write(folder: Path, whole: pd.DataFrame) -> None:
     try:
-        write_whole(folder / TABLE, whole.to_csv(index=False))
+        write_whole(folder / TABLE, without_formulas(whole).to_csv(index=False))
         write_whole(folder / PAGE, page(whole))
     except OSError as error:
         raise cannot_write(error, folder) from None

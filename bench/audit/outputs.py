@@ -37,6 +37,7 @@ class OutputsAudit(NamedTuple):
     too_small: by what factor the noise is too small at least, where the shift refutes the claim; else None.
     seen: the least factor by which the noise could be smaller for this audit to see it; inf where a quarter of the
         noise would not be seen, None where the claim is refuted.
+    bare: how many numbers of a run have no noise and differ between the worlds.
     """
 
     epsilon: float
@@ -49,6 +50,7 @@ class OutputsAudit(NamedTuple):
     by: str
     too_small: float | None
     seen: float | None
+    bare: int
 
     @property
     def refuted(self) -> bool:
@@ -61,16 +63,21 @@ class OutputsAudit(NamedTuple):
         proven = self.bounds[most]
         claim = f"epsilon {self.epsilon:.3g} at delta {self.delta:g}"
         if self.refuted:
-            cause = (
-                f"the noise is at least {self.too_small:.3g} times too small"
-                if self.too_small is not None and self.too_small > 1
-                else f"it shows in the {'size of the deviations' if self.by == SCALE else 'mean'} of the outputs"
-            )
+            if self.bare:
+                cause = f"{self.bare:,} of the {self.numbers:,} numbers of a run have no noise and differ with the unit"
+            elif self.too_small is not None and self.too_small > 1:
+                cause = f"the noise is at least {self.too_small:.3g} times too small"
+            else:
+                cause = f"it shows in the {'size of the deviations' if self.by == SCALE else 'mean'} of the outputs"
             first = f"FAILED: {claim} is refuted, since epsilon is at least {proven:.3g} ({most}); {cause}."
         elif self.seen == math.inf:
             first = (
                 f"inconclusive: nothing contradicts {claim}, but even a quarter of the noise would not have been seen. "
-                "Give more runs, or outputs in which the unit shows more."
+                + (
+                    "Give more runs, or outputs in which the unit shows more."
+                    if proven > 0
+                    else "Nothing shows the unit: make it stronger (docs/audit-your-program.md), or give more runs."
+                )
             )
         else:
             first = (
@@ -129,7 +136,7 @@ def audit_outputs(
 
     tests = _tests(ins, outs)
     found = proven(tests)
-    by = max(tests, key=lambda kind: (counted(tests[kind]), kind))
+    by = max((kind for kind in tests if tests[kind]), key=lambda kind: (counted(tests[kind]), kind))
     refuted = max(found.values()) > epsilon
 
     def would_refute(factor: float) -> bool:
@@ -151,6 +158,7 @@ def audit_outputs(
         by=by,
         too_small=too_small,
         seen=seen,
+        bare=sum(map(_bare, ins, outs)),
     )
 
 
@@ -255,3 +263,9 @@ def _shifts(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
 def _with_noise(world: World, factor: float) -> World:
     """Return the outputs with deviations from their mean, which are taken for the noise, times a factor."""
     return [part.mean(0) + factor * (part - part.mean(0)) for part in world]
+
+
+def _bare(ins: np.ndarray, outs: np.ndarray) -> int:
+    """Return how many numbers are the same in all runs of a world, but not in both worlds."""
+    constant = (np.ptp(ins, axis=0) == 0) & (np.ptp(outs, axis=0) == 0)
+    return int((constant & (ins[0] != outs[0])).sum())

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
-from bench.analysis.tables import markdown
+from bench.analysis.tables import markdown, without_formulas
 from bench.audit.report import Audit, audit, check, shorter
 from bench.audit.subject import families_of
 from bench.audit.text import number
@@ -87,7 +87,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
 def _write(out: Path, whole: pd.DataFrame) -> None:
     """Write the table, and its summary with what the verdicts are based on."""
     try:
-        write_whole(out / "audit.csv", whole.to_csv(index=False))
+        write_whole(out / "audit.csv", without_formulas(whole).to_csv(index=False))
         write_whole(out / "audit.md", f"{markdown(summary(whole))}\n{_basis(whole)}\n")
     except OSError as error:
         raise cannot_write(error, out) from None

@@ -45,6 +45,21 @@ def options(version: Version = False) -> None:
 
 
 Executor = Annotated[str, typer.Option(help="Where the workers run: local, ray, ray://HOST:PORT or slurm.")]
+Devices = Annotated[
+    str | None,
+    typer.Option(
+        help="Divide the clients of each run over so many devices of this machine, or auto: all; in place of workers.",
+        metavar="N",
+    ),
+]
+Hosts = Annotated[
+    str | None,
+    typer.Option(
+        help="Divide the clients of each run over the devices of several processes, in each of which this command is "
+        "started: auto where a cluster tells JAX about them, else HOST:PORT/COUNT/NUMBER.",
+        metavar="WHERE",
+    ),
+]
 Epsilons = Annotated[
     str, typer.Option(help="Values of epsilon, separated by commas; the noise-free case is always added.")
 ]
@@ -87,6 +102,8 @@ def run(
     ] = None,
     workers: Workers = "auto",
     executor: Executor = "local",
+    devices: Devices = None,
+    hosts: Hosts = None,
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
@@ -118,7 +135,9 @@ def run(
     own = {"grid": distinct_pairs("--grid", grid), "rounds": rounds, "folder": name}
     # The names and conditions of all sweeps are checked before the first one runs.
     todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, **own) for sweep in sweeps]
-    with Pool(executor, workers) as pool:
+    with Pool(executor, workers, devices=devices, hosts=hosts) as pool:
+        if pool.follow():
+            return
         for place, wanted in enumerate(todo, start=1):
             pool.command.following = following(len(todo) - place, "sweep")
             try:
@@ -177,6 +196,7 @@ def compare(
     fresh: Annotated[bool, typer.Option("--fresh", help="First move earlier runs of that name aside.")] = False,
     workers: Workers = "auto",
     executor: Executor = "local",
+    devices: Devices = None,
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
@@ -211,6 +231,7 @@ def compare(
         fresh=fresh,
         workers=workers,
         executor=executor,
+        devices=devices,
         data_dir=data_dir,
         download=download,
     )

@@ -5,8 +5,6 @@ protocol and compared with the stored results. Methods of others are stored next
 """
 
 import inspect
-import json
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,21 +12,19 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from bench.analysis.measured import is_name
 from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
-from bench.comparison.entries import TEST, entries
+from bench.comparison.entries import fault, no_numbers, read_entries
 from bench.comparison.plan import Plan
 from bench.comparison.problems import problem
+from bench.comparison.protocol import protocol_of, read_protocol
 from bench.comparison.request import BOARD, Request, make_request
 from bench.comparison.result import at_end
-from bench.comparison.stages import KEYS, TUNING, choose, with_spent
+from bench.comparison.stages import KEYS, TEST, TUNING, choose, with_spent
 from bench.data.files import DataFiles
-from bench.errors import InputError, unknown_name
-from bench.files import read_regular, write_whole
-from bench.inputs.declared import check, kinds
-from bench.privacy.events import check_delta
+from bench.errors import InputError, shown, unknown_name
 from bench.store import part_files
 
-PROTOCOL = "protocol.json"
 ROUNDS: dict[str, int] = {  # task of the board -> communication rounds of methods that do not set their own
     "synthetic": 1000,
     "digits": 500,
@@ -43,42 +39,6 @@ ROUNDS: dict[str, int] = {  # task of the board -> communication rounds of metho
 }
 SPLITS = 5
 BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neighbors", "delta")  # options of a request
-
-
-class Protocol(NamedTuple):
-    """The conditions that are the same for every method on a task.
-
-    task: its name.
-    epsilons: the finite ones; the noise-free case is always added.
-    seeds: number of data splits.
-    settings: the most settings tried for a method.
-    rounds: of methods that do not set their own.
-    delta, neighbors, unit: of the privacy statement.
-    """
-
-    task: str
-    epsilons: list[float]
-    seeds: int
-    settings: int
-    rounds: int
-    delta: float
-    neighbors: str
-    unit: str
-
-
-def protocol_of(request: Request) -> Protocol:
-    """The protocol of a request."""
-    unit, neighbors, delta, _ = request.statement
-    return Protocol(
-        task=request.problem.name,
-        epsilons=list(request.epsilons),
-        seeds=request.num_splits,
-        settings=request.num_settings,
-        rounds=request.num_rounds,
-        delta=delta,
-        neighbors=neighbors,
-        unit=unit,
-    )
 
 
 def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | None = None, **options: Any) -> Request:
@@ -151,63 +111,17 @@ def _same(one: Any, other: Any) -> bool:
     return one == other
 
 
-def write_protocol(request: Request) -> None:
-    """Write the protocol of a comparison, before anything is run.
-
-    Raises:
-        InputError: where the folder has results of another protocol.
-    """
-    path, ours = request.folder / PROTOCOL, protocol_of(request)
-    if not request.fresh and path.exists() and (theirs := read_protocol(request.folder)) != ours:
-        differ = [name for name in Protocol._fields if getattr(theirs, name) != getattr(ours, name)]
-        raise InputError(
-            f"{request.folder} was run with {', '.join(f'{name} {getattr(theirs, name)}' for name in differ)}: ask for "
-            "the same, give --fresh, or choose another --out"
-        )
-    try:
-        write_whole(path, json.dumps(ours._asdict(), indent=1) + "\n")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; choose another --out") from None
-
-
-def read_protocol(folder: Path) -> Protocol:
-    """The protocol of the results in a folder of the board.
-
-    Raises:
-        InputError: where the folder has no readable protocol.
-    """
-    try:
-        found = Protocol(**json.loads(read_regular(folder / PROTOCOL)))
-        for name, annotation in Protocol.__annotations__.items():
-            check(name, getattr(found, name), kinds(annotation))
-        check_delta("delta", found.delta)
-        if not found.epsilons or not all(0 < epsilon < math.inf for epsilon in found.epsilons):
-            raise ValueError(f"epsilons are {found.epsilons}")
-        for name in ("seeds", "settings", "rounds"):
-            if getattr(found, name) < 1:
-                raise ValueError(f"{name} is {getattr(found, name)}")
-        return found
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(
-            f"{folder} is not the folder of a board's task, as it has no {PROTOCOL}: run `python -m bench board` first"
-        ) from None
-    except RecursionError:
-        raise InputError(f"{folder / PROTOCOL} is damaged: run the board again with --fresh") from None
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{folder / PROTOCOL} cannot be read ({error}): run the board again with --fresh") from None
-
-
 class Earlier(NamedTuple):
     """The stored results of a board on a task.
 
     tuning: rows as in `Tuning.runs`.
     evaluations: rows as in `Comparison.evaluations`.
-    left_out: methods with missing runs.
+    left_out: method or folder of an entry whose runs do not follow the protocol -> what is wrong with them.
     """
 
     tuning: pd.DataFrame
     evaluations: pd.DataFrame
-    left_out: list[str]
+    left_out: dict[str, str]
 
 
 def read_board(folder: Path, plan: Plan) -> Earlier:
@@ -226,17 +140,34 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
     for stage in (TUNING, TEST):
         if not part_files.parts_in(folder / stage):
             raise InputError(f"{folder} has no runs in {stage}: run `python -m bench board {folder.name}` first")
-    tuning = pd.concat(list(_looks(folder)), ignore_index=True)
-    chosen = choose(tuning, metric=request.problem.tuned_by, best=request.problem.best)
-    evaluations = with_spent(part_files.read(folder / TEST).merge(chosen, on=KEYS))
-    added = list(entries(folder))
-    tuning = pd.concat([tuning, *(tried for tried, _ in added)], ignore_index=True)
-    evaluations = pd.concat([evaluations, *(tested for _, tested in added)], ignore_index=True)
-    _check_same(folder, evaluations, plan)
-    by_method = at_end(evaluations).groupby("algorithm")["target_epsilon"]
-    left_out = [str(label) for label, ends in by_method if len(ends) < ends.nunique() * theirs.seeds]
-    tuning, evaluations = (rows[~rows["algorithm"].isin(left_out)] for rows in (tuning, evaluations))
-    return Earlier(tuning, evaluations, left_out)
+    problem, tuning = request.problem, pd.concat(list(_looks(folder)), ignore_index=True)
+    tried, tested, left_out = [], [], {}
+    for label, runs in part_files.read(folder / TEST).groupby("algorithm", sort=False):
+        of_method = tuning[tuning["algorithm"] == label]
+        what = "" if is_name(label) else "its name cannot be shown"
+        what = what or no_numbers(of_method, problem.tuned_by)
+        if not what:
+            runs = runs.merge(choose(of_method, metric=problem.tuned_by, best=problem.best), on=KEYS)
+            what = fault(str(label), of_method, runs, theirs, problem)
+        if what:
+            left_out[str(label) if is_name(label) else shown(label)] = what
+        else:
+            tried.append(of_method)
+            tested.append(with_spent(runs))
+    if not tested:
+        label, what = next(iter(left_out.items()))
+        raise InputError(
+            f"{folder} has no method whose runs follow its protocol ({label}: {what}): run `python -m bench board "
+            f"{folder.name}` again with --fresh"
+        )
+    own = pd.concat(tested, ignore_index=True)
+    _check_same(folder, own, plan)
+    others = read_entries(folder, theirs, problem, own)
+    return Earlier(
+        pd.concat([*tried, *others.tuning], ignore_index=True),
+        pd.concat([own, *others.evaluations], ignore_index=True),
+        left_out | others.left_out,
+    )
 
 
 def _looks(folder: Path) -> Iterator[pd.DataFrame]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -39,14 +40,14 @@ class Comparison(NamedTuple):
     tuning: the tuning runs.
     evaluations: one row per method, epsilon, split and evaluation of the test run.
     of_board: names of methods that are not in the plan, since they were run earlier for a board.
-    left_out: methods of the board with missing runs.
+    left_out: methods and entries of the board that are not ranked -> what is wrong with their runs.
     """
 
     plan: Plan
     tuning: Tuning
     evaluations: pd.DataFrame
     of_board: Sequence[str] = ()
-    left_out: Sequence[str] = ()
+    left_out: Mapping[str, str] = MappingProxyType({})
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -157,7 +158,7 @@ class Comparison(NamedTuple):
         declared = [label for label in self.requested if label not in self.not_private]
         lines = [
             *self.other_steps,
-            *(f"{label} has missing runs on the board and is left out" for label in self.left_out),
+            *(f"{label}, of the board, is left out: {why}" for label, why in self.left_out.items()),
             *(f"{label}, a method of the suite, is left out: {reason}" for label, reason in self.plan.unfit.items()),
             *(
                 f"{label} is the method of {', '.join(names)}, run with its own defaults: --set changes them"

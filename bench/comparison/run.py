@@ -1,17 +1,21 @@
 """Runs a comparison from request to result, including the methods of a board where one is named."""
 
+import logging
 from collections.abc import Iterable
 
 import pandas as pd
 
-from bench.comparison.board import read_board, write_protocol
+from bench.comparison.board import read_board
 from bench.comparison.plan import make_plan
+from bench.comparison.protocol import write_protocol
 from bench.comparison.request import BOARD, Request
 from bench.comparison.result import Comparison, Tuning
 from bench.comparison.stages import TEST, TUNING, run_plan
 from bench.errors import InputError, unknown_name
 from bench.execution.pool import Pool
 from bench.store.other_data import ELSEWHERE, check_choice
+
+log = logging.getLogger(__name__)
 
 
 def compare(request: Request, pool: Pool | None = None) -> Comparison:
@@ -37,6 +41,8 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
         raise InputError(
             f"{', '.join(sorted(both))} is on the board already: leave it out, rename your method, or delete its entry"
         )
+    for label, why in board.left_out.items():
+        log.warning("%s, of the board, is left out: %s", label, why)
     _check_reference(request, [*plan.candidates, *board.evaluations["algorithm"].unique()])
     ours = run_plan(plan, pool)
     evaluations, tuning = (

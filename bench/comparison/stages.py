@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms.base import Method
+from bench.analysis.measured import over_target, spent
 from bench.comparison.columns import COSTS, LABELS, TUNED
 from bench.comparison.plan import Candidate, Plan
 from bench.comparison.report.convergence import rounds_between
@@ -25,13 +26,11 @@ from bench.execution.queue import guess_s
 from bench.execution.run import run_sweep
 from bench.privacy.selection import epsilon_of_best
 from bench.store import part_files
-from bench.sweeps.derived import closed
 from bench.sweeps.spec import Entry, Sweep, arguments
 from bench.upkeep.merge import compact
 
 KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # columns that identify a run of a stage
 TUNING, TEST = "tuning", "test"
-SLACK = 1.001  # tolerance of epsilon, since calibration is a bisection
 
 
 def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
@@ -172,8 +171,7 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
         tasks += [make(split) for split in range(1, request.num_splits)]
     tried = max(tuning.num_settings.values())
     rows = with_spent(_run_wanted(plan, TEST, make, tasks, tuning.settings, chosen, 0, pool, num_settings=tried))
-    over = rows[rows["spent"] > rows["target_epsilon"] * SLACK]
-    if len(over):
+    if len(over := over_target(rows)):
         first = over.iloc[0]
         raise InputError(
             f"{first['algorithm']} spent epsilon {first['spent']:.4g} instead of {first['target_epsilon']:g}: it "
@@ -308,7 +306,7 @@ def _sweep(
                 rows,
                 plan.candidates[label].num_rounds,
                 eval_every,
-                derived=closed(*sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
+                made=tuple(sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
             )
             for label, rows in points.items()
         },
@@ -322,13 +320,7 @@ def _sweep(
 
 def with_spent(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs with "spent": epsilon by the way of accounting that each was calibrated with; inf without noise."""
-    return runs.assign(spent=[_spent(row) for row in runs.to_dict("records")])
-
-
-def _spent(row: Mapping[Any, Any]) -> float:
-    if math.isinf(row["target_epsilon"]):
-        return math.inf
-    return row["epsilon" if row["reading"] == "paper" else f"epsilon_{row['reading']}"]
+    return runs.assign(spent=spent(runs))
 
 
 def cost_columns(

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float, Int32, PyTree, Shaped
 
 from bench.errors import InputError
+from bench.kernels.division import Division
 from bench.kernels.graph import Graph
 
 
@@ -104,6 +106,7 @@ class Task:
         name: the name of the task in results.
         source: the origin of its data.
         checksum: of the data, or of the recipe that generates them.
+        division: of the clients over several devices, where the arrays by client have the rows of one of them.
     """
 
     init_params: PyTree[Float[Array, "..."]]
@@ -123,10 +126,29 @@ class Task:
     name: str = _static("")
     source: str = _static("")
     checksum: str = _static("")
+    division: Division | None = _static()
 
     @property
     def num_clients(self) -> int:
+        """Return the number of clients, of all devices together."""
+        return self.num_held if self.division is None else self.division.users
+
+    @property
+    def num_held(self) -> int:
+        """Return the rows of arrays by client: of all clients, or of those of one device."""
         return self.num_examples.shape[0]
+
+    def numbers(self) -> Int32[Array, " client"]:
+        """Return the number of the client in each row of arrays by client."""
+        return jnp.arange(self.num_held) if self.division is None else self.division.numbers()
+
+    def rows_drawn(self) -> Int32[Array, " client"] | None:
+        """Return the rows of a draw of all clients that are these clients'; None where these are all clients."""
+        return None if self.division is None else self.division.numbers()
+
+    def total(self, sums: Any) -> Any:
+        """Return sums over the clients of all devices, from those over the clients of this one; exchanged at once."""
+        return sums if self.division is None else self.division.total(sums)
 
     @property
     def capacity(self) -> int:

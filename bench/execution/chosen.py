@@ -1,6 +1,7 @@
 """Looks up and checks the sweep that a user asks for."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bench.data.tasks.registry import task_named
@@ -64,7 +65,7 @@ def chosen(
     part = whole if where is None else select(whole, where)
     if seeds is not None:
         # The requested number holds for every entry, even if the entry sets a smaller one.
-        entries = {label: entry._replace(seeds=None) for label, entry in part.entries.items()}
+        entries = {label: replace(entry, seeds=None) for label, entry in part.entries.items()}
         part = part._replace(seeds=seeds, entries=entries)
     return Chosen(whole, part, request)
 

@@ -34,12 +34,17 @@ class Executor(Protocol):
 
 
 class InProcess:
-    """One worker, this process: a submitted unit is done when `submit` returns."""
+    """One worker, this process: a submitted unit is done when `submit` returns.
+
+    Args:
+        budget: bytes that a compiled program may need.
+        devices: over which the clients of every run are divided.
+    """
 
     num_workers = 1
 
-    def __init__(self, budget: float):
-        self.trainer = Trainer(budget)
+    def __init__(self, budget: float, devices: int = 1):
+        self.trainer = Trainer(budget, devices)
 
     def submit(self, unit: Unit, report: Report) -> "Future[Outcome]":
         future: Future[Outcome] = Future()

@@ -25,10 +25,12 @@ def available() -> float:
     return max(min(left), 0.0)
 
 
-def budget() -> float:
-    """Return the bytes that one compiled program may need: 60 % of what is available, at most MEMORY_LIMIT on a CPU."""
+def budget(devices: int = 1) -> float:
+    """Return the bytes that one compiled program may need on each of its devices: 60 % of what is available, at most
+    MEMORY_LIMIT on a CPU, whose devices share its memory.
+    """
     if jax.default_backend() == "cpu":
-        return min(MEMORY_LIMIT, 0.6 * available())
+        return min(MEMORY_LIMIT, 0.6 * available()) / devices
     stats = jax.local_devices()[0].memory_stats() or {}
     return 0.8 * stats.get("bytes_limit", MEMORY_LIMIT / 0.8)
 

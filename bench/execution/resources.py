@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import IO
@@ -63,6 +64,33 @@ def number_of_workers(text: str | int) -> int | None:
         number = 0
     if not 1 <= number <= 10_000:
         raise InputError(f"--workers is {text}: give a number from 1 to 10,000, or auto")
+    return number
+
+
+def number_of_devices(text: str | int) -> int:
+    """Return the number of devices over which the clients of a run are divided; JAX starts on them.
+
+    On a CPU so many devices are made of its cores, where JAX has not started yet.
+
+    Args:
+        text: a number, or "auto" for all devices that JAX sees.
+
+    Raises:
+        InputError: for anything else, or for more devices than there are.
+    """
+    if text == "auto":
+        return jax.device_count()
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= 10_000:
+        raise InputError(f"--devices is {text}: give a number from 1 to 10,000, or auto")
+    if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+        with suppress(RuntimeError):  # JAX has started: it keeps the devices that it has
+            jax.config.update("jax_num_cpu_devices", number)
+    if number > (count := jax.device_count()):
+        raise InputError(f"--devices is {number}, but JAX has {count} here: give at most so many, or auto")
     return number
 
 

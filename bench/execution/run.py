@@ -27,6 +27,7 @@ from bench.execution.unit import Unit
 from bench.store import other_data
 from bench.store.shared_runs import take_over
 from bench.store.store import Store
+from bench.sweeps import devices
 from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.rows import Origin, commit
 from bench.sweeps.spec import Sweep
@@ -87,6 +88,10 @@ def run_sweep(
         other_data.check_choice(whole.tasks.values(), folder, data_files)
     tasks = {name: whole.task(name, first_trial, data_files) for name in whole.tasks}
     points = resolve(sweep, tasks)
+    count = pool.devices if pool else 1
+    for name, group in points.items() if count > 1 else ():
+        for method in {point.method.make: point.method for point in group}.values():
+            devices.check(method, tasks[name], count)
     if not fresh:
         other_data.check([(task.name, task.checksum) for task in tasks.values()], folder)
     with Store(folder) as store:

@@ -12,7 +12,7 @@ from bench.data.task import Task
 from bench.errors import InputError
 from bench.execution.memory import ran_out
 from bench.execution.steps import Compiled, Compiling, Report, Trained
-from bench.sweeps import diagnose, engine
+from bench.sweeps import devices, diagnose, engine
 from bench.sweeps.points import Point
 from bench.sweeps.rows import Origin, rows_of
 
@@ -81,12 +81,14 @@ class Trainer:
     """A trainer of units, one after the other, which keeps their compiled programs.
 
     Args:
-        budget: bytes that a compiled program may need.
+        budget: bytes that a compiled program may need, on each device.
+        devices: over which the clients of every run are divided; 1 does not divide them.
     """
 
-    def __init__(self, budget: float):
-        self.budget = budget
+    def __init__(self, budget: float, devices: int = 1):
+        self.budget, self.devices = budget, devices
         self.plans: dict[tuple, tuple[engine.Plan, float]] = {}
+        self._laid: tuple[Task, Task] | None = None  # the task of the last unit, and what it trains on
 
     def run(self, unit: Unit, report: Report = lambda step: None) -> Outcome:
         """Train as much of a unit as fits at once.
@@ -95,7 +97,7 @@ class Trainer:
             unit: the unit to train.
             report: receives the steps.
         """
-        first, points, runs = unit.points[0], unit.points, list(unit.runs)
+        first, points, runs, task = unit.points[0], unit.points, list(unit.runs), self._task(unit.task)
         program = engine.Program(first.method.make, first.static, first.eval_every)
         messages: list[str] = []
         known, began = set(self.plans), time.monotonic()
@@ -117,7 +119,7 @@ class Trainer:
                 metrics = engine.run_chunk(
                     program,
                     plan.step,
-                    unit.task,
+                    task,
                     engine.run_keys(*np.array(runs, np.int32).T),
                     hypers,
                     num_evals=first.num_rounds // first.eval_every,
@@ -140,16 +142,26 @@ class Trainer:
         rows = rows_of(unit.origin, unit.task, points, runs, metrics, timing)
         return Outcome(rows, len(points), len(runs), plan.chunk, train_s, compile_s, tuple(messages))
 
+    def _task(self, task: Task) -> Task:
+        """Return the task as it is trained on."""
+        if self.devices == 1:
+            return task
+        if self._laid is None or self._laid[0] is not task:
+            self._laid = None  # the memory of the last one is free before the next one takes it
+            self._laid = task, devices.lay_out(task, self.devices)
+        return self._laid[1]
+
     def _plan(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str], report: Report):
         """Return the plan for this many runs at once, and the seconds of compiling it."""
-        leaves, structure = jax.tree.flatten(unit.task)
+        task = self._task(unit.task)
+        leaves, structure = jax.tree.flatten(task)
         shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
         size = unit.chunk or len(unit.points)
         key = (program, structure, shapes, num_runs, size)
         if key not in self.plans:
             report(Compiling())
             began = time.monotonic()
-            made = engine.plan(program, unit.task, num_runs, unit.points[0].traced, size, budget=self.budget)
+            made = engine.plan(program, task, num_runs, unit.points[0].traced, size, budget=self.budget)
             self.plans[key] = made, time.monotonic() - began
             messages.append(
                 f"{unit.task.name}: {len(unit.points)} points x {num_runs} seeds in chunks of {made.chunk}, "

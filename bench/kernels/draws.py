@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import DTypeLike
-from jaxtyping import Float, PRNGKeyArray, UInt32
+from jaxtyping import Float, Float32, Int, PRNGKeyArray, UInt32
 from numpy.polynomial import Chebyshev, Polynomial
 from scipy import special
 
@@ -39,6 +39,16 @@ def normal(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike = jnp.
     return _normal(*two_sided(key, shape)).astype(dtype)
 
 
+def normal_rows(key: PRNGKeyArray, rows: Int[Array, " row"], width: int) -> Float32[Array, "row {width}"]:
+    """Return these rows of `normal(key, (any number, width))`, without the others.
+
+    Args:
+        key, rows, width: as for `threefry.uniform_at_rows`.
+    """
+    places = threefry.places_in_rows(rows, width)
+    return _normal(*_of_key(key, threefry.at_places(key, places), places))
+
+
 def _normal(sign: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return the normal numbers that are as far out as q says."""
     w = -jnp.log(q * (2.0 - q))
@@ -56,7 +66,14 @@ def laplace(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike = jnp
 def two_sided(key: PRNGKeyArray, shape: Sequence[int]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Return signs, and the probabilities q in (0, 1] that a number of the distribution is at least as far out."""
     bits = threefry.bits(key, shape)
-    return _of_bits(bits, _more_bits(threefry.bits(jax.random.fold_in(key, 1), ()), bits))
+    return _of_key(key, bits, jax.lax.iota(jnp.uint32, bits.size).reshape(bits.shape))
+
+
+def _of_key(
+    key: PRNGKeyArray, bits: UInt32[Array, "..."], places: UInt32[Array, "..."]
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """Return sign and q of the numbers at these places of a draw, whose words are `bits`."""
+    return _of_bits(bits, _more_bits(threefry.bits(jax.random.fold_in(key, 1), ()), bits, places))
 
 
 def _of_bits(bits: UInt32[Array, "..."], more: UInt32[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
@@ -68,13 +85,14 @@ def _of_bits(bits: UInt32[Array, "..."], more: UInt32[Array, "..."]) -> tuple[Fl
     return jnp.where(lower, -1.0, 1.0), q
 
 
-def _more_bits(start: UInt32[Array, ""], bits: UInt32[Array, "..."]) -> UInt32[Array, "..."]:
+def _more_bits(
+    start: UInt32[Array, ""], bits: UInt32[Array, "..."], places: UInt32[Array, "..."]
+) -> UInt32[Array, "..."]:
     """Return a hash of the bits and of their places, of which two rounds of multiplication mix all bits.
 
     They only count for the one number in a billion whose own bits are used up, so the cost of another draw for every
     number is saved.
     """
-    places = jax.lax.iota(jnp.uint32, bits.size).reshape(bits.shape)
     mixed = bits ^ (places * jnp.uint32(0x9E3779B9) + start)
     mixed = (mixed ^ (mixed >> 16)) * jnp.uint32(0x7FEB352D)
     mixed = (mixed ^ (mixed >> 15)) * jnp.uint32(0x846CA68B)

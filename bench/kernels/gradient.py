@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
-from jaxtyping import Float, PRNGKeyArray, PyTree
+from jaxtyping import Float, Int32, PRNGKeyArray, PyTree
 
 from bench.kernels import draws, sparse
 
@@ -128,12 +128,23 @@ def gaussian_like(key: PRNGKeyArray, tree: Tree) -> Tree:
     return jax.tree.unflatten(structure, noise)
 
 
-def gaussian_rows_like(key: PRNGKeyArray, trees: ClientTrees) -> ClientTrees:
-    """Draw the noise of `gaussian_like` for many clients as one matrix, which compiles much faster for many leaves."""
+def gaussian_rows_like(
+    key: PRNGKeyArray, trees: ClientTrees, numbers: Int32[Array, " client"] | None = None
+) -> ClientTrees:
+    """Draw the noise of `gaussian_like` for many clients as one matrix, which compiles much faster for many leaves.
+
+    Args:
+        key: of one draw.
+        trees: of the clients.
+        numbers: of the clients among all clients, where these are part of them. Their noise is then the same as if all
+            clients were given together.
+    """
     leaves, structure = jax.tree.flatten(trees)
     rows = leaves[0].shape[0]
     ends = np.cumsum([leaf.size // rows for leaf in leaves])
-    parts = jnp.split(draws.normal(key, (rows, int(ends[-1]))), ends[:-1], axis=1)
+    width = int(ends[-1])
+    noise = draws.normal(key, (rows, width)) if numbers is None else draws.normal_rows(key, numbers, width)
+    parts = jnp.split(noise, ends[:-1], axis=1)
     return jax.tree.unflatten(structure, [p.reshape(leaf.shape) for p, leaf in zip(parts, leaves, strict=True)])
 
 

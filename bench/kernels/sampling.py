@@ -23,6 +23,19 @@ def fixed_size(key: PRNGKeyArray, num_clients: int, num_sampled: int) -> Int32[A
     return jax.lax.top_k(threefry.uniform(key, (num_clients,)), num_sampled)[1]
 
 
+def fixed_size_of(
+    key: PRNGKeyArray, allowed: Bool[Array, " client"], num_sampled: int
+) -> tuple[Int32[Array, " {num_sampled}"], Bool[Array, " {num_sampled}"]]:
+    """Draw `num_sampled` of the allowed clients, or all of them where they are fewer.
+
+    Returns:
+        Clients, all different, and whether each place is taken.
+    """
+    draws = threefry.uniform(key, allowed.shape)
+    best, clients = jax.lax.top_k(jnp.where(allowed, draws, -1.0), num_sampled)
+    return clients, best >= 0
+
+
 def poisson(
     key: PRNGKeyArray, num_clients: int, rate: float, bound: int
 ) -> tuple[Int32[Array, " {bound}"], Bool[Array, " {bound}"]]:
@@ -93,7 +106,7 @@ def distinct_rows(
     num_examples: Int[Array, " client"],
     capacity: int,
     batch_size: int,
-    first: int | Int[Array, ""] | None = None,
+    first: int | Int[Array, ""] | Int[Array, " client"] | None = None,
 ) -> tuple[Int32[Array, "client {batch_size}"], Bool[Array, "client {batch_size}"]]:
     """Draw `batch_size` different examples of each client, uniformly at random without replacement.
 
@@ -102,14 +115,19 @@ def distinct_rows(
         num_examples: how many of the `capacity` padded examples are real.
         capacity: length of the padded example axis, at least `batch_size`.
         batch_size: places in the minibatch.
-        first: the number of clients before these, where these are part of all clients. Their rows are then the same as
-            if all clients were given together.
+        first: the number of clients before these, or the place of each of them, where these are part of all clients.
+            Their rows are then the same as if all clients were given together.
 
     Returns:
         Rows, and which of them are real: a client with fewer examples than `batch_size` uses all of them.
     """
     count = num_examples.shape[0]
-    draws = threefry.uniform(key, (count, capacity)) if first is None else uniform_rows(key, first, count, capacity)
+    if first is None:
+        draws = threefry.uniform(key, (count, capacity))
+    elif jnp.ndim(first) == 0:
+        draws = uniform_rows(key, first, count, capacity)
+    else:
+        draws = threefry.uniform_at_rows(key, jnp.asarray(first), capacity)
     real = jnp.arange(capacity)[None] < num_examples[:, None]
     best, rows = jax.lax.top_k(jnp.where(real, draws, -1.0), batch_size)
     return rows, best >= 0
@@ -140,7 +158,13 @@ class Queue(NamedTuple):
     position: Int32[Array, " client"]
 
 
-def queue_start(key: PRNGKeyArray, num_blocks: Int32[Array, " client"], num_epochs: int, max_blocks: int) -> Queue:
+def queue_start(
+    key: PRNGKeyArray,
+    num_blocks: Int32[Array, " client"],
+    num_epochs: int,
+    max_blocks: int,
+    numbers: Int32[Array, " client"] | None = None,
+) -> Queue:
     """Return queues of `num_epochs` passes over each client's blocks.
 
     Args:
@@ -148,8 +172,14 @@ def queue_start(key: PRNGKeyArray, num_blocks: Int32[Array, " client"], num_epoc
         num_blocks: blocks of each client; at most `max_blocks`.
         num_epochs: passes.
         max_blocks: length of the padded block axis.
+        numbers: of the clients among all clients, where these are part of them. Their queues are then the same as if
+            all clients were given together.
     """
-    draws = threefry.uniform(key, (num_blocks.shape[0], num_epochs, max_blocks))
+    shape = num_blocks.shape[0], num_epochs, max_blocks
+    if numbers is None:
+        draws = threefry.uniform(key, shape)
+    else:
+        draws = threefry.uniform_at_rows(key, numbers, num_epochs * max_blocks).reshape(shape)
     real = jnp.arange(max_blocks)[None, None] < num_blocks[:, None, None]
     order = jnp.argsort(jnp.where(real, draws, jnp.inf), axis=-1)
     return Queue(order.astype(jnp.int32), jnp.zeros_like(num_blocks))
@@ -166,15 +196,27 @@ def queue_draw(
     Returns:
         The queue, clients, their blocks, and whether each place is taken.
     """
-    num_epochs = queue.order.shape[1]
-    left = queue.position < num_epochs * num_blocks
-    draws = threefry.uniform(key, left.shape)
-    best, clients = jax.lax.top_k(jnp.where(left, draws, -1.0), num_sampled)
-    present = best >= 0
-    position = queue.position[clients]
-    epoch, place = jnp.divmod(position, jnp.maximum(num_blocks[clients], 1))
-    blocks = queue.order[clients, jnp.minimum(epoch, num_epochs - 1), place]
+    clients, present = fixed_size_of(key, queue.position < queue.order.shape[1] * num_blocks, num_sampled)
+    blocks = queued_blocks(queue.order, clients, queue.position[clients], num_blocks[clients])
     return queue._replace(position=queue.position.at[clients].add(present.astype(jnp.int32))), clients, blocks, present
+
+
+def queued_blocks(
+    order: Int32[Array, "client epoch block"],
+    clients: Int32[Array, " sampled"],
+    position: Int32[Array, " sampled"],
+    num_blocks: Int32[Array, " sampled"],
+) -> Int32[Array, " sampled"]:
+    """Return the next block of each of these clients.
+
+    Args:
+        order: as in `Queue`.
+        clients: rows of `order`.
+        position: the number of blocks that each of them has used.
+        num_blocks: blocks of each of them.
+    """
+    epoch, place = jnp.divmod(position, jnp.maximum(num_blocks, 1))
+    return order[clients, jnp.minimum(epoch, order.shape[1] - 1), place]
 
 
 def queue_rounds(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float32, PRNGKeyArray, UInt32
+from jaxtyping import Float32, Int, PRNGKeyArray, UInt32
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # of even and of odd blocks of four rounds
 PARITY = 0x1BD11BDA
@@ -36,6 +36,22 @@ def bits(key: PRNGKeyArray, shape: Sequence[int]) -> UInt32[Array, "..."]:
 def uniform(key: PRNGKeyArray, shape: Sequence[int], low: float = 0.0) -> Float32[Array, "..."]:
     """Return the numbers of `jax.random.uniform(key, shape, minval=low)`, uniform in [low, 1); `low` is at least 0."""
     return jnp.maximum(low, fraction(bits(key, shape)) * jnp.float32(1.0 - low) + low)
+
+
+def uniform_at_rows(key: PRNGKeyArray, rows: Int[Array, " row"], width: int) -> Float32[Array, "row {width}"]:
+    """Return these rows of `jax.random.uniform(key, (any number, width))`, without the others.
+
+    Args:
+        key: of JAX's default generator, for which `counts_places` is true.
+        rows: numbers; all rows up to the last of them hold fewer than 2^32 numbers.
+        width: of a row.
+    """
+    return fraction(at_places(key, places_in_rows(rows, width)))
+
+
+def places_in_rows(rows: Int[Array, " row"], width: int) -> UInt32[Array, "row {width}"]:
+    """Return the places of these rows of an array [any number, width], counted row by row."""
+    return rows[:, None].astype(jnp.uint32) * jnp.uint32(width) + jnp.arange(width, dtype=jnp.uint32)[None]
 
 
 def fraction(words: UInt32[Array, "..."]) -> Float32[Array, "..."]:

@@ -12,7 +12,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks import digits
 from bench.data.tasks.noise_only import nothing
-from bench.sweeps.derived import Derived
+from bench.errors import unknown_name
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory.matrix_noise import strategy
 
@@ -21,43 +21,43 @@ SEPARATION, BANDS, BUFFERS = 16, 16, 4  # of the sums; 160 users, ten per round
 NAMES = ("independent", "banded_sqrt", "banded", "blt", "tree")
 
 
+def _bands(noise: str) -> int:
+    if noise not in NAMES:
+        raise unknown_name("noise", noise, NAMES)
+    return {"independent": 0, "blt": BUFFERS}.get(noise, BANDS)
+
+
 def _equal_cost(noise: str) -> float:
     """The noise multiplier with which a run costs the same as with independent noise of multiplier 1, to four
     digits."""
     if noise == "independent":
         return 1.0
-    one = strategy(noise, SEPARATION, BUFFERS if noise == "blt" else BANDS, ROUNDS)
+    one = strategy(noise, SEPARATION, _bands(noise), ROUNDS)
     return round(one.sensitivity(ROUNDS) / math.sqrt(-(-ROUNDS // SEPARATION)), 4)
 
 
 def _at_equal_cost(points: pd.DataFrame) -> pd.DataFrame:
-    return points.assign(noise_multiplier=points["noise"].map(_equal_cost))
+    """The points with the bands, the order of users and the rounds that the noise is for."""
+    noises = points["noise"]
+    points = points.assign(num_bands=noises.map(_bands), noise_multiplier=noises.map(_equal_cost))
+    return points.assign(num_sampled=10, sampler="cyclic", planned_rounds=ROUNDS)
 
 
 def correlated_noise_sums(scale: str) -> Sweep:
     """The model of users with nothing to learn, which is the sum of all noise so far, after each of 200 rounds."""
-    each = [
-        grid(
-            noise=noise,
-            num_bands=0 if noise == "independent" else BUFFERS if noise == "blt" else BANDS,
-        )
-        for noise in NAMES
-    ]
-    points = _at_equal_cost(pd.concat(each, ignore_index=True)).assign(
-        num_sampled=10,
+    points = grid(
+        noise=NAMES,
         batch_size=1,
-        sampler="cyclic",
         step_size=1.0,
         server_step_size=10.0,  # as much as a sum over users is divided by
         clip_norm=1.0,
-        planned_rounds=ROUNDS,
     )
     whole = Sweep(
         name="correlated_noise_sums",
         reproduces="Kalinin and Lampert 2024, noise of prefix sums",
         tasks={"nothing": nothing},
         entries={
-            "DP-FedAvg": Entry(ALGORITHMS["dp_fedavg"], points, derived=Derived(_at_equal_cost, ("noise_multiplier",)))
+            "DP-FedAvg": Entry(ALGORITHMS["dp_fedavg"], points, complete=_at_equal_cost, made=("noise_multiplier",))
         },
         num_rounds=ROUNDS,
         eval_every=1,
@@ -101,9 +101,8 @@ def correlated_noise_digits(scale: str) -> Sweep:
     queue = in_turn.assign(sampler="queue", num_epochs=20)
     banded = in_turn.assign(noise="banded_sqrt", num_bands=16)
 
-    def entry(points: pd.DataFrame) -> Entry:
-        derived = Derived(_at_level, made=("noise_multiplier",), given=("level",))
-        return Entry(ALGORITHMS["ppsgd"], _at_level(points), derived=derived)
+    def entry(free: pd.DataFrame) -> Entry:
+        return Entry(ALGORITHMS["ppsgd"], free, complete=_at_level, made=("noise_multiplier",))
 
     whole = Sweep(
         name="correlated_noise_digits",

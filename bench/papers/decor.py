@@ -9,9 +9,9 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.gossip import ALL_IN_ONE, NUM_AGENTS, NUM_EXAMPLES, adjacency, gossip
+from bench.errors import unknown_name
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import REPLACE, full_gaussian
-from bench.sweeps.derived import Derived
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory.pair_noise import hidden_from_one, hidden_from_outsiders
 
@@ -38,19 +38,23 @@ def multiplier(epsilon: float) -> float:
 @cache
 def hidden(task: str, ratio: float, against: str) -> float:
     """The noise on the agent that has the least, for those whom it is hidden from, over an agent's own."""
+    if against not in HIDDEN:
+        raise unknown_name("observer", against, HIDDEN)
     if not ratio:
         return 1.0
     return float(HIDDEN[against](np.ones(NUM_AGENTS), adjacency(GRAPHS[task]), ratio).min())
 
 
-def _remade(points: pd.DataFrame) -> pd.DataFrame:
+def _calibrated(points: pd.DataFrame) -> pd.DataFrame:
     cells = zip(points["task"], points["pair_noise_ratio"], points["against"], points["target_epsilon"], strict=True)
     sigmas = [multiplier(epsilon) / hidden(task, ratio, who) for task, ratio, who, epsilon in cells]
     return points.assign(noise_multiplier=sigmas)
 
 
-def _remade_central(points: pd.DataFrame) -> pd.DataFrame:
-    return points.assign(noise_multiplier=[multiplier(epsilon) for epsilon in points["target_epsilon"]])
+def _calibrated_central(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with the noise for all points of all agents in every round."""
+    sigmas = [multiplier(epsilon) for epsilon in points["target_epsilon"]]
+    return points.assign(batch_size=NUM_AGENTS * NUM_EXAMPLES, sampler="all", noise_multiplier=sigmas)
 
 
 def decor_noise(scale: str) -> Sweep:
@@ -63,18 +67,10 @@ def decor_noise(scale: str) -> Sweep:
     shared = {"target_epsilon": EPSILONS, "step_size": STEPS, "clip_norm": 1.0}
 
     def agents(ratios: list[float], against: str) -> Entry:
-        points = grid(task=list(GRAPHS), pair_noise_ratio=ratios, against=against, **shared)
-        derived = Derived(_remade, made=("noise_multiplier",), given=("target_epsilon", "against"))
-        return Entry(ALGORITHMS["dp_dsgd"], _remade(points), derived=derived)
+        free = grid(task=list(GRAPHS), pair_noise_ratio=ratios, against=against, **shared)
+        return Entry(ALGORITHMS["dp_dsgd"], free, complete=_calibrated, made=("noise_multiplier",))
 
-    of_one = grid(
-        task=CENTRAL,
-        batch_size=NUM_AGENTS * NUM_EXAMPLES,
-        sampler="all",
-        start="own",
-        regularization=0.0,
-        **shared,
-    )
+    of_one = grid(task=CENTRAL, start="own", regularization=0.0, **shared)
     whole = Sweep(
         name="decor_noise",
         reproduces="Allouah et al. 2024, local, shared and central noise, on a smaller task",
@@ -85,9 +81,7 @@ def decor_noise(scale: str) -> Sweep:
             "DECOR, against outsiders": agents(RATIOS, "outsiders"),
             "DECOR, against one agent": agents(RATIOS, "one agent"),
             "Central noise": Entry(
-                ALGORITHMS["mr_mtl"],
-                _remade_central(of_one),
-                derived=Derived(_remade_central, made=("noise_multiplier",), given=("target_epsilon",)),
+                ALGORITHMS["mr_mtl"], of_one, complete=_calibrated_central, made=("noise_multiplier",)
             ),
         },
         num_rounds=ROUNDS,

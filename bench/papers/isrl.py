@@ -9,8 +9,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.silos import total_rounds
 from bench.data.tasks import odd_even
 from bench.papers import isrl_noise, isrl_rounds
-from bench.papers.isrl_noise import EXACT, NOISE, PUBLISHED, budgets
-from bench.sweeps.derived import Derived
+from bench.papers.isrl_noise import EXACT, PUBLISHED, budgets
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 TRIALS = 20  # draws of the data; separating the methods at every epsilon takes more than the paper's 5
@@ -21,16 +20,20 @@ STEPS = [float(f"{step:.3g}") for step in np.geomspace(1, 1000, 16)]
 ROUNDS = [1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 35, 50]
 PHASE_ROUNDS = [1, 2, 3, 5, 10, 20]
 
-with_noise, remade = (partial(function, delta=DELTA) for function in (isrl_noise.with_noise, isrl_noise.remade))
-CALIBRATED = Derived(remade, made=("noise_multiplier",), given=NOISE)
+with_noise = partial(isrl_noise.with_noise, delta=DELTA)
+
+
+def _in_equal_search(points: pd.DataFrame) -> pd.DataFrame:
+    """The points of a method without phases, with their noise."""
+    return with_noise(points.assign(search="equal"))
 
 
 def _searched(points: pd.DataFrame) -> pd.DataFrame:
-    """The points of the localized method: those that are no repetitions, each in the search that it belongs to."""
+    """The points of the localized method that are no repetitions, each in the search that it belongs to."""
     repeated = points["step_size"] * points["regularization"] > 1  # longer steps are cut to this: the same runs
     wide = points["step_size"].isin(STEPS[5::2]) | (points["regularization"] == 0)
     points = points.assign(search=np.where(wide, "wide", "equal"))
-    return remade(points[~repeated & ~(wide & (points["calibration"] == EXACT))].reset_index(drop=True))
+    return with_noise(points[~repeated & ~(wide & (points["calibration"] == EXACT))])
 
 
 def isrl_odd_even(scale: str) -> Sweep:
@@ -40,32 +43,22 @@ def isrl_odd_even(scale: str) -> Sweep:
     second without its phases. Equally many grid points each (`search` "equal"); "wide" has more of them for the
     localized one. The paper searches step sizes and says no more, so the rest of the grid is a choice.
     """
-    everywhere = budgets(EPSILONS, [PUBLISHED, EXACT]).merge(grid(num_sampled=ANSWERING), how="cross")
-    plain = everywhere.merge(grid(phase_rounds=ROUNDS, step_size=STEPS, search="equal"), how="cross")
+    everywhere = budgets(EPSILONS, [PUBLISHED, EXACT]).merge(grid(num_sampled=ANSWERING, clip_norm=1.0), how="cross")
+    plain = everywhere.merge(grid(phase_rounds=ROUNDS, step_size=STEPS), how="cross")
     phases = grid(num_phases=[2, 3], phase_rounds=PHASE_ROUNDS, regularization=[1e-4, 1e-3, 1e-2], step_size=STEPS[4:])
-    phases = phases[phases["step_size"] * phases["regularization"] <= 1]  # longer steps are cut to this: the same runs
-    phases["search"] = np.where(phases["step_size"].isin(STEPS[4::2]), "equal", "wide")
     longest = [*STEPS[4::2], STEPS[-1]]
     without = grid(num_phases=[1, 2, 3], phase_rounds=PHASE_ROUNDS, regularization=0.0, step_size=longest)
-    phases = everywhere.merge(pd.concat([phases, without.assign(search="wide")], ignore_index=True), how="cross")
-    phases = phases[(phases["search"] == "equal") | (phases["calibration"] != EXACT)].reset_index(drop=True)
+    phases = everywhere.merge(pd.concat([phases, without], ignore_index=True), how="cross")
+    sgd, noise = ALGORITHMS["minibatch_sgd"], ("noise_multiplier",)
     paper = Sweep(
         name="isrl_odd_even",
         reproduces="Gao et al. 2024, Figures 2 and 3 (MNIST odd/even)",
         tasks={"odd_even": odd_even.odd_even},
         entries={
-            "One-pass MB-SGD": Entry(
-                ALGORITHMS["minibatch_sgd"], with_noise(plain.assign(sampler="once"), 1), derived=CALIBRATED
-            ),
-            "Multi-pass MB-SGD": Entry(
-                ALGORITHMS["minibatch_sgd"],
-                with_noise(plain.assign(sampler="all"), plain["phase_rounds"]),
-                derived=CALIBRATED,
-            ),
+            "One-pass MB-SGD": Entry(sgd, plain.assign(sampler="once"), complete=_in_equal_search, made=noise),
+            "Multi-pass MB-SGD": Entry(sgd, plain.assign(sampler="all"), complete=_in_equal_search, made=noise),
             "Localized MB-SGD": Entry(
-                ALGORITHMS["localized"],
-                with_noise(phases, phases["phase_rounds"]),
-                derived=Derived(_searched, made=("noise_multiplier", "search"), given=NOISE),
+                ALGORITHMS["localized"], phases, complete=_searched, made=("noise_multiplier", "search")
             ),
         },
         num_rounds=total_rounds,
@@ -102,13 +95,13 @@ def isrl_nonsmooth(scale: str) -> Sweep:
     convolution smoothing (Algorithm 6), Moreau envelopes (Theorem 3.1). Same number of grid points, exact calibration.
     """
     everywhere = budgets(EPSILONS, [EXACT])
-    phases = grid(num_phases=2, regularization=[1e-4, 1e-3], num_sampled=25)
+    phases = grid(num_phases=2, regularization=[1e-4, 1e-3], num_sampled=25, clip_norm=1.0)
     plain = phases.merge(grid(phase_rounds=SUBGRADIENT_ROUNDS, step_size=STEPS), how="cross")
     half = phases.merge(grid(phase_rounds=SMOOTHED_ROUNDS, step_size=SMOOTHED_STEPS), how="cross")
 
     def entry(points, **columns):
-        points = everywhere.merge(points.assign(**columns), how="cross")
-        return Entry(ALGORITHMS["localized"], with_noise(points, points["phase_rounds"]), derived=CALIBRATED)
+        free = everywhere.merge(points.assign(**columns), how="cross")
+        return Entry(ALGORITHMS["localized"], free, complete=with_noise, made=("noise_multiplier",))
 
     smoothed = {"solver": "accelerated"}
     paper = Sweep(

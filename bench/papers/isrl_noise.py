@@ -18,7 +18,6 @@ from bench.sweeps.spec import grid
 from bench.theory import isrl as theory
 
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"
-NOISE = ("target_epsilon", "calibration", "phase_rounds", "num_phases", "sampler", "num_sampled")
 
 
 @cache
@@ -50,23 +49,13 @@ def budgets(epsilons, calibrations) -> pd.DataFrame:
     return pd.concat([grid(target_epsilon=epsilons, calibration=calibrations), silent], ignore_index=True)
 
 
-def with_noise(points: pd.DataFrame, uses, delta: float) -> pd.DataFrame:
-    """The points with their noise, for gradients clipped to 1; `uses`: in how many rounds a record is used, a number or
-    one for each point.
-    """
-    keys = zip(points["target_epsilon"], points["calibration"], np.broadcast_to(uses, len(points)), strict=True)
-    return points.assign(noise_multiplier=[noise(*key, delta) for key in keys], clip_norm=1.0)
-
-
-def remade(points: pd.DataFrame, delta: float) -> pd.DataFrame:
-    """The points with the noise for their target and calibration, at their own clipping norm; without noise there is
-    one target.
-    """
+def with_noise(points: pd.DataFrame, delta: float) -> pd.DataFrame:
+    """The points with the noise for their target and calibration; without noise there is one target."""
     silent = (points["calibration"] == SILENT) | np.isinf(points["target_epsilon"])
     alike = {"calibration": SILENT, "target_epsilon": math.inf}
     points = points.assign(**{name: points[name].mask(silent, value) for name, value in alike.items()})
-    points = points.drop_duplicates(ignore_index=True)
     uses = points["phase_rounds"]
     if "sampler" in points:
         uses = uses.mask(points["sampler"] == "once", 1)
-    return with_noise(points, uses, delta).assign(clip_norm=points["clip_norm"])
+    keys = zip(points["target_epsilon"], points["calibration"], uses, strict=True)
+    return points.assign(noise_multiplier=[noise(*key, delta) for key in keys])

@@ -10,9 +10,8 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.silos import total_rounds
 from bench.data.tasks import quadratic
-from bench.papers.isrl_noise import EXACT, NOISE, budgets, remade, with_noise
-from bench.sweeps.derived import Derived
-from bench.sweeps.spec import Entry, Sweep, grid, thin
+from bench.papers.isrl_noise import EXACT, budgets, with_noise
+from bench.sweeps.spec import Entry, Sweep, grid, thin, with_tasks
 from bench.theory import isrl as theory
 
 TRIALS = 40
@@ -36,13 +35,13 @@ def isrl_rounds(scale: str) -> Sweep:
     R_i / R_1 as in Theorem C.1, lambda tuned around its value there; and MB-SGD and the accelerated method over all
     records in every round.
     """
-    budget = budgets(EPSILONS, [EXACT]).merge(grid(num_records=RECORDS), how="cross")
-    budget["task"] = budget["num_records"].map("quadratic_{}".format)
+    named = grid(num_records=RECORDS)
+    named["task"] = named["num_records"].map("quadratic_{}".format)
     paper = Sweep(
         name="isrl_rounds",
         reproduces="Gao et al. 2024, Theorem 2.1, measured (communication rounds; not in the paper)",
         tasks={f"quadratic_{n}": partial(quadratic.quadratic, num_records=n) for n in RECORDS},
-        entries=_methods(budget, SILOS, quadratic.LIPSCHITZ),
+        entries=_methods(named, SILOS, quadratic.LIPSCHITZ),
         num_rounds=total_rounds,
         eval_every=None,
         delta=DELTA,
@@ -61,8 +60,8 @@ def isrl_heterogeneity(scale: str) -> Sweep:
     the largest.
     """
     n, most = 512, quadratic.lipschitz(max(SPREADS))
-    budget = budgets(EPSILONS, [EXACT]).merge(grid(spread=SPREADS, num_records=n), how="cross")
-    budget["task"] = budget["spread"].map("quadratic_spread_{:g}".format)
+    named = grid(spread=SPREADS, num_records=n)
+    named["task"] = named["spread"].map("quadratic_spread_{:g}".format)
     paper = Sweep(
         name="isrl_heterogeneity",
         reproduces="Gao et al. 2024, Theorem 2.1 and Table 1, measured (heterogeneity; not in the paper)",
@@ -70,7 +69,7 @@ def isrl_heterogeneity(scale: str) -> Sweep:
             f"quadratic_spread_{spread:g}": partial(quadratic.quadratic, num_records=n, spread=spread)
             for spread in SPREADS
         },
-        entries=_methods(budget, SOME, most),
+        entries=_methods(named, SOME, most),
         num_rounds=total_rounds,
         eval_every=None,
         delta=DELTA,
@@ -87,46 +86,49 @@ def _smoke(paper: Sweep, **keep: list) -> Sweep:
     return thin(paper, keep={**few, **keep}, trials=2)
 
 
-def _methods(budget: pd.DataFrame, answering: int, lipschitz: float) -> dict[str, Entry]:
-    """The methods at every budget, with so many silos that answer in a round, and gradients clipped to L."""
+def _methods(tasks: pd.DataFrame, answering: int, lipschitz: float) -> dict[str, Entry]:
+    """The methods on tasks (as in `with_tasks`) at every budget, with so many silos that answer in a round, and
+    gradients clipped to L.
+    """
+    budget = budgets(EPSILONS, [EXACT]).merge(tasks.drop(columns="task"), how="cross")
+    twice = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=FEWER_STEPS, theorem_lambda=LAMBDAS), how="cross")
+    twice = twice.assign(clip_norm=lipschitz, rounds_ratio=FALLING, growth=theory.growth(answering, min(RECORDS)))
     plain = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=STEPS, num_sampled=answering), how="cross")
-    twice = plain[plain["step_size"].isin(FEWER_STEPS)].merge(grid(theorem_lambda=LAMBDAS), how="cross")
-    of_theorem = partial(_of_theorem, answering=answering, lipschitz=lipschitz)
-    twice = of_theorem(twice)
-    inner = {"rounds_ratio": FALLING, "growth": theory.growth(answering, min(RECORDS))}
+    plain = plain.assign(clip_norm=lipschitz)
 
-    def entry(method, points, uses=None, **columns):
-        points = with_noise(points.assign(**columns), points["phase_rounds"] if uses is None else uses, DELTA)
-        again, made = partial(remade, delta=DELTA), ("noise_multiplier",)
+    def complete(points: pd.DataFrame) -> pd.DataFrame:
+        points = with_tasks(points, tasks)
         if "theorem_lambda" in points:
-            derived = Derived(
-                lambda points: again(of_theorem(points)),
-                made=(*made, "num_phases", "regularization"),
-                given=("target_epsilon", "calibration", "phase_rounds", "theorem_lambda"),
-            )
-        else:
-            derived = Derived(again, made=made, given=NOISE)
-        return Entry(ALGORITHMS[method], points.assign(clip_norm=lipschitz), derived=derived)
+            points = _of_theorem(points, answering, lipschitz)
+        return with_noise(points, DELTA)
+
+    def entry(method: str, free: pd.DataFrame, **columns) -> Entry:
+        made = ("noise_multiplier", *(("num_phases", "regularization") if "theorem_lambda" in free else ()))
+        return Entry(ALGORITHMS[method], free.assign(**columns), complete=complete, made=made)
 
     return {
-        "One-pass MB-SGD": entry("minibatch_sgd", plain, uses=1, sampler="once"),
-        "One-pass accelerated": entry("accelerated", plain, uses=1, sampler="once"),
+        "One-pass MB-SGD": entry("minibatch_sgd", plain, sampler="once"),
+        "One-pass accelerated": entry("accelerated", plain, sampler="once"),
         "Multi-pass MB-SGD": entry("minibatch_sgd", plain, sampler="all"),
         "Accelerated": entry("accelerated", plain),
-        "Localized MB-SGD": entry("localized", twice, **inner),
-        "Localized accelerated": entry("localized", twice, solver="accelerated", **inner),
-        "Localized multi-stage": entry("localized", twice, solver="multistage", **inner),
+        "Localized MB-SGD": entry("localized", twice),
+        "Localized accelerated": entry("localized", twice, solver="accelerated"),
+        "Localized multi-stage": entry("localized", twice, solver="multistage"),
     }
 
 
 def _of_theorem(points: pd.DataFrame, answering: int, lipschitz: float) -> pd.DataFrame:
-    """The points with as many phases as Theorem C.1 has, and theorem_lambda times its regularisation."""
+    """The points with as many phases as Theorem C.1 has, and theorem_lambda times its regularisation for so many silos
+    that answer.
+    """
     lambdas = [
         theory.regularization(_setting(n, epsilon, answering, lipschitz))
         for n, epsilon in zip(points["num_records"], points["target_epsilon"], strict=True)
     ]
     return points.assign(
-        num_phases=points["num_records"].map(theory.num_phases), regularization=points["theorem_lambda"] * lambdas
+        num_sampled=answering,
+        num_phases=points["num_records"].map(theory.num_phases),
+        regularization=points["theorem_lambda"] * lambdas,
     )
 
 

@@ -5,6 +5,7 @@ by Theorem 1, and 0.05 more where a private warm start comes first. `bench.paper
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -13,8 +14,19 @@ from bench.algorithms import ALGORITHMS
 from bench.data.tasks.movielens import movielens
 from bench.data.tasks.peers import linear_p2p
 from bench.papers import p2p_noise
-from bench.papers.p2p_noise import DELTA, PUBLISHED, START_EPSILON, calibrated, calibrations, one_release
-from bench.sweeps.spec import Entry, Sweep, grid, thin
+from bench.papers.p2p_noise import (
+    CLIPPED,
+    DELTA,
+    GAUSSIAN,
+    NOISE,
+    ONE_RELEASE,
+    PUBLISHED,
+    START_EPSILON,
+    calibrations,
+    for_coordinates,
+    of_one_release,
+)
+from bench.sweeps.spec import Entry, Sweep, grid, thin, with_tasks
 
 EPSILONS = [1.0, 0.5, 0.1]
 UPDATES = [1, 2, 4, 8, 16]  # per agent, the published grid
@@ -63,25 +75,32 @@ def p2p_private(scale: str) -> Sweep:
     Beyond the paper: twice the budget from the warm start, which ends where the published Figure 2b does, and an
     agent's budget split by Proposition 2, as printed and with the weights in the order of the recursion.
     """
-    updates = grid(max_updates=[1, 2, 4, 8]).assign(num_updates=lambda points: points["max_updates"])
-    laplace = pd.concat(
-        [pd.DataFrame([PUBLISHED]), p2p_noise.clipped("clipped", "laplace", CLIP_NORMS)], ignore_index=True
-    )
+    published = calibrations([PUBLISHED], [])
     runs = pd.concat(
         [
-            grid(start=["constant", "propagation"], allocation="equal", target_epsilon=0.5).merge(laplace, how="cross"),
-            grid(start="propagation", allocation="equal", target_epsilon=1.0, **PUBLISHED),
-            grid(start="propagation", allocation=["published", "unrolled"], target_epsilon=0.5, **PUBLISHED),
+            grid(start=["constant", "propagation"], allocation="equal", target_epsilon=0.5).merge(
+                calibrations([PUBLISHED, CLIPPED], CLIP_NORMS), how="cross"
+            ),
+            grid(start="propagation", allocation="equal", target_epsilon=1.0).merge(published, how="cross"),
+            grid(start="propagation", allocation=["published", "unrolled"], target_epsilon=0.5).merge(
+                published, how="cross"
+            ),
         ],
         ignore_index=True,
     )
-    points = calibrated(updates.merge(runs, how="cross").assign(mu=MU, start_value=0.015, num_ticks=20))
-    points = p2p_noise.uneven(points)
+    points = grid(max_updates=[1, 2, 4, 8]).merge(runs, how="cross").assign(mu=MU, start_value=0.015, num_ticks=20)
     paper = Sweep(
         name="p2p_private",
         reproduces="Bellet et al. 2018, Figures 2a and 2b",
         tasks={"linear_p2p_100": linear_p2p},
-        entries={"private CD": Entry(ALGORITHMS["coordinate_descent"], points, derived=p2p_noise.OF_PRIVATE)},
+        entries={
+            "private CD": Entry(
+                ALGORITHMS["coordinate_descent"],
+                points,
+                complete=p2p_noise.of_private,
+                made=(*NOISE, "budget", "num_updates"),
+            )
+        },
         num_rounds=_all_updates,
         eval_every=1,
         delta=DELTA,
@@ -93,24 +112,43 @@ def p2p_private(scale: str) -> Sweep:
     return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
 
 
-def _per_task(points: pd.DataFrame, features, instances=("test", "validation")) -> pd.DataFrame:
-    """The points on every problem: numbers of features, and instances to test and to tune on."""
-    problems = grid(num_features=features, instances=list(instances))
-    problems["task"] = [_name(*pair) for pair in problems.itertuples(index=False)]
-    return problems.merge(points, how="cross")
+def _entry(
+    method: str,
+    tasks: pd.DataFrame,
+    points: pd.DataFrame,
+    rounds: int | None = None,
+    complete: Callable[[pd.DataFrame], pd.DataFrame] = lambda points: points,
+    made: tuple[str, ...] = (),
+) -> Entry:
+    """The points on every task, as in `with_tasks`, evaluated before and after so many rounds."""
+    free = tasks.drop(columns="task").merge(points, how="cross")
+    return Entry(
+        ALGORITHMS[method],
+        free,
+        rounds,
+        rounds,
+        complete=lambda points: complete(with_tasks(points, tasks)),
+        made=made,
+    )
 
 
-def _problems(features: list[int]) -> dict:
-    """The tasks of `_per_task`, by name."""
+def _problems(features: list[int]) -> pd.DataFrame:
+    """Names of tasks by number of features, and by instances, to test and to tune on."""
+    problems = grid(num_features=features, instances=["test", "validation"])
+    endings = problems["instances"].map({"test": "", "validation": "_validation"})
+    return problems.assign(task="linear_p2p_" + problems["num_features"].astype(str) + endings)
+
+
+def _tasks_of(problems: pd.DataFrame) -> dict:
+    """The tasks of these names."""
     return {
-        _name(p, instances): partial(linear_p2p, num_features=p, instances=instances)
-        for p in features
-        for instances in ("test", "validation")
+        name: partial(linear_p2p, num_features=p, instances=instances)
+        for p, instances, name in problems.itertuples(index=False)
     }
 
 
-def _name(num_features: int, instances: str) -> str:
-    return f"linear_p2p_{num_features}" + ("" if instances == "test" else f"_{instances}")
+def _to_test(tasks: pd.DataFrame) -> pd.DataFrame:
+    return tasks[tasks["instances"] == "test"]
 
 
 def p2p_dimensions(scale: str) -> Sweep:
@@ -119,46 +157,28 @@ def p2p_dimensions(scale: str) -> Sweep:
     mu is tuned for the run without privacy, and updates per agent (and clipping) for each budget, on other problem
     instances of the same kind.
     """
-    features = [2, 25] if scale == "smoke" else FEATURES
-    private = grid(target_epsilon=EPSILONS, num_updates=UPDATES, mu=MUS).merge(calibrations(CLIP_NORMS), how="cross")
-    private = private.assign(max_updates=max(UPDATES), num_ticks=TICKS, start="propagation")
+    problems = _problems([2, 25] if scale == "smoke" else FEATURES)
+    private = grid(target_epsilon=EPSILONS, num_updates=UPDATES, mu=MUS, num_ticks=TICKS)
+    private = private.merge(calibrations([PUBLISHED, CLIPPED, GAUSSIAN], CLIP_NORMS), how="cross")
     once = grid(budget=[epsilon + START_EPSILON for epsilon in EPSILONS], mu=MUS, step_size=0.05)
-    once = one_release(once.merge(calibrations(CLIP_NORMS).iloc[1:], how="cross"))
+    once = once.merge(calibrations([CLIPPED, GAUSSIAN], CLIP_NORMS), how="cross")
     local = grid(solver=["newton", "descent"], mu=MU, step_size=0.7)
-    perturbed = p2p_noise.for_coordinates(local.merge(grid(target_epsilon=EPSILONS, bound=10.0), how="cross"))
+    perturbed = local.merge(grid(target_epsilon=EPSILONS, bound=10.0), how="cross")
+
+    def warm(points: pd.DataFrame) -> pd.DataFrame:
+        points = points.assign(max_updates=max(UPDATES), start="propagation")
+        return p2p_noise.calibrated(p2p_noise.scaled(points))
+
     paper = Sweep(
         name="p2p_dimensions",
         reproduces="Bellet et al. 2018, Figures 2c, 3 and 4",
-        tasks=_problems(features),
+        tasks=_tasks_of(problems),
         entries={
-            "CD": Entry(
-                ALGORITHMS["coordinate_descent"],
-                _per_task(grid(mu=MUS, num_ticks=TICKS), features),
-                num_rounds=40,
-                eval_every=40,
-            ),
-            "private CD": Entry(
-                ALGORITHMS["coordinate_descent"],
-                _per_task(calibrated(private), features),
-                derived=p2p_noise.OF_TARGETS,
-            ),
-            "one release": Entry(
-                ALGORITHMS["model_propagation"],
-                _per_task(once, features),
-                num_rounds=1,
-                eval_every=1,
-                derived=p2p_noise.OF_ONE_RELEASE,
-            ),
-            "local": Entry(
-                ALGORITHMS["local_models"], _per_task(local, features, ["test"]), num_rounds=100, eval_every=100
-            ),
-            "local DP": Entry(
-                ALGORITHMS["local_dp"],
-                _per_task(perturbed, features, ["test"]),
-                num_rounds=100,
-                eval_every=100,
-                derived=p2p_noise.OF_COORDINATES,
-            ),
+            "CD": _entry("coordinate_descent", problems, grid(mu=MUS, num_ticks=TICKS), 40),
+            "private CD": _entry("coordinate_descent", problems, private, None, warm, (*NOISE, "budget")),
+            "one release": _entry("model_propagation", problems, once, 1, of_one_release, ONE_RELEASE),
+            "local": _entry("local_models", _to_test(problems), local, 100),
+            "local DP": _entry("local_dp", _to_test(problems), perturbed, 100, for_coordinates, ("noise_multiplier",)),
         },
         num_rounds=max(UPDATES),
         eval_every=max(UPDATES),
@@ -166,7 +186,7 @@ def p2p_dimensions(scale: str) -> Sweep:
         seeds=10,
         notes="the warm start's mechanism is not in the paper; its noise ignores the size of the inputs",
     )
-    smaller = {"mu": [MU], "num_updates": [1.0, 8.0], "mechanism": ["laplace"], "clip_norm": [math.inf, 10.0]}
+    smaller = {"mu": [MU], "num_updates": [1, 8], "calibration": [PUBLISHED, CLIPPED], "clip_norm": [math.inf, 10.0]}
     return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
 
 
@@ -174,22 +194,17 @@ def p2p_perturbed(scale: str) -> Sweep:
     """Appendix D.1: local models from perturbed inputs, and coordinate descent on the same perturbed inputs, which the
     paper could not use to improve on them significantly. mu is tuned on other problem instances.
     """
-    noisy = p2p_noise.for_coordinates(grid(target_epsilon=EPSILONS, bound=10.0))
+    noisy = grid(target_epsilon=EPSILONS, bound=10.0)
     together = noisy.merge(grid(mu=[MU / 64, MU / 16, MU / 4, MU], learning="together", num_ticks=TICKS), how="cross")
-    features = FEATURES[::2]
-
-    def entry(points, instances, rounds):
-        points = _per_task(points, features, instances)
-        method = ALGORITHMS["local_dp"]
-        return Entry(method, points, num_rounds=rounds, eval_every=rounds, derived=p2p_noise.OF_COORDINATES)
-
+    problems = _problems(FEATURES[::2])
+    perturbed = partial(_entry, "local_dp", complete=for_coordinates, made=("noise_multiplier",))
     paper = Sweep(
         name="p2p_perturbed",
         reproduces="Bellet et al. 2018, appendix D.1, learning together from perturbed data (no figure in the paper)",
-        tasks=_problems(features),
+        tasks=_tasks_of(problems),
         entries={
-            "alone": entry(noisy.assign(mu=MU), ["test"], 30),
-            "together": entry(together, ["test", "validation"], 20),
+            "alone": perturbed(_to_test(problems), noisy.assign(mu=MU), 30),
+            "together": perturbed(problems, together, 20),
         },
         num_rounds=20,
         eval_every=20,
@@ -207,55 +222,24 @@ def p2p_movielens(scale: str) -> Sweep:
     Private runs start from 0, which predicts every user's mean, or from the private warm start, paid out of the same
     budget. Updates per agent, clipping and the warm start are tuned on a split of the training ratings.
     """
-    norms = [2.5, 5.0, 10.0]
-    clipped = pd.concat(
-        [p2p_noise.clipped(*kind, norms) for kind in (("clipped", "laplace"), ("gaussian", "gaussian"))]
-    )
+    clipped = calibrations([CLIPPED, GAUSSIAN], [2.5, 5.0, 10.0])
     cold = grid(budget=EPSILONS, start_share=0.0, start_step_size=1.0, num_updates=UPDATES, start="zero")
     steps = [0.3, 1.0, 3.0]
-    warm = grid(
-        budget=EPSILONS,
-        start_share=[0.8, 0.95],
-        start_step_size=steps,
-        num_updates=[1, 2, 4],
-        start="propagation",
-    )
-    cold["max_updates"], warm["max_updates"] = max(UPDATES), 4
+    warm = grid(budget=EPSILONS, start_share=[0.8, 0.95], start_step_size=steps, num_updates=[1, 2, 4])
+    warm["start"] = "propagation"
     private = pd.concat([cold, warm], ignore_index=True).merge(clipped, how="cross").assign(mu=MU, num_ticks=943)
-    share = private["start_share"] * private["budget"]
-    private = calibrated(private.assign(target_epsilon=private["budget"] - share), share)
-    once = one_release(grid(budget=EPSILONS, step_size=steps, mu=MU).merge(clipped, how="cross"))
-    parts = grid(instances=["test", "validation"])
-    parts["task"] = parts["instances"].map({"test": "movielens", "validation": "movielens_validation"})
+    once = grid(budget=EPSILONS, step_size=steps, mu=MU).merge(clipped, how="cross")
+    shares = partial(p2p_noise.of_shares, cold=max(UPDATES), warm=4)
+    tasks = pd.DataFrame({"instances": ["test", "validation"], "task": ["movielens", "movielens_validation"]})
     paper = Sweep(
         name="p2p_movielens",
         reproduces="Bellet et al. 2018, Table 1",
         tasks={"movielens": movielens, "movielens_validation": partial(movielens, part="validation")},
         entries={
-            "CD": Entry(
-                ALGORITHMS["coordinate_descent"],
-                parts.merge(grid(mu=MU, num_ticks=943), how="cross"),
-                num_rounds=512,
-                eval_every=512,
-            ),
-            "private CD": Entry(
-                ALGORITHMS["coordinate_descent"],
-                parts.merge(private, how="cross"),
-                derived=p2p_noise.OF_SHARES,
-            ),
-            "one release": Entry(
-                ALGORITHMS["model_propagation"],
-                parts.merge(once, how="cross"),
-                num_rounds=1,
-                eval_every=1,
-                derived=p2p_noise.OF_ONE_RELEASE,
-            ),
-            "local": Entry(
-                ALGORITHMS["local_models"],
-                parts[parts["instances"] == "test"].merge(grid(solver="newton", mu=MU), how="cross"),
-                num_rounds=5,
-                eval_every=5,
-            ),
+            "CD": _entry("coordinate_descent", tasks, grid(mu=MU, num_ticks=943), 512),
+            "private CD": _entry("coordinate_descent", tasks, private, None, shares, (*NOISE, "target_epsilon")),
+            "one release": _entry("model_propagation", tasks, once, 1, of_one_release, ONE_RELEASE),
+            "local": _entry("local_models", _to_test(tasks), grid(solver="newton", mu=MU), 5),
         },
         num_rounds=_all_updates,
         eval_every=4,
@@ -263,7 +247,7 @@ def p2p_movielens(scale: str) -> Sweep:
         seeds=10,
         notes="the paper gives neither the regularisation of its movie features nor the starting point of private runs",
     )
-    smaller = {"num_updates": [1.0, 4.0], "mechanism": ["laplace"], "clip_norm": [10.0], "start_share": [0.0, 0.8]}
+    smaller = {"num_updates": [1, 4], "calibration": [CLIPPED], "clip_norm": [10.0], "start_share": [0.0, 0.8]}
     return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
 
 

@@ -9,18 +9,22 @@ The last two also stand for "one release": model propagation of one noisy step, 
 """
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 
+from bench.errors import InputError, unknown_name
 from bench.privacy import events
 from bench.privacy.accounting import noise_multiplier, safe
-from bench.sweeps.derived import Derived
+from bench.sweeps.spec import grid
 
 DELTA = math.exp(-5)
 START_EPSILON = 0.05
-PUBLISHED = {"calibration": "published", "mechanism": "laplace", "clip_norm": math.inf, "lipschitz": 1.0}
+PUBLISHED, CLIPPED, GAUSSIAN = "published", "clipped", "gaussian"
+MECHANISMS = {PUBLISHED: "laplace", CLIPPED: "laplace", GAUSSIAN: "gaussian"}
+STARTS = ("constant", "zero", "propagation")  # the last spends start_epsilon, the others nothing
 
 
 def _release(sigma: float, mechanism: str) -> events.Release:
@@ -50,7 +54,16 @@ def calibrated(points: pd.DataFrame, start_epsilon: float | pd.Series = START_EP
 
     `budget` is the sum of the two. Laplace noise is calibrated to each of them, as in the paper; Gaussian noise of the
     updates so that both together cost the budget, which is exact and takes less noise.
+
+    Raises:
+        InputError: for a start that is not counted here, or updates that cannot be.
     """
+    for start in points["start"].unique():
+        if start not in STARTS:
+            raise unknown_name("start", start, STARTS)
+    for number in points["num_updates"].unique():
+        if not float(number).is_integer():  # or inf
+            raise InputError(f"num_updates is {number:g}: noise is found for a whole number of updates")
     warm = points["start"] == "propagation"
     points = points.assign(start_epsilon=np.where(warm, start_epsilon, 0.0))
     points["budget"] = (points["target_epsilon"] + points["start_epsilon"]).round(10)
@@ -67,84 +80,65 @@ def calibrated(points: pd.DataFrame, start_epsilon: float | pd.Series = START_EP
     return points.assign(noise_multiplier=noise, start_noise_multiplier=starts)
 
 
-def one_release(points: pd.DataFrame) -> pd.DataFrame:
+def scaled(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with the mechanism of their calibration, and with the norm that their noise is for: that to which
+    gradients are clipped, where they are.
+    """
+    for calibration in points["calibration"].unique():
+        if calibration not in MECHANISMS:
+            raise unknown_name("calibration", calibration, MECHANISMS)
+    published = points["calibration"] == PUBLISHED
+    norms = points["clip_norm"].mask(published, math.inf)
+    mechanisms = points["calibration"].map(MECHANISMS)
+    return points.assign(mechanism=mechanisms, clip_norm=norms, lipschitz=norms.mask(published, 1.0))
+
+
+def calibrations(kinds: Sequence[str], clip_norms: Sequence[float]) -> pd.DataFrame:
+    """The calibrations, those that clip at each of the norms."""
+    return pd.concat(
+        [grid(calibration=kind, clip_norm=math.inf if kind == PUBLISHED else clip_norms) for kind in kinds],
+        ignore_index=True,
+    )
+
+
+# ---- What completes the points of an entry, and the columns that it computes ----
+
+NOISE = ("lipschitz", "start_epsilon", "noise_multiplier", "start_noise_multiplier")
+ONE_RELEASE = ("lipschitz", "local", "start", "noise_multiplier")
+
+
+def of_private(points: pd.DataFrame) -> pd.DataFrame:
+    """Points of which an agent makes all its updates, with the noise of an even split of its budget, or of an uneven
+    one, which adds up by the first of the theorem's three sums alone.
+    """
+    points = calibrated(scaled(points.assign(num_updates=points["max_updates"])))
+    noise = safe(1.0) * 2 * points["num_updates"] / points["target_epsilon"]
+    return points.assign(noise_multiplier=points["noise_multiplier"].mask(points["allocation"] != "equal", noise))
+
+
+def of_shares(points: pd.DataFrame, cold: int, warm: int) -> pd.DataFrame:
+    """Points of which a part of every budget is the warm start's; from another start there is none, and no step towards
+    it.
+
+    Args:
+        points: without the columns that follow.
+        cold, warm: the most updates of an agent, from another start and from the warm one.
+    """
+    is_cold = points["start"] != "propagation"
+    share, step = points["start_share"].mask(is_cold, 0.0), points["start_step_size"].mask(is_cold, 1.0)
+    spent = share * points["budget"]
+    points = points.assign(start_share=share, start_step_size=step, target_epsilon=points["budget"] - spent)
+    return calibrated(scaled(points.assign(max_updates=np.where(is_cold, cold, warm))), spent)
+
+
+def of_one_release(points: pd.DataFrame) -> pd.DataFrame:
     """Points of model propagation that spend their whole budget on one noisy step of every agent."""
+    points = scaled(points)
     pairs = zip(points["budget"], points["mechanism"], strict=True)
     noise = [sigma(budget, 1, mechanism) for budget, mechanism in pairs]
     return points.assign(local="noisy_step", start="solution", noise_multiplier=noise)
 
 
-def clipped(calibration: str, mechanism: str, clip_norms) -> pd.DataFrame:
-    """Clipping at each of the norms, noise scaled to it."""
-    norms = np.asarray(clip_norms)
-    return pd.DataFrame({"calibration": calibration, "mechanism": mechanism, "clip_norm": norms, "lipschitz": norms})
-
-
-def calibrations(clip_norms) -> pd.DataFrame:
-    """The three calibrations, the clipped ones at each of the norms."""
-    kinds = [clipped("clipped", "laplace", clip_norms), clipped("gaussian", "gaussian", clip_norms)]
-    return pd.concat([pd.DataFrame([PUBLISHED]), *kinds], ignore_index=True)
-
-
-# ---- The same for points whose columns are replaced ----
-
-
-def scaled(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the norm that their noise is for: where gradients are clipped, that to which they are."""
-    published = points["calibration"] == PUBLISHED["calibration"]
-    norms = points["clip_norm"].mask(published, PUBLISHED["clip_norm"])
-    points = points.assign(clip_norm=norms, lipschitz=norms.mask(published, PUBLISHED["lipschitz"]))
-    return points.drop_duplicates(ignore_index=True)
-
-
-def uneven(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the noise of an uneven split, which adds up by the first of the theorem's three sums alone."""
-    noise = safe(1.0) * 2 * points["num_updates"] / points["target_epsilon"]
-    return points.assign(noise_multiplier=points["noise_multiplier"].mask(points["allocation"] != "equal", noise))
-
-
 def for_coordinates(points: pd.DataFrame) -> pd.DataFrame:
     """The points with the noise of local DP for their target_epsilon."""
     return points.assign(noise_multiplier=safe(2.0) / points["target_epsilon"])
-
-
-def _of_private(points: pd.DataFrame) -> pd.DataFrame:
-    return uneven(calibrated(scaled(points.assign(num_updates=points["max_updates"]))))
-
-
-def _of_shares(points: pd.DataFrame) -> pd.DataFrame:
-    """A part of every budget is the warm start's; from zero there is none, and no step towards it."""
-    cold = points["start"] == "zero"
-    share, step = points["start_share"].mask(cold, 0.0), points["start_step_size"].mask(cold, 1.0)
-    points = scaled(points.assign(start_share=share, start_step_size=step))
-    spent = points["start_share"] * points["budget"]
-    return calibrated(points.assign(target_epsilon=points["budget"] - spent), spent)
-
-
-NOISE = ("lipschitz", "start_epsilon", "noise_multiplier", "start_noise_multiplier")
-HEEDED = ("calibration", "mechanism", "start")
-OF_TARGETS = Derived(
-    lambda points: calibrated(scaled(points)),
-    made=(*NOISE, "budget"),
-    given=("target_epsilon", "num_updates", "clip_norm"),
-    heeded=HEEDED,
-)
-OF_PRIVATE = Derived(
-    _of_private,
-    made=(*NOISE, "budget", "num_updates"),
-    given=("target_epsilon", "max_updates", "clip_norm"),
-    heeded=HEEDED,
-)
-OF_SHARES = Derived(
-    _of_shares,
-    made=(*NOISE, "target_epsilon"),
-    given=("budget", "num_updates", "clip_norm", "start_share", "start_step_size"),
-    heeded=HEEDED,
-)
-OF_ONE_RELEASE = Derived(
-    lambda points: one_release(scaled(points)),
-    made=("lipschitz", "local", "start", "noise_multiplier"),
-    given=("budget", "clip_norm"),
-    heeded=HEEDED,
-)
-OF_COORDINATES = Derived(for_coordinates, made=("noise_multiplier",), given=("target_epsilon",))

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from bench.papers.pfl_cells import EPOCHS, EPSILONS, MODELS, PRIVATE, SETTINGS, SINGLE_NODE, SPLITS, sweep_of_cells
+from bench.papers.pfl_cells import EPOCHS, EPSILONS, MODELS, SETTINGS, SINGLE_NODE, SPLITS, sweep_of_cells
 from bench.sweeps.spec import Sweep, grid
 
 
@@ -52,7 +52,7 @@ def pfl_one_client(scale: str) -> Sweep:
             grid(algorithm=[model for model in MODELS if model != "SN+Lin"], batch_size=[64, 256, 1024]),
         ]
     )
-    federated = {name: (SETTINGS | PRIVATE)[name] for name in SINGLE_NODE}
+    federated = {name: SETTINGS[name] for name in SINGLE_NODE}
     recipes = [sizes.assign(**federated), sizes[sizes["batch_size"] <= 256].assign(**SINGLE_NODE)]
     cells = pd.concat(
         recipe.assign(data=data, target_epsilon=EPSILONS[data][0], num_epochs=1, num_clients=1)

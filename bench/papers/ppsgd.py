@@ -11,13 +11,7 @@ from bench.algorithms import ALGORITHMS
 from bench.data.tasks import digits, tags
 from bench.kernels.sampling import full_queue_rounds
 from bench.papers import ppsgd_synthetic, ppsgd_theory
-from bench.papers.ppsgd_grid import (
-    PERSONALIZATION,
-    once_for_local,
-    with_further_steps,
-    with_learning_alone,
-    with_local_once,
-)
+from bench.papers.ppsgd_grid import PERSONALIZATION, once_for_local, with_further_steps, with_learning_alone
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 EVAL_EVERY = 500  # of the experiments on real data
@@ -56,9 +50,7 @@ def ppsgd_digits(scale: str) -> Sweep:
         name="ppsgd_digits",
         reproduces="Bietti et al. 2022, Figures 1c and 2 (EMNIST, linear)",
         tasks={"digits": digits.best_available},
-        entries={
-            "PPSGD": Entry(ALGORITHMS["ppsgd"], once_for_local(points, clip_norm=10.0), derived=with_local_once(10.0))
-        },
+        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], points, complete=partial(once_for_local, clip_norm=10.0))},
         num_rounds=_evaluated_rounds,
         eval_every=EVAL_EVERY,
         delta=1e-4,
@@ -112,9 +104,7 @@ def _tags(name: str, of: str, tasks, every: int) -> Sweep:
         reproduces=f"Bietti et al. 2022, Figures 1b and 2 (Stack Overflow){of}",
         tasks=tasks,
         entries={
-            "PPSGD": Entry(
-                ALGORITHMS["ppsgd"], once_for_local(grid(**TAG_GRID), clip_norm=0.01), derived=with_local_once(0.01)
-            )
+            "PPSGD": Entry(ALGORITHMS["ppsgd"], grid(**TAG_GRID), complete=partial(once_for_local, clip_norm=0.01))
         },
         num_rounds=partial(_evaluated_rounds, every=every),
         eval_every=every,
@@ -180,10 +170,13 @@ def ppsgd_tags_made_up(scale: str) -> Sweep:
 
 
 def _of_the_program(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the true ratio and step of what the authors' program calls a and step size."""
+    """The points with the true ratio and step of what the authors' program calls a and step size, local learning
+    once.
+    """
     a, s = points["legend_personalization"], points["legend_step_size"]
     eta_w, eta_theta = s * a.clip(upper=1), points["num_sampled"] * s / a.clip(lower=1)
-    return points.assign(personalization=a / points["num_sampled"], step_size=np.maximum(eta_w, eta_theta))
+    points = points.assign(personalization=a / points["num_sampled"], step_size=np.maximum(eta_w, eta_theta))
+    return once_for_local(points, clip_norm=0.1)
 
 
 def ppsgd_cnn(scale: str) -> Sweep:
@@ -203,17 +196,13 @@ def ppsgd_cnn(scale: str) -> Sweep:
         num_epochs=20,
         sampler="queue",
     )
-    derived = with_local_once(
-        0.1,
-        _of_the_program,
-        made=("personalization", "step_size"),
-        given=("legend_personalization", "legend_step_size", "num_sampled"),
-    )
     paper = Sweep(
         name="ppsgd_cnn",
         reproduces="Bietti et al. 2022, Figures 1d and 2 (EMNIST, CNN)",
         tasks={"digits": partial(digits.best_available, model="cnn")},
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], derived.remake(points), derived=derived)},
+        entries={
+            "PPSGD": Entry(ALGORITHMS["ppsgd"], points, complete=_of_the_program, made=("personalization", "step_size"))
+        },
         num_rounds=_evaluated_rounds,
         eval_every=EVAL_EVERY,
         delta=1e-4,
@@ -246,8 +235,7 @@ def ppsgd_cnn(scale: str) -> Sweep:
         smaller=[0.005, 0.02],
         shared=0.0,
         larger=[10.0],
-        column="legend_step_size",
-        make=_of_the_program,
+        prefix="legend_",
     )
 
 

@@ -2,13 +2,12 @@
 beside the published grid."""
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
-from bench.sweeps.derived import Derived
 from bench.sweeps.spec import Entry, Sweep, grid
 
 PERSONALIZATION = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf]
@@ -23,20 +22,7 @@ def once_for_local(points: pd.DataFrame, clip_norm: float) -> pd.DataFrame:
     norms = points["clip_norm"]
     norm = clip_norm if (norms == clip_norm).any() else norms.min()
     points = points.assign(noise_multiplier=points["noise_multiplier"].mask(local, 0.0))
-    return points[~local | (norms == norm)].drop_duplicates(ignore_index=True)
-
-
-def with_local_once(clip_norm: float, make: Callable[[pd.DataFrame], pd.DataFrame] | None = None, **columns) -> Derived:
-    """Points of which `make`, if any, computes columns, and in which local learning then stands once.
-
-    Args:
-        clip_norm: of local learning.
-        make: points without the columns `made` -> points.
-        columns: fields of the result.
-    """
-    once = partial(once_for_local, clip_norm=clip_norm)
-    remake = once if make is None else (lambda points: once(make(points)))
-    return Derived(remake, **columns)
+    return points[~local | (norms == norm)]
 
 
 def with_learning_alone(sweep: Sweep, step_sizes: list[float], num_steps: int) -> Sweep:
@@ -56,8 +42,7 @@ def with_further_steps(
     smaller: Sequence[float],
     shared: float = math.inf,
     larger: Sequence[float] = (),
-    column: str = "step_size",
-    make: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+    prefix: str = "",
 ) -> Sweep:
     """The sweep, and beside it PPSGD with step sizes beyond the published ones, where those end before the best.
 
@@ -67,20 +52,18 @@ def with_further_steps(
         smaller: step sizes below the published ones.
         shared: the personalisation from which larger step sizes are tried where there is less noise.
         larger: step sizes above the published ones.
-        column: what is given as the step size.
-        make: computes the step sizes that follow from it; None where it is the step size.
+        prefix: of the free columns that stand for personalisation and step size.
     """
-    published = sweep.entries["PPSGD"]
-    settings = published.points.drop(columns=[*{"step_size", column}]).drop_duplicates()
-    settings = settings[settings["personalization"] > 0]
+    published, ratio, step = sweep.entries["PPSGD"], f"{prefix}personalization", f"{prefix}step_size"
+    settings = published.free.drop(columns=step).drop_duplicates()
+    settings = settings[settings[ratio] > 0]
     weak = settings["noise_multiplier"] < noisy
-    points = pd.concat(
+    free = pd.concat(
         [
-            settings[~weak].merge(grid(**{column: smaller}), how="cross"),
-            settings[weak & (settings["personalization"] >= shared)].merge(grid(**{column: larger}), how="cross"),
+            settings[~weak].merge(grid(**{step: smaller}), how="cross"),
+            settings[weak & (settings[ratio] >= shared)].merge(grid(**{step: larger}), how="cross"),
         ],
         ignore_index=True,
     )
-    points = points if make is None else make(points)
-    further = published._replace(points=points[list(published.points)], widens="PPSGD")
+    further = replace(published, free=free[list(published.free)], widens=True)
     return sweep._replace(entries={**sweep.entries, "PPSGD, further step sizes": further})

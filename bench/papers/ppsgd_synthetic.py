@@ -3,10 +3,18 @@
 import math
 from functools import partial
 
+import pandas as pd
+
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.synthetic import synthetic
-from bench.papers.ppsgd_grid import PERSONALIZATION, once_for_local, with_local_once
+from bench.papers.ppsgd_grid import PERSONALIZATION, once_for_local
 from bench.sweeps.spec import Entry, Sweep, grid, thin
+
+
+def _completed(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with their tasks, local learning once."""
+    points = once_for_local(points, clip_norm=10.0)
+    return points.assign(task=points["delta_std"].map("synthetic_{:g}".format))
 
 
 def ppsgd_synthetic(scale: str) -> Sweep:
@@ -25,13 +33,11 @@ def ppsgd_synthetic(scale: str) -> Sweep:
         batch_size=10,
         sampler="all",
     )
-    points = once_for_local(points, clip_norm=10.0)
-    points["task"] = points["delta_std"].map("synthetic_{:g}".format)
     paper = Sweep(
         name="ppsgd_synthetic",
         reproduces="Bietti et al. 2022, Figure 1a",
         tasks={f"synthetic_{std:g}": partial(synthetic, delta_std=std) for std in (0.01, 0.1)},
-        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], points, derived=with_local_once(10.0))},
+        entries={"PPSGD": Entry(ALGORITHMS["ppsgd"], points, complete=_completed)},
         num_rounds=1000,
         eval_every=10,
         delta=1e-4,

@@ -9,10 +9,9 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.bounded import bounded, examples_of_users
-from bench.papers.ppsgd_grid import PERSONALIZATION, once_for_local, with_local_once
+from bench.papers.ppsgd_grid import PERSONALIZATION, once_for_local
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import gaussian_readings
-from bench.sweeps.derived import closed
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory import ppsgd as theory
 
@@ -20,7 +19,8 @@ DELTA = 1e-4
 NUM_CLIENTS, NUM_FEATURES, LABEL_NOISE = 200, 10, 0.5
 CLIP_NORM = 5.0  # more than a gradient's norm at any time, so that nothing is clipped; the results hold the share
 SMOOTHNESS = 2.0  # 2 R^2
-COMPUTED = closed("step_size", "noise_multiplier", "bound", "local_is_better")
+FREE = grid(target_epsilon=[3.0, 10.0, math.inf], personalization=PERSONALIZATION)
+MADE = ("step_size", "noise_multiplier", "bound", "local_is_better")
 
 
 @cache
@@ -44,59 +44,57 @@ def _noise(target: float, num_rounds: int, num_sampled: int, sampler: str) -> fl
 
 
 def _under_a_theorem(
-    num_rounds: int, guarantee: Callable[..., theory.Guarantee], divisor: float, **fixed
+    points: pd.DataFrame, num_rounds: int, guarantee: Callable[..., theory.Guarantee], divisor: float, **fixed
 ) -> pd.DataFrame:
-    """Points with the step of a theorem, and its bound, for every alpha and budget.
+    """The points with the noise for their budget, the step of a theorem, and its bound.
 
     Args:
+        points: their target_epsilon and personalization.
         num_rounds: of the whole budget.
         guarantee: alpha and keywords that all three theorems have -> step and bound.
         divisor: D, of the noisy sum over users; alpha D is the personalisation.
         fixed: further arguments, among them clip_norm, num_sampled and sampler.
     """
     rows = []
-    for target in [3.0, 10.0, math.inf]:
+    for target, a in points[["target_epsilon", "personalization"]].itertuples(index=False):
         sigma = _noise(target, num_rounds, fixed["num_sampled"], fixed["sampler"])
-        noise_std = sigma * fixed["clip_norm"] / divisor
-        for a in PERSONALIZATION:
-            alpha = a / divisor
-            promised = guarantee(
-                alpha,
-                num_rounds=num_rounds,
-                smoothness=SMOOTHNESS,
-                norm=theory.minimal_norm(1.0, alpha, NUM_CLIENTS),
-                variance_w=LABEL_NOISE**2,
-                variance_local=LABEL_NOISE**2,
-                dimension=NUM_FEATURES,
-                noise_std=noise_std,
-            )
-            rows.append(
-                {
-                    "target_epsilon": target,
-                    "personalization": a,
-                    "step_size": max(promised.step_w, promised.step_local / divisor),
-                    "noise_multiplier": sigma,
-                    "bound": promised.bound,
-                    "local_is_better": float(
-                        theory.local_is_better(NUM_CLIENTS, LABEL_NOISE**2, NUM_FEATURES, noise_std)
-                    ),
-                }
-            )
+        noise_std, alpha = sigma * fixed["clip_norm"] / divisor, a / divisor
+        promised = guarantee(
+            alpha,
+            num_rounds=num_rounds,
+            smoothness=SMOOTHNESS,
+            norm=theory.minimal_norm(1.0, alpha, NUM_CLIENTS),
+            variance_w=LABEL_NOISE**2,
+            variance_local=LABEL_NOISE**2,
+            dimension=NUM_FEATURES,
+            noise_std=noise_std,
+        )
+        rows.append(
+            {
+                "target_epsilon": target,
+                "personalization": a,
+                "step_size": max(promised.step_w, promised.step_local / divisor),
+                "noise_multiplier": sigma,
+                "bound": promised.bound,
+                "local_is_better": float(theory.local_is_better(NUM_CLIENTS, LABEL_NOISE**2, NUM_FEATURES, noise_std)),
+            }
+        )
     return pd.DataFrame(rows).assign(samples=num_rounds, average=True, **fixed)
 
 
 def _entry(num_rounds: int) -> Entry:
-    """So many rounds; step, noise and bound are computed together, for these points and no others."""
-    points = _under_a_theorem(
-        num_rounds,
-        partial(theory.everybody, num_clients=NUM_CLIENTS),
-        NUM_CLIENTS,
+    """So many rounds; step, noise and bound follow from alpha and the budget."""
+    complete = partial(
+        _under_a_theorem,
+        num_rounds=num_rounds,
+        guarantee=partial(theory.everybody, num_clients=NUM_CLIENTS),
+        divisor=NUM_CLIENTS,
         clip_norm=CLIP_NORM,
         num_sampled=NUM_CLIENTS,
         batch_size=1,
         sampler="all",
     )
-    return Entry(ALGORITHMS["ppsgd"], points, num_rounds=num_rounds, derived=COMPUTED)
+    return Entry(ALGORITHMS["ppsgd"], FREE, num_rounds, complete=complete, made=MADE)
 
 
 def ppsgd_theory(scale: str) -> Sweep:
@@ -128,17 +126,24 @@ def _sampled_entry(num_rounds: int, reduce: str) -> Entry:
         "sum": (theory.weighted, sizes.sum(), LARGEST),
         "mean": (theory.averaged, NUM_CLIENTS, 1),
     }[reduce]
-    points = _under_a_theorem(
-        num_rounds,
-        partial(guarantee, sizes=sizes, rate=RATE),
-        RATE * float(weight),
+    complete = partial(
+        _under_a_theorem,
+        num_rounds=num_rounds,
+        guarantee=partial(guarantee, sizes=sizes, rate=RATE),
+        divisor=RATE * float(weight),
         clip_norm=most * CLIP_NORM,
         num_sampled=round(RATE * NUM_CLIENTS),
         batch_size=LARGEST,
         sampler="poisson",
         reduce=reduce,
-    ).drop(columns="local_is_better")  # Lemma 4.6 is on Theorem 4.5
-    return Entry(ALGORITHMS["ppsgd"], points, num_rounds=num_rounds, derived=COMPUTED)
+    )
+    return Entry(
+        ALGORITHMS["ppsgd"],
+        FREE,
+        num_rounds,
+        complete=lambda points: complete(points).drop(columns="local_is_better"),  # Lemma 4.6 is on Theorem 4.5
+        made=MADE,
+    )
 
 
 def ppsgd_sampled_theory(scale: str) -> Sweep:
@@ -180,17 +185,18 @@ def ppsgd_sampling(scale: str) -> Sweep:
         clip_norm=[1.0, 3.0],
         batch_size=LARGEST,
     )
-    points = once_for_local(points, clip_norm=1.0)
     sampled = round(RATE * NUM_CLIENTS)
     method = ALGORITHMS["ppsgd"]
     everybody = points.assign(num_sampled=NUM_CLIENTS, sampler="all", reduce="mean")
-    once = with_local_once(1.0)
-    entries = {"Algorithm 1": Entry(method, everybody, num_rounds=round(RATE * num_rounds), derived=once)}
+    once = partial(once_for_local, clip_norm=1.0)
+    entries = {"Algorithm 1": Entry(method, everybody, num_rounds=round(RATE * num_rounds), complete=once)}
     for sampler in ("poisson", "fixed"):
         some = points.assign(num_sampled=sampled, sampler=sampler)
         sums = some.assign(reduce="sum", clip_norm=some["clip_norm"] * LARGEST / 4)
-        entries[f"Algorithm 2, {sampler}"] = Entry(method, sums, derived=with_local_once(LARGEST / 4))
-        entries[f"Algorithm 3, {sampler}"] = Entry(method, some.assign(reduce="mean"), derived=once)
+        entries[f"Algorithm 2, {sampler}"] = Entry(
+            method, sums, complete=partial(once_for_local, clip_norm=LARGEST / 4)
+        )
+        entries[f"Algorithm 3, {sampler}"] = Entry(method, some.assign(reduce="mean"), complete=once)
     paper = Sweep(
         name="ppsgd_sampling",
         reproduces="Bietti et al. 2022, section 5",

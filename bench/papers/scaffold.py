@@ -11,7 +11,6 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.softmax import softmax
-from bench.sweeps.derived import Derived
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 SIZES = {  # clients, records of one, clients in a round, training records in a sample, rounds
@@ -25,9 +24,10 @@ DIFFERENCES = [0, 5]  # alpha = beta
 CLIP_NORM = 5.0  # about the median norm of gradients at the start: inputs are about 6.5 long
 
 
-def _remade(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the step of each local step."""
-    return points.assign(step_size=points["round_step_size"] / points["num_steps"])
+def _completed(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with the step of each local step; where there is no noise, nothing is clipped."""
+    clip_norm = points["clip_norm"].mask(points["noise_multiplier"] == 0, math.inf)
+    return points.assign(step_size=points["round_step_size"] / points["num_steps"], clip_norm=clip_norm)
 
 
 def scaffold_steps(scale: str) -> Sweep:
@@ -37,8 +37,6 @@ def scaffold_steps(scale: str) -> Sweep:
     is that of a round over K. The clipping norm is fixed.
     """
     clients, records, sampled, batch, rounds = SIZES["paper" if scale == "paper" else "laptop"]
-    noisy = grid(noise_multiplier=NOISE * batch, clip_norm=CLIP_NORM)
-    silent = grid(noise_multiplier=0.0, clip_norm=math.inf)
     cells = grid(
         task=[f"softmax_{apart}_{apart}" for apart in DIFFERENCES],
         num_steps=STEPS,
@@ -46,14 +44,13 @@ def scaffold_steps(scale: str) -> Sweep:
         num_sampled=sampled,
         batch_size=batch,
         sampler="fixed",
+        noise_multiplier=[NOISE * batch, 0.0],
+        clip_norm=CLIP_NORM,
     )
-    cells = _remade(cells.merge(pd.concat([noisy, silent]), how="cross"))
 
     def entry(control_variates: bool) -> Entry:
-        points = cells.assign(control_variates=control_variates)
-        return Entry(
-            ALGORITHMS["dp_scaffold"], points, derived=Derived(_remade, made=("step_size",), given=("round_step_size",))
-        )
+        free = cells.assign(control_variates=control_variates)
+        return Entry(ALGORITHMS["dp_scaffold"], free, complete=_completed, made=("step_size",))
 
     sweep = Sweep(
         name="scaffold_steps",

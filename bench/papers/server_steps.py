@@ -10,21 +10,24 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.rare_features import rare_features
 from bench.data.tasks.softmax import softmax
-from bench.sweeps.derived import Derived
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 ROUNDS = 100
 USERS = {"num_sampled": 100, "batch_size": 10, "sampler": "poisson", "num_steps": 5, "step_size": 0.3}
 TYPICAL = 1.0  # about the median length of a message in the first rounds of `rare_features`
-NOISY, SILENT = {"noise_multiplier": 1.0, "clip_norm": TYPICAL}, {"noise_multiplier": 0.0, "clip_norm": math.inf}
+
+
+def _clipped_with_noise(points: pd.DataFrame) -> pd.DataFrame:
+    """The points; where there is no noise, nothing is clipped."""
+    return points.assign(clip_norm=points["clip_norm"].mask(points["noise_multiplier"] == 0, math.inf))
 
 
 def server_optimisers(scale: str) -> Sweep:
     """FedAvg, FedAvgM, FedAdam and FedYogi on features of very different frequency, with and without noise."""
-    averaging, opt = ALGORITHMS["dp_fedavg"], ALGORITHMS["dp_fedopt"]
 
-    def points(**columns) -> pd.DataFrame:
-        return pd.concat([grid(**USERS, **columns, **noise) for noise in (SILENT, NOISY)], ignore_index=True)
+    def entry(method: str, **columns) -> Entry:
+        free = grid(noise_multiplier=[0.0, 1.0], clip_norm=TYPICAL, **USERS, **columns)
+        return Entry(ALGORITHMS[method], free, complete=_clipped_with_noise)
 
     plain = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
     adaptive = {"server_step_size": [0.003, 0.01, 0.03, 0.1, 0.3, 1.0], "beta1": 0.9, "tau": [1e-3, 1e-2, 1e-1]}
@@ -33,10 +36,10 @@ def server_optimisers(scale: str) -> Sweep:
         reproduces="Reddi et al. 2021, adaptive server steps where gradients are sparse, on generated data",
         tasks={"rare_features": rare_features},
         entries={
-            "FedAvg": Entry(averaging, points(server_step_size=plain)),
-            "FedAvgM": Entry(opt, points(server_step_size=plain, beta1=0.9, optimiser="momentum")),
-            "FedAdam": Entry(opt, points(optimiser="adam", **adaptive)),
-            "FedYogi": Entry(opt, points(optimiser="yogi", **adaptive)),
+            "FedAvg": entry("dp_fedavg", server_step_size=plain),
+            "FedAvgM": entry("dp_fedopt", server_step_size=plain, beta1=0.9, optimiser="momentum"),
+            "FedAdam": entry("dp_fedopt", optimiser="adam", **adaptive),
+            "FedYogi": entry("dp_fedopt", optimiser="yogi", **adaptive),
         },
         num_rounds=ROUNDS,
         eval_every=None,
@@ -65,7 +68,7 @@ def server_clipping(scale: str) -> Sweep:
     """Private FedAvg at one epsilon: fixed norms, each with the server's step tuned for it, and norms that follow a
     quantile from a start ten times too short or too long."""
     steps, method = [0.3, 1.0, 3.0, 10.0], ALGORITHMS["dp_fedavg"]
-    fixed = grid(factor=FACTORS, unit_step=steps, noise_multiplier=1.0, **USERS)
+    fixed = grid(factor=[1.0] if scale == "smoke" else FACTORS, unit_step=steps, noise_multiplier=1.0, **USERS)
     follows = grid(
         factor=[0.1, 10.0],
         server_step_size=steps,
@@ -79,12 +82,8 @@ def server_clipping(scale: str) -> Sweep:
         reproduces="Andrew et al. 2021, fixed and adaptive clipping, on generated data",
         tasks={"rare_features": rare_features},
         entries={
-            "Fixed": Entry(
-                method,
-                _clipped(fixed),
-                derived=Derived(_clipped, ("clip_norm", "server_step_size"), ("factor", "unit_step")),
-            ),
-            "Adaptive": Entry(method, _started(follows), derived=Derived(_started, ("clip_norm",), ("factor",))),
+            "Fixed": Entry(method, fixed, complete=_clipped, made=("clip_norm", "server_step_size")),
+            "Adaptive": Entry(method, follows, complete=_started, made=("clip_norm",)),
         },
         num_rounds=ROUNDS,
         eval_every=20,
@@ -111,7 +110,8 @@ def proximal_steps(scale: str) -> Sweep:
         num_sampled=5,
         batch_size=40,
         sampler="fixed",
-        **SILENT,
+        noise_multiplier=0.0,
+        clip_norm=math.inf,
     )
 
     def mean_of_models(points: pd.DataFrame) -> pd.DataFrame:
@@ -133,11 +133,7 @@ def proximal_steps(scale: str) -> Sweep:
             for apart, name in ALIKE.items()
         },
         entries={
-            "FedProx": Entry(
-                ALGORITHMS["dp_fedprox"],
-                mean_of_models(cells),
-                derived=Derived(mean_of_models, made=("server_step_size",)),
-            )
+            "FedProx": Entry(ALGORITHMS["dp_fedprox"], cells, complete=mean_of_models, made=("server_step_size",))
         },
         num_rounds=60,
         eval_every=20,

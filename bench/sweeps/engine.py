@@ -26,7 +26,7 @@ import numpy as np
 from bench.algorithms.base import State
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import diagnose as malformed
+from bench.sweeps import devices, diagnose
 from bench.sweeps.columns import check_measured
 
 OVER_POINTS = State(schedule=None, variables=0)
@@ -84,30 +84,64 @@ def _sizes(keys, hypers) -> tuple[int, int]:
     return keys.shape[0], jax.tree.leaves(hypers)[0].shape[0]
 
 
-def evaluated(program: Program, task: Task, keys, hypers, state):
-    """The task's metrics at [seed, point]."""
+def _scored(program: Program, task: Task, keys, hypers, state, score: Callable) -> Any:
+    """What `score` returns for the parameters, at [seed, point]."""
     num_seeds, num_points = _sizes(keys, hypers)
 
-    metrics = task.metrics
-    assert metrics is not None, f"task {task.name} has no metrics"
-
     def one(hyper, state):
-        return metrics(program.algorithm(task, hyper).params(state), task)
+        return score(program.algorithm(task, hyper).params(state))
 
     over_points = _over(one, (0, OVER_POINTS), 0, num_points)
     return _over(over_points, (None, State(0, 0)), 0, num_seeds)(hypers, state)
 
 
-@partial(jax.jit, static_argnames="program")
-def start(task: Task, keys, hypers, *, program: Program):
-    """The state before the first round, leaves [seed, point, ...], and its metrics [seed, point]."""
+def evaluated(program: Program, task: Task, keys, hypers, state):
+    """The task's metrics at [seed, point]."""
+    metrics = task.metrics
+    assert metrics is not None, f"task {task.name} has no metrics"
+    if task.division is None:
+        return _scored(program, task, keys, hypers, state, lambda params: metrics(params, task))
+    everybody = devices.whole(task)
+
+    def models(task, keys, hypers, state):
+        return _scored(program, task, keys, hypers, state, lambda params: params)
+
+    num_seeds, num_points = _sizes(keys, hypers)
+    over_points = _over(lambda params: metrics(params, everybody), (0,), 0, num_points)
+    found = _over(over_points, (0,), 0, num_seeds)(_parts(program, task, keys, hypers).models(models, state))
+    return devices.known_to_all(found, task)
+
+
+def _begun(program: Program, task: Task, keys, hypers):
+    """The state before the first round, leaves [seed, point, ...]."""
 
     def one(key, hyper):
         return program.algorithm(task, hyper).init(jax.random.fold_in(key, START))
 
     num_seeds, num_points = _sizes(keys, hypers)
     over_points = _over(one, (None, 0), OVER_POINTS, num_points)
-    state = _over(over_points, (0, None), State(0, 0), num_seeds)(keys, hypers)
+    return _over(over_points, (0, None), State(0, 0), num_seeds)(keys, hypers)
+
+
+def _parts(program: Program, task: Task, keys, hypers) -> devices.Parts:
+    """The parts of the program by device, for a task whose clients are divided."""
+    return devices.Parts(partial(_begun, program), task, keys, hypers)
+
+
+def _trained(program: Program, rounds: Callable, task: Task, keys, hypers, state, *numbers):
+    """What (task, keys, hypers, state, *numbers) -> (state, info) returns, on every device for its own clients."""
+    if task.division is None:
+        return rounds(task, keys, hypers, state, *numbers)
+    return _parts(program, task, keys, hypers).rounds(rounds, state, *numbers)
+
+
+@partial(jax.jit, static_argnames="program")
+def start(task: Task, keys, hypers, *, program: Program):
+    """The state before the first round, leaves [seed, point, ...], and its metrics [seed, point]."""
+    if task.division is None:
+        state = _begun(program, task, keys, hypers)
+    else:
+        state = _parts(program, task, keys, hypers).start()
     return state, evaluated(program, task, keys, hypers, state)
 
 
@@ -144,8 +178,12 @@ def _measured(program: Program, task: Task, keys, hypers, state, info):
 @partial(jax.jit, static_argnames="program", donate_argnames="state")
 def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
     """`program.num_rounds` rounds, then the metrics and the mean of the rounds' info, each [seed, point]."""
-    one_round = _rounds_of(program, task, keys, hypers)
-    state, info = jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
+
+    def rounds(task, keys, hypers, state, first_round):
+        one_round = _rounds_of(program, task, keys, hypers)
+        return jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
+
+    state, info = _trained(program, rounds, task, keys, hypers, state, first_round)
     return state, _measured(program, task, keys, hypers, state, info)
 
 
@@ -163,20 +201,24 @@ def advance_part(task: Task, keys, hypers, state, info, first_round, begin, end,
     Returns:
         The state, the info, and the metrics with the mean of the rounds' info.
     """
-    one_round = _rounds_of(program, task, keys, hypers)
 
-    def some(place, carry):
-        state, info = carry
-        first = place * stride
-        if stride == 1:
-            state, new = one_round(state, first_round + first)
-            new = jax.tree.map(lambda leaf: leaf[None], new)
-        else:
-            state, new = jax.lax.scan(one_round, state, first_round + first + jnp.arange(stride))
-        put = partial(jax.lax.dynamic_update_slice_in_dim, start_index=first, axis=0)
-        return state, jax.tree.map(put, info, new)
+    def rounds(task, keys, hypers, state, info, first_round, begin, end):
+        one_round = _rounds_of(program, task, keys, hypers)
 
-    state, info = jax.lax.fori_loop(begin // stride, end // stride, some, (state, info))
+        def some(place, carry):
+            state, info = carry
+            first = place * stride
+            if stride == 1:
+                state, new = one_round(state, first_round + first)
+                new = jax.tree.map(lambda leaf: leaf[None], new)
+            else:
+                state, new = jax.lax.scan(one_round, state, first_round + first + jnp.arange(stride))
+            put = partial(jax.lax.dynamic_update_slice_in_dim, start_index=first, axis=0)
+            return state, jax.tree.map(put, info, new)
+
+        return jax.lax.fori_loop(begin // stride, end // stride, some, (state, info))
+
+    state, info = _trained(program, rounds, task, keys, hypers, state, info, first_round, begin, end)
 
     def whole():
         return _measured(program, task, keys, hypers, state, info)
@@ -193,14 +235,23 @@ def info_of(program: Program, task: Task, keys, hypers, state) -> dict[str, jax.
     """The shapes of the info of all rounds that `advance_part` fills, [round, seed, point]."""
 
     def one_round(task, keys, hypers, state, t):
-        return _rounds_of(program, task, keys, hypers)(state, t)[1]
+        def rounds(task, keys, hypers, state, t):
+            return _rounds_of(program, task, keys, hypers)(state, t)
+
+        return _trained(program, rounds, task, keys, hypers, state, t)[1]
 
     one = jax.eval_shape(one_round, task, keys, hypers, state, jax.ShapeDtypeStruct((), jnp.int32))
-    return {name: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype) for name, of in one.items()}
+    info = {name: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype) for name, of in one.items()}
+    return devices.shapes_on_all(info, task)
 
 
 def stride_of(num_rounds: int) -> int:
-    """Rounds that are never divided: 1 on a CPU, and elsewhere the largest divisor of all that is at most STRIDE."""
+    """Rounds that are never divided: 1 on a CPU, and elsewhere the largest divisor of all that is at most STRIDE.
+
+    Where several processes take part all rounds are, since each process would divide them by its own clock.
+    """
+    if jax.process_count() > 1:
+        return num_rounds
     if jax.default_backend() == "cpu":
         return 1
     return max(size for size in range(1, min(num_rounds, STRIDE) + 1) if num_rounds % size == 0)
@@ -231,7 +282,7 @@ class Step:
         begin, metrics = 0, {}
         info, self._room = self._room, None  # a call that fails has taken it
         if info is None:
-            info = {name: jnp.zeros(of.shape, of.dtype) for name, of in self.info.items()}
+            info = {name: jnp.zeros(of.shape, of.dtype, device=of.sharding) for name, of in self.info.items()}
         while begin < self.num_rounds:
             end, began = self._end(begin), time.monotonic()
             state, info, metrics = self.compiled(
@@ -276,8 +327,12 @@ def shapes_of(program: Program, task: Task, num_seeds: int, names, num_points: i
     seeds = jax.ShapeDtypeStruct((num_seeds,), jnp.int32)
     keys = jax.eval_shape(run_keys, seeds, seeds)
     hypers = {name: jax.ShapeDtypeStruct((num_points,), jnp.float32) for name in names}
+    keys, hypers = devices.shapes_on_all((keys, hypers), task)
     try:
-        return keys, hypers, jax.eval_shape(partial(start, program=program), task, keys, hypers)[0]
+        state = jax.eval_shape(partial(start, program=program), task, keys, hypers)[0]
+        if task.division is not None:
+            state = _parts(program, task, keys, hypers).placed(state)
+        return keys, hypers, state
     except ValueError as error:
         raise _schedule_error(program, error) from error
 
@@ -336,7 +391,7 @@ def plan(program: Program, task: Task, num_seeds: int, names, num_points: int, *
     try:
         return _plan(program, task, num_seeds, names, num_points, budget)
     except Exception as error:
-        if culprit := malformed.culprit(program.algorithm, program.make.__name__, task, names):
+        if culprit := diagnose.culprit(program.algorithm, program.make.__name__, devices.whole(task), names):
             raise InputError(culprit) from error
         raise
 
@@ -378,7 +433,7 @@ def run_chunk(program: Program, step, task: Task, keys, hypers, *, num_evals: in
         round 0. A point that diverges is NaN or inf in its own place alone.
     """
     num_points = len(next(iter(hypers.values())))
-    padded = _pad(hypers, chunk)
+    keys, padded = devices.on_all((keys, _pad(hypers, chunk)), task)
     state, first = start(task, keys, padded, program=program)
     blocks = [jax.device_get(first)]
     tell = on_block or (lambda done: None)

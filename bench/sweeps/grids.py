@@ -1,7 +1,8 @@
-"""Sweeps over a user's own values: replaces columns of the points and recomputes what depends on them."""
+"""Sweeps over a user's own values: replaces free columns of the points and completes them again."""
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,23 +10,12 @@ import pandas as pd
 
 from bench.errors import InputError, shown, unknown_name
 from bench.inputs.values import MOST, as_float, values
-from bench.sweeps.columns import is_reserved
-from bench.sweeps.derived import Derived
 from bench.sweeps.ranges import RANGES
-from bench.sweeps.spec import Entry, Sweep, arguments, grid, parameters, pending
+from bench.sweeps.spec import Entry, Sweep, arguments, grid, parameters
 
 Grid = Mapping[str, list[Any]]  # column -> its new values
 MOST_POINTS = 1_000_000
-# Labels that name the budget for which a point's noise was calibrated, and columns that such noise may depend on.
-BUDGETS = {"target_epsilon", "budget"}
-# fmt: off
-CALIBRATED_FOR = {
-    "noise_multiplier", "start_noise_multiplier", "sampler", "batch_size", "num_sampled", "num_epochs",
-    "total_epochs", "num_updates", "max_updates", "mechanism", "allocation", "start", "local", "lipschitz",
-    "phase_rounds", "num_phases", "num_stages", "average",
-}
 COUNTS = ("num_epochs", "total_epochs", "phase_rounds", "max_updates")  # what rounds follow from, where they do
-# fmt: on
 
 
 def listed(column: str, given: Any) -> list[Any]:
@@ -56,19 +46,20 @@ def listed(column: str, given: Any) -> list[Any]:
 
 
 def with_grid(sweep: Sweep, columns: Mapping[str, Any]) -> Sweep:
-    """The sweep with the values of some columns replaced, in every entry that has the column.
+    """The sweep with the values of some free columns replaced, in every entry that has the column.
 
-    The points of an entry become all combinations of the new values with the values of its other columns. Columns that
-    depend on others (the noise for a target epsilon, a label) are recomputed, and points that the sweep runs only once
-    (local learning, which has no noise) still occur once. Entries that extend the grid of another entry are left out.
+    The free columns of an entry become all combinations of the new values with the values of the others, and are
+    completed as those of the sweep are: the noise for a target epsilon is found again, and points that the sweep runs
+    only once (local learning, which has no noise) still occur once. Entries that extend the grid of another entry are
+    left out.
 
     Args:
         sweep: the one to change.
         columns: column -> its values.
 
     Raises:
-        InputError: for a column that no entry has, or that determines another column, which would become wrong; for a
-            value of the wrong type, out of range, or given twice; for too many points.
+        InputError: for a column that no entry has, or that is not free in one; for a value of the wrong type, out of
+            range, given twice, or that cannot be completed; for too many points.
     """
     known = {str(column) for entry in sweep.entries.values() for column in entry.points}
     for column in columns:
@@ -82,76 +73,45 @@ def with_grid(sweep: Sweep, columns: Mapping[str, Any]) -> Sweep:
         if entry.widens:
             continue
         mine = {column: wanted[column] for column in wanted if column in entry.points}
-        entries[label] = _replaced(sweep.name, label, entry, mine) if mine else entry
+        entries[label] = _replaced(sweep, label, entry, mine) if mine else entry
     return sweep._replace(entries=entries)
 
 
-def _replaced(sweep: str, label: str, entry: Entry, columns: Grid) -> Entry:
-    derived = entry.derived or Derived(lambda points: points.drop_duplicates(ignore_index=True))
-    base = entry.points.drop(columns=[name for name in derived.made if name in entry.points])
+def _replaced(sweep: Sweep, label: str, entry: Entry, columns: Grid) -> Entry:
+    """The entry with all combinations of these values and the values of its other free columns, completed."""
     for column in columns:
-        _check_free(sweep, label, entry, derived, base, column)
-    others = base.drop(columns=list(columns)).drop_duplicates()
+        if column not in entry.settable:
+            instead = f"replace {', '.join(entry.settable)}, or " if entry.settable else ""
+            raise InputError(
+                f"--grid {column}: {label} in {sweep.name} computes or fixes it; {instead}choose among the sweep's "
+                "values by --where"
+            )
+    others = entry.free.drop(columns=list(columns)).drop_duplicates()
     count = math.prod(map(len, columns.values())) * max(len(others), 1)
     if count > MOST_POINTS:
         raise InputError(
-            f"--grid makes {count:,} points of {label} in {sweep}: give fewer values, for at most {MOST_POINTS:,}"
+            f"--grid makes {count:,} points of {label} in {sweep.name}: give fewer values, for at most {MOST_POINTS:,}"
         )
     typed = {column: [_typed(entry, column, value) for value in several] for column, several in columns.items()}
     for column, several in typed.items():  # out of range before anything is computed from it
         for value in several:
             _check_range(column, value)
     replaced = grid(**typed)
-    points = others.merge(replaced, how="cross") if len(others.columns) else replaced
-    points = derived.remake(points[list(base)])
+    free = others.merge(replaced, how="cross") if len(others.columns) else replaced
+    entry = replace(entry, free=free[list(entry.free)])
+    points = entry.points
+    if "task" in points and not points["task"].isin(list(sweep.tasks)).all():
+        raise InputError(
+            f"--grid {', '.join(columns)}: {label} in {sweep.name} has no data for some of the values; choose among "
+            "the sweep's values by --where"
+        )
     for column, several in typed.items():
         for value in several:
             if not (points[column] == value).any():
-                raise InputError(f"{label} in {sweep} never has {column} = {value}: leave that value out")
-    for point in pending(entry._replace(points=points)).to_dict("records"):
+                raise InputError(f"{label} in {sweep.name} never has {column} = {value}: leave that value out")
+    for point in points.to_dict("records"):
         arguments(entry.method, {str(name): value for name, value in point.items()})
-    return entry._replace(points=points)
-
-
-def _check_free(sweep: str, label: str, entry: Entry, derived: Derived, base: pd.DataFrame, column: str) -> None:
-    """Raise InputError where the column cannot be replaced without making another column false."""
-    choose = "choose among the sweep's values by --where"
-    if derived.fixed:
-        raise InputError(f"--grid {column}: {label} in {sweep} computes its points with all others in view; {choose}")
-    if column in derived.made:
-        instead = f"give {' or '.join(derived.given)}" if derived.given else choose
-        raise InputError(f"--grid {column}: {label} in {sweep} computes it from other columns; {instead}")
-    if column in derived.given:
-        return
-    if column not in parameters(entry.method)[0] or is_reserved(column):
-        raise InputError(
-            f"--grid {column}: it is a label of {label} in {sweep}, not an argument of its method; {choose}"
-        )
-    if column in CALIBRATED_FOR and BUDGETS & set(entry.points):
-        raise InputError(
-            f"--grid {column}: the noise of {label} in {sweep} was calibrated for its existing values; {choose}"
-        )
-    names = [str(name) for name in base if name not in (column, *derived.heeded)]
-    for name in names:
-        if tied(base, column, name):
-            raise InputError(f"--grid {column}: in {label} of {sweep} it goes with {name}; {choose}")
-    if (
-        names
-        and base[column].nunique(dropna=False) > 1
-        and (base.groupby(names, dropna=False)[column].nunique(dropna=False).max() == 1)
-    ):
-        raise InputError(f"--grid {column}: in {label} of {sweep} it goes with its other columns; {choose}")
-
-
-def tied(points: pd.DataFrame, column: str, other: str) -> bool:
-    """Whether, all else being equal, one of the two columns is determined by the other and changes with it."""
-    if (points[[column, other]].nunique(dropna=False) < 2).any():
-        return False
-    rest = [str(name) for name in points if name not in (column, other)]
-    group = points.groupby(rest, dropna=False).ngroup() if rest else pd.Series(0, points.index)
-    together = points[[column, other]].assign(group=group).drop_duplicates().groupby("group")
-    counts, pairs = together[[column, other]].nunique(dropna=False), together.size()
-    return bool(((counts.min(axis=1) > 1) & (counts.max(axis=1) == pairs)).any())
+    return entry
 
 
 def _typed(entry: Entry, column: str, value: Any) -> Any:
@@ -160,7 +120,7 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
     Raises:
         InputError: where the column holds values of another type.
     """
-    there = entry.points[column].dropna()
+    there = entry.free[column].dropna()
     example = there.iloc[0].item() if isinstance(there.iloc[0], np.generic) else there.iloc[0]
     parameter = parameters(entry.method)[0].get(column)
     if isinstance(example, bool):
@@ -177,7 +137,7 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
     if isinstance(example, bool | str):
         return value
     number = as_float(column, value)
-    return int(value) if pd.api.types.is_integer_dtype(entry.points[column]) and number.is_integer() else number
+    return int(value) if pd.api.types.is_integer_dtype(entry.free[column]) and number.is_integer() else number
 
 
 def _check_range(column: str, value: Any) -> None:

@@ -12,7 +12,7 @@ from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.store.complete_runs import Shape, point_id
 from bench.sweeps.columns import RESERVED, is_reserved
-from bench.sweeps.spec import Sweep, arguments, completed, parameters
+from bench.sweeps.spec import Sweep, arguments, known, parameters
 
 
 class Point(NamedTuple):
@@ -92,17 +92,16 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
     out: dict[str, list[Point]] = {name: [] for name in tasks}
     shapes = {name: [leaf.shape for leaf in jax.tree.leaves(task)] for name, task in tasks.items()}
     for algorithm, entry in sweep.entries.items():
-        entry = completed(entry)
-        computed = entry.computed
+        points, computed = known(entry.points), {*entry.made}
         keywords, traced = parameters(entry.method)
-        for label in entry.points.columns.difference(list(keywords)):
+        for label in points.columns.difference(list(keywords)):
             if is_reserved(label):
                 raise InputError(
                     f"the points of {algorithm} have a column {label}, a name reserved in the results: rename it"
                 )
             if near := difflib.get_close_matches(label, keywords, 1, 0.88):
                 raise InputError(f"the points of {algorithm} have a column {label}: did you mean {near[0]}?")
-        for number, record in enumerate(entry.points.to_dict("records")):
+        for number, record in enumerate(points.to_dict("records")):
             row = {str(column): value for column, value in record.items()}
             name = row.pop("task", next(iter(sweep.tasks)))
             if name not in tasks:

@@ -3,9 +3,9 @@
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,52 +17,74 @@ from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.inputs.values import as_float
 from bench.sweeps.condition import condition, names
-from bench.sweeps.derived import Derived, closed
 from bench.sweeps.ranges import RANGES
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True)
+class Later:
+    """A number of a point that takes long to compute, such as noise for an epsilon: it is computed when a run or a
+    condition needs it.
+
+    compute: function of `args` -> the number.
+    """
+
+    compute: Callable[..., float]
+    args: tuple
+
+
+def known(points: pd.DataFrame, columns: Iterable[str] | None = None) -> pd.DataFrame:
+    """The points with the numbers that were left for later, in these columns or in all."""
+    slow = points[points.columns if columns is None else points.columns.intersection(list(columns))]
+    late = {name: of for name, of in slow.items() if of.map(lambda value: isinstance(value, Later)).any()}
+    return points.assign(**{str(name): [value.compute(*value.args) for value in of] for name, of in late.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
     """One line of a legend: a method, and the points of its hyper-parameters.
 
-    points: one row per point. Columns that the method's factory names are its arguments; "task" names one of
-        the sweep's tasks; all others are labels that are carried into the results.
+    Columns of points that the method's factory names are its arguments; "task" names one of the sweep's tasks; all
+    others are labels that are carried into the results.
+
+    method: what is run.
+    free: a row for each setting of the columns that may be chosen, each independently of the others.
     num_rounds, eval_every: set where a round of this method differs from those of the others; default the sweep's.
         eval_every may be a function of the number of rounds.
     seeds: repetitions, where it is to have fewer than the sweep.
-    later: column -> points to its values, where these take long to compute, as calibrated noise does. Until `completed`
-        the column holds NaN.
-    derived: which columns follow from which; None where all may be set freely.
-    widens: the entry of the same sweep whose grid this one goes beyond, if it does no more than that.
+    complete: rows of `free` -> points with all columns. It writes what follows from the free columns (noise for an
+        epsilon, the task of a label) and what stays as it is (what the noise was calibrated for), and gives settings
+        that are the same run the same values (one epsilon without noise). It refuses what it cannot complete. None
+        where the free columns are all there are.
+    made: columns that `complete` computes and that do not identify a run, such as noise: a run is what was asked for,
+        and on another machine their last digits differ (`bench.store.complete_runs`).
+    widens: whether it only goes beyond the grid of another entry; then it gives way to a user's own values.
     """
 
     method: Method
-    points: pd.DataFrame
+    free: pd.DataFrame
     num_rounds: int | Callable[[Task, Mapping[str, Any]], int] | None = None
     eval_every: int | Callable[[int], int] | None = None
     seeds: int | None = None
-    later: Mapping[str, Callable[[pd.DataFrame], Sequence[float]]] = MappingProxyType({})
-    derived: Derived | None = None
-    widens: str | None = None
+    complete: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    made: tuple[str, ...] = ()
+    widens: bool = False
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """One row per point, with all columns."""
+        return self.free if self.complete is None else self.complete(self.free).drop_duplicates(ignore_index=True)
 
     @property
-    def computed(self) -> frozenset[str]:
-        """The columns that are computed from the others, so that they do not identify a run."""
-        return frozenset(self.derived.made if self.derived else ()) | frozenset(self.later)
+    def settable(self) -> list[str]:
+        """The columns whose values can be replaced, since what follows from them is known."""
+        columns = [str(name) for name in self.free]
+        if self.complete is None:  # nobody says what a label means, or what was computed from what
+            return [] if self.made else [name for name in columns if name in parameters(self.method)[0]]
+        return columns
 
-
-def completed(entry: Entry) -> Entry:
-    """The entry with the values of all its columns."""
-    if not entry.later:
-        return entry
-    values = {column: compute(entry.points) for column, compute in entry.later.items()}
-    derived = entry.derived or closed()
-    derived = derived._replace(made=tuple(dict.fromkeys((*derived.made, *values))))
-    return entry._replace(points=entry.points.assign(**values), later={}, derived=derived)
-
-
-def pending(entry: Entry) -> pd.DataFrame:
-    """The entry's points with 1 in the columns that are to come, for who wants to know of the others only."""
-    return entry.points.assign(**dict.fromkeys(entry.later, 1.0))
+    def only(self, points: pd.DataFrame) -> "Entry":
+        """The entry with these of its points, or such as they have become."""
+        return replace(self, free=points, complete=None)
 
 
 class Sweep(NamedTuple):
@@ -122,41 +144,51 @@ def grid(**columns) -> pd.DataFrame:
     return pd.DataFrame(list(itertools.product(*lists.values())), columns=list(lists))
 
 
+def with_tasks(points: pd.DataFrame, tasks: pd.DataFrame) -> pd.DataFrame:
+    """The points with the task of their labels, None where there is none.
+
+    Args:
+        points: with the labels.
+        tasks: a row for each task, its labels and then its name, "task".
+    """
+    task_of = {tuple(labels): task for *labels, task in tasks.itertuples(index=False)}
+    named = points[list(tasks)[:-1]].itertuples(index=False, name=None)
+    return points.assign(task=pd.Series([task_of.get(labels) for labels in named], points.index, dtype="str"))
+
+
 def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) -> Sweep:
     """A smaller sweep derived from a larger one.
 
     Args:
         sweep: the larger one.
-        keep: for some columns, the values to keep. Each must occur in some entry: a smaller scale never tries
+        keep: for some free columns, the values to keep. Each must occur in some entry: a smaller scale never tries
             what the larger does not. Entries without the column are kept as they are.
-        changes: fields of the sweep to replace (num_rounds, eval_every, seeds, trials), or columns of the
-            points to set to one value for all (num_epochs=1).
+        changes: fields of the sweep to replace (num_rounds, eval_every, seeds, trials), or free columns to set to one
+            value for all (num_epochs=1).
 
     Raises:
         InputError: for a column, or a value of `keep`, that the sweep does not have, and where nothing is left.
     """
     keep = {column: list(values) for column, values in (keep or {}).items()}
-    sweep = sweep._replace(entries={name: completed(entry) for name, entry in sweep.entries.items()})
     fields = {name: value for name, value in changes.items() if name in Sweep._fields}
     columns = {name: value for name, value in changes.items() if name not in Sweep._fields}
-    known = {str(column) for entry in sweep.entries.values() for column in entry.points}
+    free = {str(column) for entry in sweep.entries.values() for column in entry.free}
     for column in (*keep, *columns):
-        if column not in known:
-            raise unknown_name(f"column of sweep {sweep.name}", column, known)
+        if column not in free:
+            raise unknown_name(f"column of sweep {sweep.name}", column, free)
     for column, values in keep.items():
-        columns_of_entries = [entry.points[column] for entry in sweep.entries.values() if column in entry.points]
+        columns_of_entries = [entry.free[column] for entry in sweep.entries.values() if column in entry.free]
         for value in values:
             if not any((of_entry == value).any() for of_entry in columns_of_entries):
                 raise InputError(f"sweep {sweep.name} has no {column} = {value}: keep values of its grid")
     entries = {}
     for name, entry in sweep.entries.items():
-        points = entry.points
-        for column in points.columns.intersection(list(keep)):
-            points = points.loc[points[column].isin(keep[column])]
-        if len(points):
-            changed = {column: value for column, value in columns.items() if column in points}
-            points = points.assign(**changed).drop_duplicates(ignore_index=True)
-            entries[name] = entry._replace(points=points)
+        free = entry.free
+        for column in free.columns.intersection(list(keep)):
+            free = free.loc[free[column].isin(keep[column])]
+        if len(free):
+            changed = {column: value for column, value in columns.items() if column in free}
+            entries[name] = replace(entry, free=free.assign(**changed).drop_duplicates(ignore_index=True))
     if not entries:
         raise InputError(f"nothing is left of sweep {sweep.name}: keep more of its grid")
     return sweep._replace(entries=entries, **fields)
@@ -172,13 +204,12 @@ def select(sweep: Sweep, where: str) -> Sweep:
         InputError: where the expression does not parse, names no column, or selects nothing.
     """
     asked = names(where)
-    whole = {name: completed(entry) if asked & set(entry.later) else entry for name, entry in sweep.entries.items()}
-    tables = {name: entry.points.assign(algorithm=name) for name, entry in whole.items()}
+    tables = {name: known(entry.points, asked).assign(algorithm=name) for name, entry in sweep.entries.items()}
     columns = list(dict.fromkeys(str(column) for table in tables.values() for column in table))
     numbers = next(iter(tables.values())).select_dtypes("number")
     example = f"{numbers.columns[0]} <= {numbers.iloc[0, 0]:g}" if numbers.size else "seed == 0"
     entries = {}
-    for name, entry in whole.items():
+    for name, entry in sweep.entries.items():
         try:
             chosen = condition(where, tables[name].reindex(columns=columns))
         except InputError as error:
@@ -187,7 +218,7 @@ def select(sweep: Sweep, where: str) -> Sweep:
                 f'write a condition on {", ".join(columns)}, such as "{example} and algorithm == {name!r}"'
             ) from None
         if chosen.any():
-            entries[name] = entry._replace(points=entry.points[chosen].reset_index(drop=True))
+            entries[name] = entry.only(entry.points[chosen].reset_index(drop=True))
     if not entries:
         raise InputError(
             f"--where {where!r} selects none of the points of {sweep.name}: widen the condition; its algorithms are "
@@ -204,19 +235,18 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
     """
     entries: dict[str, Entry] = {}
     for label, entry in sweep.entries.items():
-        entry = completed(entry)
-        points = entry.points.drop(columns="task", errors="ignore")
+        points = known(entry.points).drop(columns="task", errors="ignore")
         given = [column for column in points if column in parameters(entry.method)[0]]
         others = [column for column in points if column not in (*given, *sweep.task_labels)]
         same = points.groupby(given, dropna=False)[others].nunique(dropna=False).max() <= 1
         points = points[[*given, *same.index[same]]].drop_duplicates(ignore_index=True)
         # Noise that was found for a label that is gone is no longer computed from the other columns, but given.
-        follow = () if set(sweep.task_labels) & {*entry.points} else sorted(entry.computed & {*map(str, points)})
-        entry = entry._replace(points=points, derived=closed(*follow))
+        follow = () if set(sweep.task_labels) & {*entry.points} else [name for name in entry.made if name in points]
+        entry = replace(entry.only(points), made=tuple(sorted(follow)))
         twins = [twin for twin, earlier in entries.items() if _same_runs(earlier, entry)]
         for twin in twins:
             label = entry.method.make.__name__
-            entry = entry._replace(seeds=_more(entries.pop(twin).seeds, entry.seeds))
+            entry = replace(entry, seeds=_more(entries.pop(twin).seeds, entry.seeds))
         entries[label] = entry
     return sweep._replace(name=f"{sweep.name}_on_{name}", tasks={name: make}, entries=entries)
 
@@ -224,9 +254,8 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
 def _same_runs(first: Entry, second: Entry) -> bool:
     """Whether two entries are the same but for how often they are repeated."""
     columns = sorted(map(str, first.points))
-    if first._replace(points=None, seeds=None) != second._replace(points=None, seeds=None):
-        return False
-    if columns != sorted(map(str, second.points)):
+    kinds = [(one.method, one.num_rounds, one.eval_every, one.made, one.widens) for one in (first, second)]
+    if kinds[0] != kinds[1] or columns != sorted(map(str, second.points)):
         return False
     rows, others = (entry.points[columns].sort_values(columns, ignore_index=True) for entry in (first, second))
     return rows.equals(others)
@@ -273,7 +302,8 @@ def _is_plain(value: Any) -> bool:
 
 
 def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a point that the method's factory takes, as plain Python values, defaults filled in.
+    """The part of a point that the method's factory takes, as plain Python values, defaults filled in. What is left for
+    later stays so.
 
     Raises:
         InputError: where a required argument is missing, or a value is out of its range or no number.
@@ -287,6 +317,9 @@ def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
             value = parameter.default
         else:
             raise InputError(f"the points of {method.make.__name__} have no column {name}: add it")
+        if isinstance(value, Later):
+            out[name] = value
+            continue
         if name in traced or parameter.annotation is int:
             if not isinstance(value, int | float) or math.isnan(as_float(name, value)):
                 raise InputError(f"{name} is {value}: it must be a number")
@@ -295,7 +328,7 @@ def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
             value = float(value) if name in traced else int(value)
         out[name] = value
     for name, value in (dict(point) | out).items():
-        if name in RANGES:
+        if name in RANGES and not isinstance(value, Later):
             test, words = RANGES[name]
             if not (isinstance(value, int | float | np.number) and not math.isnan(value) and test(float(value))):
                 raise InputError(f"{name} is {value}: it must be {words}")

@@ -22,7 +22,7 @@ from bench.store.complete_runs import as_text, rows_as_text
 from bench.store.requests import read_request
 from bench.sweeps import engine
 from bench.sweeps.counts import Counts, Work, work_of
-from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
+from bench.sweeps.spec import Entry, Sweep, arguments, parameters
 from bench.upkeep import cost
 from bench.upkeep.merge import sweep_named
 from bench.upkeep.status import runs_there
@@ -85,7 +85,7 @@ def _groups(sweep: Sweep, entry: Entry, tasks: dict[str, Task]) -> list[_Group]:
     traced = parameters(entry.method)[1]
     every = sweep.eval_every if entry.eval_every is None else entry.eval_every
     rounds = sweep.num_rounds if entry.num_rounds is None else entry.num_rounds
-    for record in pending(entry).to_dict("records"):
+    for record in entry.points.to_dict("records"):
         row = {str(column): value for column, value in record.items()}
         name = row.pop("task", next(iter(sweep.tasks)))
         args = arguments(entry.method, row)

@@ -19,7 +19,7 @@ from bench.store.complete_runs import Points, in_words, rows_as_text, settings_i
 from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, runs_in, unified
 from bench.store.requests import REQUEST, read_request
 from bench.sweeps.points import shapes_of
-from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
+from bench.sweeps.spec import Entry, Sweep, arguments, parameters
 from bench.upkeep.merge import data_of, points_of, sweep_named
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
@@ -119,10 +119,10 @@ def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame
     rows = [
         {str(k): v for k, v in record.items() if k != "task"}
         | arguments(entry.method, {str(k): v for k, v in record.items()})
-        for record in pending(entry).to_dict("records")
+        for record in entry.points.to_dict("records")
     ]
     points = pd.DataFrame(rows)
-    names = [name for name in points if name not in entry.computed]
+    names = [name for name in points if name not in entry.made]
     repetitions = pd.DataFrame(sweep.repetitions(entry), columns=["trial", "seed"])
     keys = rows_as_text(points, names)
     wanted = len(points) * len(repetitions)

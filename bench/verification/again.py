@@ -81,7 +81,7 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
     candidates = _candidates(entry, run) if entry else pd.DataFrame()
     if entry is None or candidates.empty:
         raise Gone(f"{run.sweep} has no such point of {run.algorithm}")
-    part = sweep._replace(entries={run.algorithm: entry._replace(points=candidates)})
+    part = sweep._replace(entries={run.algorithm: entry.only(candidates)})
     default = next(iter(sweep.tasks))
     names = dict.fromkeys(candidates.get("task", [default]))
     trial = sweep.repetitions()[0][0]
@@ -107,7 +107,7 @@ def _as_it_was(point: Point, run: Run) -> Point:
 
 def _candidates(entry: Entry, run: Run) -> pd.DataFrame:
     """The entry's points with the run's settings; several where they differ in their data alone."""
-    names = [column for column in entry.points if column not in entry.computed and column != "task"]
+    names = [column for column in entry.points if column not in entry.made and column != "task"]
     row = pd.DataFrame([{**entry.method.added, **run.first}])
     text = rows_as_text(row, names).iloc[0]
     return entry.points[(rows_as_text(entry.points, names) == text).to_numpy()].reset_index(drop=True)

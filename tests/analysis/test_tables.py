@@ -2,8 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from bench.analysis import metric_limits, tables
+from bench.analysis.measured import is_name
+from bench.analysis.tables import without_formulas
 
 
 def test_a_table_as_markdown_and_latex():
@@ -61,3 +64,29 @@ def test_a_table_for_a_terminal_goes_on_below_where_it_is_too_wide():
     ]
     below = tables.plain(cells, 20).split("\n\n")
     assert [part.splitlines()[1].split() for part in below] == [["a", "0.5", "(1)"], ["a", "1"]]
+
+
+def test_a_text_of_others_holds_no_link_and_no_tag():
+    assert tables.no_links("[0.8, 0.9] (rank 1), 1 < 2") == "[0.8, 0.9] (rank 1), 1 < 2"
+    assert tables.no_links("[x](javascript:a) <b>") == r"[x]\(javascript:a) \<b>"
+    assert tables.no_links("https://a.b WWW.a.b [x]: y") == r"https\://a.b WWW\.a.b [x]\: y"
+
+
+def test_a_cell_of_a_csv_file_begins_no_formula():
+    cells = pd.DataFrame({"=a": ["=cmd|' /C calc'!A0", "+1.5", "@x", "a=b"], "b": [-1.0, 2.0, np.nan, -np.inf]})
+    written = without_formulas(cells).to_csv(index=False, float_format="%.6g").splitlines()
+    assert written == ["'=a,b", "'=cmd|' /C calc'!A0,-1", "+1.5,2", "'@x,", "a=b,-inf"]
+    assert cells.columns[0] == "=a"
+    assert without_formulas(cells[["b"]]).equals(cells[["b"]])
+
+
+@pytest.mark.parametrize("name", ["DP-SGD + FedAvg (E = 1)", "renamed", "New <b>", "MR-MTL, 2", "é"])
+def test_names_that_every_table_can_show(name):
+    assert is_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", " a", "=a", "-a", "a\0", "a\u202eb", "a\n", "[x](y)", "http://x", "www.x", "a" * 81, None]
+)
+def test_names_that_no_table_shows(name):
+    assert not is_name(name)

@@ -91,6 +91,7 @@ def test_examples_that_are_out_are_replaced_by_others_of_the_same_class():
     assert 0.3 < of.members.mean(axis=0).min() < of.members.mean(axis=0).max() < 0.7
 
 
+@pytest.mark.slow
 def test_the_score_of_an_example_is_its_confidence_and_members_of_a_network_are_found():
     pictures = tiny_networks.task(np.arange(12).reshape(2, 6), num_pool=200)
     of = units_of(pictures, "example", 8, 0)

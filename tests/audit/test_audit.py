@@ -32,7 +32,11 @@ def sound(found: Audit):
     return [finding for finding in found.findings if finding.release.sound and finding.epsilon < math.inf]
 
 
-LONG = {*LIKE_FEDAVG, "ditto", "fine_tuning", "dpsgd_fedavg"}  # whose audits take a quarter of a minute and more
+# Methods whose audits take more than some seconds; the others are one of each kind of release.
+LONG = {
+    *(*LIKE_FEDAVG, "ditto", "fine_tuning", "dpsgd_fedavg", "ppsgd", "mr_mtl", "local_learning", "subgradient"),
+    *("dp_scaffold", "localized", "model_propagation", "local_dp"),
+}
 
 
 @pytest.mark.parametrize(

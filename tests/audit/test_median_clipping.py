@@ -43,7 +43,7 @@ def releases(task, *, delta, noise_multiplier, **_):
 METHOD = Method(median_clipping, releases, version=1)
 
 
-@pytest.mark.parametrize("clip_at", ["median", "fixed"])
+@pytest.mark.parametrize("clip_at", ["median", pytest.param("fixed", marks=pytest.mark.slow)])
 def test_the_median_is_refuted_and_a_fixed_norm_is_not(clip_at):
     found = audit(METHOD, args={"clip_at": clip_at}, family="records", runs=2000, canaries=0)
     assert found.refuted == (clip_at == "median"), text_of(found)

@@ -79,6 +79,25 @@ def test_a_right_claim_is_refuted_no_oftener_than_the_confidence_says():
     assert wrong <= 24  # 16 expected at most; more than 24 has a probability below 1 %
 
 
+def test_numbers_without_noise_are_named():
+    """The factor by which noise is too small would say nothing where there is none."""
+    with_unit, without = sums(True), sums(False)
+    for world, value in ((with_unit, 1.0), (without, 0.0)):
+        world.append(np.full((RUNS, 1), value))
+    found = audit_outputs(with_unit, without, epsilon=claim(1.0), delta=DELTA)
+    assert found.refuted
+    assert found.bare == 1
+    assert "1 of the 7 numbers of a run have no noise" in str(found)
+
+
+def test_outputs_without_any_noise_are_refuted():
+    """Then no size varies, and there is no score of sizes."""
+    found = audit_outputs([np.full((RUNS, 2), 1.0)], [np.full((RUNS, 2), 0.0)], epsilon=1.0, delta=DELTA)
+    assert found.refuted
+    assert found.by == SHIFT
+    assert found.bare == found.numbers
+
+
 def test_noise_that_hides_everything_is_inconclusive():
     found = audit_outputs(sums(True, sigma=1000.0), sums(False, sigma=1000.0), epsilon=1.0, delta=DELTA)
     assert found.seen == math.inf

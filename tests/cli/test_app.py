@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -235,7 +236,7 @@ def test_the_help_of_every_command_has_an_example_that_names_it():
 
 def test_the_repetitions_asked_for_hold_for_entries_that_have_fewer(bench, tmp_path, monkeypatch):
     sweep = walks()
-    fewer = {label: entry._replace(seeds=1) for label, entry in sweep.entries.items()}
+    fewer = {label: replace(entry, seeds=1) for label, entry in sweep.entries.items()}
     monkeypatch.setitem(SWEEPS, "fewer", lambda scale: sweep._replace(name="fewer", entries=fewer))
     assert bench("run", "fewer", "--out", tmp_path, "--seeds", "3")[0] == 0
     rows = part_files.read(tmp_path / "smoke" / "fewer")

@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from soak import boards as crafted
 from tiny_comparison import renamed, under_another_name
 
 from bench import board, compare
@@ -15,8 +17,14 @@ from bench.algorithms import ALGORITHMS
 from bench.api.comparisons import add_to_board
 from bench.audit import report
 from bench.comparison import board as boards
+from bench.comparison import protocol as protocols
+from bench.comparison.entries import fault, write_entry
 from bench.comparison.plan import make_plan
+from bench.comparison.problems import PROBLEMS
+from bench.comparison.run import compare as compared
+from bench.comparison.stages import KEYS, choose
 from bench.errors import InputError
+from bench.store import part_files
 
 RESULTS = Path(__file__).parents[2] / "results"
 SMALL: dict = {"epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 8, "rounds": 5}
@@ -43,6 +51,7 @@ def joined(out):
     return table
 
 
+@pytest.mark.slow
 def test_a_method_is_run_alone_and_stands_in_the_boards_table(joined, out):
     assert set(joined["algorithm"]) == {"renamed", "Global private SGD", "Local learning"}
     ran = {path.parent.parent.name for path in (out / "compare").rglob("part-*.parquet")}
@@ -62,6 +71,52 @@ def test_a_built_in_method_under_another_name_gains_nothing(joined):
     assert (gains["gain"] == 0).all()
     assert not gains["decided"].any()
     assert gains["better_from"].isna().all()
+
+
+@pytest.fixture(scope="module")
+def small(out):
+    """The board with an entry, made without its audit."""
+    rest = {"task": "tiny", "out": out, "data_files": None, "fixed": FIXED}
+    found = compared(boards.request_on_board("board", renamed(ALGORITHMS["ppsgd"]), {}, rest))
+    folder = shutil.copytree(out / "board" / "tiny", out / "with_entry" / "tiny")
+    write_entry(folder, "renamed", found)
+    return crafted.Small(folder, found, make_plan(boards.request_on_board("board", "ppsgd", {}, rest)))
+
+
+@pytest.mark.parametrize("some", [0, *(pytest.param(place, marks=pytest.mark.slow) for place in (1, 2, 3))])
+def test_an_entry_that_breaks_the_protocol_is_named_and_ranked_nowhere(some, small, tmp_path):
+    every = crafted.WRONG | crafted.FINE
+    faults = {}
+    for place, what in enumerate(list(every)[some::4]):
+        (tmp_path / str(place)).mkdir()
+        folder = crafted.crafted(small, every[what], tmp_path / str(place))
+        faults[what] = crafted.wrong(small, what, folder, shown=not place)
+    assert len(faults) > 10
+    assert set(faults.values()) == {None}, faults
+
+
+def test_an_entry_is_named_before_anything_is_run(small, tmp_path, caplog, monkeypatch):
+    folder = crafted.crafted(small, crafted.WRONG["delta"], tmp_path)
+    monkeypatch.setattr("bench.comparison.run.run_plan", lambda *_: pytest.fail("it was run"))
+    with pytest.raises(pytest.fail.Exception, match="it was run"):
+        compare("ppsgd", task="tiny", against=folder.parent, fixed={"personalization": 1.0}, out=tmp_path)
+    assert "entries/renamed, of the board, is left out: its tuning runs are at delta 0.5" in caplog.text
+
+
+def test_a_method_of_the_board_that_breaks_its_protocol_is_left_out(small, monkeypatch):
+    read, changed = boards.part_files.read, {"epsilon_tight": 1e6}
+
+    def altered(folder):
+        rows = read(folder)
+        return rows.assign(**changed) if folder.parent == small.folder and folder.name == "test" else rows
+
+    monkeypatch.setattr(boards.part_files, "read", altered)
+    found = boards.read_board(small.folder, small.plan)
+    assert found.left_out == {"Global private SGD": "it spent epsilon 1e+06 at the target 1"}
+    assert set(found.evaluations["algorithm"]) == {"Local learning", "renamed"}
+    changed |= {"excess_risk": "best"}
+    with pytest.raises(InputError, match=r"no method whose runs follow .*'best' as excess_risk, which is no number"):
+        boards.read_board(small.folder, small.plan)
 
 
 def overstating():
@@ -90,6 +145,7 @@ def test_an_entry_stands_on_the_board_of_whoever_compares_with_it(joined, out, t
     entry = add_to_board(renamed(ALGORITHMS["ppsgd"]), "tiny", board=folder, fixed=FIXED, out=tmp_path, workers=1)
     assert entry == folder / "tiny" / "entries" / "renamed"
     assert sorted(path.parent.name for path in entry.rglob("*.parquet")) == ["test", "tuning"]
+    assert protocols.read_protocol(entry) == protocols.read_protocol(folder / "tiny")
     table = compare("ppsgd", task="tiny", against=folder, fixed={"personalization": 1.0}, out=tmp_path, workers=1)
     assert {"renamed", "Global private SGD", "Local learning", "ppsgd"} == set(table["algorithm"])
     ours, theirs = (rows[rows["algorithm"] == "renamed"].set_index("target_epsilon") for rows in (table, joined))
@@ -98,8 +154,9 @@ def test_an_entry_stands_on_the_board_of_whoever_compares_with_it(joined, out, t
         compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", against=folder, fixed=FIXED, out=tmp_path)
     (part,) = (entry / "test").glob("*.parquet")
     part.write_bytes(part.read_bytes()[:-9])
-    with pytest.raises(InputError, match="is damaged"):
-        compare("ppsgd", task="tiny", against=folder, fixed={"personalization": 1.0}, out=tmp_path)
+    table = compare("ppsgd", task="tiny", against=folder, fixed={"personalization": 1.0}, out=tmp_path, workers=1)
+    assert "renamed" not in set(table["algorithm"])
+    assert "entries/renamed, of the board, is left out" in (tmp_path / "compare/tiny_ppsgd/comparison.md").read_text()
 
 
 @pytest.mark.slow
@@ -111,8 +168,8 @@ def test_a_method_that_its_audit_refutes_is_no_entry(out, tmp_path):
 
 
 def test_what_every_method_got_is_written_down(out):
-    protocol = boards.read_protocol(out / "board" / "tiny")
-    assert protocol == boards.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user")
+    protocol = protocols.read_protocol(out / "board" / "tiny")
+    assert protocol == protocols.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user")
 
 
 @pytest.mark.parametrize(
@@ -175,15 +232,16 @@ def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypa
     request = boards.request_on_board("board", [], {}, {"task": "tiny", "out": out, "data_files": None})
     plan = make_plan(request._replace(methods={"renamed": renamed(ALGORITHMS["ppsgd"])}, fixed=FIXED))
     found = boards.read_board(out / "board" / "tiny", plan)
-    assert found.left_out == ["Global private SGD"]
+    assert list(found.left_out) == ["Global private SGD"]
+    assert "has missing runs" in found.left_out["Global private SGD"]
     assert set(found.evaluations["algorithm"]) == {"Local learning"}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", json.dumps({"task": "tiny"})])
 def test_a_damaged_protocol_is_one_line(tmp_path, text):
-    (tmp_path / boards.PROTOCOL).write_text(text)
+    (tmp_path / protocols.PROTOCOL).write_text(text)
     with pytest.raises(InputError, match="cannot be read"):
-        boards.read_protocol(tmp_path)
+        protocols.read_protocol(tmp_path)
 
 
 @pytest.mark.parametrize("task", ["synthetic", "linear_p2p"])
@@ -216,3 +274,13 @@ def test_the_committed_board_has_nothing_left_to_run_on_this_machine(task, tmp_p
     (folder,) = board(task, out=tmp_path, workers=1)
     assert sorted(path.name for path in tmp_path.rglob("part-*.parquet")) == parts
     assert not list(folder.rglob("_stale"))
+
+
+@pytest.mark.parametrize("task", ["few_images", "linear_p2p", "school"])
+def test_the_committed_boards_follow_their_protocols(task):
+    folder, on = RESULTS / "board" / task, PROBLEMS[task]()
+    tuning, tested = pd.concat(boards._looks(folder)), part_files.read(folder / "test")
+    for label, runs in tested.groupby("algorithm"):
+        tried = tuning[tuning["algorithm"] == label]
+        chosen = choose(tried, metric=on.tuned_by, best=on.best)
+        assert not fault(str(label), tried, runs.merge(chosen, on=KEYS), protocols.read_protocol(folder), on)

@@ -85,7 +85,7 @@ def test_kill_9_again_and_again_loses_nothing_that_was_finished(tmp_path):
     assert_whole(tmp_path / "out", tmp_path / "reference")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_ends_in_how_to_go_on_and_a_second_writer_is_refused(tmp_path, number):
     out = tmp_path / "out"
     process = start(out, pause=5)

@@ -178,7 +178,7 @@ class Kept:
 
     def __init__(self, pool):
         self.executor = lambda _: pool.executor(100.0)
-        self.command = pool.command
+        self.command, self.devices = pool.command, pool.devices
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])

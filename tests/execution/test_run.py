@@ -105,7 +105,7 @@ OTHERS = {
     "a setting of the sweep": lambda: walks(num_rounds=ROUNDS + EVERY),
     "the data": lambda: walks(tasks=relabelled(checksum="other")),
     "the version of the method": lambda: walks()._replace(
-        entries={"Walk": walks().entries["Walk"]._replace(method=WALK._replace(version=2))}
+        entries={"Walk": dataclasses.replace(walks().entries["Walk"], method=WALK._replace(version=2))}
     ),
 }
 

@@ -82,9 +82,15 @@ def _write_runs(folder: Path, name: str, scores: dict, unit: str, relation: str,
         {
             **{"point": f"{method}-{epsilon}", "sweep": f"{name}/test", "algorithm": method, "task": name},
             **{"trial": trial, "seed": trial, "num_rounds": 60, "rounds": rounds, "target_epsilon": epsilon},
-            **{"setting": trial, "privacy_unit_compared": unit, "neighbors_compared": relation, "batch_size": 10},
+            **{
+                "setting": trial,
+                "reading": "paper",
+                "privacy_unit_compared": unit,
+                "neighbors_compared": relation,
+                "batch_size": 10,
+            },
             **{"clipping": "fixed", "step_size": (trial + 1) / 10, "clip_norm": 2.0, "privacy_unit": unit},
-            metric: score if rounds else 0.0,
+            **{metric: score if rounds else 0.0, "epsilon": 0.999 * epsilon},
         }
         for method, by_epsilon in scores.items()
         for epsilon, of_splits in by_epsilon.items()

@@ -72,12 +72,12 @@ def test_the_distribution_is_the_one_that_is_named(ours, law):
 
 def test_numbers_whose_own_bits_are_used_up_differ():
     """One array of numbers in the outermost place: their q fills the place, and no two agree."""
-    bits = jnp.zeros(4000, jnp.uint32)
-    more = draws._more_bits(jax.random.bits(jax.random.key(5), (), jnp.uint32), bits)
+    bits, places = jnp.zeros(4000, jnp.uint32), jnp.arange(4000, dtype=jnp.uint32)
+    more = draws._more_bits(jax.random.bits(jax.random.key(5), (), jnp.uint32), bits, places)
     q = np.asarray(draws._of_bits(bits, more)[1], float) * 2.0**31
     assert stats.kstest(q, "uniform").pvalue > 1e-4
     assert len(set(q)) > 3990
-    other = draws._more_bits(jax.random.bits(jax.random.key(6), (), jnp.uint32), bits)
+    other = draws._more_bits(jax.random.bits(jax.random.key(6), (), jnp.uint32), bits, places)
     assert abs(np.corrcoef(np.asarray(more, float), np.asarray(other, float))[0, 1]) < 0.1
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bench.kernels import threefry
+from bench.kernels import draws, threefry
 
 SHAPES = [(), (1,), (7,), (0,), (3, 5), (1001,), (4, 3, 2), (200, 33)]
 
@@ -44,3 +44,9 @@ def test_words_at_places_are_the_words_there():
     key = jax.random.key(3)
     places = jnp.asarray([[0, 999], [17, 400]], jnp.uint32)
     np.testing.assert_array_equal(threefry.at_places(key, places), threefry.bits(key, (1000,))[places])
+
+
+def test_rows_of_a_draw_are_those_of_the_whole_draw():
+    key, rows = jax.random.key(6), jnp.asarray([3, 0, 7])
+    np.testing.assert_array_equal(threefry.uniform_at_rows(key, rows, 5), threefry.uniform(key, (8, 5))[rows])
+    np.testing.assert_array_equal(draws.normal_rows(key, rows, 5), draws.normal(key, (8, 5))[rows])

@@ -43,8 +43,10 @@ def link(score, target):
 
 
 WRONG = {  # a call of each function with one argument that is not what it is said to be, and that argument's name
+    "division.places_of": ((COUNTS, 2), "mine"),
     "draws.laplace": ((VECTOR,), "key"),
     "draws.normal": ((VECTOR,), "key"),
+    "draws.normal_rows": ((KEY, VECTOR, 3), "rows"),
     "draws.two_sided": ((VECTOR, (2,)), "key"),
     "gradient.clip": ((VECTOR.astype(int), 1.0), "tree"),
     "gradient.clip_factor": ((VECTOR, VECTOR), "clip_norm"),
@@ -95,6 +97,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "sampling.distinct_rows": ((KEY, MATRIX, 5, 2), "num_examples"),
     "sampling.dealt": ((COUNTS, 4, 2), "key"),
     "sampling.fixed_size": ((COUNTS, 4, 2), "key"),
+    "sampling.fixed_size_of": ((KEY, COUNTS, 2), "allowed"),
     "sampling.poisson": ((KEY, 4.5, 0.5, 4), "num_clients"),
     "sampling.poisson_bound": (("4", 0.5), "num_clients"),
     "sampling.poisson_in_order": ((KEY, 4, 0.5, None), "bound"),
@@ -102,6 +105,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "sampling.queue_rounds": (([3, 3], 1.5, 1), "num_epochs"),
     "sampling.full_queue_rounds": (([3, 3], 1.5, 1), "num_epochs"),
     "sampling.queue_start": ((KEY, jnp.ones(4), 1, 2), "num_blocks"),
+    "sampling.queued_blocks": ((QUEUE.order, jnp.ones(2), COUNTS, COUNTS), "clients"),
     "sampling.uniform_rows": ((KEY, 0, 2, 1.5), "width"),
     "smoothing.moreau_slopes": ((link, VECTOR, jnp.ones(2), VECTOR, 3), "targets"),
     "smoothing.uniform_ball": ((KEY, 3), "shape"),
@@ -112,6 +116,8 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "threefry.bits": ((VECTOR, (2,)), "key"),
     "threefry.counts_places": ((VECTOR,), "key"),
     "threefry.fraction": ((VECTOR,), "words"),
+    "threefry.places_in_rows": ((VECTOR, 2), "rows"),
+    "threefry.uniform_at_rows": ((KEY, VECTOR, 2), "rows"),
     "threefry.uniform": ((KEY, 3), "shape"),
     "user_gradients.of_linear": ((STACK, MATRIX, BATCH), "gram"),
     "user_gradients.of_loss": ((link, VECTOR.astype(int), VECTOR, BATCH), "nothing_local"),

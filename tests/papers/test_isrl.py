@@ -227,6 +227,7 @@ def test_an_evaluation_that_does_not_divide_the_rounds_is_still_refused():
         resolve(sweep, {"tiny": task})
 
 
+@pytest.mark.slow
 def test_the_figure_counts_the_gradients_that_the_methods_declare():
     sweep = WHOLE["isrl_rounds"]
     for entry in sweep.entries.values():

@@ -8,7 +8,7 @@ import pytest
 
 from bench.algorithms.mr_mtl import releases
 from bench.data.tasks.school import made_up_schools
-from bench.papers.mrmtl import DELTA, EPSILONS, ROUNDS, SETTINGS, mrmtl_school, noise
+from bench.papers.mrmtl import BATCH_SIZE, DELTA, EPSILONS, ROUNDS, mrmtl_school, noise
 from bench.privacy.accounting import epsilon
 
 SIZES = [17, 33, 40, 63, 64, 95, 96, 127, 200]  # just before and after another batch, and the smallest and largest
@@ -17,9 +17,7 @@ SIZES = [17, 33, 40, 63, 64, 95, 96, 127, 200]  # just before and after another 
 @pytest.mark.parametrize("target", [EPSILONS[0], EPSILONS[-1]])
 def test_every_silo_keeps_within_epsilon(target):
     task = dataclasses.replace(made_up_schools(0, num_schools=len(SIZES)), num_examples=jnp.asarray(SIZES, jnp.int32))
-    found = releases(
-        task, delta=DELTA, noise_multiplier=noise(target), batch_size=SETTINGS["batch_size"], sampler="poisson"
-    )
+    found = releases(task, delta=DELTA, noise_multiplier=noise(target), batch_size=BATCH_SIZE, sampler="poisson")
     assert 0.97 * target < epsilon(found["paper"], ROUNDS) <= target
     assert epsilon(found["tight"], ROUNDS) < target
 

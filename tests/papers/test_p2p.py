@@ -51,7 +51,7 @@ def sized(sweep: Sweep) -> Sweep:
     if sweep.name != "p2p_movielens":
         return sweep
     entries = {
-        label: entry._replace(points=entry.points.assign(num_ticks=USERS)) if "num_ticks" in entry.points else entry
+        label: entry.only(entry.points.assign(num_ticks=USERS)) if "num_ticks" in entry.points else entry
         for label, entry in sweep.entries.items()
     }
     return sweep._replace(entries=entries)
@@ -153,7 +153,7 @@ def test_the_noise_of_one_update_is_the_formula_of_the_paper():
 
 
 def test_calibrations_are_published_clipped_and_gaussian():
-    table = p2p_noise.calibrations([1.0, 10.0])
+    table = p2p_noise.scaled(p2p_noise.calibrations(list(p2p_noise.MECHANISMS), [1.0, 10.0]))
     assert table["calibration"].tolist() == ["published", "clipped", "clipped", "gaussian", "gaussian"]
     published = table["calibration"] == "published"
     assert (table.loc[published, ["clip_norm", "lipschitz"]] == [math.inf, 1.0]).all(axis=None)

@@ -9,7 +9,7 @@ from tiny_sweeps import TASK, walks
 
 from bench import __main__ as command
 from bench import board, compare, run
-from bench.comparison.board import PROTOCOL
+from bench.comparison.protocol import PROTOCOL
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
 from bench.data.tasks import digits, school, stand_ins, tags

@@ -1,9 +1,9 @@
 """Other values in a sweep: what follows from them is computed again, and what would become false is refused."""
 
 import math
+from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 from tiny_sweeps import private_sgd, sweep_of, walks
 
@@ -11,35 +11,16 @@ from bench.algorithms import ppsgd
 from bench.errors import InputError
 from bench.papers import SWEEPS, isrl, isrl_noise, p2p_noise, ppsgd_grid
 from bench.privacy import accounting, events
-from bench.store import SCALES
-from bench.sweeps.grids import keeping_rounds, listed, tied, with_grid, with_rounds
+from bench.sweeps.grids import keeping_rounds, listed, with_grid, with_rounds
 from bench.sweeps.spec import Entry, grid
 
-CALIBRATED_FAST = [name for name in SWEEPS if not name.startswith("pfl_")] + ["pfl_alone", "pfl_averaging"]
 
-
-def rows(points: pd.DataFrame, columns=None) -> pd.DataFrame:
-    columns = sorted(points) if columns is None else columns
-    return points[columns].sort_values(columns, ignore_index=True)
-
-
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", CALIBRATED_FAST)
-def test_what_is_computed_from_the_rest_of_a_sweep_is_what_the_sweep_has(name, scale):
-    """To the last bit, so that the two say the same."""
-    for label, entry in SWEEPS[name](scale).entries.items():
-        if entry.derived is None or entry.derived.fixed:
-            continue
-        again = entry.derived.remake(entry.points.drop(columns=list(entry.derived.made)))
-        pd.testing.assert_frame_equal(rows(again), rows(entry.points), check_exact=True, obj=f"{name} {label}")
-
-
-@pytest.mark.parametrize("name", CALIBRATED_FAST)
+@pytest.mark.parametrize("name", SWEEPS)
 def test_a_column_given_its_own_values_loses_no_point(name):
     """Where a column may be replaced at all, every point that the sweep had is there again."""
     sweep, replaced = SWEEPS[name]("smoke"), 0
-    for column in {column for entry in sweep.entries.values() for column in entry.points}:
-        there = [entry.points[column].unique().tolist() for entry in sweep.entries.values() if column in entry.points]
+    for column in {column for entry in sweep.entries.values() for column in entry.free}:
+        there = [entry.free[column].unique().tolist() for entry in sweep.entries.values() if column in entry.free]
         try:
             new = with_grid(sweep, {column: list(dict.fromkeys(value for values in there for value in values))})
         except InputError:
@@ -48,7 +29,7 @@ def test_a_column_given_its_own_values_loses_no_point(name):
         for label, entry in sweep.entries.items():
             both = new.entries[label].points.merge(entry.points, on=list(entry.points), how="inner")
             assert len(both.drop_duplicates()) == len(entry.points), (column, label)
-    assert replaced >= 2 or name in ("ppsgd_theory", "ppsgd_sampled_theory")
+    assert replaced >= 2
 
 
 def test_values_replace_those_of_every_entry_that_has_the_column():
@@ -73,8 +54,9 @@ def test_local_learning_stays_once_and_silent():
 
 
 def test_local_learning_has_the_smallest_clipping_norm_where_its_own_is_gone():
-    points = grid(personalization=[0.0, 1.0], clip_norm=[2.0, 5.0], noise_multiplier=[0.0, 1.0])
-    local = ppsgd_grid.once_for_local(points, clip_norm=10.0).query("personalization == 0")
+    free = grid(personalization=[0.0, 1.0], clip_norm=[2.0, 5.0], noise_multiplier=[0.0, 1.0])
+    entry = Entry(ppsgd.METHOD, free, complete=partial(ppsgd_grid.once_for_local, clip_norm=10.0))
+    local = entry.points.query("personalization == 0")
     assert local[["clip_norm", "noise_multiplier"]].to_numpy().tolist() == [[2.0, 0.0]]
 
 
@@ -120,7 +102,7 @@ def test_the_ratio_of_a_network_follows_from_that_of_the_legend():
 
 REFUSED = [
     ("ppsgd_synthetic", {"noise_multipler": [1]}, "did you mean noise_multiplier"),
-    ("ppsgd_synthetic", {"delta_std": [0.5]}, "not an argument of its method"),
+    ("ppsgd_synthetic", {"delta_std": [0.5]}, "has no data for some of the values"),
     ("ppsgd_synthetic", {"task": ["digits"]}, "by --task"),
     ("ppsgd_synthetic", {"noise_multiplier": [-1]}, "at least 0 and finite"),
     ("ppsgd_synthetic", {"noise_multiplier": [math.inf]}, "at least 0 and finite"),
@@ -134,19 +116,24 @@ REFUSED = [
     ("ppsgd_synthetic", {"sampler": [3]}, "must be a word such as all"),
     ("ppsgd_synthetic", {"step_size": np.geomspace(0.1, 1, 10**6)}, "at most 10,000"),
     ("ppsgd_synthetic", {"step_size": list(range(1, 9001)), "num_sampled": list(range(1, 1000))}, "at most 1,000,000"),
-    ("ppsgd_theory", {"noise_multiplier": [1.0]}, "computes its points with all others in view"),
-    ("ppsgd_theory", {"clip_norm": [1.0]}, "computes its points with all others in view"),
-    ("ppsgd_cnn", {"personalization": [1.0]}, "give legend_personalization"),
-    ("isrl_odd_even", {"noise_multiplier": [1.0]}, "give target_epsilon"),
+    ("ppsgd_theory", {"noise_multiplier": [1.0]}, "replace target_epsilon, personalization, or choose"),
+    ("ppsgd_theory", {"clip_norm": [1.0]}, "computes or fixes it"),
+    ("ppsgd_cnn", {"personalization": [1.0]}, "replace legend_personalization"),
+    ("isrl_odd_even", {"noise_multiplier": [1.0]}, "replace target_epsilon"),
     ("isrl_odd_even", {"target_epsilon": [0.0]}, "must be positive"),
     ("isrl_odd_even", {"calibration": ["guessed"]}, "no calibration is called 'guessed'"),
-    ("isrl_odd_even", {"search": ["equal"]}, "label of One-pass"),
-    ("isrl_rounds", {"num_phases": [3]}, "computes it from other columns"),
-    ("p2p_dimensions", {"num_features": [3]}, "label of CD"),
-    ("p2p_dimensions", {"mechanism": ["gaussian"]}, "was calibrated for its existing values"),
-    ("p2p_movielens", {"start": ["zero"]}, "was calibrated for its existing values"),
-    ("pfl_alone", {"total_epochs": [3]}, "was calibrated for its existing values"),
-    ("pfl_alone", {"num_clients": [3]}, "label of SN+Lin"),
+    ("isrl_odd_even", {"search": ["equal"]}, "One-pass MB-SGD in isrl_odd_even computes or fixes it"),
+    ("isrl_rounds", {"num_phases": [3]}, "computes or fixes it"),
+    ("isrl_heterogeneity", {"num_records": [128]}, "has no data for some of the values"),
+    ("p2p_dimensions", {"num_features": [3]}, "CD in p2p_dimensions has no data"),
+    ("p2p_dimensions", {"num_updates": [2.5]}, "noise is found for a whole number of updates"),
+    ("p2p_dimensions", {"mechanism": ["gaussian"]}, "computes or fixes it"),
+    ("p2p_private", {"start": ["local"]}, "no start is called 'local'"),
+    ("p2p_private", {"calibration": ["guessed"]}, "no calibration is called 'guessed'"),
+    ("p2p_movielens", {"start": ["zero"]}, "one release in p2p_movielens computes or fixes it"),
+    ("decor_noise", {"against": ["nobody"]}, "no observer is called 'nobody'"),
+    ("pfl_alone", {"total_epochs": [3]}, "computes or fixes it"),
+    ("pfl_alone", {"num_clients": [3]}, "SN+Lin in pfl_alone has no data"),
 ]
 
 
@@ -157,18 +144,42 @@ def test_what_cannot_be_done_honestly_is_one_line(name, columns, said):
     assert "\n" not in str(error.value)
 
 
-def test_columns_that_change_together_are_told():
-    crossed = grid(a=[1, 2], b=[1, 2], c=[1, 2])
-    assert not tied(crossed, "a", "b")
-    assert tied(crossed.assign(b=10 * crossed["a"]), "a", "b")
-    assert tied(crossed[(crossed["c"] == 1) | (crossed["a"] == crossed["b"])], "a", "b")
-    assert not tied(crossed.assign(b=1), "a", "b")
+def test_a_label_of_the_data_takes_the_values_that_there_are_data_for():
+    points = with_grid(SWEEPS["p2p_dimensions"]("smoke"), {"num_features": [25]}).entries["local"].points
+    assert set(points["task"]) == {"linear_p2p_25"}
+    points = with_grid(SWEEPS["pfl_splits"]("laptop"), {"dataset": ["Fashion-MNIST"]}).entries["SN+Lin"].points
+    assert set(points["task"]) == {"fashion_mnist_scatter_linear_10"}
+    assert {later.args[1] for later in points["noise_multiplier"]} == {"fashion_mnist"}
 
 
-def test_a_column_that_goes_with_another_argument_is_refused():
-    points = grid(step_size=[0.1, 0.2]).assign(noise_multiplier=[1.0, 2.0])
-    with pytest.raises(InputError, match="goes with noise_multiplier"):
-        with_grid(walks(points=points), {"step_size": [0.5]})
+def test_runs_without_noise_are_not_clipped_whatever_the_norm():
+    points = with_grid(SWEEPS["scaffold_steps"]("smoke"), {"noise_multiplier": [0, 2], "clip_norm": [3]}).entries
+    for entry in points.values():
+        assert set(zip(entry.points["noise_multiplier"], entry.points["clip_norm"], strict=True)) == {
+            (0.0, math.inf),
+            (2.0, 3.0),
+        }
+
+
+def test_own_budgets_have_the_bounds_of_the_theorem():
+    sweep = SWEEPS["ppsgd_theory"]("smoke")
+    ((label, entry), *_) = sweep.entries.items()
+    own = with_grid(sweep, {"target_epsilon": [3, 5]}).entries[label].points
+    same, other = (own.query(f"target_epsilon == {target}").reset_index(drop=True) for target in (3, 5))
+    assert same.equals(entry.points.query("target_epsilon == 3").reset_index(drop=True))
+    assert (other["noise_multiplier"] < same["noise_multiplier"]).all()
+    assert (other["bound"] < same["bound"])[1:].all()  # the first learns alone
+
+
+def test_what_was_computed_by_nobody_knows_whom_is_not_replaced():
+    entry = private_sgd().entries["PPSGD"]
+    points = entry.points.assign(label="a")
+    with pytest.raises(InputError, match=r"replace step_size, .* choose among"):
+        with_grid(sweep_of({"PPSGD": Entry(ppsgd.METHOD, points)}), {"label": ["b"]})
+    made = Entry(ppsgd.METHOD, points, made=("noise_multiplier",))
+    for column in ("noise_multiplier", "step_size", "label"):
+        with pytest.raises(InputError, match="computes or fixes it; choose among"):
+            with_grid(sweep_of({"PPSGD": made}), {column: [1.0]})
 
 
 def test_values_are_lists_however_they_come():

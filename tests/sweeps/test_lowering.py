@@ -17,10 +17,10 @@ from bench.algorithms import ALGORITHMS
 from bench.data.task import Task
 from bench.papers import SWEEPS
 from bench.sweeps import engine
-from bench.sweeps.spec import Entry, arguments, parameters, pending
+from bench.sweeps.spec import Entry, arguments, parameters
 
 PLATFORMS = ("cuda", "tpu")
-FAST = {"ppsgd_synthetic", "ppsgd_digits", "isrl_odd_even", "p2p_private", "pfl_one_client"}  # one of a kind
+FAST = {"ppsgd_synthetic", "ppsgd_digits", "p2p_private", "pfl_one_client"}  # one of a kind
 
 
 def lower(function, *args) -> None:
@@ -83,7 +83,7 @@ def programs(name: str) -> set[tuple[str, object, tuple]]:
 def _of_entry(entry: Entry, first: str) -> set[tuple[str, object, tuple]]:
     traced = parameters(entry.method)[1]
     found = set()
-    for row in pending(entry).to_dict("records"):
+    for row in entry.points.to_dict("records"):
         args = arguments(entry.method, {str(column): value for column, value in row.items()})
         static = tuple(sorted((k, v) for k, v in args.items() if k not in traced))
         found.add((row.get("task", first), entry.method.make, static))

@@ -1,5 +1,7 @@
 """A sweep moved to another task: the columns and entries that stay."""
 
+from dataclasses import replace
+
 import pandas as pd
 from tiny_sweeps import TASK, points_of, private_sgd, resolved, walks
 
@@ -36,8 +38,8 @@ def test_on_task_makes_one_entry_of_those_that_differed_in_the_task_alone():
     points = grid(step_size=[0.1, 0.2])
     sweep = walks(points=points.assign(task="a"))._replace(tasks={"a": TASK, "b": TASK})
     one = sweep.entries["Walk"]
-    other = one._replace(points=points.iloc[::-1].assign(task="b"), seeds=2)
-    more = one._replace(points=grid(step_size=0.3, task="b"))
+    other = replace(one, free=points.iloc[::-1].assign(task="b"), seeds=2)
+    more = replace(one, free=grid(step_size=0.3, task="b"))
     moved = on_task(sweep._replace(entries={"One": one, "Other": other, "More": more}), "new", TASK)
     assert list(moved.entries) == ["walk", "More"]
     assert moved.entries["walk"].seeds is None  # as many as the sweep has, which is more than 2

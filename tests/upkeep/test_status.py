@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from made_up_parts import put
@@ -55,7 +56,7 @@ def test_runs_of_other_settings_and_versions_do_not_count(tmp_path):
     found = status.status(walks(), "smoke", tmp_path / "smoke" / "tiny")
     assert (found.whole.there, found.others) == (2, 2)
     sweep = walks()
-    newer = {label: entry._replace(method=entry.method._replace(version=2)) for label, entry in sweep.entries.items()}
+    newer = {label: replace(entry, method=entry.method._replace(version=2)) for label, entry in sweep.entries.items()}
     found = status.status(sweep._replace(entries=newer), "smoke", tmp_path / "smoke" / "tiny")
     assert (found.whole.there, found.others) == (0, 4)
     assert found.whole.rates == {status.SWEEP: 8}

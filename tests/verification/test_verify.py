@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -107,7 +108,7 @@ def test_another_version_of_a_method_is_outdated(results, monkeypatch):
     def newer(scale):
         sweep = sums(scale)
         newer = {
-            name: entry._replace(method=entry.method._replace(version=99)) for name, entry in sweep.entries.items()
+            name: replace(entry, method=entry.method._replace(version=99)) for name, entry in sweep.entries.items()
         }
         return sweep._replace(entries=newer)
 
@@ -164,8 +165,8 @@ def test_bad_input_is_refused_in_a_line(results, arguments, words):
 
 @pytest.mark.slow
 def test_committed_results_come_out_again():
-    """Thirty runs of all sweeps, within the time that this machine needs for them."""
-    found = bench.verify(points=30, minutes=10, seed=1, results=Path(__file__).parents[2] / "results")
+    """Twelve runs of all sweeps, within the time that this machine needs for them."""
+    found = bench.verify(points=12, minutes=2, seed=1, results=Path(__file__).parents[2] / "results")
     wrong = found[found["outcome"].isin(["different", "outdated", "damaged"])]
     assert wrong.empty, wrong.to_string()
-    assert len(found) >= 15
+    assert len(found) >= 6

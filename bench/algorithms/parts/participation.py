@@ -6,7 +6,7 @@ such rounds and the checks of their arguments are in `user_level`, and are impor
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,20 +22,26 @@ from bench.algorithms.parts.user_level import (
     separation,
 )
 from bench.data.task import Task
-from bench.kernels import sampling
+from bench.errors import InputError
+from bench.kernels import sampling, threefry
+from bench.kernels.division import Division, places_of
 from bench.kernels.personal import Batch
 
 __all__ = [
     "SAMPLERS",
     "Draw",
+    "Drawn",
     "Participation",
     "Round",
     "check_participation",
     "cost_of_sums",
+    "drawn_clients",
     "noisy_sums",
     "participation",
     "readings",
     "separation",
+    "sum_over",
+    "uniform_of_clients",
 ]
 
 
@@ -114,33 +120,16 @@ def participation(
             ("queue", "cyclic") or its expectation q N (other samplers). With "sum" it is this number times the mean
             minibatch size of the users; with "queue", times `batch_size`.
     """
-    num_clients = task.num_clients
-    rate = num_sampled / num_clients
+    if task.division is not None and task.train is None:
+        raise InputError(
+            f"task {task.name} is a stream, which draws the examples of all users at once: leave out --devices"
+        )
+    rate = num_sampled / task.num_clients
     sizes = jnp.minimum(task.num_examples, batch_size)
     num_blocks = task.num_examples // batch_size
-    expected = rate * (jnp.sum(sizes, dtype=jnp.float32) if reduce == "sum" else num_clients)
-
-    def init(key):
-        if sampler == "cyclic":
-            return jnp.int32(0), *sampling.dealt(key, num_clients, num_groups(task, num_sampled))
-        if sampler != "queue":
-            return ()
-        return sampling.queue_start(key, num_blocks, num_epochs, task.capacity // batch_size)
-
-    def clients_of(key, schedule):
-        """Return the clients (None for all, in order), which places are taken, their blocks, and the schedule."""
-        if sampler == "queue":
-            queue, clients, blocks, present = sampling.queue_draw(key, schedule, num_blocks, num_sampled)
-            return clients, present, blocks, queue
-        if sampler == "cyclic":
-            t, groups, taken = schedule
-            turn = t % groups.shape[0]
-            return groups[turn], taken[turn], None, (t + 1, groups, taken)
-        if sampler == "poisson":
-            bound = sampling.poisson_bound(num_clients, rate)
-            return *sampling.poisson(key, num_clients, rate, bound), None, schedule
-        clients = None if sampler == "all" else sampling.fixed_size(key, num_clients, num_sampled)
-        return clients, jnp.ones(num_sampled, bool), None, schedule
+    drawing = _drawing if task.division is None else _drawing_of_a_device
+    most_blocks = task.capacity // batch_size if sampler == "queue" else 0
+    init, drawn_of = drawing(task, num_sampled, sampler, num_blocks, num_epochs, most_blocks)
 
     def examples_of(key, clients, blocks, first):
         """Return rows of the stored examples (None for a stream), the examples, and which of them are real."""
@@ -150,10 +139,10 @@ def participation(
             key = key if first is None else jax.random.fold_in(key, first)
             return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size)[None] < taken[:, None]
         if clients is None:
-            everything = jnp.broadcast_to(jnp.arange(batch_size), (num_clients, batch_size))
+            everything = jnp.broadcast_to(jnp.arange(batch_size), (task.num_held, batch_size))
             if batch_size == task.capacity:  # every user uses all its examples, so nothing is drawn or copied
                 return everything, task.train, everything < sizes[:, None]
-            clients = jnp.arange(num_clients)
+            clients = jnp.arange(task.num_held)
         if blocks is None:
             rows, real = sampling.distinct_rows(key, task.num_examples[clients], task.capacity, batch_size, first)
         else:
@@ -162,7 +151,9 @@ def participation(
         return rows, jax.tree.map(lambda leaf: leaf[clients[:, None], rows], task.train), real
 
     def batch_of(key, clients, present, blocks, first=None):
-        """Return the minibatches of these users; `first` is the position in the round of the first, None for all."""
+        """Return the minibatches of these users; `first` is the position in the round of the first of them, or of each,
+        and None for all.
+        """
         rows, examples, real = examples_of(key, clients, blocks, first)
         weight = (real & there(clients, present)[:, None]).astype(jnp.float32)
         if reduce == "mean":
@@ -175,36 +166,42 @@ def participation(
             return present
         return present & (task.present if clients is None else task.present[clients])
 
-    def round_of(clients, present):
-        # The schedule is public, and so is what follows from it, whether or not a scheduled client is present.
-        scheduled = jnp.sum(present, dtype=jnp.float32)
-        count = jnp.sum(there(clients, present), dtype=jnp.float32)
+    def of_all(drawn, sums):
+        """Return the sums over the users of all devices, and the round; this is all that devices exchange."""
+        count = jnp.sum(there(drawn.clients, drawn.present), dtype=jnp.float32)
+        examples = jnp.sum(sizes, dtype=jnp.float32) if reduce == "sum" else jnp.float32(0)
+        sums, count, examples = task.total((sums, count, examples))
+        expected = rate * (examples if reduce == "sum" else task.num_clients)
         if sampler not in ("queue", "cyclic"):
-            return Round(expected, count, jnp.ones((), bool), float(num_sampled))
+            return sums, Round(expected, count, jnp.ones((), bool), float(num_sampled))
+        # The schedule is public, and so is what follows from it, whether or not a scheduled client is present.
+        scheduled = drawn.scheduled.astype(jnp.float32)
         users = jnp.maximum(scheduled, 1.0)
         each = 1 if reduce == "mean" else batch_size if sampler == "queue" else expected / num_sampled
-        return Round(users * each, count, scheduled > 0, users)
+        return sums, Round(users * each, count, scheduled > 0, users)
 
     def draw(key, schedule):
         key_clients, key_examples = jax.random.split(key)
-        clients, present, blocks, schedule = clients_of(key_clients, schedule)
-        return Draw(batch_of(key_examples, clients, present, blocks), *round_of(clients, present)), schedule
+        drawn, schedule = drawn_of(key_clients, schedule)
+        batch = batch_of(key_examples, drawn.clients, drawn.present, drawn.blocks, drawn.in_round)
+        return Draw(batch, *of_all(drawn, ())[1]), schedule
 
     def in_blocks(key, schedule, work, kept, numbers):
         key_clients, key_examples = jax.random.split(key)
-        clients, present, blocks, schedule = clients_of(key_clients, schedule)
+        drawn, schedule = drawn_of(key_clients, schedule)
+        clients, present, blocks, in_round, _ = drawn
         places = present.shape[0]
         size = block_size(places, 4 * numbers + _example_bytes(task, batch_size))
         if size == places:
-            kept, sums = work(kept, batch_of(key_examples, clients, present, blocks))
-            return kept, sums, round_of(clients, present), schedule
+            kept, sums = work(kept, batch_of(key_examples, clients, present, blocks, in_round))
+            return kept, *of_all(drawn, sums), schedule
         # Empty places of weight 0 at the end make the blocks equal.
-        users = jnp.arange(places) if clients is None else clients, present, blocks
+        users = jnp.arange(places) if clients is None else clients, present, blocks, in_round
         users = jax.tree.map(lambda leaf: jnp.pad(leaf, (0, -places % size)), users)
 
         def batch_at(first):
-            who, there, theirs = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, first, size), users)
-            return batch_of(key_examples, who, there, theirs, first)
+            who, there, theirs, at = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, first, size), users)
+            return batch_of(key_examples, who, there, theirs, first if at is None else at)
 
         def one_block(carry, first):
             kept, totals = carry
@@ -214,9 +211,148 @@ def participation(
         shapes = jax.eval_shape(lambda kept: work(kept, batch_at(0))[1], kept)
         nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
         (kept, sums), _ = jax.lax.scan(one_block, (kept, nothing), jnp.arange(0, places, size))
-        return kept, sums, round_of(clients, present), schedule
+        return kept, *of_all(drawn, sums), schedule
 
     return Participation(init, draw, in_blocks)
+
+
+class Drawn(NamedTuple):
+    """The users of a round that this device holds; all of them, where users are not divided.
+
+    clients: their rows in arrays by client; None for all, in order.
+    present: which places are taken.
+    blocks: of their examples, to be used; None where examples are drawn.
+    in_round: their places in the round of all devices; None where they are all users of the round, in order.
+    scheduled: the number of users of the round, of all devices.
+    """
+
+    clients: Array | None
+    present: Array
+    blocks: Array | None
+    in_round: Array | None
+    scheduled: Array
+
+
+def drawn_clients(task: Task, key: Array, num_sampled: int) -> Drawn:
+    """Draw a uniformly random subset of the clients, or all of them, as far as this device holds them."""
+    sampler = "all" if num_sampled == task.num_clients else "fixed"
+    drawing = _drawing if task.division is None else _drawing_of_a_device
+    drawn = drawing(task, num_sampled, sampler)[1](key, ())[0]
+    return drawn if drawn.clients is not None else drawn._replace(clients=jnp.arange(task.num_held))
+
+
+def uniform_of_clients(task: Task, key: Array, width: int) -> Array:
+    """Draw uniform numbers, [client, width], which do not depend on how clients are divided over devices."""
+    if task.division is None:
+        return threefry.uniform(key, (task.num_clients, width))
+    return threefry.uniform_at_rows(key, task.division.numbers(), width)
+
+
+def sum_over(task: Task, drawn: Drawn, tree: Any) -> Any:
+    """Return the sum over the clients of this device, of leaves [place, ...]; see `Task.total`."""
+
+    def one(leaf):
+        if task.division is not None:  # some places may be empty
+            leaf = jnp.where(drawn.present.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0)
+        return jnp.sum(leaf, axis=0)
+
+    return jax.tree.map(one, tree)
+
+
+def _drawing(
+    task: Task, num_sampled: int, sampler: str, num_blocks: Any = 0, num_epochs: int = 1, most_blocks: int = 0
+) -> tuple[Callable, Callable]:
+    """Return key -> schedule, and (key, schedule) -> (Drawn, schedule), where one device holds all users."""
+    num_clients = task.num_clients
+    rate = num_sampled / num_clients
+
+    def init(key):
+        if sampler == "cyclic":
+            return jnp.int32(0), *sampling.dealt(key, num_clients, num_groups(task, num_sampled))
+        if sampler != "queue":
+            return ()
+        return sampling.queue_start(key, num_blocks, num_epochs, most_blocks)
+
+    def drawn_of(key, schedule):
+        blocks = None
+        if sampler == "queue":
+            schedule, clients, blocks, present = sampling.queue_draw(key, schedule, num_blocks, num_sampled)
+        elif sampler == "cyclic":
+            t, groups, taken = schedule
+            turn = t % groups.shape[0]
+            clients, present, schedule = groups[turn], taken[turn], (t + 1, groups, taken)
+        elif sampler == "poisson":
+            clients, present = sampling.poisson(key, num_clients, rate, sampling.poisson_bound(num_clients, rate))
+        else:
+            clients = None if sampler == "all" else sampling.fixed_size(key, num_clients, num_sampled)
+            present = jnp.ones(num_sampled, bool)
+        return Drawn(clients, present, blocks, None, jnp.sum(present)), schedule
+
+    return init, drawn_of
+
+
+def _drawing_of_a_device(
+    task: Task, num_sampled: int, sampler: str, num_blocks: Any = 0, num_epochs: int = 1, most_blocks: int = 0
+) -> tuple[Callable, Callable]:
+    """Return the same where users are laid over devices, with the draws of one device.
+
+    Which users take part is drawn on every device for all of them, and nothing is exchanged for it. "cyclic" keeps the
+    turns of this device's users, and "queue" the order of their blocks and, of all users, how many they have left.
+    """
+    assert task.division is not None
+    division = task.division
+    num_clients, held = division.users, division.held
+    rate, num_turns = num_sampled / num_clients, num_groups(task, num_sampled)
+
+    def init(key):
+        if sampler == "cyclic":
+            return jnp.int32(0), *_turns(division, *sampling.dealt(key, num_clients, num_turns))
+        if sampler != "queue":
+            return ()
+        order = sampling.queue_start(key, num_blocks, num_epochs, most_blocks, division.numbers()).order
+        return order, num_epochs * division.gathered(num_blocks)
+
+    def drawn_of(key, schedule):
+        numbers = division.numbers()
+        if sampler == "all":
+            return Drawn(None, numbers < num_clients, None, numbers, jnp.asarray(num_clients)), schedule
+        if sampler == "cyclic":
+            t, turns, in_round = schedule
+            turn = t % num_turns
+            clients, present = places_of(turns == turn, division.most(-(-num_clients // num_turns)))
+            scheduled = (num_clients - turn + num_turns - 1) // num_turns
+            return Drawn(clients, present, None, in_round[clients], scheduled), (t + 1, turns, in_round)
+        if sampler == "queue":
+            order, left = schedule
+            users, taken = sampling.fixed_size_of(key, left > 0, num_sampled)
+            bound, schedule = min(held, num_sampled), (order, left.at[users].add(-taken.astype(jnp.int32)))
+        elif sampler == "poisson":
+            users, taken = sampling.poisson(key, num_clients, rate, sampling.poisson_bound(num_clients, rate))
+            bound = division.most_of(rate)
+        else:
+            users, taken = sampling.fixed_size(key, num_clients, num_sampled), jnp.ones(num_sampled, bool)
+            bound = division.most(num_sampled)
+        in_round, present = places_of(taken & (users // held == numbers[0] // held), bound)
+        clients = jnp.where(present, users[in_round] - numbers[0], 0)
+        blocks = None
+        if sampler == "queue":
+            used = num_epochs * num_blocks[clients] - left[users[in_round]]
+            blocks = sampling.queued_blocks(order, clients, used, num_blocks[clients])
+        return Drawn(clients, present, blocks, in_round, jnp.sum(taken)), schedule
+
+    return init, drawn_of
+
+
+def _turns(division: Division, groups: Array, taken: Array) -> tuple[Array, Array]:
+    """Return the group of each of this device's users (-1 for rows without one), and its place there, [held]."""
+    owners = jnp.where(taken, groups, division.users)
+    held = []
+    for of_place in (jnp.arange(groups.shape[0])[:, None], jnp.arange(groups.shape[1])[None]):
+        everybody = jnp.full(division.devices * division.held, -1, jnp.int32)
+        of_place = jnp.broadcast_to(of_place, owners.shape)
+        everybody = everybody.at[owners].set(jnp.where(taken, of_place, -1), mode="drop")
+        held.append(jax.lax.dynamic_slice_in_dim(everybody, division.numbers()[0], division.held))
+    return held[0], held[1]
 
 
 def _example_bytes(task: Task, batch_size: int) -> int:

@@ -18,11 +18,12 @@ from jax import Array
 
 from bench.algorithms.base import Cost, check_noise_has_a_scale
 from bench.algorithms.parts.counting import num_parameters
+from bench.algorithms.parts.participation import drawn_clients, sum_over, uniform_of_clients
 from bench.algorithms.parts.phases import Phases, num_records, plan_phases
 from bench.algorithms.parts.silo_arguments import SMOOTHINGS, SiloArguments
 from bench.data.task import Linear, Task
 from bench.errors import InputError, unknown_name
-from bench.kernels import draws, gradient, linear, sampling, smoothing, threefry
+from bench.kernels import draws, gradient, linear, sampling, smoothing
 from bench.privacy import events
 
 PROX_STEPS = 12  # halvings in a proximal step: the error of an envelope's gradient is at most 2^-12 C
@@ -33,12 +34,14 @@ class Silos(NamedTuple):
     """The silos' side of a method.
 
     shuffle: key -> the records in the order in which the silos use them, for State.schedule.
-    messages: (key, records, t, w) -> the message of each answering silo for the query w in round t = 0, 1, ...,
-        [silo, feature].
+    messages: (key, records, t, w) -> the message of each answering silo of this device for the query w in round
+        t = 0, 1, ..., [silo, feature].
+    mean: likewise -> the mean of the messages of all answering silos, [feature].
     """
 
     shuffle: Callable[[Array], Any]
     messages: Callable[[Array, Any, Array, Array], Array]
+    mean: Callable[[Array, Any, Array, Array], Array]
 
 
 def silos(task: Task, phases: Phases, shared: SiloArguments) -> Silos:
@@ -55,23 +58,32 @@ def silos(task: Task, phases: Phases, shared: SiloArguments) -> Silos:
     mean_gradient = _mean_gradient(task, shared)
 
     def shuffle(key):
-        keys = jax.random.split(key, task.num_clients)
+        keys = jax.random.split(key, task.num_clients)[task.numbers()]
         order = jax.vmap(lambda key: jax.random.permutation(key, length))(keys)
         return jax.tree.map(lambda leaf: _rows(leaf, order), task.train)
 
-    def messages(key, records, t, w):
+    def answers(key, records, t, w):
+        """Return who answers, and the messages."""
         key_silos, key_batch, key_smoothing, key_noise = jax.random.split(key, 4)
         examples, weight = draw_batches(key_batch, records, t)
+        drawn = drawn_clients(task, key_silos, shared.num_sampled)
         if shared.num_sampled < task.num_clients:
-            answering = sampling.fixed_size(key_silos, task.num_clients, shared.num_sampled)
-            examples, weight = jax.tree.map(lambda leaf: leaf[answering], (examples, weight))
+            examples, weight = jax.tree.map(lambda leaf: leaf[drawn.clients], (examples, weight))
         keys = jax.random.split(key_smoothing, shared.num_sampled)
+        keys = keys if drawn.in_round is None else keys[drawn.in_round]
         # One silo after the other: with many points, only the scores of a single silo fit in a CPU's cache.
         means = jax.lax.map(lambda silo: mean_gradient(silo[0], w, *silo[1:]), (keys, examples, weight))
-        noise = draws.normal(key_noise, means.shape)
-        return means + std * jnp.asarray(std_by_round, jnp.float32)[t] * noise
+        if drawn.in_round is None:
+            noise = draws.normal(key_noise, means.shape)
+        else:
+            noise = draws.normal_rows(key_noise, drawn.in_round, means.shape[1])
+        return drawn, means + std * jnp.asarray(std_by_round, jnp.float32)[t] * noise
 
-    return Silos(shuffle, messages)
+    def mean(key, records, t, w):
+        drawn, messages = answers(key, records, t, w)
+        return task.total(sum_over(task, drawn, messages)) / shared.num_sampled
+
+    return Silos(shuffle, lambda *query: answers(*query)[1], mean)
 
 
 def _rows(leaf: Array, rows: Array) -> Array:
@@ -102,15 +114,15 @@ def _batches(task: Task, phases: Phases, sampler: str) -> Callable[[Array, Any, 
         begin, size = jnp.asarray(begins)[t], jnp.asarray(sizes)[t]
         weight = 1 / jnp.asarray(batches, jnp.float32)[t]
         if sampler == "fixed":
-            available = jnp.full(task.num_clients, size)
-            rows = begin + sampling.distinct_rows(key, available, most, phases.batches[0])[0]
+            available = jnp.full(task.num_held, size)
+            rows = begin + sampling.distinct_rows(key, available, most, phases.batches[0], task.rows_drawn())[0]
             return jax.tree.map(lambda leaf: _rows(leaf, rows), records), jnp.broadcast_to(weight, rows.shape)
         start = jnp.minimum(begin, length - most)  # a window of one length for all phases, within the records
         window = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, most, 1), records)
-        place = jnp.broadcast_to(start + jnp.arange(most), (task.num_clients, most))
+        place = jnp.broadcast_to(start + jnp.arange(most), (task.num_held, most))
         present = (place >= begin) & (place < begin + size)
         if sampler == "poisson":
-            present &= threefry.uniform(key, place.shape) * size.astype(jnp.float32) < 1 / weight
+            present &= uniform_of_clients(task, key, most) * size.astype(jnp.float32) < 1 / weight
         return window, jnp.where(present, weight, 0.0)
 
     return batch

@@ -93,8 +93,7 @@ def run_phases(
         phase, place = at(t)
         subproblem = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), subproblem_of(phase, center))
         query = solver.query(iterate, place, subproblem)
-        messages = oracle.messages(key, state.schedule["records"], t, query)
-        gradient = jnp.mean(messages, axis=0) + subproblem.strength * (query - center)
+        gradient = oracle.mean(key, state.schedule["records"], t, query) + subproblem.strength * (query - center)
         moved = solver.step(iterate, gradient, place, subproblem)
         w = solver.answer(moved, place)
         restarts = place.round == place.rounds

@@ -11,6 +11,7 @@ import pandas as pd
 from bench.analysis import measured, metric_limits, style, tables
 from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture
+from bench.analysis.tables import without_formulas
 from bench.comparison.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.comparison.report import beside, budget, convergence
 from bench.comparison.report.curves import draw_budget, draw_convergence
@@ -149,7 +150,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
             save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON])
             save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET])
             save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE])
-        shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)
+        shown, notes = printed(whole), "".join(f"\n{tables.no_links(note)}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
         measured_on = measured.words(whole, problem.metric)
         first = heading(whole) + (f" Measured on {tables.no_markup(measured_on)}." if measured_on else "")
@@ -165,7 +166,9 @@ def write(comparison: Comparison) -> pd.DataFrame:
         write_whole(folder / f"{COMPARISON}.md", "\n\n".join(part.strip() for part in parts) + f"\n{notes}")
         runs = comparison.tuning.runs
         facts = [name for name in map(str, runs) if is_reserved(name) and name not in ("algorithm", "trial", "seed")]
-        write_whole(folder / "tuning.csv", runs.drop(columns=facts).to_csv(index=False, float_format="%.6g"))
+        write_whole(
+            folder / "tuning.csv", without_formulas(runs.drop(columns=facts)).to_csv(index=False, float_format="%.6g")
+        )
     except OSError as error:
         raise cannot_write(error, folder) from None
     return whole

@@ -2,16 +2,20 @@
 
 import csv
 import hashlib
+import json
 import warnings
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.errors import InputError
+from bench.errors import InputError, cut, shown
 
 CLIENT, LABEL = "client", "label"  # columns, unless the caller names others
 KINDS = {  # ending -> what such a file is, and what to do where it cannot be read
@@ -21,6 +25,26 @@ KINDS = {  # ending -> what such a file is, and what to do where it cannot be re
 ENDINGS = tuple(KINDS)
 MOST_CLASSES = 1000
 EMPTY = ("", "NA", "N/A", "NaN", "nan", "null")  # the content of a CSV's cell without a number
+WORDS, WHOLE, DECIMAL, TRUTH = "words", "whole numbers", "numbers with a decimal point", "true and false"  # kinds
+ROUNDED = r"[+-]?[0-9](?:\.[0-9]*)?[eE]\+(?:1[5-9]|[2-9][0-9])"  # as programs write whole numbers that they rounded
+EXACT = "give names or whole numbers"  # the remedy for a column of numbers that may have been rounded
+TEXT_OF = {  # kind -> how a CSV file beside a Parquet file of that kind writes the same words
+    WORDS: "(?s:.*)",
+    WHOLE: "-?(?:0|[1-9][0-9]*)",
+    TRUTH: "True|False",
+    DECIMAL: "(?!)",  # in several ways, so in none
+}
+
+
+class Table(NamedTuple):
+    """One file.
+
+    cells: one example a row; client and classes are words, None where a cell is empty.
+    kinds: column of words -> its kind; not of a CSV file, whose text can be of any.
+    """
+
+    cells: pd.DataFrame
+    kinds: dict[str, str]
 
 
 @cache
@@ -29,6 +53,9 @@ def client_table(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Return inputs float32 [example, feature], classes int64 from 0 or numbers float32 [example], clients as words
     [example], and a checksum of all of them.
+
+    Clients and classes are compared as words, as the files have them: a client is one user in whatever file its
+    examples are. So a column must be of one kind in all files, and no two of its words may be the same number.
 
     Args:
         path: of a file, or of a folder of files, which are read in the order of their names.
@@ -41,19 +68,22 @@ def client_table(
     if client == label:
         raise InputError(f"column {client!r} is given as both client and label: name two columns")
     files = _files(path)
-    tables = [_read(file, client) for file in files]
-    columns = list(tables[0].columns)
-    for file, table in zip(files, tables, strict=True):
+    words = (client,) if regression else (client, label)
+    tables = [_read(file, words) for file in files]
+    columns = list(tables[0].cells.columns)
+    for file, (cells, _) in zip(files, tables, strict=True):
         for column in (client, label):
-            if column not in table.columns:
-                raise InputError(f"{file} has no column {column!r}: it has {', '.join(map(str, table.columns))}")
-        if set(table.columns) != set(columns) or len(set(table.columns)) < len(table.columns):
+            if column not in cells.columns:
+                raise InputError(f"{file} has no column {shown(column)}: it has {cut(', '.join(cells.columns))}")
+        if set(cells.columns) != set(columns) or len(set(cells.columns)) < len(cells.columns):
             raise InputError(
                 f"{file} has other columns than {files[0]}, or a duplicate column: give all files the same columns"
             )
-        for column in table.columns:
-            _check(file, table, column, features=column not in (client, label), number=column == label and regression)
-    whole = pd.concat([table[columns] for table in tables], ignore_index=True)
+        for column in columns:
+            _check(file, column, cells[column], number=column not in words)
+    for column in columns:
+        (_one_kind if column in words else _one_kind_of_number)(files, tables, column)
+    whole = pd.concat([table.cells[columns] for table in tables], ignore_index=True)
     features = [column for column in columns if column not in (client, label)]
     if not features:
         raise InputError(f"{path} has no columns other than {client!r} and {label!r}: add features")
@@ -67,7 +97,8 @@ def client_table(
     if numbers is not None and not np.isfinite(numbers).all():
         raise InputError(f"{path}: {label!r} has a number that is too large for 32 bits: scale it")
     targets = _classes(path, label, whole[label]) if numbers is None else numbers
-    names = whole[client].to_numpy(str)
+    names = whole[client].to_numpy(object)
+    distinct(path, client, pd.unique(names))
     parts = (repr((features, regression)).encode(), inputs.tobytes(), targets.tobytes(), "\0".join(names).encode())
     return inputs, targets, names, hashlib.blake2b(b"\1".join(parts)).hexdigest()[:12]
 
@@ -91,29 +122,134 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _read(file: Path, client: str) -> pd.DataFrame:
+def _read(file: Path, words: Sequence[str]) -> Table:
+    """Return a file, with these columns read as words."""
     try:
-        if file.suffix == ".parquet":
-            table = pq.ParquetFile(file).read().to_pandas()
-        else:
-            # A client may be called NA or 007, so its column is read as words.
-            columns = _header(file)
-            empty = {column: [""] if column == client else list(EMPTY) for column in columns}
-            with warnings.catch_warnings():
-                # Without index_col=False, pandas takes the first column for row names where rows have one cell more.
-                warnings.simplefilter("error", pd.errors.ParserWarning)
-                table = pd.read_csv(file, dtype={client: str}, na_values=empty, keep_default_na=False, index_col=False)
+        return (_parquet if file.suffix == ".parquet" else _csv)(file, words)
+    except InputError:
+        raise
     except PermissionError:
         raise InputError(f"{file} cannot be read (no permission): make it readable") from None
     except pd.errors.ParserWarning:
         raise InputError(f"{file} has rows with more cells than its header line: give as many in each") from None
-    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError, MemoryError, csv.Error, pa.ArrowException) as error:
         kind, remedy = KINDS[file.suffix]
         reason = str(error).strip().splitlines()
         raise InputError(
-            f"{file} cannot be read as {kind} ({reason[0] if reason else type(error).__name__}): {remedy}"
+            f"{file} cannot be read as {kind} ({cut(reason[0]) if reason else type(error).__name__}): {remedy}"
         ) from None
-    return table.reset_index(drop=True)
+
+
+def _csv(file: Path, words: Sequence[str]) -> Table:
+    # A client may be called NA or 007.
+    empty = {column: [""] if column == words[0] else list(EMPTY) for column in _header(file)}
+    with warnings.catch_warnings():
+        # Without index_col=False, pandas takes the first column for row names where rows have one cell more.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        # With low_memory, pandas would guess the kind of a column for each piece of a long file.
+        table = pd.read_csv(
+            file,
+            dtype=dict.fromkeys(words, str),
+            na_values=empty,
+            keep_default_na=False,
+            index_col=False,
+            low_memory=False,
+        )
+    for column in {*words} & {*table.columns}:
+        table[column] = pd.Series(table[column].to_numpy(object), dtype=object)
+    return Table(table, {})
+
+
+def _parquet(file: Path, words: Sequence[str]) -> Table:
+    whole = pq.ParquetFile(file).read()
+    whole = whole.drop_columns(sorted(_row_names(whole.schema) & {*whole.column_names} - {*words}))
+    of_words = {column: whole[column] for column in words if whole.column_names.count(column) == 1}
+    # The numbers of a column do not depend on what pandas noted beside it, which can be damaged.
+    table = whole.to_pandas(ignore_metadata=True)
+    kinds = {}
+    for column, values in of_words.items():
+        kinds[column], table[column] = _words(file, column, values, client=column == words[0])
+    return Table(table, kinds)
+
+
+def _row_names(schema: pa.Schema) -> set[str]:
+    """Return the columns in which pandas stored the names of the rows, which are no features.
+
+    Raises:
+        ValueError: where the note that pandas adds to a file is damaged.
+    """
+    try:
+        note = (schema.metadata or {}).get(b"pandas")
+        return {name for name in json.loads(note)["index_columns"] if isinstance(name, str)} if note else set()
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ValueError("its pandas metadata are damaged") from None
+
+
+def _words(file: Path, column: str, values: pa.ChunkedArray, *, client: bool) -> tuple[str, pd.Series]:
+    """Return the kind of a column, and its values as words, None where there are none, [row].
+
+    Raises:
+        InputError: for values that are not words, and for numbers that may have been rounded or are no names.
+    """
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        return TRUTH, pd.Series([None if value is None else str(value) for value in values.to_pylist()], dtype=object)
+    if pa.types.is_floating(kind):
+        numbers = values.to_pandas()
+        most = 2.0 ** (np.finfo(kind.to_pandas_dtype()).nmant + 1)  # up to here, whole numbers are not rounded
+        for wrong, what in (
+            (numbers.abs() > most, "which may be rounded"),
+            (client & (numbers % 1 != 0) & numbers.notna(), "which names no client"),
+        ):
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise InputError(f"{file}: {column!r} has {numbers[row]} in row {row + 1}, {what}: {EXACT}")
+        return DECIMAL, pd.Series(numbers.to_numpy(str), dtype=object).where(numbers.notna(), None)
+    whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    if pa.types.is_nested(kind):
+        raise _lists(file, column)
+    if not (whole or text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind)):
+        raise InputError(f"{file}: {column!r} has values of type {kind}: write them as words or whole numbers")
+    return WHOLE if whole else WORDS, pd.Series(values.cast(pa.large_string()).to_pylist(), dtype=object)
+
+
+def _lists(file: Path, column: str) -> InputError:
+    return InputError(
+        f"{file}: {shown(column)} has lists in its cells: give one number or word per cell, or write a "
+        "task of your own, as for images (docs/adding-a-network.md)"
+    )
+
+
+def _one_kind(files: Sequence[Path], tables: Sequence[Table], column: str) -> None:
+    """Refuse a column of words that is of another kind in another file."""
+    kinds = {table.kinds[column]: file for file, table in zip(files, tables, strict=True) if column in table.kinds}
+    remedy = "write it as one kind in all files, best as words"
+    for kind, first in kinds.items():
+        for other, file in kinds.items():
+            if other != kind:
+                raise InputError(f"{file}: {column!r} has {other}, but {first} has {kind}: {remedy}")
+        for file, table in zip(files, tables, strict=True):
+            words = table.cells[column]
+            fit = words.str.fullmatch(TEXT_OF[kind]).to_numpy(bool) if len(words) else np.ones(1, bool)
+            if column not in table.kinds and not fit.all():
+                row = int(np.argmin(fit))
+                raise InputError(
+                    f"{file}: {column!r} has {shown(words[row])} in row {row + 1}, but {first} has {kind}: {remedy}"
+                )
+
+
+def _one_kind_of_number(files: Sequence[Path], tables: Sequence[Table], column: str) -> None:
+    """Refuse a column of numbers that has true and false in another file."""
+    kinds = {
+        pd.api.types.is_bool_dtype(table.cells[column]): file
+        for file, table in zip(files, tables, strict=True)
+        if len(table.cells)
+    }
+    if len(kinds) > 1:
+        raise InputError(f"{kinds[True]}: {column!r} has {TRUTH}, but {kinds[False]} has numbers: write numbers in all")
 
 
 def _header(file: Path) -> list[str]:
@@ -129,42 +265,92 @@ def _header(file: Path) -> list[str]:
         raise ValueError("it has no header line")
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{file} has several columns {name!r}: give each a name of its own")
+            raise InputError(f"{file} has several columns {shown(name)}: give each a name of its own")
     return names
 
 
-def _check(file: Path, table: pd.DataFrame, column: str, *, features: bool, number: bool) -> None:
+def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
     """Refuse an invalid column, with the row of the first bad cell (the first row is 1)."""
-    values = table[column]
-    nested = next((value for value in values if isinstance(value, list | dict | np.ndarray)), None)
-    if nested is not None:
-        raise InputError(
-            f"{file}: {column!r} has lists in its cells: give one number or word per cell, or write a "
-            "task of your own, as for images (docs/adding-a-network.md)"
-        )
+    if values.dtype == object and any(isinstance(value, list | dict | np.ndarray) for value in values):
+        raise _lists(file, column)
     missing = np.flatnonzero(values.isna())
     if len(missing):
-        raise InputError(f"{file}: {column!r} is empty in row {missing[0] + 1}: leave the row out, or fill it in")
-    if not (features or number):
-        return
-    if not len(values):
+        raise InputError(f"{file}: {shown(column)} is empty in row {missing[0] + 1}: leave the row out, or fill it in")
+    if not number:
+        rounded = np.flatnonzero(values.str.fullmatch(ROUNDED)) if len(values) else []
+        if len(rounded):
+            word = shown(values.iloc[rounded[0]])
+            raise InputError(
+                f"{file}: {shown(column)} has {word} in row {rounded[0] + 1}, which may be rounded: {EXACT}"
+            )
+    if not (number and len(values)):
         return
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_complex_dtype(values):
         bad = np.flatnonzero(pd.to_numeric(values, errors="coerce").isna())
-        where = f"{values.iloc[bad[0]]!r} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
-        raise InputError(f"{file}: {column!r} has {where}: give numbers, or leave the column out")
+        where = f"{shown(values.iloc[bad[0]])} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
+        raise InputError(f"{file}: {shown(column)} has {where}: give numbers, or leave the column out")
     infinite = np.flatnonzero(~np.isfinite(values.to_numpy(float)))
     if len(infinite):
-        raise InputError(f"{file}: {column!r} is infinite in row {infinite[0] + 1}: give finite numbers")
+        raise InputError(f"{file}: {shown(column)} is infinite in row {infinite[0] + 1}: give finite numbers")
 
 
-def _classes(path: Path, label: str, values: pd.Series) -> np.ndarray:
-    """Return numbers from 0 of the classes, in the order of their values, [example]."""
-    if pd.api.types.is_float_dtype(values) and (values % 1 != 0).any():
-        raise InputError(f"{path}: {label!r} has numbers that are not whole: give classes, or choose regression")
-    names, classes = np.unique(
-        values.to_numpy() if values.dtype != object else values.to_numpy(str), return_inverse=True
-    )
+def _classes(path: Path, label: str, words: pd.Series) -> np.ndarray:
+    """Return numbers from 0 of the classes, in the order of their values, or of words by letters, [example]."""
+    codes, found = pd.factorize(words.to_numpy(object))
+    names = [str(name) for name in found]
     if not 2 <= len(names) <= MOST_CLASSES:
         raise InputError(f"{path}: {label!r} has {len(names)} classes: give 2 to {MOST_CLASSES}, or choose regression")
-    return classes.astype(np.int64)
+    numbers = [_number(name) for name in names]
+    if None in numbers:
+        distinct(path, label, names)
+        order = sorted(range(len(names)), key=names.__getitem__)
+    else:
+        values = [number for number in numbers if number is not None]
+        if not all(value.is_finite() and value == value.to_integral_value() for value in values):
+            raise InputError(f"{path}: {label!r} has numbers that are not whole: give classes, or choose regression")
+        distinct(path, label, names, dict(zip(names, values, strict=True)).__getitem__)
+        order = sorted(range(len(names)), key=values.__getitem__)
+    places = np.empty(len(names), np.int64)
+    places[order] = np.arange(len(names))
+    return places[codes]
+
+
+def _plain(name: str) -> str:
+    """Return a name without the spaces around it, a whole number without leading zeros and decimal point, and 1 or 0
+    for true or false.
+    """
+    name = name.strip()
+    whole, _, decimals = name.removeprefix("+").partition(".")
+    digits = whole.removeprefix("-")
+    if digits.isascii() and digits.isdigit() and not decimals.strip("0"):
+        return ("-" if whole != digits else "") + (digits.lstrip("0") or "0")
+    return {"true": "1", "false": "0"}.get(name.casefold(), name)
+
+
+def distinct(path: Path, column: str, names: Iterable[str], meaning: Callable[[str], object] = _plain) -> None:
+    """Refuse names of clients or classes that may be one and the same, such as 7 and 007, 7 and 7.0, or 1 and True.
+
+    Args:
+        path, column: for the message.
+        names: without duplicates.
+        meaning: name -> what is equal where two names may be one.
+
+    Raises:
+        InputError: naming the two.
+    """
+    first: dict[object, str] = {}
+    for name in names:
+        other = first.setdefault(meaning(name), name)
+        if other != name:
+            raise InputError(
+                f"{path}: {column!r} has {shown(other)} and {shown(name)}, which may be the same: write it in one way"
+            )
+
+
+def _number(name: str) -> Decimal | None:
+    """Return the number that a word is; None where it is no number."""
+    try:
+        number = Decimal(name) if "_" not in name and name.isascii() else None
+    except InvalidOperation:
+        return None
+    return None if number is None or number.is_nan() else number

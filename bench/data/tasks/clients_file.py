@@ -1,21 +1,20 @@
 """A user's own data by client: one npz file of arrays, or tables as CSV or Parquet (`clients_table`)."""
 
 import hashlib
-import zipfile
-import zlib
 from functools import cache
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 
 from bench.data.partition import by_label, hold_out, pack
-from bench.data.read.tables import CLIENT, LABEL, client_table
+from bench.data.read.tables import CLIENT, EXACT, LABEL, client_table, distinct
 from bench.data.task import Task
 from bench.data.tasks import digits
 from bench.data.tasks.by_user import WORST
-from bench.errors import InputError
+from bench.errors import InputError, cut, in_one_line, shown
 from bench.models.additive import scores, squared_loss
 
 NEEDED = ("inputs", "targets", "clients")
@@ -36,14 +35,15 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
             inputs, targets, clients = arrays = [file[name] for name in NEEDED]
             if not all(isinstance(array, np.ndarray) for array in arrays):
                 raise ValueError("a member is not in the format of numpy")
-    except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        if isinstance(error, InputError):
-            raise
-        if isinstance(error, PermissionError):
-            raise InputError(f"{path} cannot be read (no permission): make it readable") from None
+    except InputError:
+        raise
+    except PermissionError:
+        raise InputError(f"{path} cannot be read (no permission): make it readable") from None
+    except Exception as error:  # a damaged, encrypted or foreign archive raises a dozen kinds
         raise InputError(
-            f"{path} is not an npz file of plain arrays: write it with numpy.savez, without objects"
-        ) from error
+            f"{path} is not an npz file of plain arrays ({cut(in_one_line(error))}): write it with numpy.savez, "
+            "without objects"
+        ) from None
     if inputs.ndim > 2:
         raise InputError(
             f"{path}: inputs are {inputs.shape}, but files are for linear models of features [example, feature]: "
@@ -58,8 +58,17 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
             raise InputError(f"{path}: {what} is needed")
     if not inputs.size:
         raise InputError(f"{path}: inputs are {inputs.shape}: examples with at least one feature are needed")
-    if np.issubdtype(clients.dtype, np.inexact) and not np.isfinite(clients).all():
-        raise InputError(f"{path}: clients has values that are not numbers: give each example the name of its client")
+    if clients.dtype.kind not in "biufSU":
+        raise InputError(f"{path}: clients are {clients.dtype}: give names or whole numbers")
+    if clients.dtype.kind == "f":
+        if not np.isfinite(clients).all():
+            raise InputError(
+                f"{path}: clients has values that are not numbers: give each example the name of its client"
+            )
+        rounded = np.abs(clients) > 2.0 ** (np.finfo(clients.dtype).nmant + 1)
+        if rounded.any():
+            row = int(np.argmax(rounded))
+            raise InputError(f"{path}: clients has {clients[row]} at index {row}, which may be rounded: {EXACT}")
     if not np.issubdtype(targets.dtype, np.integer):
         raise InputError(f"{path}: targets are {targets.dtype}: give classes, whole numbers from 0")
     if targets.min() < 0:
@@ -79,6 +88,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
         raise InputError(
             f"{path}: {len(classes)} classes up to {classes[-1]}: number at least two, from 0 without a gap"
         )
+    distinct(path, "clients", map(str, np.unique(clients)))
     digest = hashlib.blake2b(b"".join(np.ascontiguousarray(a).tobytes() for a in (inputs, targets, clients)))
     return inputs.astype(np.float32), targets.astype(np.int64), clients, digest.hexdigest()[:12]
 
@@ -133,14 +143,15 @@ def _task(
     regression: bool = False,
 ) -> Task:
     """Return the task of inputs [example, feature], classes or numbers [example], and clients [example]."""
-    names, numbers = np.unique(clients, return_inverse=True)
+    numbers, names = pd.factorize(clients, sort=True)
     if len(names) < 2:
-        raise InputError(f"{path}: all examples are of client {names[0]}: give at least two clients")
+        raise InputError(f"{path}: all examples are of client {shown(str(names[0]))}: give at least two clients")
     rng = np.random.default_rng([trial, 0x0F11E])
     parts: dict[str, list] = {"train": [], "validation": [], "test": []}
-    for members in by_label(numbers.ravel()):
+    for members in by_label(numbers):
         if len(members) < 5:
-            raise InputError(f"{path}: client {clients[members[0]]} has {len(members)} examples: five at least")
+            client = shown(str(clients[members[0]]))
+            raise InputError(f"{path}: client {client} has {len(members)} examples: five at least")
         rest, test = hold_out(members, TEST, rng)
         train, validation = hold_out(rest, VALIDATION / (1 - TEST), rng)
         for part, chosen in (("train", train), ("validation", validation), ("test", test)):

@@ -133,8 +133,8 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
     """Return the smallest noise multiplier that keeps a release within a target epsilon, the end of a bisection.
 
     The result keeps within the target, even when a share of MARGIN of it is lost; 0.9995 times the result does not, or
-    (with "pld" and hardly any noise) is not computed. It is kept on disk (`disk`), and found with few evaluations
-    (`search`).
+    (with "pld" and hardly any noise) is not computed. It is kept on disk (`disk`), checked by one evaluation when it is
+    read there, and otherwise found with few evaluations (`search`).
 
     Args:
         target: epsilon, above 0 and finite; for accountant "pld" at most 100.
@@ -156,7 +156,8 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
         at = release(sigma)
         return max(central_limit(atoms_of(part), at.delta) for part in _parts(at, rounds))
 
-    return safe(kept(target, release, rounds, lambda: smallest(target, spent, model)))
+    found = kept(target, release, rounds, lambda: smallest(target, spent, model), lambda noise: spent(safe(noise)))
+    return safe(found)
 
 
 def safe(noise: float) -> float:

@@ -3,7 +3,8 @@
 The digest is of the target, the rounds, the releases at several noise multipliers (events, relation, accountant,
 delta), the text of the accountants' own modules, and the versions of the libraries that they compute with. A file also
 contains the release at its number, which is compared when it is read: a file that is damaged or of something else is
-ignored.
+ignored. So is a number whose epsilon, by one evaluation of the accountant, is not just below the target: whoever can
+write to the folder could otherwise choose how much noise is added.
 """
 
 import functools
@@ -18,10 +19,17 @@ from bench.privacy.events import Release
 
 FOLDER = "noise"  # in the cache folder
 PROBES = (0.5, 1.0, 3.7, 50.0)  # multipliers at which a release is described
+WITHIN = 0.01  # share of the target that the smallest sufficient noise leaves unspent at most, but for odd accountants
 LIBRARIES = ("dp-accounting", "numpy", "scipy")
 
 
-def kept(target: float, release: Callable[[float], Release], rounds: int, find: Callable[[], float]) -> float:
+def kept(
+    target: float,
+    release: Callable[[float], Release],
+    rounds: int,
+    find: Callable[[], float],
+    spent: Callable[[float], float],
+) -> float:
     """Return the noise multiplier of an earlier call with the same arguments, or else what `find` returns.
 
     Args:
@@ -29,12 +37,13 @@ def kept(target: float, release: Callable[[float], Release], rounds: int, find: 
         release: noise multiplier -> release.
         rounds: of the release.
         find: computes the noise multiplier.
+        spent: noise multiplier -> epsilon by the accountant.
     """
     described = [_described(release(sigma), rounds) for sigma in PROBES]
     key = json.dumps([float(target).hex(), int(rounds), described, _computed_by()])
     path = folder(FOLDER) / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
     found = _read(path, release, rounds)
-    if found is None:
+    if found is None or not (1 - WITHIN) * target <= spent(found) <= target:
         found = find()
         remember(path, {"noise_multiplier": found.hex(), "released": _described(release(found), rounds)})
     return found

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.analysis.measured import PANEL
-from bench.errors import InputError
+from bench.analysis.measured import PANEL, is_name, over_target, spent
+from bench.errors import InputError, shown
 from bench.files import AS_TEXT
 from bench.store import part_files
 from figures.pages.board import attacks
@@ -173,7 +173,7 @@ def _protocol(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is missing: {again}")
     try:
         protocol = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read ({error}): {again}") from None
     for name, kind in PROTOCOL.items():
         value = protocol.get(name) if isinstance(protocol, dict) else None
@@ -211,6 +211,9 @@ def _rows(path: Path, protocol: dict[str, Any]) -> pd.DataFrame:
     wrong += [name for name in TRUE_OR_FALSE if not pd.api.types.is_bool_dtype(rows[name])]
     if wrong or rows[[*PLACE, *PANEL, "repetitions"]].isna().any(axis=None) or rows.duplicated([*PANEL, *PLACE]).any():
         raise InputError(f"{path} is damaged{f' (column {wrong[0]!r})' if wrong else ''}: {again}")
+    for name in rows["algorithm"].unique():
+        if not is_name(name):
+            raise InputError(f"{path} has a method called {shown(name)}, which no table can show: {again}")
     for name, column in (("unit", PANEL[0]), ("neighbors", PANEL[1])):
         others = sorted(set(rows[column]) - {protocol[name]})
         if (
@@ -237,7 +240,7 @@ def _runs(folder: Path, protocol: dict[str, Any]) -> tuple[pd.DataFrame, dict[st
     frames, problems = [], []
     for _, part in part_files.readable_parts(folder, problems, again):
         names = part.column_names
-        missing = {*PLACE, *PANEL, "num_rounds", "privacy_unit"} - set(names)
+        missing = {*PLACE, *PANEL, "reading", "num_rounds", "privacy_unit"} - set(names)
         if missing:
             raise InputError(f"{folder} has no column {min(missing)!r}: {again}")
         frames.append(part.to_pandas())
@@ -250,7 +253,12 @@ def _runs(folder: Path, protocol: dict[str, Any]) -> tuple[pd.DataFrame, dict[st
     runs = runs[(runs["rounds"] == runs["num_rounds"]) & (runs["trial"] < protocol["seeds"])]
     if runs.duplicated([*PLACE, "trial"]).any():
         raise InputError(f"{folder} has several runs of one method, epsilon and split: move it away, and {again}")
-    return runs.astype({"target_epsilon": float}).reset_index(drop=True), arguments
+    runs = runs.astype({"target_epsilon": float}).reset_index(drop=True)
+    if len(over := over_target(runs)):
+        first = over.iloc[0]
+        where = f"{shown(first['algorithm'])} at epsilon {first['target_epsilon']:g}"
+        raise InputError(f"{folder} has a run of {where} that spent {spent(over).iloc[0]:.4g}: {again} with --fresh")
+    return runs, arguments
 
 
 def _scores(runs: pd.DataFrame, rows: pd.DataFrame, metric: str) -> pd.DataFrame:

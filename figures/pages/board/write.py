@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.analysis import tables as printing
+from bench.analysis.tables import without_formulas
 from bench.errors import InputError, cannot_write
 from bench.files import written_whole
 from figures.pages.board import tables
@@ -38,7 +39,7 @@ def write(results: Path, out: Path | None) -> tuple[Path, Board]:
         raise InputError(f"cannot write the page as {out}, which is a table of it: name another file with --out")
     board = collect(results)
     ranks = {panel: mean_ranks(board, panel) for panel in board.panels}
-    csv = tables.all_rows(board).to_csv(index=False, float_format="%.6g")
+    csv = without_formulas(tables.all_rows(board)).to_csv(index=False, float_format="%.6g")
     texts = [page(board, ranks, results, csv), csv, markdown(board, ranks, results), latex(board, ranks)]
     try:
         with written_whole([out, *beside]) as files:

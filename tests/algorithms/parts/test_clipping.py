@@ -124,7 +124,8 @@ def with_half_of_its_noise(method):
     return method._replace(releases=releases)
 
 
-@pytest.mark.parametrize("name", ["dp_fedavg", pytest.param("ppsgd", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dp_fedavg", "ppsgd"])
 def test_the_audit_does_not_refute_it_and_does_with_half_of_its_noise(name):
     given = {"args": {"clipping": "adaptive", "sampler": "all", "num_sampled": 4}, "runs": 6000, "canaries": 0}
     found = audit(name, **given)

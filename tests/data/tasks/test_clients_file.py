@@ -70,7 +70,7 @@ def test_other_data_have_another_checksum(tmp_path):
         ({"inputs": INPUTS[:, :0]}, "at least one feature"),
         ({"inputs": INPUTS[:0], "targets": TARGETS[:0], "clients": CLIENTS[:0]}, "at least one feature"),
         ({"clients": np.where(np.arange(45) == 3, np.nan, 1.0)}, "clients has values that are not numbers"),
-        ({"clients": np.repeat(["a", "b"], [4, 41])}, "client a has 4"),
+        ({"clients": np.repeat(["a", "b"], [4, 41])}, "client 'a' has 4"),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused(tmp_path, arrays, words):

@@ -87,12 +87,12 @@ def release(sigma, delta=DELTA):
     return events.full_gaussian(sigma, delta=delta)
 
 
-def test_the_second_time_nothing_is_computed(folder, asked):
+def test_the_second_time_nothing_is_searched(folder, asked):
     found = accounting.noise_multiplier(2.0, release, 10)
     assert len(list(folder.iterdir())) == 1
     asked.clear()
     assert accounting.noise_multiplier(2.0, release, 10) == found
-    assert asked == []
+    assert asked == [10]  # it is checked
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,19 @@ def test_a_damaged_file_is_made_anew(broken, folder, asked):
     asked.clear()
     assert accounting.noise_multiplier(2.0, release, 10) == found
     assert asked
+    assert path.read_text() == whole
+
+
+@pytest.mark.parametrize("factor", [0.01, 0.999, 1.01, 100.0])
+@pytest.mark.parametrize("name", ["gdp", "rdp, Poisson", "pld", "after a start"])
+def test_a_number_that_somebody_else_put_there_is_not_believed(name, factor, folder):
+    """The file is as if it had been written, but for its noise: with a hundredth of it, epsilon would be 200,000."""
+    found = accounting.noise_multiplier(3.0, RELEASES[name], 100)
+    (path,) = folder.iterdir()
+    whole, noise = path.read_text(), found / (1 + accounting.MARGIN) * factor
+    foreign = {"noise_multiplier": noise.hex(), "released": disk._described(RELEASES[name](noise), 100)}
+    path.write_text(json.dumps(foreign))
+    assert accounting.noise_multiplier(3.0, RELEASES[name], 100) == found
     assert path.read_text() == whole
 
 

@@ -60,6 +60,14 @@ def table(**changes):
     return spoil
 
 
+def called(name):
+    def spoil(folder):
+        path = folder / "comparison.csv"
+        pd.read_csv(path).replace("Shared", name).to_csv(path, index=False)
+
+    return spoil
+
+
 def runs(change):
     def spoil(folder):
         (path,) = (folder / "test").glob("part-*")
@@ -99,6 +107,14 @@ WRONG = {
     "runs of another program": (text("test/mine.parquet", "PAR1"), "mine.parquet is damaged"),
     "runs without the metric": (runs(lambda rows: rows.drop(columns="test_accuracy")), "no column 'test_accuracy'"),
     "runs without epsilon": (runs(lambda rows: rows.drop(columns="target_epsilon")), "no column 'target_epsilon'"),
+    "runs beyond their epsilon": (
+        runs(lambda rows: rows.assign(epsilon=1e6)),
+        "at epsilon 0 that spent 1e+06",
+    ),
+    "runs without their epsilon": (runs(lambda rows: rows.assign(reading="x")), "at epsilon 0 that spent nan"),
+    "a deep protocol": (text("protocol.json", "[" * 100_000), "protocol.json cannot be read"),
+    "a name that reverses the line": (called("S\u202e"), r"a method called 'S\u202e'"),
+    "a name that is a formula": (called("=cmd"), "a method called '=cmd'"),
     "runs twice": (runs(lambda rows: pd.concat([rows, rows.assign(point="x")])), "has several runs of one method"),
     "a method without runs": (runs(lambda rows: rows[rows["algorithm"] != "Shared"]), "(Shared at epsilon 1)"),
     "what was tried is damaged": (text("tuning.csv", ""), "tuning.csv cannot be read"),

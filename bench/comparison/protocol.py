@@ -1,0 +1,97 @@
+"""The protocol of a board's task: the conditions that are the same for every method, in a file beside the runs."""
+
+import json
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.comparison.request import Request
+from bench.errors import InputError
+from bench.files import read_regular, write_whole
+from bench.inputs.declared import check, kinds
+from bench.privacy.events import check_delta
+
+PROTOCOL = "protocol.json"
+
+
+class Protocol(NamedTuple):
+    """The conditions that are the same for every method on a task.
+
+    task: its name.
+    epsilons: the finite ones; the noise-free case is always added.
+    seeds: number of data splits.
+    settings: the most settings tried for a method.
+    rounds: of methods that do not set their own.
+    delta, neighbors, unit: of the privacy statement.
+    """
+
+    task: str
+    epsilons: list[float]
+    seeds: int
+    settings: int
+    rounds: int
+    delta: float
+    neighbors: str
+    unit: str
+
+
+def protocol_of(request: Request) -> Protocol:
+    """The protocol of a request."""
+    unit, neighbors, delta, _ = request.statement
+    return Protocol(
+        task=request.problem.name,
+        epsilons=list(request.epsilons),
+        seeds=request.num_splits,
+        settings=request.num_settings,
+        rounds=request.num_rounds,
+        delta=delta,
+        neighbors=neighbors,
+        unit=unit,
+    )
+
+
+def write_protocol(request: Request) -> None:
+    """Write the protocol of a comparison, before anything is run.
+
+    Raises:
+        InputError: where the folder has results of another protocol.
+    """
+    path, ours = request.folder / PROTOCOL, protocol_of(request)
+    if not request.fresh and path.exists() and (theirs := read_protocol(request.folder)) != ours:
+        differ = [name for name in Protocol._fields if getattr(theirs, name) != getattr(ours, name)]
+        raise InputError(
+            f"{request.folder} was run with {', '.join(f'{name} {getattr(theirs, name)}' for name in differ)}: ask for "
+            "the same, give --fresh, or choose another --out"
+        )
+    try:
+        request.folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, (json.dumps(ours._asdict(), indent=1) + "\n").encode())
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another --out") from None
+
+
+def read_protocol(folder: Path) -> Protocol:
+    """The protocol of the results in a folder of the board.
+
+    Raises:
+        InputError: where the folder has no readable protocol.
+    """
+    try:
+        found = Protocol(**json.loads(read_regular(folder / PROTOCOL)))
+        for name, annotation in Protocol.__annotations__.items():
+            check(name, getattr(found, name), kinds(annotation))
+        check_delta("delta", found.delta)
+        if not found.epsilons or not all(0 < epsilon < math.inf for epsilon in found.epsilons):
+            raise ValueError(f"epsilons are {found.epsilons}")
+        for name in ("seeds", "settings", "rounds"):
+            if getattr(found, name) < 1:
+                raise ValueError(f"{name} is {getattr(found, name)}")
+        return found
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{folder} is not the folder of a board's task, as it has no {PROTOCOL}: run `python -m bench board` first"
+        ) from None
+    except RecursionError:
+        raise InputError(f"{folder / PROTOCOL} is damaged: run the board again with --fresh") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{folder / PROTOCOL} cannot be read ({error}): run the board again with --fresh") from None
