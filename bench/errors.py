@@ -53,9 +53,9 @@ def shown(value: object) -> str:
     return cut(text)
 
 
-def cut(text: str) -> str:
-    """A text of at most 100 characters, for a message."""
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+def cut(text: str, most: int = MOST_SHOWN) -> str:
+    """A text for a message, of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def expanded(path: str | os.PathLike, option: str) -> Path:

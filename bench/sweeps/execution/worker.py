@@ -16,6 +16,7 @@ import argparse
 import os
 import platform
 import queue
+import socket
 import sys
 import threading
 import traceback
@@ -56,7 +57,17 @@ def main() -> None:
         host, port = given.address
         connection = Client((host, int(port)), authkey=given.key.read_bytes())
         connection.send(given.name)
+        keep_alive(connection)
     serve(connection)
+
+
+def keep_alive(connection: Connection) -> None:
+    """Have the system notice within minutes that the machine at the other end is gone, which then says nothing."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as end:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 20), ("TCP_KEEPCNT", 6)):
+            if hasattr(socket, name):  # not on every system
+                end.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def serve(connection: Connection) -> None:
