@@ -56,11 +56,13 @@ def until_stopped(work: Callable[[], int]) -> int:
             before(unraisable)
 
     before = sys.unraisablehook
-    handlers = {number: signal.signal(number, stop) for number in SIGNALS if _is_ours(number)}
-    handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda _, frame: stop(received[0], frame))
-    sys.unraisablehook = lost
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGALRM, *filter(_is_ours, SIGNALS))}
     try:
-        try:
+        try:  # a signal may arrive as soon as its handler is there
+            signal.signal(signal.SIGALRM, lambda _, frame: stop(received[0], frame))
+            sys.unraisablehook = lost
+            for number in filter(_is_ours, SIGNALS):
+                signal.signal(number, stop)
             code = work()
         finally:
             ended = True  # signals are only noted from here on

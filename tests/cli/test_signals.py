@@ -48,6 +48,24 @@ def test_a_signal_is_one_line_and_the_status_of_a_shell(command, capsys, where, 
     assert {known: signal.getsignal(known) for known in before} == before
 
 
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_that_arrives_with_its_handler_is_one_line(number, command, capsys, monkeypatch):
+    real = signal.signal
+
+    def install(which, handler):
+        replaced = real(which, handler)
+        if which == number and not sent:
+            sent.append(which)
+            os.kill(os.getpid(), number)
+        return replaced
+
+    sent, before = [], {known: signal.getsignal(known) for known in (*SIGNALS, signal.SIGALRM)}
+    monkeypatch.setattr(signal, "signal", install)
+    assert command("import time\ntime.sleep(20)\n") == 128 + number
+    assert capsys.readouterr().err == LINE + "\n"
+    assert {known: signal.getsignal(known) for known in before} == before
+
+
 def test_a_signal_that_is_ignored_stays_ignored(command, monkeypatch):
     """As SIGINT in a shell's background jobs."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
