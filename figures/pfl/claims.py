@@ -376,8 +376,8 @@ OF_SPLITS = (
         "to 55.36 and 84.26 to 44.12 on Fashion-MNIST; such patterns are common to all three data sets",
         "section 6.1",
         f"{', '.join(FRAGILE)} lose at least {LOST:g} points from (1, 20) to (20, 1), at both epsilons",
-        f"accuracy at (1, 20) minus that at (20, 1) minus {LOST:g} points; {LOST:g} is not in the text of the paper but "
-        "the smallest such loss in its Tables 2 to 4, 18.66, rounded down",
+        f"accuracy at (1, 20) minus that at (20, 1) minus {LOST:g} points; {LOST:g} is not in the text of the paper "
+        "but the smallest such loss in its Tables 2 to 4, 18.66, rounded down",
         "cells",
     ),
     _Stated(
