@@ -7,7 +7,7 @@ A generated part is between a comment that names it and `<!-- end -->`:
     <!-- claims NAME -->      what a paper states, our reading and the verdict; and below, our further claims
     <!-- gallery -->          every figure with its title and caption
 
-Verdicts are those that `python -m figures claims` wrote next to the figures.
+Single numbers in the prose are those of `figures.prose`. Verdicts are those that `python -m figures claims` wrote next to the figures.
 """
 
 import re
@@ -18,7 +18,7 @@ import pandas as pd
 
 from bench.analysis.tables import markdown, no_markup
 from bench.errors import InputError
-from figures import PAPERS
+from figures import PAPERS, prose
 from figures.claims import said, tallies
 from figures.claims import written as read_claims
 from figures.shared.paper import Paper
@@ -153,12 +153,12 @@ def written_anew(text: str, folder: Path) -> str:
         make = {"papers": papers_part, "papers in full": papers_in_full, "gallery": lambda _: gallery_part()}
         return match[1] + make[match[2]](folder) + match[4]
 
-    return PART.sub(part, text)
+    return prose.written_anew(PART.sub(part, text), folder.parent)
 
 
 def pages(root: Path) -> list[Path]:
-    """README.md, the gallery and the pages of papers."""
-    return [root / "README.md", root / "docs" / "gallery.md", *sorted((root / "docs" / "papers").glob("*.md"))]
+    """README.md, and the pages in docs."""
+    return [root / "README.md", *sorted(path for path in (root / "docs").rglob("*.md") if "_build" not in path.parts)]
 
 
 def outdated(root: Path, folder: Path) -> dict[Path, str]:
