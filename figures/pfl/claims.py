@@ -458,7 +458,7 @@ def _stated(one: _Stated, dataset: str, figure: str, sweep: str) -> Claim:
 
 
 def _agreement(figure: str, dataset: str, sweep: str) -> Claim:
-    text = f"{dataset}: at least half of the cells are within 2 points of the published accuracy"
+    text = f"{dataset}: at least half of the cells of Table {figure[-1]} are within 2 points of the published accuracy"
     how = (
         f"{FINAL}; 2 points minus the distance to the published accuracy, for at least half of all cells, run or not; "
         "the spread over seeds is that of the cells like them (model, privacy or none, one client or several, local "
