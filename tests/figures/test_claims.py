@@ -83,7 +83,7 @@ def test_what_an_outcome_says_of_a_paper(settings, ours, says):
 
 
 def test_a_paper_is_charged_only_with_what_its_settings_contradict():
-    """Ten claims that fail: one contradicts the paper, two are of other data, three of settings not given, four ours."""
+    """Of ten claims that fail one contradicts the paper; the others are of other data, of settings not given, or ours."""
     kinds = [(AS_GIVEN, False), *[(stand_in("a"), False)] * 2, *[(not_given("a"), False)] * 3, *[(AS_GIVEN, True)] * 4]
     made = [Claim("text", "where", "sweep", stops, "how", settings=one, ours=ours) for one, ours in kinds]
     table = pd.DataFrame(
