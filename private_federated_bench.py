@@ -55,13 +55,13 @@ def main() -> None:
         if wrong:
             print(f"error: {wrong}", file=sys.stderr)
             sys.exit(2)
-    from bench.stopping import leave, run_command
+    from bench.cli.signals import leave, run_command
 
-    program = "bench"
+    app = "bench.cli.app"
     sys.argv[0] = NAME
     if sys.argv[1:2] == ["figures"]:
-        program, sys.argv = "figures", [f"{NAME} figures", *sys.argv[2:]]
-    leave(run_command(f"{program}.command_line"))
+        app, sys.argv = "figures.command_line", [f"{NAME} figures", *sys.argv[2:]]
+    leave(run_command(app))
 
 
 if __name__ == "__main__":

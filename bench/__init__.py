@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
-    from bench.api import load, merge, run, status, verify
-    from bench.comparing import board, compare
+    from bench.api.comparisons import board, compare
+    from bench.api.runs import load, merge, run, status, verify
     from bench.comparison.problem import Problem
     from bench.models.prediction import predict
 
 _HOME = {
-    **dict.fromkeys(("load", "merge", "run", "status", "verify"), "bench.api"),
-    **dict.fromkeys(("board", "compare"), "bench.comparing"),
+    **dict.fromkeys(("load", "merge", "run", "status", "verify"), "bench.api.runs"),
+    **dict.fromkeys(("board", "compare"), "bench.api.comparisons"),
     **dict.fromkeys(("Algorithm", "Cost", "Method", "Scalar", "State"), "bench.algorithms.base"),
     "Problem": "bench.comparison.problem",
     "predict": "bench.models.prediction",

@@ -1,11 +1,11 @@
-"""python -m bench: runs the command line of bench.command_line; Ctrl-C ends it with one line."""
+"""python -m bench: runs the command line of bench.cli.app; Ctrl-C ends it with one line."""
 
-from bench.stopping import leave, run_command
+from bench.cli.signals import leave, run_command
 
 
 def main() -> int:
     """Run a command; returns the exit status."""
-    return run_command("bench.command_line")
+    return run_command("bench.cli.app")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 import platformdirs
 
 from bench.errors import expanded
-from bench.locking import write_whole
+from bench.files import write_whole
 
 
 def folder(name: str) -> Path:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from bench import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, noisy_sums, participation
+from bench.algorithms.parts.participation import check_participation, noisy_sums, participation
 from bench.kernels.gradient import clipped_sum, gaussian_like
 from bench.models.additive import Additive
 

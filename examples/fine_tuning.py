@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from bench import Algorithm, Method, Scalar, State
 from bench.algorithms import local_learning
-from bench.algorithms.participation import check_participation, noisy_sums
+from bench.algorithms.parts.participation import check_participation, noisy_sums
 from bench.algorithms.ppsgd import ppsgd
 
 

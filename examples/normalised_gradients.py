@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 
 from bench import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums, participation
-from bench.algorithms.user_gradients import user_gradients
+from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums, participation
+from bench.algorithms.parts.user_gradients import user_gradients
 from bench.kernels.gradient import gaussian_like
 
 

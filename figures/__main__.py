@@ -1,6 +1,6 @@
 """python -m figures: runs the command line of figures.command_line; Ctrl-C ends it with one line."""
 
-from bench.stopping import leave, run_command
+from bench.cli.signals import leave, run_command
 
 
 def main() -> int:

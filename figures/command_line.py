@@ -10,11 +10,11 @@ import typer
 from bench.analysis import style, tables
 from bench.analysis.files import write_whole
 from bench.analysis.saving import save_picture, save_printed
-from bench.cli import path as given_path
-from bench.cli import print_version
+from bench.cli.exits import path as given_path
+from bench.cli.exits import print_version
 from bench.errors import InputError, cannot_write, unknown_name
 from figures.options import DrawByDefault, Folder, Names, Nothing, Page, Papers, Results, Scale, Tune, Width
-from figures.shared import own
+from figures.shared import user_grids as own
 from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
 from figures.shared.runs import REPOSITORY, SCALES, command, no_results, nothing_in, runs_of
@@ -229,7 +229,7 @@ def report(
 
     Example: python -m figures report --scale laptop
     """
-    from figures.report.write import write
+    from figures.pages.report.write import write
 
     check_scale(scale)
     if nothing:
@@ -246,7 +246,7 @@ def board(nothing: Nothing = None, results: Results = Path("results"), out: Page
 
     Example: python -m figures board
     """
-    from figures.board.write import write
+    from figures.pages.board.write import write
 
     if nothing:
         raise InputError(f"board takes no names, but got {' '.join(nothing)!r}: leave them out")

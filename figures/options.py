@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from bench.cli import path as given_path
+from bench.cli.exits import path as given_path
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of figures; default all.")]
 Papers = Annotated[list[str] | None, typer.Argument(help="Short names of papers; default all.")]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.errors import InputError, unknown_name
-from bench.sweeps import part_files
+from bench.store import part_files
 
 NUMBER = re.compile(r"(<!-- = ([^>]+?) -->)(.*?)(<!-- \. -->)", re.DOTALL)
 DRAWN = "MNIST"  # the data set whose draws are told

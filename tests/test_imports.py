@@ -132,11 +132,11 @@ def tree(tmp_path):
     add("bench.errors", "")
     add("bench.kernels.gradient", "import jax\nfrom bench.errors import InputError\n")
     add("bench.data.task", "from dataclasses import dataclass\n")
-    add("bench.data.problems.digits", "from bench.data.task import Task\n")
+    add("bench.data.tasks.digits", "from bench.data.task import Task\n")
     add("bench.algorithms.ppsgd", "from bench.kernels import gradient\nfrom bench.data.task import Task\n")
-    add("bench.sweeps.part_files", "import os\n")
-    add("bench.sweeps.ppsgd", "from bench.algorithms import ppsgd\nfrom bench.data.problems import digits\n")
-    add("figures.fig1", "from bench.sweeps.part_files import read\nif scale == 'paper' or paper not in CLAIMS: pass\n")
+    add("bench.store.part_files", "import os\n")
+    add("bench.papers.ppsgd", "from bench.algorithms import ppsgd\nfrom bench.data.tasks import digits\n")
+    add("figures.fig1", "from bench.store.part_files import read\nif scale == 'paper' or paper not in CLAIMS: pass\n")
     return add
 
 
@@ -147,12 +147,12 @@ def tree(tmp_path):
         ("bench.kernels.other", "def f():\n    import bench.algorithms.ppsgd", "imports bench.algorithms.ppsgd"),
         (
             "bench.algorithms.other",
-            "from bench.data.problems import digits",
-            "bench.algorithms.other imports bench.data.problems.digits",
+            "from bench.data.tasks import digits",
+            "bench.algorithms.other imports bench.data.tasks.digits",
         ),
         ("bench.data.other", "from bench.algorithms import ppsgd", "bench.data.other imports bench.algorithms.ppsgd"),
         ("bench.privacy.other", "from bench import kernels", "bench.privacy.other imports bench.kernels"),
-        ("figures.other", "from bench.sweeps import ppsgd", "figures.other imports bench.sweeps.ppsgd"),
+        ("figures.other", "from bench.papers import ppsgd", "figures.other imports bench.papers.ppsgd"),
         ("figures.other", "from bench import sweeps", "figures.other imports bench.sweeps"),
         ("bench.sweeps.other", "import figures.fig1", "bench.sweeps.other imports figures.fig1"),
         ("bench.newcomer", "from bench import errors", "bench.newcomer imports bench.errors"),

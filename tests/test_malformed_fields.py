@@ -14,17 +14,17 @@ from tiny_sweeps import WALK, sweep_of, walks
 import bench
 from bench import Problem, cache_folder
 from bench.algorithms.base import Algorithm, State
+from bench.algorithms.loading import load_method
 from bench.comparison.plan import make_plan
 from bench.comparison.request import make_request
 from bench.data.files import DataFiles
 from bench.data.read.tables import client_table
 from bench.errors import InputError, shown, unknown_name
-from bench.outside import load_method
-from bench.sweeps import own
+from bench.execution.run import run_sweep
+from bench.store import requests as own
+from bench.store.store import LOCK, Store
 from bench.sweeps.grids import listed
-from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, grid
-from bench.sweeps.store import LOCK, Store
 
 ROOT = Path(__file__).parent.parent
 

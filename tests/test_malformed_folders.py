@@ -16,14 +16,15 @@ from tiny_sweeps import run, walks
 from bench.comparison.board import PROTOCOL, read_protocol
 from bench.data.files import DataFiles
 from bench.errors import InputError
-from bench.locking import read_regular, write_whole
-from bench.sweeps import SWEEPS, journal, part_files
-from bench.sweeps.export import export
-from bench.sweeps.merge import merge
-from bench.sweeps.own import REQUEST, read_request
-from bench.sweeps.run import run_sweep
-from bench.sweeps.status import runs_there, statuses, verify
-from bench.sweeps.store import Store
+from bench.execution.run import run_sweep
+from bench.files import read_regular, write_whole
+from bench.papers import SWEEPS
+from bench.store import journal, part_files
+from bench.store.requests import REQUEST, read_request
+from bench.store.store import Store
+from bench.upkeep.export import export
+from bench.upkeep.merge import merge
+from bench.upkeep.status import runs_there, statuses, verify
 from figures.claims import written
 
 ROOT = Path(__file__).parent.parent
@@ -203,6 +204,6 @@ def test_an_output_that_nobody_reads_ends_the_command_without_a_word():
 
 
 def test_a_signal_with_a_closed_output_ends_with_its_status():
-    code = "import signal, sys; from bench import stopping; sys.stdout = None; stopping.leave(128 + signal.SIGTERM)"
+    code = "import signal, sys; from bench.cli.signals import leave; sys.stdout = None; leave(128 + signal.SIGTERM)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (143, "")

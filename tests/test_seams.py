@@ -27,7 +27,7 @@ before = dict(matplotlib.rcParams)
 from bench import compare, load, run
 import figures
 import figures.command_line
-import bench.comparison.figure
+import bench.comparison.report.figure
 
 assert dict(matplotlib.rcParams) == before
 

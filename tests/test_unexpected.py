@@ -11,11 +11,12 @@ from tiny_sweeps import walks
 
 import bench
 from bench import Method, Scalar
-from bench.cli import exit_status
+from bench.cli.exits import exit_status
 from bench.comparison.board import PROTOCOL, read_protocol
 from bench.errors import InputError
-from bench.sweeps import SWEEPS, part_files
-from bench.sweeps.own import REQUEST, read_request
+from bench.papers import SWEEPS
+from bench.store import part_files
+from bench.store.requests import REQUEST, read_request
 from bench.sweeps.spec import parameters
 
 ROOT = Path(__file__).parent.parent

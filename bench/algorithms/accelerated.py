@@ -14,10 +14,10 @@ import itertools
 
 import jax.numpy as jnp
 
-from bench.algorithms import silos
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.silo_arguments import ONE_PHASE, SiloArguments, silo_method
-from bench.algorithms.solver import Solver, run_phases, same_subproblem
+from bench.algorithms.parts import silos
+from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments, silo_method
+from bench.algorithms.parts.solver import Solver, run_phases, same_subproblem
 from bench.data.task import Task
 from bench.kernels.proximal import proximal_step
 

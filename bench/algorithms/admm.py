@@ -23,10 +23,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
-from bench.algorithms.counting import num_parameters
-from bench.algorithms.peers import LOCAL_STARTS, Agent, check_choice, check_peers
+from bench.algorithms.parts import peers
+from bench.algorithms.parts.counting import num_parameters
+from bench.algorithms.parts.peers import LOCAL_STARTS, Agent, check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import Graph, confidence
 from bench.models.linear import Personal

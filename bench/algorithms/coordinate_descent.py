@@ -16,11 +16,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
-from bench.algorithms.block_step import ALLOCATIONS, block_step
-from bench.algorithms.peers import MECHANISMS, check_choice, check_peers
-from bench.algorithms.wake_ups import Clocks, Updates, WakeUp
+from bench.algorithms.parts import peers
+from bench.algorithms.parts.block_step import ALLOCATIONS, block_step
+from bench.algorithms.parts.peers import MECHANISMS, check_choice, check_peers
+from bench.algorithms.parts.wake_ups import Clocks, Updates, WakeUp
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
 from bench.kernels.graph import propagate

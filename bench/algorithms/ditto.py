@@ -19,7 +19,7 @@ import optax
 from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
-from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums, participation
+from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums, participation
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels import gradient as kernel

@@ -27,9 +27,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
-from bench.algorithms.peers import check_peers
+from bench.algorithms.parts import peers
+from bench.algorithms.parts.peers import check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
 from bench.kernels import draws

@@ -10,12 +10,12 @@ What is protected is all data of one user, against everybody who sees w. With K 
 PPSGD with personalization inf.
 """
 
-from bench.algorithms.averaging import AveragingArguments, averaging, plain_step
 from bench.algorithms.base import Algorithm, Method
-from bench.algorithms.clipping import FIXED
-from bench.algorithms.noise import PLAIN
-from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums
-from bench.algorithms.shared_arguments import sharing
+from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
+from bench.algorithms.parts.clipping import FIXED
+from bench.algorithms.parts.noise import PLAIN
+from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
+from bench.algorithms.parts.shared_arguments import sharing
 from bench.data.task import Task
 
 

@@ -22,10 +22,10 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from bench.algorithms.averaging import AveragingArguments, Server, averaging
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums
-from bench.algorithms.shared_arguments import sharing
+from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
+from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
+from bench.algorithms.parts.shared_arguments import sharing
 from bench.data.task import Task
 from bench.errors import unknown_name
 from bench.values import Interval

@@ -10,10 +10,10 @@ With mu = 0, and with K = 1, this is `dp_fedavg`. The paper lets a user solve it
 K steps. What is protected is all data of one user, against everybody who sees w.
 """
 
-from bench.algorithms.averaging import AveragingArguments, averaging, plain_step
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums
-from bench.algorithms.shared_arguments import sharing
+from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
+from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
+from bench.algorithms.parts.shared_arguments import sharing
 from bench.data.task import Task
 from bench.values import Interval
 

@@ -28,7 +28,7 @@ import numpy as np
 from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
-from bench.algorithms.counting import num_parameters, used_at_least_once
+from bench.algorithms.parts.counting import num_parameters, used_at_least_once
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling

@@ -8,8 +8,8 @@ makes this a strong baseline for personalised methods.
 from bench.algorithms import local_learning
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar
 from bench.algorithms.dp_fedavg import dp_fedavg
-from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums
-from bench.algorithms.then_alone import cost_then_alone, then_alone
+from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
+from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
 from bench.data.task import Task
 from bench.values import Interval
 

@@ -16,10 +16,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.algorithms import local_models, peers
+from bench.algorithms import local_models
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
 from bench.algorithms.local_models import own_step
-from bench.algorithms.peers import check_choice, check_peers
+from bench.algorithms.parts import peers
+from bench.algorithms.parts.peers import check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
 from bench.kernels import draws

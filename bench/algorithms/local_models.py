@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
-from bench.algorithms.peers import check_choice, check_peers
+from bench.algorithms.parts import peers
+from bench.algorithms.parts.peers import check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.newton import newton_step
 from bench.models.linear import Personal

@@ -22,12 +22,12 @@ from functools import partial
 
 import jax.numpy as jnp
 
-from bench.algorithms import silos
 from bench.algorithms.accelerated import ac_sa
 from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.minibatch_sgd import sgd
-from bench.algorithms.silo_arguments import SiloArguments, silo_method
-from bench.algorithms.solver import Solver, Subproblem, run_phases
+from bench.algorithms.parts import silos
+from bench.algorithms.parts.silo_arguments import SiloArguments, silo_method
+from bench.algorithms.parts.solver import Solver, Subproblem, run_phases
 from bench.algorithms.subgradient import decreasing_steps
 from bench.data.task import Task
 from bench.errors import unknown_name

@@ -9,9 +9,9 @@ once, through local_i. With noise on local_i every agent makes one release, for 
 import jax.numpy as jnp
 import numpy as np
 
-from bench.algorithms import peers
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
-from bench.algorithms.peers import MECHANISMS, check_choice, check_peers
+from bench.algorithms.parts import peers
+from bench.algorithms.parts.peers import MECHANISMS, check_choice, check_peers
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import confidence, propagate
 from bench.models.linear import Personal

@@ -27,9 +27,15 @@ import jax.numpy as jnp
 import optax
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
-from bench.algorithms.clipping import FIXED, clipping_of
-from bench.algorithms.noise import INDEPENDENT, PLAIN, noise_of
-from bench.algorithms.participation import check_participation, cost_of_sums, noisy_sums, participation, separation
+from bench.algorithms.parts.clipping import FIXED, clipping_of
+from bench.algorithms.parts.noise import INDEPENDENT, PLAIN, noise_of
+from bench.algorithms.parts.participation import (
+    check_participation,
+    cost_of_sums,
+    noisy_sums,
+    participation,
+    separation,
+)
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import personal

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.errors import InputError
-from bench.locking import check_replaceable
+from bench.files import check_replaceable
 
 # For reading tables: the digits of a commit may look like a number, "09351561e448" like infinity.
 AS_TEXT = {"commit": str}

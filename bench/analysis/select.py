@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from bench.analysis import possible
+from bench.analysis import metric_limits as possible
 
 REPETITION = ["trial", "seed"]
 FOLDS = 4  # of repetitions, where settings are chosen on some and judged on the others

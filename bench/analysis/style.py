@@ -17,7 +17,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from bench.analysis import cut_off, possible
+from bench.analysis import cut_off
+from bench.analysis import metric_limits as possible
 from bench.errors import InputError
 
 Look = dict[str, Any]  # the properties that distinguish a line or a patch, by name

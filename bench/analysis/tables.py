@@ -14,7 +14,8 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from bench.analysis import possible, style
+from bench.analysis import metric_limits as possible
+from bench.analysis import style
 from bench.analysis.files import written_whole
 
 SIGNS = {"ε": r"\varepsilon", "δ": r"\delta", "σ": r"\sigma", "±": r"\pm", "×": r"\times", "≤": r"\leq", "≥": r"\geq"}

@@ -15,8 +15,8 @@ import numpy as np
 from bench.algorithms.base import Method
 from bench.attacks.released import released
 from bench.data.task import Task
+from bench.execution import memory
 from bench.sweeps.engine import ROUNDS, START, Program, run_keys
-from bench.sweeps.execution import memory
 from bench.sweeps.spec import parameters
 
 MOST_BYTES = 2**31  # of a compiled program

@@ -19,7 +19,7 @@ from bench.comparison.stages import with_spent
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.sweeps import part_files
+from bench.store import part_files
 from bench.sweeps.spec import arguments
 
 

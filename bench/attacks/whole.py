@@ -22,9 +22,9 @@ from bench.attacks.runs import scores
 from bench.attacks.targets import Target, Targets, targets
 from bench.data.files import DataFiles
 from bench.errors import InputError, cannot_write
-from bench.sweeps.estimate import Command, Shorter, Work, duration, half
-from bench.sweeps.execution.steps import Compiled, Compiling, Trained
-from bench.sweeps.progress import Meter, Part
+from bench.execution.estimate import Command, Shorter, Work, duration, half
+from bench.execution.progress import Meter, Part
+from bench.execution.steps import Compiled, Compiling, Trained
 from bench.sweeps.rows import commit
 
 KEY = ["method", "target_epsilon"]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bench.algorithms.base import Method
+from bench.algorithms.loading import load_method
 from bench.audit import bounds
 from bench.audit.bounds import SHIFT
 from bench.audit.findings import (
@@ -42,9 +43,8 @@ from bench.audit.setting import (
 from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
 from bench.audit.text import text_of
 from bench.errors import InputError, in_one_line
-from bench.outside import load_method
+from bench.execution.estimate import LONG_S, Shorter, half, long_text
 from bench.privacy.events import ADD_OR_REMOVE
-from bench.sweeps.estimate import LONG_S, Shorter, half, long_text
 
 FEWEST_RUNS, FEWEST_CANARIES = 300, 20
 MOST_ROUNDS, MOST_RUNS, MOST_CANARIES = 1_000, 10_000_000, 10_000  # more takes hours

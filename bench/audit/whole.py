@@ -21,7 +21,7 @@ from bench.audit.report import Audit, audit, check, shorter
 from bench.audit.setting import families_of
 from bench.audit.words import number
 from bench.errors import InputError, cannot_write
-from bench.sweeps.estimate import LONG_S, duration, long_text
+from bench.execution.estimate import LONG_S, duration, long_text
 from bench.sweeps.rows import commit
 
 KEY = ["method", "family"]

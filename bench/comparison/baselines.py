@@ -9,7 +9,7 @@ import numpy as np
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.algorithms.dp_dsgd import OUTSIDERS
-from bench.algorithms.silos import total_rounds
+from bench.algorithms.parts.silos import total_rounds
 from bench.comparison.search import Choices, Space
 from bench.data.task import Task
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE

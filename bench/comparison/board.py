@@ -24,9 +24,9 @@ from bench.comparison.stages import KEYS, TUNING, choose, with_spent
 from bench.data.files import DataFiles
 from bench.defaults import EPSILONS, NUM_SETTINGS
 from bench.errors import InputError, unknown_name
-from bench.locking import read_regular, write_whole
+from bench.files import read_regular, write_whole
 from bench.privacy.events import check_delta
-from bench.sweeps import part_files
+from bench.store import part_files
 
 PROTOCOL = "protocol.json"
 TASKS: dict[str, int] = {  # with the communication rounds of methods that do not set their own

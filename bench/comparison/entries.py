@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from bench.comparison.result import Comparison
 from bench.comparison.stages import TUNING
-from bench.sweeps import part_files
+from bench.store import part_files
 
 ENTRIES = "entries"
 TEST = "test"

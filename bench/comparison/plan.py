@@ -24,7 +24,7 @@ from bench.comparison.statements import SILENT, NotComparable, Statement, readin
 from bench.data.task import Task
 from bench.errors import TRACEBACK, InputError, in_one_line, place_of, unknown_name
 from bench.privacy.accounting import epsilon
-from bench.sweeps.malformed import checked_algorithm
+from bench.sweeps.diagnose import checked_algorithm
 from bench.sweeps.spec import arguments, parameters
 
 LOCAL_STEPS = "num_steps"  # the argument of methods whose users take several steps in a round

@@ -41,7 +41,7 @@ def price(
             declare them. tuned_epsilon: epsilon of a private choice among settings drawn at random (Papernot and
             Steinke 2022), instead of the actual search, whose later settings depend on earlier scores; NaN where no
             result is known for the mechanism. It assumes that the scores are part of what a run releases. Those of a
-            method that releases nothing else are not, and 0 is then without the choice: `bench.comparison.table` leaves
+            method that releases nothing else are not, and 0 is then without the choice: `report.table` leaves
             it out where there was one. (It stays in the rows of runs, by which earlier ones are recognised.)
     """
     cost = method.cost_of_round(tasks[0], **args)

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench import arguments
-from bench.analysis import possible
+from bench.algorithms.loading import code_of
+from bench.analysis import metric_limits as possible
 from bench.comparison.baselines import LEVELS, Level, Variant
 from bench.comparison.columns import check_free
 from bench.comparison.resampled import resampled
@@ -22,7 +23,6 @@ from bench.data.task import Task
 from bench.errors import InputError, in_one_line, shown, unknown_name
 from bench.models.additive import Additive
 from bench.models.linear import Personal
-from bench.outside import code_of
 from bench.privacy.events import SENSITIVITY, check_delta
 from bench.values import check_space
 

@@ -11,23 +11,16 @@ from bench.comparison.baselines import LOCAL_STEPS, of_networks, of_peers, of_sc
 from bench.comparison.problem import Problem, from_tasks
 from bench.comparison.search import Choices
 from bench.data.files import DataFiles, with_files
-from bench.data.problems import bag_of_words, digits, odd_even, tags
-from bench.data.problems.by_user import BY_USER
-from bench.data.problems.clients_file import (
-    ERRORS_BY_USER,
-    TEST,
-    VALIDATION,
-    clients_file,
-    clients_table,
-    sums_of_squares,
-)
-from bench.data.problems.images import PICTURES, client_size, images
-from bench.data.problems.movielens import movielens
-from bench.data.problems.peers import linear_p2p
-from bench.data.problems.school import school
-from bench.data.problems.synthetic import risks, synthetic
 from bench.data.read.tables import CLIENT, LABEL, is_table
 from bench.data.task import Task
+from bench.data.tasks import bag_of_words, digits, odd_even, tags
+from bench.data.tasks.by_user import BY_USER
+from bench.data.tasks.clients_file import ERRORS_BY_USER, TEST, VALIDATION, clients_file, clients_table, sums_of_squares
+from bench.data.tasks.images import PICTURES, client_size, images
+from bench.data.tasks.movielens import movielens
+from bench.data.tasks.peers import linear_p2p
+from bench.data.tasks.school import school
+from bench.data.tasks.synthetic import risks, synthetic
 from bench.errors import InputError, unknown_name
 from bench.values import Interval, searched
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
+from bench.algorithms.loading import load_method
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
 from bench.comparison.search import Choices, Space
@@ -16,9 +17,8 @@ from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.errors import InputError, shown, unknown_name
-from bench.outside import load_method
 from bench.privacy.events import SENSITIVITY, check_delta
-from bench.sweeps.part_files import check_writable
+from bench.store.part_files import check_writable
 from bench.values import Interval, as_float
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
@@ -91,7 +91,7 @@ def make_request(
     fresh: bool = False,
     data_files: DataFiles | None = None,
 ) -> Request:
-    """Build a request from the arguments of `bench.comparing.compare`; `data_files` says where data may come from.
+    """Build a request from the arguments of `bench.compare`; `data_files` says where data may come from.
 
     Raises:
         InputError: for the first argument that cannot be used.

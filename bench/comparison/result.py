@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bench.comparison import convergence
 from bench.comparison.plan import LOCAL_STEPS, Plan
+from bench.comparison.report import convergence
 from bench.comparison.search import Setting
 
 FEWEST = 3  # values of an argument of which one can lie at an end
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
 
     @property
     def growth(self) -> pd.DataFrame:
-        """The improvement of each method in the last quarter of its runs: `bench.comparison.convergence.growth`."""
+        """The improvement of each method in the last quarter of its runs: `report.convergence.growth`."""
         problem = self.plan.request.problem
         return convergence.growth(self.evaluations, metric=problem.metric, best=problem.best)
 

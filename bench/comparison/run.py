@@ -10,8 +10,8 @@ from bench.comparison.request import BOARD, Request
 from bench.comparison.result import Comparison, Tuning
 from bench.comparison.stages import TEST, TUNING, run_plan
 from bench.errors import InputError, unknown_name
-from bench.sweeps.execution.pool import Pool
-from bench.sweeps.other_data import ELSEWHERE, check_choice
+from bench.execution.pool import Pool
+from bench.store.other_data import ELSEWHERE, check_choice
 
 
 def compare(request: Request, pool: Pool | None = None) -> Comparison:

@@ -10,23 +10,23 @@ import numpy as np
 import pandas as pd
 
 from bench.comparison.columns import COSTS, LABELS, TUNED
-from bench.comparison.convergence import rounds_between
 from bench.comparison.plan import Candidate, Plan
 from bench.comparison.price import price
+from bench.comparison.report.convergence import rounds_between
 from bench.comparison.request import BOARD, TUNING_SEEDS, Request
 from bench.comparison.result import Comparison, Tuning, at_end
 from bench.comparison.search import CLOSER, Setting, near, portions, size
 from bench.comparison.statements import calibrated
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import part_files
+from bench.execution.estimate import Shorter, Work, half
+from bench.execution.pool import Pool
+from bench.execution.queue import guess_s
+from bench.execution.run import run_sweep
+from bench.store import part_files
 from bench.sweeps.derived import closed
-from bench.sweeps.estimate import Shorter, Work, half
-from bench.sweeps.execution.pool import Pool
-from bench.sweeps.execution.queue import guess_s
-from bench.sweeps.merge import compact
-from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, arguments
+from bench.upkeep.merge import compact
 
 KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # columns that identify a run of a stage
 TUNING, TEST = "tuning", "test"

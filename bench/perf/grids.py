@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms import ALGORITHMS
-from bench.data.problems.synthetic import synthetic
 from bench.data.task import Task
+from bench.data.tasks.synthetic import synthetic
+from bench.execution.run import run_sweep
 from bench.models.additive import squared_loss
 from bench.perf.measure import Grid, Measurement, time_grid
 from bench.sweeps.points import resolve
-from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, grid
 
 

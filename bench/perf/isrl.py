@@ -5,9 +5,9 @@ import time
 import numpy as np
 
 from bench.data.files import DataFiles
+from bench.papers import SWEEPS
 from bench.perf.measure import Grid, Measurement, against_loop, time_grid
 from bench.reference import isrl as reference
-from bench.sweeps import SWEEPS
 from bench.sweeps.points import resolve
 
 

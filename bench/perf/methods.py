@@ -10,8 +10,8 @@ import numpy as np
 
 from bench.algorithms import ALGORITHMS
 from bench.data.graphs import from_weights, ring_with_chords
-from bench.data.problems.quadratic import half_square
 from bench.data.task import Linear, Peers, Task
+from bench.data.tasks.quadratic import half_square
 from bench.models.additive import squared_loss
 from bench.perf.measure import Measurement
 from bench.sweeps.spec import parameters

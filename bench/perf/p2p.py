@@ -6,8 +6,8 @@ import numpy as np
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.data.graphs import from_weights, ring_with_chords
-from bench.data.problems.peers import linear_p2p
 from bench.data.task import Linear, Peers, Task
+from bench.data.tasks.peers import linear_p2p
 from bench.kernels.graph import dense
 from bench.models.linear import Personal, logistic, logistic_loss
 from bench.perf.measure import Grid, Measurement, Timed, best_time, time_grid

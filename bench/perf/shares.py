@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.data.files import DataFiles, with_files
+from bench.execution import memory, resources
 from bench.perf import grids, isrl, limits, p2p, pfl, ppsgd, users
 from bench.perf.measure import Workload, workload_of
-from bench.sweeps.execution import memory, resources
 
 SECONDS = 1.0  # the least time for which a workload runs
 LEAD = 0.2  # seconds from the order to the common start

@@ -12,11 +12,12 @@ import psutil
 
 from bench.algorithms import ALGORITHMS
 from bench.data.task import Task
+from bench.execution import memory
 from bench.models.additive import squared_loss
 from bench.perf.measure import Measurement, Workload, best_time
-from bench.sweeps import cost, engine
+from bench.sweeps import engine
 from bench.sweeps.counts import Counts, work_of
-from bench.sweeps.execution import memory
+from bench.upkeep import cost
 
 FEATURES, EXAMPLES = 10, 5
 COUNTS = (10**3, 10**4, 10**5, 10**6)

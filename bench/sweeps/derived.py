@@ -10,7 +10,7 @@ class Derived(NamedTuple):
     """The dependencies between the columns of an entry's points.
 
     A run is what was asked for, so the columns `made` do not identify it: they come out of the other columns, and on
-    another machine their last digits differ (`bench.sweeps.sound_runs`).
+    another machine their last digits differ (`bench.store.complete_runs`).
 
     remake: points without the columns `made`, every combination of what is left -> the points that the sweep runs of
         them, with the columns `made`. Of the entry's own points it gives the same back.

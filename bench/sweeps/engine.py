@@ -26,7 +26,7 @@ import numpy as np
 from bench.algorithms.base import State
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import malformed
+from bench.sweeps import diagnose as malformed
 from bench.sweeps.columns import check_measured
 
 OVER_POINTS = State(schedule=None, variables=0)

@@ -10,8 +10,8 @@ import jax
 from bench.algorithms.base import Method
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
+from bench.store.complete_runs import Shape, point_id
 from bench.sweeps.columns import RESERVED, is_reserved
-from bench.sweeps.sound_runs import Shape, point_id
 from bench.sweeps.spec import Sweep, arguments, completed, parameters
 
 

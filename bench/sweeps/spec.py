@@ -15,9 +15,9 @@ from bench.algorithms.base import Method, Scalar
 from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
+from bench.sweeps.condition import condition, names
 from bench.sweeps.derived import Derived, closed
 from bench.sweeps.ranges import RANGES
-from bench.sweeps.where import condition, names
 from bench.values import as_float
 
 
@@ -163,7 +163,7 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
 
 
 def select(sweep: Sweep, where: str) -> Sweep:
-    """The sweep with the points that satisfy a condition (`bench.sweeps.where`) on its columns and "algorithm".
+    """The sweep with the points that satisfy a condition (`bench.sweeps.condition`) on its columns and "algorithm".
 
     An entry that has no such column holds NaN there, which equals nothing. Columns that take long are computed first
     only where the condition names them.

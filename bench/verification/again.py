@@ -6,11 +6,12 @@ import pandas as pd
 
 from bench.data.files import DataFiles
 from bench.errors import InputError
-from bench.sweeps import SWEEPS, other_data
-from bench.sweeps.execution.unit import Unit
+from bench.execution.unit import Unit
+from bench.papers import SWEEPS
+from bench.store import other_data
+from bench.store.complete_runs import Points, rows_as_text
 from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.rows import Origin, commit
-from bench.sweeps.sound_runs import Points, rows_as_text
 from bench.sweeps.spec import Entry, Sweep
 from bench.verification.drawn import Run
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.errors import InputError
-from bench.sweeps.part_files import IDENTITY, UnusablePart, parts_in, read_part
+from bench.store.part_files import IDENTITY, UnusablePart, parts_in, read_part
 
 ALONE = 16.0  # how much longer a run takes by itself than its share of many that are trained together, at most
 LEAST_S = 5.0  # of making a run's data and compiling its program, for which recorded times are those of a warm cache

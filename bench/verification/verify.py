@@ -12,12 +12,13 @@ import pandas as pd
 
 from bench.data.files import DataFiles
 from bench.errors import InputError, in_one_line, unknown_name
-from bench.sweeps import SCALES, SWEEPS
-from bench.sweeps.execution import resources
-from bench.sweeps.execution.executor import Executor, WorkerDied
-from bench.sweeps.execution.pool import Pool
-from bench.sweeps.execution.unit import Outcome
-from bench.sweeps.other_data import OtherData
+from bench.execution import resources
+from bench.execution.executor import Executor, WorkerDied
+from bench.execution.pool import Pool
+from bench.execution.unit import Outcome
+from bench.papers import SWEEPS
+from bench.store import SCALES
+from bench.store.other_data import OtherData
 from bench.sweeps.rows import platform_columns
 from bench.verification.again import Gone, Prepared, Tasks, prepare
 from bench.verification.compared import CHAOTIC, DIFFERENT, EQUAL, ROUNDED, Difference, compared

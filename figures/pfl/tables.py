@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from bench.analysis import possible, style, tables
+from bench.analysis import metric_limits as possible
+from bench.analysis import style, tables
 from bench.errors import InputError
 from figures.pfl import common
 from figures.pfl.common import CELL

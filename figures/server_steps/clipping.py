@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
+from figures.shared.bands import without_draws
 from figures.shared.derived import derived
-from figures.shared.draws import without_draws
 from figures.shared.ended import at_end
 from figures.shared.figure import Figure
 

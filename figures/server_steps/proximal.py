@@ -9,8 +9,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from bench.analysis import select, style
+from figures.shared.bands import without_draws
 from figures.shared.derived import derived
-from figures.shared.draws import without_draws
 from figures.shared.ended import at_end
 from figures.shared.figure import Figure
 

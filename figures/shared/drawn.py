@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bench.analysis.files import write_whole
-from bench.sweeps import part_files
+from bench.store import part_files
 from figures.shared.figure import Figure
 
 RECORD = "drawn.json"  # of figures

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.errors import InputError
-from bench.sweeps import part_files
+from bench.store import part_files
 
 SCALES = ("paper", "laptop", "smoke")  # the largest first: the default is the largest with results
 COMMITTED = "laptop"

@@ -22,8 +22,8 @@ from tiny_peers import (
     with_slots,
 )
 
-from bench.algorithms import peers
 from bench.algorithms.admm import METHOD, admm
+from bench.algorithms.parts import peers
 from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 from bench.reference import p2p as reference

@@ -11,8 +11,8 @@ from scipy import stats
 from tiny_coordinate_descent import NOISY, TICKS, counts, movers
 from tiny_peers import N, dense, logistic_peers, play, with_budget, with_peers
 
-from bench.algorithms import peers
 from bench.algorithms.coordinate_descent import METHOD
+from bench.algorithms.parts import peers
 from bench.data.graphs import from_weights, ring_with_chords
 
 

@@ -14,7 +14,7 @@ from toy_problems import CLIENTS, EXAMPLES, FEATURES, least_squares, toy_of
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Cost, Method
-from bench.algorithms.counting import used_at_least_once
+from bench.algorithms.parts.counting import used_at_least_once
 from bench.errors import InputError
 from bench.sweeps.spec import arguments
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bench.algorithms.participation import participation
+from bench.algorithms.parts.participation import participation
 from bench.data.task import Task
 from bench.models.additive import squared_loss
 

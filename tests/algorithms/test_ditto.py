@@ -13,10 +13,10 @@ from tiny_tags import tiny
 from toy_problems import least_squares
 
 from bench.algorithms import ALGORITHMS
-from bench.algorithms.then_alone import then_alone
+from bench.algorithms.loading import load_method
+from bench.algorithms.parts.then_alone import then_alone
 from bench.errors import InputError
 from bench.kernels import sparse
-from bench.outside import load_method
 from bench.privacy.accounting import epsilon
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

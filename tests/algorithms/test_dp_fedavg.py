@@ -7,7 +7,7 @@ import pytest
 
 from bench.algorithms.dp_fedavg import METHOD, dp_fedavg
 from bench.algorithms.ppsgd import ppsgd
-from bench.data.problems.synthetic import synthetic
+from bench.data.tasks.synthetic import synthetic
 
 COMMON = dict(num_sampled=4, batch_size=3, step_size=0.3, clip_norm=2.0, noise_multiplier=0.5, sampler="fixed")
 

@@ -14,8 +14,8 @@ from toy_problems import EXAMPLES, least_squares
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dp_fedavg import dp_fedavg
 from bench.algorithms.dp_scaffold import dp_scaffold, releases
-from bench.data.problems.quadratic import half_square
 from bench.data.task import Task
+from bench.data.tasks.quadratic import half_square
 from bench.errors import InputError
 from bench.kernels import sampling
 from bench.kernels.gradient import gaussian_like

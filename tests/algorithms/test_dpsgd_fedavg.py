@@ -11,7 +11,7 @@ from scipy import stats
 from tiny_networks import loss, task
 
 from bench.algorithms.dpsgd_fedavg import FAILURE, METHOD, local_release, releases
-from bench.data.problems.quadratic import quadratic
+from bench.data.tasks.quadratic import quadratic
 from bench.errors import InputError
 from bench.kernels import sampling
 from bench.kernels.gradient import gaussian_rows_like

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from bench.algorithms import ALGORITHMS
+from bench.algorithms.loading import load_method
 from bench.algorithms.local_learning import local_learning
 from bench.comparison.problems import LOCAL_STEPS, PROBLEMS
-from bench.data.problems.digits import Digits, digit_task
-from bench.data.problems.synthetic import synthetic
+from bench.data.tasks.digits import Digits, digit_task
+from bench.data.tasks.synthetic import synthetic
 from bench.errors import InputError
-from bench.outside import load_method
 
 STEPS, STEP = 30, 0.01
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import optimize
 from tiny_peers import MU, N, P, listed, logistic_peers, play, squared_peers, with_nothing, with_padding
 
-from bench.algorithms import peers
 from bench.algorithms.local_models import METHOD
-from bench.data.problems.synthetic import synthetic
+from bench.algorithms.parts import peers
+from bench.data.tasks.synthetic import synthetic
 from bench.errors import InputError
 from bench.reference import p2p as reference
 from bench.sweeps.spec import arguments

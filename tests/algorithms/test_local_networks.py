@@ -12,7 +12,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.dpsgd_fedavg import dpsgd_fedavg
 from bench.algorithms.local_networks import local_networks
 from bench.comparison.problems import PROBLEMS
-from bench.data.problems.images import accuracy
+from bench.data.tasks.images import accuracy
 from bench.errors import InputError
 from bench.models.linear import Personal
 from bench.privacy.accounting import epsilon

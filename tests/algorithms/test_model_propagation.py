@@ -20,8 +20,8 @@ from tiny_peers import (
     with_slots,
 )
 
-from bench.algorithms import peers
 from bench.algorithms.model_propagation import METHOD
+from bench.algorithms.parts import peers
 from bench.errors import InputError
 from bench.kernels.graph import confidence, propagate
 from bench.privacy.accounting import epsilon

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tiny_ppsgd import has_std, last
 
-from bench.data.problems.synthetic import synthetic
 from bench.data.task import Task
+from bench.data.tasks.synthetic import synthetic
 from bench.models.additive import squared_loss
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from bench.algorithms import ALGORITHMS
-from bench.data.problems.synthetic import synthetic
+from bench.data.tasks.synthetic import synthetic
 from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from tiny_silos import random_records
 
-from bench.algorithms import ALGORITHMS, silos
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.parts import silos
 from bench.errors import InputError
 from bench.privacy import accounting, events
 from bench.theory import isrl as theory

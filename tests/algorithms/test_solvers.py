@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from tiny_silos import random_records, run, task_of
 
-from bench.algorithms import ALGORITHMS, silos
+from bench.algorithms import ALGORITHMS
 from bench.algorithms.accelerated import accelerated, stage_rounds
 from bench.algorithms.localized import localized
 from bench.algorithms.minibatch_sgd import minibatch_sgd
+from bench.algorithms.parts import silos
 from bench.algorithms.subgradient import subgradient
 from bench.errors import InputError
 from bench.models import linear

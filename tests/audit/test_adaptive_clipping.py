@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import pytest
 
 from bench import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, participation
+from bench.algorithms.parts.participation import check_participation, participation
 from bench.audit import audit
-from bench.audit.commands import text_of
+from bench.cli.audit import text_of
 from bench.kernels.gradient import clipped_sum
 from bench.privacy.events import poisson_gaussian
 

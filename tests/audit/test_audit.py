@@ -7,10 +7,10 @@ import pytest
 
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
-from bench.audit.commands import text_of
 from bench.audit.report import Audit
 from bench.audit.setting import for_canaries, setting, spent
-from bench.cli import exit_status
+from bench.cli.audit import text_of
+from bench.cli.exits import exit_status
 
 QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
@@ -175,7 +175,7 @@ def test_what_declares_no_privacy_ends_well(monkeypatch, capsys):
 
 def command(words, monkeypatch, capsys):
     """Status, output and lines of errors of python -m bench audit WORDS."""
-    from bench.command_line import app
+    from bench.cli.app import app
 
     monkeypatch.setattr(sys, "argv", ["bench", "audit", *words])
     status = exit_status(app)

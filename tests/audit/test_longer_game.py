@@ -9,8 +9,8 @@ from scipy import stats
 from tree_noise import method as tree
 
 from bench.audit import audit, bounds, report
-from bench.audit.commands import text_of
 from bench.audit.findings import Longer, two_apart
+from bench.cli.audit import text_of
 from bench.privacy.events import full_gaussian
 
 LONG = 10_000.0  # seconds, so that a slow machine makes all the runs that are wanted

@@ -10,7 +10,7 @@ import pytest
 
 from bench import Algorithm, Method, Scalar, State
 from bench.audit import audit
-from bench.audit.commands import text_of
+from bench.cli.audit import text_of
 from bench.kernels.gradient import clipped_sum
 from bench.privacy.events import poisson_gaussian
 

@@ -9,7 +9,7 @@ from mistaken_sums import METHOD, sums
 from scipy import stats
 
 from bench.audit import audit
-from bench.audit.commands import text_of
+from bench.cli.audit import text_of
 
 SHIFTS = ["half", "noise of one key", "noise of every second round", "after averaging", "by value", "halves",
           "scalar noise", "remainder", "drawn once", "noise of period 4", "noise / 10 from the fifth round",

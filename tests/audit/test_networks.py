@@ -8,9 +8,9 @@ import pytest
 
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
-from bench.audit.commands import text_of
 from bench.audit.setting import setting, views
 from bench.audit.tasks import FAMILIES, SHAPES, canary
+from bench.cli.audit import text_of
 from bench.kernels import per_example
 
 METHOD = ALGORITHMS["dpsgd_fedavg"]

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from bench.audit import audit
-from bench.audit.commands import text_of
-from bench.cli import exit_status
+from bench.cli.audit import text_of
+from bench.cli.exits import exit_status
 
 USERS = '''
 """The mean of clipped user gradients, Poisson sampling."""
@@ -142,7 +142,7 @@ def judged(tmp_path, monkeypatch, capsys):
     """(text of a file, options) -> status, lines of python -m bench audit on it."""
 
     def judge(text, *options):
-        from bench.command_line import app
+        from bench.cli.app import app
 
         assert len(text.strip().splitlines()) <= 45
         (tmp_path / "mine.py").write_text(text)

@@ -9,8 +9,8 @@ import pytest
 from bench import Algorithm, Method, Scalar, State
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
-from bench.audit.commands import text_of
 from bench.audit.setting import ABSENT, KEPT, ZERO, removal, setting
+from bench.cli.audit import text_of
 from bench.kernels.gradient import clipped_sum
 from bench.privacy.events import full_gaussian
 

@@ -6,8 +6,8 @@ import pytest
 
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
-from bench.audit.commands import text_of
 from bench.audit.setting import setting
+from bench.cli.audit import text_of
 from bench.errors import InputError
 
 DP_DSGD = ALGORITHMS["dp_dsgd"]

@@ -9,7 +9,7 @@ from scipy import stats
 from tree_noise import method
 
 from bench.audit import audit
-from bench.audit.commands import text_of
+from bench.cli.audit import text_of
 
 
 @pytest.mark.parametrize("takes_part", ["once", pytest.param("always", marks=pytest.mark.slow)])

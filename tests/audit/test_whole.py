@@ -9,8 +9,8 @@ import pytest
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit, whole
 from bench.audit.setting import families_of
-from bench.cli import exit_status
-from bench.command_line import app
+from bench.cli.app import app
+from bench.cli.exits import exit_status
 from bench.errors import InputError
 
 COMMITTED = Path(__file__).parents[2] / "results" / "audit" / "audit.csv"

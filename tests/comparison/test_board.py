@@ -12,8 +12,8 @@ from tiny_comparison import renamed, under_another_name
 
 from bench import board, compare
 from bench.algorithms import ALGORITHMS
+from bench.api.comparisons import add_to_board
 from bench.audit import report
-from bench.comparing import add_to_board
 from bench.comparison import board as boards
 from bench.comparison.plan import make_plan
 from bench.errors import InputError
@@ -212,7 +212,7 @@ def test_the_committed_board_has_nothing_left_to_run_on_this_machine(task, tmp_p
     def run(blocks, *_, **__):
         pytest.fail(f"{len(blocks)} groups of runs would be made again")
 
-    monkeypatch.setattr("bench.sweeps.run._work", run)
+    monkeypatch.setattr("bench.execution.run._work", run)
     (folder,) = board(task, out=tmp_path, workers=1)
     assert sorted(path.name for path in tmp_path.rglob("part-*.parquet")) == parts
     assert not list(folder.rglob("_stale"))

@@ -8,7 +8,7 @@ import numpy as np
 from tiny_comparison import TASK
 
 from bench.algorithms import ALGORITHMS
-from bench.outside import load_method
+from bench.algorithms.loading import load_method
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -5,8 +5,8 @@ import pytest
 
 from bench.comparison.problem import Problem
 from bench.comparison.problems import PROBLEMS, own_clients
-from bench.data.problems import odd_even
-from bench.data.problems.school import made_up_schools
+from bench.data.tasks import odd_even
+from bench.data.tasks.school import made_up_schools
 from bench.errors import InputError
 
 

@@ -300,9 +300,9 @@ def test_an_error_in_a_methods_own_code_has_its_file_and_line(tmp_path):
 
 
 BROKEN = """from bench import Method
-from bench.algorithms.averaging import AveragingArguments, Server, averaging
-from bench.algorithms.participation import noisy_sums
-from bench.algorithms.shared_arguments import sharing
+from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
+from bench.algorithms.parts.participation import noisy_sums
+from bench.algorithms.parts.shared_arguments import sharing
 
 
 @sharing(AveragingArguments)

@@ -18,11 +18,11 @@ from bench.comparison.baselines import LEVELS
 from bench.comparison.plan import make_plan
 from bench.comparison.problems import PROBLEMS
 from bench.comparison.statements import Statement
-from bench.data.problems.by_user import BY_USER
-from bench.data.problems.peers import linear_p2p
-from bench.data.problems.quadratic import quadratic
-from bench.data.problems.school import made_up_schools
 from bench.data.task import Task
+from bench.data.tasks.by_user import BY_USER
+from bench.data.tasks.peers import linear_p2p
+from bench.data.tasks.quadratic import quadratic
+from bench.data.tasks.school import made_up_schools
 from bench.errors import InputError
 from bench.models.additive import scores, squared_loss
 from bench.privacy.accounting import noise_multiplier

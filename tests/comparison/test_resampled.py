@@ -13,7 +13,7 @@ from tiny_comparison import runs_of
 from bench.comparison import resampled
 from bench.comparison.problem import Problem
 from bench.comparison.problems import PROBLEMS, own_clients
-from bench.comparison.table import table
+from bench.comparison.report.table import table
 from bench.models.additive import Additive
 
 

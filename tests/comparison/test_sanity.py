@@ -13,7 +13,7 @@ from tiny_comparison import compared, renamed, under_another_name
 from bench.algorithms import ALGORITHMS
 from bench.comparison import compare, make_request
 from bench.comparison.problems import PROBLEMS, own_clients
-from bench.comparison.table import table
+from bench.comparison.report.table import table
 
 
 def table_of(comparison, baselines):

@@ -9,16 +9,16 @@ import pytest
 from tiny_comparison import SMALL, TWIN, compared, problem, under_another_name
 from tiny_sweeps import walk
 
-from bench import comparing
 from bench.algorithms.base import Method
+from bench.api import comparisons as comparing
 from bench.comparison import NotComparable, stages
+from bench.comparison.report.table import table as make_table
 from bench.comparison.result import _ends
 from bench.comparison.search import CLOSER
 from bench.comparison.stages import run_plan
-from bench.comparison.table import table as make_table
 from bench.errors import InputError
 from bench.privacy.events import full_gaussian
-from bench.sweeps import part_files
+from bench.store import part_files
 
 
 def test_tuning_and_test_share_neither_metric_nor_randomness(twin):

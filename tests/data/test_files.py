@@ -13,15 +13,17 @@ from tiny_ratings import SMALL, lines, made_up
 from tiny_sweeps import walks
 
 from bench import __main__ as command
-from bench import catalog, compare, run
+from bench import compare, run
+from bench.cli import catalog
 from bench.comparison.problems import PROBLEMS
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles, with_files
-from bench.data.problems import digits
-from bench.data.problems.movielens import movielens
-from bench.data.problems.tasks import TASKS
+from bench.data.tasks import digits
+from bench.data.tasks.movielens import movielens
+from bench.data.tasks.registry import TASKS
 from bench.errors import InputError
-from bench.sweeps import SWEEPS, part_files
+from bench.papers import SWEEPS
+from bench.store import part_files
 
 
 def emnist(folder: Path, num_clients: int) -> Path:

@@ -15,19 +15,19 @@ from tiny_data import pictures, stand_in, write
 
 from bench.audit.tasks import FAMILIES
 from bench.data.dataset import LocalCopy
-from bench.data.problems import digits, images, movielens, odd_even
-from bench.data.problems.bounded import bounded
-from bench.data.problems.clients_file import clients_file
-from bench.data.problems.gossip import gossip
-from bench.data.problems.nothing import nothing
-from bench.data.problems.quadratic import quadratic
-from bench.data.problems.rare_features import rare_features
-from bench.data.problems.school import made_up_schools
-from bench.data.problems.softmax import softmax
-from bench.data.problems.synthetic import synthetic
-from bench.data.problems.tags import made_up_tags
-from bench.data.problems.tasks import TASKS
 from bench.data.task import Task
+from bench.data.tasks import digits, images, movielens, odd_even
+from bench.data.tasks.bounded import bounded
+from bench.data.tasks.clients_file import clients_file
+from bench.data.tasks.gossip import gossip
+from bench.data.tasks.noise_only import nothing
+from bench.data.tasks.quadratic import quadratic
+from bench.data.tasks.rare_features import rare_features
+from bench.data.tasks.registry import TASKS
+from bench.data.tasks.school import made_up_schools
+from bench.data.tasks.softmax import softmax
+from bench.data.tasks.synthetic import synthetic
+from bench.data.tasks.tags import made_up_tags
 
 
 def pictures_of_digits(monkeypatch, count=700):

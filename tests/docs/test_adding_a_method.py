@@ -8,7 +8,7 @@ What a newcomer writes, as the three files below:
    descriptions in bench.privacy.events; this decides epsilon, the unit of privacy and the accountant in every row;
 3. `METHOD = Method(name, releases, version=1)`;
 4. the row: `Entry(METHOD, grid(...))` under the name in the legend, beside the others in a Sweep. (To run it from the
-   command line as well, a line in bench.algorithms.ALGORITHMS and one in bench.sweeps.SWEEPS.)
+   command line as well, a line in bench.algorithms.ALGORITHMS and one in bench.papers.SWEEPS.)
 
 Seeds, clients, batches, evaluation, accounting, chunks, resuming and Parquet come with the engine.
 """
@@ -21,9 +21,9 @@ import pytest
 from tiny_sweeps import STATIC, TASK, run, sweep_of
 
 from bench.algorithms import ppsgd
+from bench.execution.run import use_compilation_cache
 from bench.privacy.accounting import epsilon
 from bench.privacy.events import poisson_gaussian
-from bench.sweeps.run import use_compilation_cache
 from bench.sweeps.spec import Entry, grid
 
 FILES = {
@@ -34,7 +34,7 @@ import jax
 import jax.numpy as jnp
 
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import participation, readings
+from bench.algorithms.parts.participation import participation, readings
 from bench.kernels.gradient import gaussian_like
 
 
@@ -79,7 +79,7 @@ import jax
 import jax.numpy as jnp
 
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import participation
+from bench.algorithms.parts.participation import participation
 from bench.privacy.events import full_gaussian
 
 

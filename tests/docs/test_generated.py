@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from bench.cli.method_table import PART
+from bench.cli.method_table import written_anew as written_anew_methods
 from bench.comparison.problems import PROBLEMS
 from bench.errors import InputError
-from bench.method_table import PART
-from bench.method_table import written_anew as written_anew_methods
 from figures import FIGURES, PAPERS
 from figures.claims import judged
 from figures.docs import outdated, verdicts, written_anew
@@ -41,7 +41,7 @@ def test_the_table_of_methods_is_that_of_the_registry(monkeypatch):
     monkeypatch.delitem(PROBLEMS, "tiny", raising=False)  # of the tests of comparisons
     page = (ROOT / "docs" / "methods" / "index.md").read_text()
     assert PART.search(page)
-    assert written_anew_methods(page) == page, "run `python -m bench.method_table`"
+    assert written_anew_methods(page) == page, "run `python -m bench.cli.method_table`"
 
 
 @pytest.mark.slow

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from layers import MAY_IMPORT
 
-from bench.command_line import app
-from bench.sweeps import SWEEPS
+from bench.cli.app import app
+from bench.papers import SWEEPS
 from figures import FIGURES, PAPERS
 
 ROOT = Path(__file__).parents[2]
@@ -121,7 +121,7 @@ def test_every_sweep_and_figure_that_a_page_says_to_make_is_there():
 
 def test_the_design_page_says_who_may_import_whom():
     rows = re.findall(r"^\| `([\w.]+)` \| (.*) \|$", (DOCS / "design.md").read_text().split("helpers apart")[1], re.M)
-    helpers = {"bench.errors", "bench.values", "bench.paths", "bench.locking", "bench.cache_folder", "bench.papers"}
+    helpers = {"bench.errors", "bench.values", "bench.cli.paths", "bench.files", "bench.cache_folder", "bench.papers"}
     helpers |= {"bench.arguments", "bench.defaults"}
     assert {name for name, _ in rows} > {"bench.sweeps", "bench.comparison", "figures"}
     for name, said in rows:

@@ -22,7 +22,7 @@ SWEEPS = '''
 from functools import partial
 
 from bench.algorithms import ALGORITHMS
-from bench.data.problems.synthetic import synthetic
+from bench.data.tasks.synthetic import synthetic
 from bench.sweeps.spec import Entry, Sweep, grid
 
 

@@ -12,7 +12,7 @@ import pytest
 from few import keep
 from made_up_runs import digit_runs, synthetic_runs, write
 
-from bench.cli import version
+from bench.cli.exits import version
 from figures import FIGURES, PAPERS
 from figures.ppsgd.claims import CLAIMS
 from figures.shared.figure import Figure

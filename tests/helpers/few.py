@@ -10,6 +10,6 @@ def keep(monkeypatch, names: Iterable[str], papers: Iterable[Paper]) -> None:
     """Of all figures only those named, and these papers alone."""
     few = {paper.name: paper for paper in papers}
     monkeypatch.setattr("figures.FIGURES", {name: figures.FIGURES[name] for name in names})
-    report = (f"figures.report.{name}" for name in ("collect", "evidence", "front", "page"))
+    report = (f"figures.pages.report.{name}" for name in ("collect", "evidence", "front", "page"))
     for module in ("figures", "figures.claims", *report):
         monkeypatch.setattr(f"{module}.PAPERS", few)

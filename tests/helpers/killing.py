@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bench.sweeps import part_files
+from bench.store import part_files
 
 # Every call of the store that changes the disk: object and name of its attribute.
 WRITES = [

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.sweeps.part_files import content_digest
-from bench.sweeps.sound_runs import Shape
-from bench.sweeps.store import Store
+from bench.store.complete_runs import Shape
+from bench.store.part_files import content_digest
+from bench.store.store import Store
 
 
 def rows(point: str, seeds=(0, 1), **columns) -> pd.DataFrame:

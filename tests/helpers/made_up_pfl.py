@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from bench.sweeps.pfl_cells import SINGLE_NODE
+from bench.papers.pfl_cells import SINGLE_NODE
 from figures.pfl.common import CELL, DATASETS, MODELS, TABLES
 from figures.pfl.published import published_cells
 

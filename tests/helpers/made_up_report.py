@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from bench.analysis import style
 from figures import FIGURES
-from figures.report.write import write as write_report
+from figures.pages.report.write import write as write_report
 from figures.shared.drawn import digest, record
 
 HARMLESS = "<script>alert('x')</script> & \"quotes\""

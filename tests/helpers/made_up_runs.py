@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from bench.sweeps import store
+from bench.store import store
 from figures import claims
 from figures.shared.margins import LEVEL
 from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Verdict

@@ -6,7 +6,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from bench import Algorithm, Method, Scalar, State
-from bench.algorithms.participation import check_participation, participation
+from bench.algorithms.parts.participation import check_participation, participation
 from bench.kernels.gradient import clip
 from bench.privacy.events import poisson_gaussian
 

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def plain_accuracies(split, hits, counts, sizes) -> dict[str, float]:
-    """What `bench.data.problems.by_user.accuracies` is to give, from lists by user."""
+    """What `bench.data.tasks.by_user.accuracies` is to give, from lists by user."""
     own = [(h / c, size) for h, c, size in zip(hits, counts, sizes, strict=True) if c]
     together = sum(hits) / sum(counts)
     if split == "validation":

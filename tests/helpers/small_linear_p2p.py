@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from bench.data.problems.peers import linear_p2p
+from bench.data.tasks.peers import linear_p2p
 
 N, P = 20, 5
 MU = 0.04

@@ -10,14 +10,14 @@ import numpy as np
 from tiny_tags import documents
 
 from bench.data.dataset import LocalCopy
-from bench.data.problems import (
+from bench.data.task import Task
+from bench.data.tasks import (
     bag_of_words,
     bounded,
     digits,
     gossip,
     images,
     movielens,
-    nothing,
     odd_even,
     peers,
     quadratic,
@@ -27,7 +27,7 @@ from bench.data.problems import (
     synthetic,
     tags,
 )
-from bench.data.task import Task
+from bench.data.tasks import noise_only as nothing
 
 USERS, EACH = 60, 30  # more users than take part in a round of any sweep
 COPY = LocalCopy("made up", {}, "made up", "0")

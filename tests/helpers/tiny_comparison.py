@@ -9,7 +9,7 @@ import pandas as pd
 
 from bench.comparison import Comparison, Problem, compare, make_request
 from bench.comparison.problems import PROBLEMS
-from bench.data.problems.synthetic import synthetic
+from bench.data.tasks.synthetic import synthetic
 from bench.privacy.events import ADD_OR_REMOVE
 
 TASK = partial(synthetic, num_clients=12, num_features=6, by_user=True)

@@ -9,8 +9,8 @@ import numpy as np
 from tiny_peers import dense, listed, logistic_peers
 
 from bench.data.graphs import from_weights
-from bench.data.problems.quadratic import half_square
 from bench.data.task import Linear, Peers, Task
+from bench.data.tasks.quadratic import half_square
 from bench.models.additive import squared_loss
 
 

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import optimize
 
-from bench.algorithms import peers
+from bench.algorithms.parts import peers
 from bench.data.graphs import from_weights
-from bench.data.problems.peers import linear_p2p
 from bench.data.task import Linear
+from bench.data.tasks.peers import linear_p2p
 from bench.kernels.graph import confidence
 from bench.models.linear import squared, squared_loss
 from bench.sweeps.spec import arguments, parameters

@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.algorithms import silos
-from bench.algorithms.phases import num_records, plan_phases
-from bench.algorithms.silo_arguments import SiloArguments
+from bench.algorithms.parts import silos
+from bench.algorithms.parts.phases import num_records, plan_phases
+from bench.algorithms.parts.silo_arguments import SiloArguments
 from bench.data.task import Linear, Task
 from bench.models import linear
 

@@ -10,11 +10,11 @@ import pandas as pd
 
 from bench.algorithms import ppsgd
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.data.problems.synthetic import synthetic
+from bench.data.tasks.synthetic import synthetic
+from bench.execution.run import run_sweep
 from bench.privacy.events import full_gaussian
 from bench.sweeps import engine
 from bench.sweeps.points import resolve
-from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry, Sweep, grid
 
 ROOT = Path(__file__).parents[2]  # where processes start

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import sparse
 
-from bench.data.problems.bag_of_words import Bags, tag_task
 from bench.data.task import Task
+from bench.data.tasks.bag_of_words import Bags, tag_task
 
 
 def documents(rng, size: int, num_words: int = 30, num_tags: int = 5, length: int = 6) -> Bags:

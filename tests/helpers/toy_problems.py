@@ -15,8 +15,8 @@ from tiny_gossip import standing_still
 from tiny_peers import MU, dense, listed, minimizer, squared_peers
 from tiny_silos import task_of
 
-from bench.data.problems.quadratic import half_square
 from bench.data.task import Task
+from bench.data.tasks.quadratic import half_square
 from bench.kernels.graph import confidence
 from bench.models.additive import squared_loss
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tiny_ppsgd import stored_task
 
-from bench.algorithms.user_gradients import user_gradients
+from bench.algorithms.parts.user_gradients import user_gradients
 from bench.errors import InputError
 from bench.kernels import user_gradients as kernel
 from bench.kernels.gradient import clip

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bench.algorithms import ALGORITHMS
-from bench.data.problems import digits
+from bench.data.tasks import digits
 from bench.kernels import personal
 from bench.models import digits_cnn
-from bench.sweeps import SWEEPS
+from bench.papers import SWEEPS
 
 USERS, EACH = 3, 4
 

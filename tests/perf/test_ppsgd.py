@@ -3,8 +3,8 @@
 import pytest
 from stand_in_tasks import stand_in
 
+from bench.papers import SWEEPS
 from bench.perf import ppsgd
-from bench.sweeps import SWEEPS
 
 
 @pytest.mark.parametrize(("name", "clip_norm"), [("ppsgd_digits", 10), ("ppsgd_tags_made_up", 0.01)])

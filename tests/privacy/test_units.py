@@ -7,8 +7,8 @@ from bench import compare
 from bench.algorithms.base import Method
 from bench.audit import audit
 from bench.errors import InputError
+from bench.execution.run import run_sweep
 from bench.privacy.events import Release, full_gaussian
-from bench.sweeps.run import run_sweep
 from bench.sweeps.spec import Entry
 
 MISSPELT = {

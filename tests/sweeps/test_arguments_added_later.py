@@ -3,10 +3,10 @@
 from tiny_sweeps import WALK, run, sweep_of, walks
 
 from bench.algorithms.base import Algorithm, Scalar
-from bench.sweeps import part_files
-from bench.sweeps.run import run_sweep
+from bench.execution.run import run_sweep
+from bench.store import part_files
 from bench.sweeps.spec import Entry, grid
-from bench.sweeps.status import status, verify
+from bench.upkeep.status import status, verify
 
 BEFORE = WALK.make
 

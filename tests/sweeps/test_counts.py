@@ -6,7 +6,7 @@ import pytest
 from jax import ShapeDtypeStruct as Shape
 
 from bench.algorithms import ALGORITHMS
-from bench.data.problems.synthetic import synthetic
+from bench.data.tasks.synthetic import synthetic
 from bench.kernels import threefry
 from bench.kernels.platforms import by_platform
 from bench.sweeps import engine

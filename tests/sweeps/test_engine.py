@@ -9,9 +9,9 @@ from tiny_sweeps import COLUMNS, EVERY, ROUNDS, STATIC, TASK, hypers, train
 from bench.algorithms.base import Algorithm, State
 from bench.algorithms.ppsgd import ppsgd
 from bench.errors import InputError
+from bench.execution.run import use_compilation_cache
 from bench.kernels import threefry
 from bench.sweeps import engine
-from bench.sweeps.run import use_compilation_cache
 
 SAME = dict(rtol=1e-5, atol=1e-6)  # float32, sums in another order
 

@@ -9,8 +9,9 @@ from tiny_sweeps import private_sgd, sweep_of, walks
 
 from bench.algorithms import ppsgd
 from bench.errors import InputError
+from bench.papers import SWEEPS, isrl, isrl_noise, p2p_noise, ppsgd_grid
 from bench.privacy import accounting, events
-from bench.sweeps import SCALES, SWEEPS, isrl, isrl_noise, p2p_noise, ppsgd_grid
+from bench.store import SCALES
 from bench.sweeps.grids import keeping_rounds, listed, tied, with_grid, with_rounds
 from bench.sweeps.spec import Entry, grid
 

@@ -15,7 +15,8 @@ from toy_problems import toy_of
 
 from bench.algorithms import ALGORITHMS
 from bench.data.task import Task
-from bench.sweeps import SWEEPS, engine
+from bench.papers import SWEEPS
+from bench.sweeps import engine
 from bench.sweeps.spec import Entry, arguments, parameters, pending
 
 PLATFORMS = ("cuda", "tpu")

@@ -16,11 +16,11 @@ from tiny_sweeps import EVERY, ROOT, ROUNDS, STATIC, TASK, hypers, private_sgd, 
 
 from bench.algorithms import ppsgd
 from bench.data.task import Task
+from bench.execution.run import use_compilation_cache
 from bench.models.additive import squared_loss
 from bench.privacy.accounting import epsilon
 from bench.sweeps import rows
 from bench.sweeps.columns import RESERVED
-from bench.sweeps.run import use_compilation_cache
 from bench.sweeps.spec import arguments, grid, parameters
 
 QUEUE = dict(num_sampled=3, batch_size=2, sampler="queue", clip_norm=10.0)

@@ -7,7 +7,8 @@ from tiny_sweeps import WALK, points_of, private_sgd, sweep_of
 
 from bench.algorithms import ppsgd
 from bench.errors import InputError
-from bench.sweeps import SCALES, SWEEPS
+from bench.papers import SWEEPS
+from bench.store import SCALES
 from bench.sweeps.spec import Entry, grid, parameters, thin
 
 

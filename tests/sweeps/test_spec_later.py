@@ -6,7 +6,7 @@ from tiny_sweeps import points_of, walks
 
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.sweeps import pfl, pfl_cells
+from bench.papers import pfl, pfl_cells
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Sweep, completed, on_task, select, thin
 

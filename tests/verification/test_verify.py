@@ -12,10 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 import bench
-from bench.command_line import app
+from bench.cli.app import app
 from bench.errors import InputError
 from bench.kernels import draws
-from bench.sweeps import correlated_noise, part_files, rows
+from bench.papers import correlated_noise
+from bench.store import part_files
+from bench.sweeps import rows
 from bench.verification.drawn import Folder, draw
 
 SWEEP, SCALE = "correlated_noise_sums", "smoke"
@@ -109,7 +111,7 @@ def test_another_version_of_a_method_is_outdated(results, monkeypatch):
         }
         return sweep._replace(entries=newer)
 
-    monkeypatch.setitem(bench.sweeps.SWEEPS, SWEEP, newer)
+    monkeypatch.setitem(bench.papers.SWEEPS, SWEEP, newer)
     found = verified(results)
     assert set(found["outcome"]) == {"outdated"}
     assert found["what"].str.contains("another version").all()

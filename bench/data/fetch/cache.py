@@ -15,7 +15,7 @@ from bench.data.dataset import LocalCopy, Unavailable
 from bench.data.decode import Contents, plain
 from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
-from bench.locking import PART, open_lock, write_whole
+from bench.files import PART, open_lock, write_whole
 
 RECORD = "source.json"  # a record beside the files of their source
 

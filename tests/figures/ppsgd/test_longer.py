@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_up_runs import FLOORS, at, changed, judge, synthetic_runs
 
-from bench.sweeps import SWEEPS
+from bench.papers import SWEEPS
 from figures.ppsgd import fig1a
 from figures.ppsgd.claims import CLAIMS
 from figures.ppsgd.longer import FIGURE

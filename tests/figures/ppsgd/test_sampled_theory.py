@@ -9,9 +9,9 @@ import pytest
 from made_up_runs import judge
 from reading import words
 
-from bench.algorithms.participation import participation
-from bench.data.problems.bounded import bounded, examples_of_users
-from bench.sweeps import SWEEPS
+from bench.algorithms.parts.participation import participation
+from bench.data.tasks.bounded import bounded, examples_of_users
+from bench.papers import SWEEPS
 from bench.sweeps.spec import arguments
 from figures.ppsgd.claims import CLAIMS
 from figures.ppsgd.sampled_theory import FIGURE

@@ -184,7 +184,12 @@ def commands(program: str) -> dict[tuple[str, ...], Any]:
         if not hasattr(command, "commands"):
             found[words] = command
 
-    walk(typer.main.get_command(importlib.import_module(f"{program}.command_line").app), ())
+    walk(
+        typer.main.get_command(
+            importlib.import_module({"bench": "bench.cli.app", "figures": "figures.command_line"}[program]).app
+        ),
+        (),
+    )
     return found
 
 
@@ -242,8 +247,8 @@ def small_suite() -> Iterator[None]:
     from bench.comparison.problems import PROBLEMS
     from bench.data.dataset import Unreachable
     from bench.data.fetch import apt_index, official, packages
-    from bench.data.problems.tasks import TASKS
-    from bench.sweeps import SWEEPS
+    from bench.data.tasks.registry import TASKS
+    from bench.papers import SWEEPS
 
     def offline(*_: Any, **__: Any) -> Any:
         raise Unreachable("no network")
@@ -276,8 +281,8 @@ def tables(folder: Path) -> pd.DataFrame:
 def traced_only() -> Iterator[None]:
     """Methods are traced, and compiled no more."""
     import bench.comparison.stages
+    from bench.execution.run import run_sweep
     from bench.sweeps import engine
-    from bench.sweeps.run import run_sweep
 
     def lowered(program: Any, task: Any, *shapes: Any) -> Any:
         first_round = jax.ShapeDtypeStruct((), jax.numpy.int32)

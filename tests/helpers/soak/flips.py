@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 from tiny_sweeps import run
 
 from bench.errors import InputError
-from bench.sweeps import SWEEPS, part_files
-from bench.sweeps.part_files import COLUMNS
+from bench.papers import SWEEPS
+from bench.store import part_files
+from bench.store.part_files import COLUMNS
 from soak import sweep
 
 REDONE = 400  # of how many flips one is left in place until the sweep has been run again

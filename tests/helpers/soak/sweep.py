@@ -5,7 +5,8 @@ from pathlib import Path
 import pandas as pd
 from tiny_sweeps import EVERY, KEY, ROUNDS, walks
 
-from bench.sweeps import SWEEPS, part_files
+from bench.papers import SWEEPS
+from bench.store import part_files
 
 POINTS = 40
 RUNS = POINTS * 2  # two seeds
@@ -15,10 +16,10 @@ OF_THE_MOMENT = ["wall_s", "compile_s", "date", "commit"]  # columns that are no
 
 def prepare() -> None:
     """Import what a run imports, and name the sweep; nothing of XLA is started."""
-    import bench.api
-    import bench.command_line
-    import bench.sweeps.chosen
-    import bench.sweeps.run  # noqa: F401
+    import bench.api.runs
+    import bench.cli.app
+    import bench.execution.chosen
+    import bench.execution.run  # noqa: F401
 
     steps = [round(0.01 * (place + 1), 2) for place in range(POINTS)]
     SWEEPS["soak"] = lambda scale: walks(steps=steps)._replace(name="soak")

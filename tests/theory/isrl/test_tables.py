@@ -3,7 +3,7 @@
 import numpy as np
 from isrl_setting import EPSILONS, N, d, n
 
-from bench.data.problems import odd_even
+from bench.data.tasks import odd_even
 from bench.theory import isrl
 
 

@@ -1,0 +1,160 @@
+"""The rounds of private federated averaging, shared by `dp_fedavg` and its variants.
+
+Every participating user takes K steps of SGD on its own examples from w and sends its total update, divided by the step
+size and clipped. The server adds noise to the sum and updates w:
+
+    Delta_i = (w - w_i,K) / eta
+    w      <- server(w, sum_i clip(Delta_i, C) + noise, D)
+
+The update is post-processing of the noisy sum.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from bench.algorithms.base import Algorithm, Scalar, State
+from bench.algorithms.parts.clipping import clipping_of
+from bench.algorithms.parts.noise import INDEPENDENT, noise_of
+from bench.algorithms.parts.participation import participation, separation
+from bench.algorithms.parts.shared_arguments import SharedArguments
+from bench.data.task import Task
+from bench.errors import InputError
+from bench.kernels import local_steps
+
+
+class Server(NamedTuple):
+    """The server's update of w from a noisy sum.
+
+    init: w -> memory.
+    step: (w, memory, total, divisor) -> (w, memory).
+
+    In `step`, total is sum_i clip(Delta_i, C) + noise over the users of the round, where Delta_i = (w - w_i,K) / eta is
+    the sum of the K gradients that user i followed. It is in units of a gradient and points uphill, so a server that
+    descends subtracts it. It is a sum: total / divisor is the noisy mean over users.
+    """
+
+    init: Callable[[Any], Any]
+    step: Callable[..., tuple[Any, Any]]
+
+
+def plain_step(step_size: Scalar) -> Server:
+    """Return the server that updates w to w - step_size * sum / D."""
+
+    def step(w, memory, total, divisor):
+        return jax.tree.map(lambda z, g: z - step_size * g / divisor, w, total), memory
+
+    return Server(lambda w: (), step)
+
+
+def _stepped(server: Server, w, memory, total, divisor) -> tuple[Any, Any]:
+    """What `step` of a server returns.
+
+    Raises:
+        InputError: where that is not (w, memory).
+    """
+    out = server.step(w, memory, total, divisor)
+    if not (isinstance(out, tuple) and len(out) == 2):
+        what = f"{len(out)} values" if isinstance(out, tuple) else f"a {type(out).__name__}"
+        code = getattr(server.step, "__code__", None)
+        place = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""
+        raise InputError(f"`step` of a Server{place} returns {what}: return the new w and the new memory, (w, memory)")
+    return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class AveragingArguments(SharedArguments):
+    """The arguments shared by all methods of federated averaging.
+
+    num_sampled: Q, users in a round; with "poisson" the expected number, with "cyclic" the most.
+    batch_size: m, examples of a user in a round, the same ones in each of its K steps.
+    step_size: eta > 0, of a user.
+    clip_norm: C > 0, on Delta_i; inf does not clip.
+    noise_multiplier: sigma >= 0; the noise on the sum of clipped Delta_i has std sigma C.
+    server_step_size: eta_server > 0.
+    num_steps: K, local steps.
+    sampler, num_epochs: see `participation`.
+    noise, num_bands, planned_rounds: see `noise_of`.
+    clipping, quantile: see `clipping_of`.
+    """
+
+    num_sampled: int
+    batch_size: int
+    step_size: Scalar
+    clip_norm: Scalar
+    noise_multiplier: Scalar
+    server_step_size: Scalar
+    num_steps: int = 1
+    sampler: str = "fixed"
+    num_epochs: int = 1
+    noise: str = INDEPENDENT
+    num_bands: int = 0
+    planned_rounds: int = 0
+    clipping: str = "fixed"
+    quantile: Scalar = 0.5
+
+
+def averaging(task: Task, shared: AveragingArguments, server: Server, *, proximal: Scalar | None = None) -> Algorithm:
+    """Federated averaging with a server's step.
+
+    Args:
+        task: with loss(w, theta_i, example); theta_i is held at 0.
+        shared: the shared arguments.
+        server: the server's update of w.
+        proximal: mu of mu / 2 |z - w|^2, which every user adds to its loss at z; None omits this term.
+    """
+    drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}
+    who = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, **drawn_by)
+    noises = noise_of(shared.noise, separation(task, **drawn_by) or 1, shared.num_bands, shared.planned_rounds)
+    clips = clipping_of(
+        shared.clipping,
+        clip_norm=shared.clip_norm,
+        noise_multiplier=shared.noise_multiplier,
+        num_sampled=shared.num_sampled,
+        quantile=shared.quantile,
+    )
+    how = {"step_size": shared.step_size, "num_steps": shared.num_steps, "proximal": proximal}
+    if task.gram is None:
+        assert task.loss is not None
+        steps = local_steps.dense(task.loss, jax.tree.map(jnp.zeros_like, task.init_params), **how)
+        size = 2 * optax.tree.size(task.init_params)
+    else:
+        steps = local_steps.dual(task.gram, **how)
+        size = shared.batch_size * (shared.batch_size + task.train[1].shape[-1])
+
+    def init(key):
+        w = task.init_params
+        schedule = {"who": who.init(key), "noise": noises.init(w)}
+        return State(schedule, {"w": w, "server": server.init(w), "clipping": clips.init()})
+
+    def one_round(key, state):
+        key_draw, key_noise = jax.random.split(key)
+        w, norm = state.variables["w"], clips.norm(state.variables["clipping"])
+
+        def of_users(nothing_kept, batch):
+            total, norms = steps(w, batch, norm)
+            return nothing_kept, (total, jnp.sum(norms > norm, dtype=jnp.float32))
+
+        _, (total, clipped), drawn, queue = who.in_blocks(key_draw, state.schedule["who"], of_users, (), size)
+        direction, remembered = noises.draw(key_noise, state.schedule["noise"], w)
+        std = jnp.where(drawn.released, clips.noise_scale(state.variables["clipping"]), 0.0)
+        total = jax.tree.map(lambda g, n: g + std * n, total, direction)
+        w, memory = _stepped(server, w, state.variables["server"], total, drawn.divisor)
+        # A third key, derived without changing the two of the split.
+        kept = clips.update(jax.random.fold_in(key, 2), state.variables["clipping"], clipped, drawn)
+        info = {
+            "released": drawn.released.astype(jnp.float32),
+            "clipped": clipped / jnp.maximum(drawn.count, 1.0),
+            **clips.info(kept),
+        }
+        return State({"who": queue, "noise": remembered}, {"w": w, "server": memory, "clipping": kept}), info
+
+    def public(state):
+        w, kept = state.variables["w"], state.variables["clipping"]
+        return (w, kept) if jax.tree.leaves(kept) else w
+
+    return Algorithm(init, one_round, lambda state: state.variables["w"], public)

@@ -1,0 +1,269 @@
+"""The Python interface of comparisons and of the board."""
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bench.arguments import of_declared_types
+from bench.data.files import DataFiles
+from bench.defaults import EPSILONS, NUM_SETTINGS
+from bench.errors import InputError
+
+if TYPE_CHECKING:
+    from bench.algorithms.base import Method
+    from bench.audit.report import Audit
+    from bench.comparison import Comparison, Problem, Request
+    from bench.data.task import Task
+
+log = logging.getLogger(__name__)
+
+
+@of_declared_types
+def compare(
+    methods: "str | Method | Callable | Sequence[str | Method | Callable]" = (),
+    *,
+    task: "str | Problem | Task | Callable[[int], Task]" = "digits",
+    epsilons: float | Sequence[float] = EPSILONS,
+    seeds: int = 5,
+    tuned: Mapping[str, Any] | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    num_settings: int = NUM_SETTINGS,
+    rounds: int | None = None,
+    baselines: Sequence[str] | None = None,
+    reference: str | None = None,
+    neighbors: str | None = None,
+    delta: float | None = None,
+    units: bool = False,
+    against: str | os.PathLike | None = None,
+    name: str | None = None,
+    out: str | os.PathLike = "results",
+    fresh: bool = False,
+    workers: int | str = "auto",
+    executor: str = "local",
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> pd.DataFrame:
+    """Compare methods with the baselines of a task on equal terms; writes Parquet, a table and a figure.
+
+    Args:
+        methods: one or several built-in names, FILE.py:NAME, Methods or factories; none compares only the baselines.
+        task: a name, a file or folder of clients (npz, CSV, Parquet), a `bench.Problem`, or a Task or function trial ->
+            Task with exactly one metric called test_X and one called validation_X.
+        epsilons: finite values; the noise-free case is always added.
+        seeds: number of data splits, each with its own randomness.
+        tuned: argument -> values to tune over, for every method that has it; "METHOD:ARGUMENT" is for one method.
+        fixed: argument -> value, for every method that has it.
+        num_settings: the largest number of settings that are tried for each method.
+        rounds: communication rounds of methods that do not fix their own; default the task's.
+        baselines: names as in the legend; by default all of the task except those run only on request; an empty list
+            means none.
+        reference: the method that gains are taken over, by its name in the legend; default the best baseline at each
+            epsilon.
+        neighbors: neighbouring relation; default the task's.
+        delta: of (epsilon, delta)-DP; default the task's.
+        units: whether to include methods with other privacy statements, which the figure shows in separate panels.
+        against: folder of a board ("board" is out/board), whose methods are included without being run again. The board
+            determines epsilons, seeds, num_settings, rounds, neighbors and delta; leave them out.
+        name: of the folder in out/compare; by default made from the task and the methods.
+        out: results folder.
+        fresh: first move earlier runs of that name aside.
+        workers, executor: as for `run`.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
+
+    Returns:
+        One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
+        baseline, or over the reference, with its interval; see `bench.comparison.report.table.table`. .attrs["folder"]
+        is where the files are, and .attrs["notes"] lists what a reader of the table must know, such as chosen values
+        at the end of their interval.
+
+    Raises:
+        InputError: for anything that cannot be used, before anything is run.
+    """
+    from bench.comparison.report import figure
+
+    request = _request(
+        methods,
+        against,
+        DataFiles(data_dir, download),
+        task=task,
+        epsilons=epsilons,
+        seeds=seeds,
+        tuned=tuned,
+        fixed=fixed,
+        num_settings=num_settings,
+        rounds=rounds,
+        baselines=baselines,
+        reference=reference,
+        neighbors=neighbors,
+        delta=delta,
+        units=units,
+        name=name,
+        out=out,
+        fresh=fresh,
+    )
+    (compared,) = _compared([request], workers, executor)
+    table = figure.write(compared)
+    table.attrs |= {"folder": str(request.folder), "notes": compared.notes}
+    return table
+
+
+def _request(methods, against: str | os.PathLike | None, data_files: DataFiles, **options) -> "Request":
+    """The request that the options of `compare` describe, with or without a board."""
+    from bench.comparison import make_request
+    from bench.comparison.board import BY_PROTOCOL, request_against
+
+    if against is None:
+        return make_request(methods, data_files=data_files, **options)
+    said = {name: value for name, value in options.items() if name in BY_PROTOCOL}
+    rest = {name: value for name, value in options.items() if name not in BY_PROTOCOL}
+    return request_against(against, methods, said, rest | {"data_files": data_files})
+
+
+def _compared(
+    requests: "Sequence[Request]", workers: int | str, executor: str, *, all_of_several: bool = False
+) -> "Iterator[Comparison]":
+    """Run the comparisons one after the other with the same workers, which keep their compiled programs.
+
+    With `all_of_several`, those whose results are of other data than are here are left as they are.
+    """
+    from bench import comparison
+    from bench.comparison.stages import shorter
+    from bench.execution.estimate import following
+    from bench.execution.pool import Pool
+    from bench.execution.run import use_compilation_cache
+    from bench.store.other_data import OtherData
+
+    use_compilation_cache()
+    with Pool(executor, workers) as pool:
+        for place, request in enumerate(requests, start=1):
+            pool.command.shorter = shorter(request)
+            pool.command.following = following(len(requests) - place, "task")
+            try:
+                compared = comparison.compare(request, pool)
+            except OtherData as why:
+                if not all_of_several:
+                    raise
+                log.warning("left as it is: %s", why)
+                continue
+            yield compared
+
+
+@of_declared_types
+def add_to_board(
+    method: "str | Method | Callable",
+    task: str,
+    *,
+    board: str | os.PathLike = "board",
+    tuned: Mapping[str, Any] | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    out: str | os.PathLike = "results",
+    workers: int | str = "auto",
+    executor: str = "local",
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> Path:
+    """Add your own method to a board: run it by the board's protocol, audit it, and store its runs beside the board's.
+
+    Args:
+        method: FILE.py:NAME, a Method or a factory.
+        task: of the board.
+        board: folder of the board; "board" is out/board.
+        tuned, fixed: as of `compare`.
+        others: as of `compare`.
+
+    Returns:
+        The folder with the two files of the entry.
+
+    Raises:
+        InputError: for anything that cannot be used; where the audit's lower bound exceeds the declared epsilon; and
+            where some of its runs are missing.
+    """
+    from bench.audit.report import audit
+    from bench.comparison.entries import write_entry
+    from bench.comparison.report import figure
+
+    request = _request(method, board, DataFiles(data_dir, download), task=task, tuned=tuned, fixed=fixed, out=out)
+    ((label, tried),) = request.methods.items()
+    _check_audit(label, audit(tried, args=fixed or {}))  # a minute, before a comparison that may take hours
+    (compared,) = _compared([request], workers, executor)
+    figure.write(compared)
+    if label in compared.not_private:
+        raise InputError(
+            f"{label} is not private with these arguments: a board only takes methods that are private or release "
+            "nothing"
+        )
+    chosen = compared.runs[compared.runs["algorithm"] == label].iloc[0]
+    own = {name: chosen[name] for name in (*tried.space, *(fixed or {})) if name in chosen and name != tried.noise}
+    if own != (fixed or {}):  # with these arguments it was audited before
+        _check_audit(label, audit(tried, args=own))
+    assert request.against is not None
+    return write_entry(request.against / request.problem.name, label, compared)
+
+
+def _check_audit(label: str, found: "Audit") -> None:
+    """Refuse a method whose privacy statement an audit refutes, with the numbers."""
+    wrong = [bound for each in found.findings if each.release.sound for bound in each.bounds if bound.refutes]
+    if wrong:
+        worst = max(wrong, key=lambda bound: bound.found - bound.declared)
+        raise InputError(
+            f"the audit refutes the privacy statement of {label}: it declares epsilon {worst.declared:.3g} at delta "
+            f"{worst.delta:.2g}, but epsilon is at least {worst.found:.3g}; `python -m bench audit` shows how"
+        )
+
+
+@of_declared_types
+def board(
+    tasks: str | Sequence[str] = (),
+    *,
+    epsilons: float | Sequence[float] = EPSILONS,
+    seeds: int | None = None,
+    num_settings: int = NUM_SETTINGS,
+    rounds: int | None = None,
+    out: str | os.PathLike = "results",
+    fresh: bool = False,
+    workers: int | str = "auto",
+    executor: str = "local",
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> list[Path]:
+    """Run the board: all methods of the suite on its tasks, by one protocol. An interrupted run resumes when repeated.
+
+    Args:
+        tasks: names; default all of the board.
+        epsilons, seeds, num_settings, rounds: in place of the board's; results of different protocols are never mixed.
+        out: results folder; each task goes to out/board/TASK.
+        others: as of `compare`.
+
+    Returns:
+        The folders.
+
+    Raises:
+        InputError: for anything that cannot be used.
+    """
+    from bench.comparison.board import TASKS, board_request
+    from bench.comparison.report import figure
+    from bench.comparison.run import check_data
+    from bench.store.other_data import OtherData
+
+    chosen = {"epsilons": epsilons, "seeds": seeds, "num_settings": num_settings, "rounds": rounds}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    names = [tasks] if isinstance(tasks, str) else list(tasks) or list(TASKS)
+    files = DataFiles(data_dir, download)
+    requests = []
+    for name in names:
+        request = board_request(name, out=out, fresh=fresh, data_files=files, **chosen)
+        try:
+            check_data(request)
+            requests.append(request)
+        except OtherData as why:  # results of other data are there, and stay
+            if tasks:
+                raise
+            log.warning("left as it is: %s", why)
+    for compared in _compared(requests, workers, executor, all_of_several=not tasks):
+        figure.write(compared)
+    return [request.folder for request in requests]

@@ -1,0 +1,317 @@
+"""The Python interface: the commands of the command line as functions that return tables.
+
+from bench import load, run
+
+run("ppsgd_synthetic", scale="smoke")
+rows = load("ppsgd_synthetic", scale="smoke")
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bench.analysis.files import AS_TEXT
+from bench.arguments import of_declared_types
+from bench.data.files import DataFiles
+from bench.defaults import COMPARISON, LONGEST_NAME
+from bench.errors import InputError, shown, unknown_name
+from bench.store import SCALES, part_files
+from bench.store import requests as own
+
+if TYPE_CHECKING:
+    from bench.execution.chosen import Chosen
+
+
+@of_declared_types
+def run(
+    sweep: str,
+    /,
+    scale: str = "smoke",
+    *,
+    where: str | None = None,
+    seeds: int | None = None,
+    task: str | None = None,
+    grid: Mapping[str, Any] | None = None,
+    rounds: int | None = None,
+    name: str | None = None,
+    out: str | os.PathLike = "results",
+    fresh: bool = False,
+    chunk: int | None = None,
+    workers: int | str = "auto",
+    executor: str = "local",
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> pd.DataFrame:
+    """Run what is missing of a sweep, and return all its rows.
+
+    Args:
+        sweep: its name.
+        scale: "smoke", "laptop" or "paper".
+        where: a condition that selects points, such as "noise_multiplier <= 10".
+        seeds: repetitions of every point; default the sweep's.
+        task: a task to use in place of the sweep's.
+        grid: column -> values to use in place of the sweep's; the results go to a separate folder.
+        rounds: communication rounds to use in place of the sweep's; likewise in a separate folder.
+        name: of that folder; by default made from the sweep's name and the changes.
+        out: results folder.
+        fresh: first move all existing results of the sweep aside.
+        chunk: the largest number of points computed at once; affects results only by rounding.
+        workers: number of worker processes or tasks; "auto" is one per GPU, or else one per core, and only this process
+            where there is little to do.
+        executor: where the workers run: "local", "ray", "ray://HOST:PORT" or "slurm".
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
+
+    Returns:
+        One row per run and evaluation.
+
+    Raises:
+        InputError: for an unknown name, a value out of range or a missing folder, before anything is run.
+    """
+    from bench.execution.chosen import chosen
+    from bench.execution.pool import Pool
+    from bench.execution.run import use_compilation_cache
+
+    data_files = DataFiles(data_dir, download)
+    wanted = chosen(sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name)
+    use_compilation_cache()
+    with Pool(executor, workers) as pool:
+        folder = run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
+    return part_files.read(folder)
+
+
+def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: bool, **options) -> Path:
+    """Run what is missing of the chosen sweep, with options of `run_sweep`; returns the folder of its results."""
+    from bench.execution.chosen import shorter
+    from bench.execution.run import run_sweep
+
+    if (pool := options.get("pool")) is not None:
+        pool.command.shorter = shorter(wanted, scale)
+    folder = Path(out) / scale / wanted.part.name
+    part_files.check_writable(Path(out))
+    prepared = wanted.request is not None and own.prepare(folder, wanted.request, fresh=fresh)
+    try:
+        run_sweep(wanted.part, whole=wanted.whole, scale=scale, out=out, fresh=fresh, **options)
+    except InputError:
+        if prepared:
+            own.discard(folder)
+        raise
+    return folder
+
+
+@of_declared_types
+def load(
+    name: str,
+    scale: str | None = None,
+    *,
+    columns: str | Sequence[str] | None = None,
+    where: str | None = None,
+    results: str | os.PathLike = "results",
+) -> pd.DataFrame:
+    """Load the rows of a sweep, or the table of a comparison, that has been run.
+
+    Args:
+        name: of the sweep, of a folder with your own values, or of a comparison, "compare/NAME".
+        scale: by default the largest scale that has results.
+        columns: only these columns, in this order, which takes less memory; default all.
+        where: only rows that satisfy this condition on columns, such as "noise_multiplier <= 10 and trial == 0".
+        results: the folder.
+
+    Returns:
+        One row per run and evaluation; for a comparison, one row per method and epsilon.
+
+    Raises:
+        InputError: where there are no such results, or no such column.
+    """
+    from bench.sweeps.condition import names
+
+    chosen = [columns] if isinstance(columns, str) else None if columns is None else list(columns)
+    folder = _folder(name, scale, Path(results))
+    if folder.is_file():
+        rows = _table(folder)
+        for column in chosen or ():
+            if column not in rows:
+                raise unknown_name(f"column of {name}", column, map(str, rows))
+    else:
+        needed = None if chosen is None else list(dict.fromkeys([*chosen, *(names(where) if where else ())]))
+        rows = part_files.read(folder, columns=needed)
+    if where is not None:
+        rows = _where(rows, where)
+    return rows if chosen is None else rows[chosen]
+
+
+def _where(rows: pd.DataFrame, where: str) -> pd.DataFrame:
+    """The rows that satisfy a condition."""
+    from bench.sweeps.condition import condition
+
+    try:
+        return rows[condition(where, rows)].reset_index(drop=True)
+    except InputError as error:
+        raise InputError(f"where {where!r} cannot be evaluated on these rows: {error}") from None
+
+
+def _folder(name: str, scale: str | None, results: Path) -> Path:
+    """The folder of the results of a sweep, or the CSV file of a comparison."""
+    kind, _, of = name.partition("/")
+    if not name or len(name.encode(errors="replace")) > len("compare/") + LONGEST_NAME:
+        raise InputError(f"{shown(name)} is not the name of results: give that of a sweep, or compare/NAME")
+    if of:
+        path = results / kind / of / f"{COMPARISON}.csv"
+        if not path.is_file():
+            raise InputError(f"there is no comparison in {path.parent}: first run `python -m bench compare`")
+        return path
+    if scale is not None and scale not in SCALES:
+        raise unknown_name("scale", scale, SCALES)
+    scales = [choice for choice in SCALES if (results / choice / name).is_dir()]
+    if scale not in scales and (scale or not scales):
+        from bench.papers import SWEEPS  # imports all methods, only to give a better message
+
+        if name not in SWEEPS and "_on_" not in name and not own.folders(name, results):
+            raise unknown_name("sweep", name, SWEEPS)
+        if scale is None:
+            raise InputError(f"there are no results of {name} in {results}: first run `python -m bench run {name}`")
+    return results / (scale or scales[-1]) / name
+
+
+def _table(path: Path) -> pd.DataFrame:
+    """The table of a comparison.
+
+    Raises:
+        InputError: where it is damaged.
+    """
+    try:
+        table = pd.read_csv(path, dtype=AS_TEXT)
+        named = {"algorithm", "target_epsilon", "rank"} <= {*table}
+        whole = named and not table.empty and table["algorithm"].notna().all()
+    except ValueError:  # all errors of pandas' parser are
+        whole = False
+    if not whole:
+        raise InputError(f"{path} is damaged: run the comparison again")
+    return table
+
+
+@of_declared_types
+def merge(
+    folders: str | os.PathLike | Sequence[str | os.PathLike],
+    out: str | os.PathLike = "results",
+    *,
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> pd.DataFrame:
+    """Copy results made elsewhere into a results folder: checked, without duplicates, and in few files.
+
+    Args:
+        folders: folders of results, of a scale or of a sweep; they are not changed.
+        out: the folder of results to copy into.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
+
+    Returns:
+        One row per sweep and scale: its folder, the number of runs added and of duplicates dropped, and its total
+        number of runs and part files. .attrs["left_out"] has one sentence for everything that was left out.
+
+    Raises:
+        InputError: for a folder without results, or missing data, before anything is written.
+    """
+    from bench.upkeep import merge as merging
+
+    several = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
+    done, left_out, _ = merging.merge([Path(one) for one in several], Path(out), DataFiles(data_dir, download))
+    table = pd.DataFrame(done, columns=list(merging.Merged._fields))
+    table.attrs["left_out"] = left_out
+    return table
+
+
+@of_declared_types
+def status(
+    sweeps: str | Sequence[str] = (),
+    scale: str = "smoke",
+    *,
+    predict: bool = False,
+    users: int | None = None,
+    points: int | None = None,
+    out: str | os.PathLike = "results",
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> pd.DataFrame:
+    """Count the finished and missing runs of sweeps and the core-hours left, or predict the cost of all runs.
+
+    Args:
+        sweeps: one or several names of sweeps or of folders with your own values; none means all, without a prediction.
+        scale: "smoke", "laptop" or "paper".
+        predict: whether to predict the cost of all runs on one machine and on many, by a model fitted to finished runs.
+        users: number of users to predict for, in place of the sweep's.
+        points: number of points of each entry to predict for, in place of the sweep's.
+        out: the folder of results.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
+
+    Returns:
+        One row per sweep and entry: wanted, there, missing and core_hours, or the fields of
+        `bench.upkeep.predict.Prediction`.
+
+    Raises:
+        InputError: for an unknown name, or a number out of range.
+    """
+    from bench.upkeep import predict as predicting
+    from bench.upkeep.status import statuses
+
+    names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, download)
+    predicting.check(names, predict=predict, users=users, points=points)
+    found = statuses(names, scale, Path(out), data_files)
+    if predict:
+        made = predicting.predict(names, scale, Path(out), data_files, users=users, points=points)
+        return pd.json_normalize([one.as_dict() for one in made])
+    rows = [
+        {"sweep": one.sweep, "entry": label, "wanted": rest.wanted, "there": rest.there, "missing": rest.missing}
+        | {"core_hours": rest.hours}
+        for one in found
+        for label, rest in one.entries.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+@of_declared_types
+def verify(
+    sweeps: str | Sequence[str] = (),
+    scale: str = "laptop",
+    *,
+    points: int = 20,
+    minutes: float = 2.0,
+    seed: int = 0,
+    results: str | os.PathLike = "results",
+    workers: int | str = "auto",
+    data_dir: str | os.PathLike | None = None,
+    download: bool = False,
+) -> pd.DataFrame:
+    """Run some finished runs again, drawn at random, and compare the results row by row; nothing is changed.
+
+    Args:
+        sweeps: one or several names of sweeps; none means all that have results.
+        scale: "smoke", "laptop" or "paper".
+        points: number of runs to draw.
+        minutes: that all of them may take together; runs that would take longer are not drawn.
+        seed: of the draw.
+        results: the folder of results.
+        workers: number of worker processes; "auto" is one per GPU, or else one per core.
+        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
+        download: whether data that no other source has may be downloaded from its authors' addresses.
+
+    Returns:
+        One row per run, with the fields of `bench.verification.verify.Checked`. Its `outcome` is "equal", "equal up to
+        rounding" or "chaotic" where the run comes out as it was, "different", "outdated" or "damaged" where it does
+        not, and "left out" where its data are not here.
+
+    Raises:
+        InputError: for an unknown name, a number out of range, or where there are no results.
+    """
+    from bench.execution.run import use_compilation_cache
+    from bench.verification import verify as verifying
+
+    use_compilation_cache()
+    names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, download)
+    numbers = {"points": points, "minutes": minutes, "seed": seed, "workers": workers}
+    return verifying.verify(names, scale, results, **numbers, data_files=data_files).table()

@@ -1,0 +1,117 @@
+"""The commands that inspect, merge and export results: status, merge, export."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bench.cli.paths import path
+
+DataDir = Annotated[
+    Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you already have.")
+]
+Download = Annotated[bool, typer.Option("--download", help="Allow downloads from the data sets' official addresses.")]
+Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
+
+
+def merge(
+    folders: Annotated[
+        list[Path], typer.Argument(parser=path, metavar="PATH", help="Folders of results, of a scale, or of a sweep.")
+    ],
+    out: Out = Path("results"),
+    data_dir: DataDir = None,
+    download: Download = False,
+) -> None:
+    """Copy results made elsewhere into a results folder: checked, without duplicates, and in few files.
+
+    Whatever cannot be used is left out and named, and the exit status is then 1.
+
+    Example: python -m bench merge elsewhere/results --out results
+    """
+    from bench.data.files import DataFiles
+    from bench.execution.run import use_compilation_cache
+    from bench.upkeep.merge import merge as merged
+
+    use_compilation_cache()
+    done, left_out, notes = merged(folders, out, DataFiles(data_dir, download))
+    for one in done:
+        now = f"{one.runs:,} runs in {one.parts:,} parts"
+        print(f"{one.folder}: {one.added:,} runs added, {one.twice:,} duplicates dropped; now {now}")
+    for note in notes:
+        print(note, file=sys.stderr)
+    for line in left_out:
+        print(f"left out: {line}", file=sys.stderr)
+    if left_out:
+        raise typer.Exit(1)
+
+
+def status(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names of sweeps, or of folders with your own values; default all.")
+    ] = None,
+    scale: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "smoke",
+    out: Out = Path("results"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Check every part file and every id; the exit status is 1 where something is wrong."
+        ),
+    ] = False,
+    predict: Annotated[
+        bool,
+        typer.Option("--predict", help="Predict the cost of all runs of these sweeps, on one machine and on many."),
+    ] = False,
+    users: Annotated[int | None, typer.Option(help="With --predict: number of users, in place of the sweep's.")] = None,
+    points: Annotated[
+        int | None, typer.Option(help="With --predict: number of points of each entry, in place of the sweep's.")
+    ] = None,
+    data_dir: DataDir = None,
+    download: Download = False,
+) -> None:
+    """Show which runs of the sweeps are finished or missing, and the core-hours left. Changes nothing.
+
+    Example: python -m bench status ppsgd_synthetic --scale laptop --predict --users 100000 --points 50
+    """
+    from bench.data.files import DataFiles
+    from bench.upkeep import predict as predicting
+    from bench.upkeep import predicted
+    from bench.upkeep.status import statuses, written
+
+    predicting.check(names or [], predict=predict, users=users, points=points)
+    data_files = DataFiles(data_dir, download)
+    found = statuses(names or [], scale, out, data_files, verified=verify)
+    predictions = []
+    if predict:
+        predictions = predicting.predict(names or [], scale, out, data_files, users=users, points=points)
+    if as_json:
+        dicts = [one.as_dict() for one in found]
+        for one in dicts if predict else []:
+            one["predictions"] = [each.as_dict() for each in predictions if each.sweep == one["sweep"]]
+        print(json.dumps(dicts, indent=2))
+    else:
+        print(written(found, by_entry=bool(names)))
+        if predict:
+            print("", predicted.written(predictions), sep="\n")
+    problems = [line for one in found for line in one.problems]
+    for line in problems:
+        print(line, file=sys.stderr)
+    if verify and problems:
+        raise typer.Exit(1)
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="Folder of a sweep, such as results/smoke/SWEEP, or of a comparison.")],
+    to: Annotated[str, typer.Option(help="Format: csv, mlflow, tensorboard or wandb.")] = "csv",
+    out: Annotated[Path | None, typer.Option(help="New folder to write to; default exported/TO/FOLDER.")] = None,
+) -> None:
+    """Export runs for another program: their settings, and the metrics by round. Works offline, after the run.
+
+    Example: python -m bench export results/smoke/ppsgd_synthetic --to tensorboard
+    """
+    from bench.upkeep.export import export as exported
+
+    where = out or Path("exported") / to / folder.resolve().name
+    print(f"{exported(folder, to, where):,} runs in {where}")

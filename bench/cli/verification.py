@@ -1,0 +1,58 @@
+"""The command `python -m bench verify`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bench.cli.paths import path
+
+
+def verify(
+    sweeps: Annotated[list[str] | None, typer.Argument(help="Names of sweeps; default all that have results.")] = None,
+    points: Annotated[int, typer.Option(help="Number of runs to draw.")] = 20,
+    minutes: Annotated[
+        float, typer.Option(help="Time that all of them may take; runs that would take longer are not drawn.")
+    ] = 2.0,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    scale: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "laptop",
+    results: Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")] = Path("results"),
+    workers: Annotated[
+        str, typer.Option(help="Number of worker processes; auto: one per GPU, or else one per core.", metavar="N")
+    ] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    data_dir: Annotated[
+        Path | None, typer.Option(parser=path, metavar="PATH", help="Folder with data files that you already have.")
+    ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="Allow downloads from the data sets' official addresses.")
+    ] = False,
+) -> None:
+    """Run some of the finished runs again, drawn at random, and compare the results row by row.
+
+    Nothing is changed. The exit status is 1 where a run does not come out as it was.
+
+    Example: python -m bench verify --points 50 --minutes 20
+    """
+    from bench.data.files import DataFiles
+    from bench.execution.run import use_compilation_cache
+    from bench.verification.verify import in_words
+    from bench.verification.verify import verify as verified
+
+    use_compilation_cache()
+    found = verified(
+        sweeps or [],
+        scale,
+        results,
+        points=points,
+        minutes=minutes,
+        seed=seed,
+        workers=workers,
+        data_files=DataFiles(data_dir, download),
+    )
+    print(json.dumps(found.as_dict(), indent=2) if as_json else in_words(found, seed))
+    if found.failures:
+        print("some results do not come out as they were", file=sys.stderr)
+        raise typer.Exit(1)

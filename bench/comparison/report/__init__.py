@@ -1,0 +1,1 @@
+"""What a comparison writes: its table, its figures and their notes."""

@@ -1,0 +1,105 @@
+"""Whether the methods of a comparison converged within its budget: the test score against the cost so far.
+
+Scores between two evaluations are interpolated linearly, so that runs of different lengths can be averaged.
+"""
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import select
+from bench.comparison.columns import COSTS
+from bench.comparison.report.table import SIGN
+
+EVALUATIONS = 20  # of a tested run after the one at its start, at most
+FEWEST = 4  # evaluations that make a curve
+SHARES = np.arange(1, EVALUATIONS + 1) / EVALUATIONS  # shares of a run at which curves are drawn
+SMALL = 0.01  # of the final score: smaller improvements in the last quarter of a run are not named
+RUN = ["algorithm", "target_epsilon", "trial", "setting"]
+GAIN = "last_quarter"  # column: the improvement of the score in the last quarter of a run
+
+
+def rounds_between(num_rounds: int) -> int:
+    """The fewest rounds between two evaluations that make at most EVALUATIONS of them and divide the rounds."""
+    fewest = -(-num_rounds // EVALUATIONS)
+    return next(every for every in range(fewest, num_rounds + 1) if num_rounds % every == 0)
+
+
+def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
+    """The score of the test runs against the share of the run that is done.
+
+    Args:
+        evaluations: as of `bench.comparison.Comparison`.
+        metric: the column that is tested.
+
+    Returns:
+        algorithm, target_epsilon, share (of a run, in (0, 1], from the first evaluation after the start on), the metric
+        with low, high (95 % over splits), repetitions and the kind of "mean"; rounds, floats_up, gradients and examples
+        so far, means over splits. Of a method with a run of fewer than FEWEST evaluations only the end, share = 1.
+    """
+    pieces = []
+    for run, rows in _runs(evaluations):
+        shares, scores = _of_run(rows, metric)
+        at = SHARES[shares[1] <= SHARES] if len(rows) > FEWEST else SHARES[-1:]
+        end = rows.iloc[-1]
+        whole = {"rounds": end["num_rounds"], **{column: end.get(column, np.nan) for column in COSTS}}
+        spent = {column: at * float(value) for column, value in whole.items()}
+        of_run = dict(zip(RUN, run, strict=True)) | {"share": at, metric: np.interp(at, shares, scores)}
+        pieces.append(pd.DataFrame(of_run | spent))
+    points = pd.concat(pieces, ignore_index=True).assign(seed=0)
+    by = ["algorithm", "target_epsilon", "share"]
+    means = points.groupby(by)[["rounds", *COSTS]].mean()
+    whole = points.groupby(RUN[:2])["trial"].nunique().rename("splits")
+    drawn = select.averaged(points, by=by, value=metric).join(means, on=by).join(whole, on=RUN[:2])
+    return drawn[drawn["repetitions"] == drawn["splits"]].drop(columns="splits").reset_index(drop=True)
+
+
+def growth(evaluations: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
+    """The improvement of the score in the last quarter of a run.
+
+    Args:
+        evaluations: as of `bench.comparison.Comparison`.
+        metric: the column that is tested.
+        best: "max" or "min".
+
+    Returns:
+        One row per method and epsilon: last_quarter, the mean over splits, positive where the end is better, with
+        last_quarter_low and last_quarter_high (95 %, Student's t), NaN for runs that are too short to tell;
+        still_improving, whether it is beyond chance and more than SMALL of the final score.
+    """
+    rows = []
+    for run, of_run in _runs(evaluations):
+        shares, scores = _of_run(of_run, metric)
+        enough = len(of_run) > FEWEST
+        gained = SIGN[best] * (scores[-1] - np.interp(0.75, shares, scores)) if enough else np.nan
+        rows.append(dict(zip(RUN, run, strict=True)) | {GAIN: gained, "score": scores[-1], "seed": 0})
+    by_split = pd.DataFrame(rows)
+    found = select.interval(by_split, by=RUN[:2], value=GAIN)
+    found = found.rename(columns={"low": f"{GAIN}_low", "high": f"{GAIN}_high"})
+    found = found[[*RUN[:2], GAIN, f"{GAIN}_low", f"{GAIN}_high"]]
+    worth = SMALL * by_split.groupby(RUN[:2])["score"].mean().abs().rename("worth")
+    found = found.join(worth, on=RUN[:2])
+    improving = (found[f"{GAIN}_low"] > 0) & (found[GAIN] > found.pop("worth"))
+    return found.assign(still_improving=improving)
+
+
+def joined(table: pd.DataFrame, growth: pd.DataFrame) -> pd.DataFrame:
+    """The table of a comparison with the columns of `growth` added.
+
+    Args:
+        table: of `report.table.table`, in which methods that release nothing have a row at every epsilon.
+        growth: of `growth`, which has these methods at epsilon 0.
+    """
+    at = table["target_epsilon"].where(~table["reveals_nothing"], 0.0)
+    keys = pd.MultiIndex.from_arrays([table["algorithm"], at], names=RUN[:2])
+    return table.join(growth.set_index(RUN[:2]).reindex(keys).set_axis(table.index))
+
+
+def _runs(evaluations: pd.DataFrame):
+    """(values of RUN, rows in the order of rounds) of every run."""
+    return evaluations.sort_values("rounds").groupby(RUN)
+
+
+def _of_run(rows: pd.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of the run that were done at its evaluations, and the scores there; NaN where they are not finite."""
+    rounds, whole, scores = (rows[column].to_numpy(float) for column in ("rounds", "num_rounds", metric))
+    return rounds / whole, np.where(np.isfinite(scores), scores, np.nan)

@@ -1,0 +1,172 @@
+"""The figure of a comparison: score against epsilon, with rank and paired difference to the best baseline.
+
+It belongs to no paper: `python -m bench compare` draws it. Methods that release nothing, such as local learning, are
+horizontal lines, and runs without noise are at the right end. There is one panel per privacy statement, since epsilons
+of different privacy units must not share an axis.
+"""
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import measured, style, tables
+from bench.analysis import metric_limits as possible
+from bench.analysis.files import write_whole
+from bench.analysis.measured import PANEL
+from bench.analysis.saving import save_picture
+from bench.comparison.report import beside, budget, convergence
+from bench.comparison.report.curves import draw_budget, draw_convergence
+from bench.comparison.report.looks import legend, method_looks, named
+from bench.comparison.report.table import costs, heading, printed, privacy, table
+from bench.comparison.result import Comparison
+from bench.defaults import BUDGET, COMPARISON, CONVERGENCE
+from bench.errors import cannot_write
+from bench.sweeps.columns import is_reserved
+
+ALTS = {
+    COMPARISON: "The score of each method against epsilon, with one panel per privacy statement.",
+    BUDGET: "The expected held-out score of each method against the number of settings tried, one panel per epsilon.",
+    CONVERGENCE: "The test score of each method against its cost so far in the run, one row of panels per epsilon.",
+}
+BELOW = 3.0  # times below the smallest mean ends a logarithmic axis of risks
+COST = (
+    "The cost of one run, summed over all clients: numbers sent to the server, per-example gradients, and examples (an "
+    "example counts once for every round that uses it). The last columns give the ε of a private choice among settings "
+    "drawn at random, instead of the search used here: the best of a random number of runs, on average as many as were "
+    "tried here (Papernot and Steinke 2022), provided that the scores are part of what a run releases. Scores on "
+    "held-out data of the same clients are not covered. So a method that releases nothing, but whose settings were "
+    "chosen by such scores, has no such ε."
+)
+
+
+def draw(table: pd.DataFrame, held_out: str, remark: str = "", measured_on: str = ""):
+    """Draw one panel per privacy statement. `held_out`, `remark` and `measured_on`, what its metric is measured on, are
+    those of the problem, for the footer.
+    """
+    metric = table["metric"].iloc[0]
+    table = possible.within(table, metric)
+    panels = list(table.groupby(PANEL, sort=True))
+    figure, axes = style.subplots(
+        1, len(panels), figsize=(max(6.4 * len(panels), 7.0), 4.6), squeeze=False, sharey=True
+    )
+    look_of = method_looks(table)
+    log = bool(metric.endswith("risk") and (table[metric] > 0).all())  # risks span powers of ten
+    for ax, ((unit, relation), rows) in zip(axes[0], panels, strict=True):
+        _panel(ax, rows, metric, look_of, log=log)
+        ax.set_title(f"one {unit}, {relation}")
+    axes[0, 0].set_ylabel(style.literal(f"test {named(metric)}" if metric.startswith("test_") else named(metric)))
+    if log:
+        axes[0, 0].set_yscale("log")
+        # The interval of a mean may reach to 0 and below, which would leave the means no height.
+        axes[0, 0].set_ylim(bottom=max(axes[0, 0].get_ylim()[0], table[metric].min() / BELOW))
+    if possible.are_shares(table[metric]):
+        style.percent(axes[0, 0].yaxis)
+    style.head(figure, f"Methods on {style.literal(table['title'].iloc[0])}", *legend(table, level_lines=True))
+    counts = sorted(set(table["settings_tried"]))
+    num_settings = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    style.footer(
+        figure,
+        table.assign(scale=""),
+        f"{style.literal(privacy(table))} The noise of every method is found by an accountant whose bound is proven "
+        "for its sampler. Horizontal lines: methods that release nothing; right end: no noise.",
+        f"Arguments were chosen on each split among {num_settings} settings per method, tuned on "
+        f"{style.literal(held_out)}, then rerun with fresh randomness and tested once. This choice is not "
+        "included in epsilon. "
+        + style.literal(" ".join(filter(None, (f"Measured on {measured_on}." if measured_on else "", remark)))),
+        bands="bands and bars",
+    )
+    return figure
+
+
+def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look], *, log: bool) -> None:
+    """Draw the methods of a panel. On a logarithmic axis an interval that reaches to 0 is a line down to the end of the
+    axis: as a band it would fill the panel.
+    """
+    finite = sorted(e for e in rows["target_epsilon"].unique() if 0 < e < np.inf)
+    end = (finite[-1] if finite else 1.0) * 2.2
+    level = rows.groupby("algorithm")["reveals_nothing"].first()
+    for number, (name, look) in enumerate(look_of.items()):
+        line = rows[rows["algorithm"] == name].sort_values("target_epsilon")
+        if line.empty:
+            continue
+        private = line[np.isfinite(line["target_epsilon"])].rename(columns={"target_epsilon": "x"})
+        if level[name] and len(private):
+            ax.axhline(private[metric].iloc[0], color=look["color"], linewidth=1.2, linestyle="--", zorder=1)
+            if np.isfinite(private["low"].iloc[0]) and not (log and private["low"].iloc[0] <= 0):
+                with style.same_limits(ax):
+                    ax.axhspan(private["low"].iloc[0], private["high"].iloc[0], color=look["color"], alpha=0.12, lw=0)
+            continue
+        to_zero = log & (private["low"] <= 0)
+        style.curve(ax, private.assign(low=private["low"].mask(to_zero)), "x", metric, **look)
+        # A band of one point has no width.
+        lines = private[to_zero | ((len(private) == 1) & np.isfinite(private["low"]))]
+        least = lines[metric] / 1e6 if log else -np.inf
+        ax.vlines(lines["x"], lines["low"].clip(lower=least), lines["high"], color=look["color"], linewidth=0.9)
+        at_end = line[np.isinf(line["target_epsilon"])]
+        x = end * 1.06 ** (number - len(look_of) / 2)
+        for _, row in at_end.iterrows():
+            ax.plot([x], [row[metric]], **(look | {"linestyle": ""}))
+            if np.isfinite(row["low"]):
+                ax.plot([x, x], [row["low"], row["high"]], color=look["color"], linewidth=0.9)
+    ax.set_xscale("log")
+    ax.set_xticks([*finite, end], [*(f"{e:g}" for e in finite), "no\nnoise"])
+    ax.minorticks_off()
+    ax.set_xlabel(r"$\varepsilon$")
+
+
+def write(comparison: Comparison) -> pd.DataFrame:
+    """Write tables, figures, notes and tuning runs into the folder of the comparison.
+
+    Returns:
+        The `table` with the column "better_from": the number of settings from which on the method is expected to beat
+        the best baseline with the same number, by the held-out score; and with the columns of `convergence.growth`.
+
+    Raises:
+        InputError: where they cannot be written.
+    """
+    request = comparison.plan.request
+    problem, folder = request.problem, request.folder
+    whole = table(
+        comparison.runs,
+        problem=problem.name,
+        title=problem.title,
+        metric=problem.metric,
+        best=problem.best,
+        baselines=comparison.baselines,
+        num_settings=comparison.tuning.num_settings,
+        against=comparison.adversaries,
+        reference=request.reference,
+        test_ratio=problem.test_ratio,
+        num_tests=problem.num_tests,
+    )
+    tried = {"metric": problem.tuned_by, "best": problem.best}
+    lines = budget.curves(comparison.tuning.runs, **tried)
+    whole["better_from"] = budget.all_better_from(lines, whole, **tried)
+    whole = convergence.joined(whole, comparison.growth)
+    whole = beside.joined(whole, comparison.runs, problem.also, problem.measured_on)
+    courses = convergence.curves(comparison.evaluations, metric=problem.metric)
+    try:
+        with style.applied():
+            drawn = draw(whole, problem.held_out, problem.remark, problem.measured_on.get(problem.metric, ""))
+            save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON])
+            save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET])
+            save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE])
+        shown, notes = printed(whole), "".join(f"\n{note}.\n" for note in comparison.notes)
+        write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
+        measured_on = measured.words(whole, problem.metric)
+        first = heading(whole) + (f" Measured on {tables.no_markup(measured_on)}." if measured_on else "")
+        others = [
+            part
+            for name in measured.names(whole)
+            for part in (
+                tables.no_markup(measured.heading(whole, name)),
+                tables.markdown(measured.printed(whole, name)),
+            )
+        ]
+        parts = (first, tables.markdown(shown), *others, COST, tables.markdown(costs(whole)))
+        write_whole(folder / f"{COMPARISON}.md", "\n\n".join(part.strip() for part in parts) + f"\n{notes}")
+        runs = comparison.tuning.runs
+        facts = [name for name in map(str, runs) if is_reserved(name) and name not in ("algorithm", "trial", "seed")]
+        write_whole(folder / "tuning.csv", runs.drop(columns=facts).to_csv(index=False, float_format="%.6g"))
+    except OSError as error:
+        raise cannot_write(error, folder) from None
+    return whole

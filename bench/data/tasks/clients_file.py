@@ -1,0 +1,196 @@
+"""A user's own data by client: one npz file of arrays, or tables as CSV or Parquet (`clients_table`)."""
+
+import hashlib
+import zipfile
+import zlib
+from functools import cache
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.data.partition import by_label, hold_out, pack
+from bench.data.read.tables import CLIENT, LABEL, client_table
+from bench.data.task import Task
+from bench.data.tasks import digits
+from bench.data.tasks.by_user import WORST
+from bench.errors import InputError
+from bench.models.additive import scores, squared_loss
+
+NEEDED = ("inputs", "targets", "clients")
+LARGEST = float(np.finfo(np.float32).max)
+TEST, VALIDATION = 0.2, 0.1  # shares of each client's examples
+
+
+@cache
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+    """Return inputs [example, feature], classes [example], clients [example], and a checksum."""
+    if not path.is_file():
+        raise InputError(f"{path} is not a file: give one that numpy.savez wrote")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            missing = [name for name in NEEDED if name not in file]
+            if missing:
+                raise InputError(f"{path} has no array {missing[0]!r}: it needs {', '.join(NEEDED)}")
+            inputs, targets, clients = arrays = [file[name] for name in NEEDED]
+            if not all(isinstance(array, np.ndarray) for array in arrays):
+                raise ValueError("a member is not in the format of numpy")
+    except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        if isinstance(error, InputError):
+            raise
+        if isinstance(error, PermissionError):
+            raise InputError(f"{path} cannot be read (no permission): make it readable") from None
+        raise InputError(
+            f"{path} is not an npz file of plain arrays: write it with numpy.savez, without objects"
+        ) from error
+    if inputs.ndim > 2:
+        raise InputError(
+            f"{path}: inputs are {inputs.shape}, but files are for linear models of features [example, feature]: "
+            "flatten them, or write a task with your own network (docs/adding-a-network.md)"
+        )
+    for wrong, what in (
+        (inputs.ndim != 2, f"inputs are {inputs.shape}: one row of features per example"),
+        (targets.shape != inputs.shape[:1], f"targets are {targets.shape}: one class per example"),
+        (clients.shape != inputs.shape[:1], f"clients are {clients.shape}: one client per example"),
+    ):
+        if wrong:
+            raise InputError(f"{path}: {what} is needed")
+    if not inputs.size:
+        raise InputError(f"{path}: inputs are {inputs.shape}: examples with at least one feature are needed")
+    if np.issubdtype(clients.dtype, np.inexact) and not np.isfinite(clients).all():
+        raise InputError(f"{path}: clients has values that are not numbers: give each example the name of its client")
+    if not np.issubdtype(targets.dtype, np.integer):
+        raise InputError(f"{path}: targets are {targets.dtype}: give classes, whole numbers from 0")
+    if targets.min() < 0:
+        row = int(np.argmax(targets < 0))
+        raise InputError(f"{path}: targets has {targets[row]} at index {row}: give classes, whole numbers from 0")
+    if not np.issubdtype(inputs.dtype, np.integer) and not np.issubdtype(inputs.dtype, np.floating):
+        raise InputError(f"{path}: inputs are {inputs.dtype}: give finite real numbers")
+    wrong = ~(np.abs(inputs.astype(np.float64)) <= LARGEST)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise InputError(
+            f"{path}: inputs has {inputs[row, column]} at index ({row}, {column}): give finite numbers of at most "
+            f"{LARGEST:.2g}"
+        )
+    classes = np.unique(targets)
+    if len(classes) < 2 or classes[-1] != len(classes) - 1:
+        raise InputError(
+            f"{path}: {len(classes)} classes up to {classes[-1]}: number at least two, from 0 without a gap"
+        )
+    digest = hashlib.blake2b(b"".join(np.ascontiguousarray(a).tobytes() for a in (inputs, targets, clients)))
+    return inputs.astype(np.float32), targets.astype(np.int64), clients, digest.hexdigest()[:12]
+
+
+def clients_file(trial: int, *, path: str | Path) -> Task:
+    """Linear classification, one-versus-all as for digits, of a user's own examples by client.
+
+    The trial shuffles each client's examples; 20 % are for testing, 10 % for tuning and the rest for training.
+
+    Args:
+        trial: the number of the split.
+        path: an npz file with inputs (numbers [example, feature], best in the range of 0 to 1; add a column of ones
+            for a bias), targets (classes from 0, [example]) and clients (any names or numbers, [example]).
+
+    Raises:
+        InputError: an invalid file, fewer than two clients, or a client with fewer than five examples.
+    """
+    path = Path(path)
+    inputs, classes, clients, checksum = _read(path)
+    return _task(trial, path, inputs, classes, clients, checksum)
+
+
+def clients_table(
+    trial: int, *, path: str | Path, client: str = CLIENT, label: str = LABEL, regression: bool = False
+) -> Task:
+    """Linear classification or regression on a user's table with one example per row.
+
+    Args:
+        trial: the number of the split.
+        path: a CSV or Parquet file, or a folder of such files with the same columns, which are concatenated.
+        client: the column with the owner of each example.
+        label: the column of classes, whole numbers or words; of numbers to predict with `regression`. All other columns
+            are features, in their order.
+        regression: predict the label as a number, by least squares.
+
+    Raises:
+        InputError: an invalid file, a column that is missing or not numeric, fewer than two clients, or a client
+            with fewer than five examples.
+    """
+    path = Path(path)
+    inputs, targets, clients, checksum = client_table(path, client, label, regression)
+    return _task(trial, path, inputs, targets, clients, checksum, regression)
+
+
+def _task(
+    trial: int,
+    path: Path,
+    inputs: np.ndarray,
+    targets: np.ndarray,
+    clients: np.ndarray,
+    checksum: str,
+    regression: bool = False,
+) -> Task:
+    """Return the task of inputs [example, feature], classes or numbers [example], and clients [example]."""
+    names, numbers = np.unique(clients, return_inverse=True)
+    if len(names) < 2:
+        raise InputError(f"{path}: all examples are of client {names[0]}: give at least two clients")
+    rng = np.random.default_rng([trial, 0x0F11E])
+    parts: dict[str, list] = {"train": [], "validation": [], "test": []}
+    for members in by_label(numbers.ravel()):
+        if len(members) < 5:
+            raise InputError(f"{path}: client {clients[members[0]]} has {len(members)} examples: five at least")
+        rest, test = hold_out(members, TEST, rng)
+        train, validation = hold_out(rest, VALIDATION / (1 - TEST), rng)
+        for part, chosen in (("train", train), ("validation", validation), ("test", test)):
+            parts[part].append(chosen)
+    answers = targets.astype(np.float32 if regression else np.int32)
+
+    def stack(part: str):
+        listed = parts[part]
+        sizes = jnp.asarray([len(rows) for rows in listed], jnp.int32)
+        packed = (jnp.asarray(pack([array[rows] for rows in listed])) for array in (inputs, answers))
+        return (*packed, sizes)
+
+    features, labels, sizes = stack("train")
+    outputs = 1 if regression else int(targets.max()) + 1
+    one_versus_all = labels[..., None] if regression else jax.nn.one_hot(labels, outputs) - 1 / outputs
+    return Task(
+        init_params=jnp.zeros((outputs, inputs.shape[1])),
+        num_examples=sizes,
+        train=(features, one_versus_all),
+        evaluation={part: stack(part) for part in ("test", "validation")},
+        gram=jnp.einsum("nid,njd->nij", features, features, precision="highest"),
+        loss=squared_loss,
+        metrics=squared_errors if regression else digits.accuracy,
+        name=path.name,
+        source=f"{path.name}, {len(sizes)} clients",
+        checksum=checksum,
+    )
+
+
+ERRORS_BY_USER = ("test_squared_error_per_user", "test_squared_error_worst_tenth")
+
+
+def squared_errors(params, task: Task) -> dict:
+    """Return the mean of (prediction - label)^2 over all test and over all held-out examples, and for the test its mean
+    over users and over the tenth of users with the largest error, rounded up to whole users.
+    """
+    out = {}
+    for split in ("test", "validation"):
+        of_user, sizes = sums_of_squares(params, task, split)
+        out[f"{split}_squared_error"] = jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)
+        if split == "test":  # every user has a test example
+            own = of_user / sizes.astype(jnp.float32)
+            worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
+            out |= dict(zip(ERRORS_BY_USER, (jnp.mean(own), jnp.mean(worst)), strict=True))
+    return out
+
+
+def sums_of_squares(params, task: Task, split: str = "test") -> tuple[jax.Array, jax.Array]:
+    """The sum of (prediction - label)^2 over the examples of each user, and their number, [user]."""
+    inputs, labels, sizes = task.evaluation[split]
+    real = jnp.arange(labels.shape[1])[None] < sizes[:, None]
+    errors = jnp.square(scores(params, inputs, task.train[0])[..., 0] - labels)
+    return jnp.sum(jnp.where(real, errors, 0.0), axis=1), sizes

@@ -1,0 +1,318 @@
+"""Handwritten digits by client, from three data sets with one interface.
+
+- `emnist_digits`: federated EMNIST digits from the TensorFlow Federated file, as in Bietti et al. 2022;
+- `mnist_by_writer`: MNIST with the writer ids of QMNIST, 836 real writers;
+- `mnist_by_style`: MNIST distributed to 1,000 pseudo-writers by slant and stroke width, without writer ids.
+
+Each gives a one-versus-all problem: 784 pixels in the convention of the federated file (background 1, ink towards 0,
+no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the convolutional network of
+`bench.models.digits_cnn`.
+"""
+
+import hashlib
+import logging
+from functools import cache, partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.data.dataset import LocalCopy
+from bench.data.fetch import retrieval
+from bench.data.files import DataFiles
+from bench.data.partition import by_label, by_style, hold_out, pack
+from bench.data.read import emnist, formats
+from bench.data.task import Task
+from bench.data.tasks.by_user import accuracies, by_client, or_nan
+from bench.errors import InputError, unknown_name
+from bench.kernels.platforms import in_turn
+from bench.models import digits_cnn
+from bench.models.additive import scores, squared_loss
+
+log = logging.getLogger(__name__)
+
+NUM_CLASSES = 10
+
+
+class Digits(NamedTuple):
+    """Images by client: a list per split of (pixels float32 [example, 784], labels int [example])."""
+
+    train: list
+    test: list
+
+
+def joint_checksum(*parts: str) -> str:
+    """Return the checksum of a task made of several parts, from their checksums or descriptions."""
+    return hashlib.blake2b("/".join(parts).encode(), digest_size=8).hexdigest()
+
+
+def style(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slant and stroke width of each image, from its ink.
+
+    Slant is the horizontal shift per row, the covariance of column and row over the variance of row, both
+    weighted by ink. Stroke width, in pixels, is twice the ink's area over the length of its edge.
+
+    Args:
+        images: uint8 [example, row, column], ink bright.
+    """
+    ink = images.astype(np.float32) / 255
+    mass = ink.sum((1, 2))
+    rows, columns = np.arange(images.shape[1]), np.arange(images.shape[2])
+    row_mean = (ink.sum(2) @ rows) / mass
+    column_mean = (ink.sum(1) @ columns) / mass
+    variance = (ink.sum(2) @ rows**2) / mass - row_mean**2
+    covariance = np.einsum("nrc,r,c->n", ink, rows, columns, optimize=True) / mass - row_mean * column_mean
+    edge = np.abs(np.diff(ink, axis=1)).sum((1, 2)) + np.abs(np.diff(ink, axis=2)).sum((1, 2))
+    return covariance / np.maximum(variance, 1e-6), 2 * mass / np.maximum(edge, 1e-6)
+
+
+@cache
+def mnist(data_files: DataFiles) -> tuple[np.ndarray, np.ndarray, LocalCopy]:
+    """Return MNIST's training and then its test images, uint8 [70000, 28, 28], their classes [70000], and the files."""
+    copy = retrieval.get("mnist", data_files)
+    arrays = formats.mnist(copy)
+    images = np.concatenate([arrays["train_images"], arrays["test_images"]])
+    return images, np.concatenate([arrays["train_labels"], arrays["test_labels"]]), copy
+
+
+def _deal(images: np.ndarray, labels: np.ndarray, groups: list[np.ndarray], trial: int, test_fraction: float) -> Digits:
+    """Return images by client, each client's shuffled by the trial and split into training and test."""
+    pixels = 1 - images.reshape(len(images), -1).astype(np.float32) / 255
+    rng = np.random.default_rng([trial, 0xD161])
+    train, test = [], []
+    for members in groups:
+        kept, held = hold_out(members, test_fraction, rng)
+        train.append((pixels[kept], labels[kept]))
+        test.append((pixels[held], labels[held]))
+    return Digits(train, test)
+
+
+def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: str, batch_size: int) -> Task:
+    """Return the additive problem on digits by client.
+
+    The published loop cuts a client's examples into blocks of `batch_size` and never uses the remainder. Here
+    that remainder is the validation set, so tuning on held-out data takes nothing from the training set.
+
+    Args:
+        digits: images by client.
+        model: "linear" or "cnn".
+        name, source, checksum: of the data.
+        batch_size: m; a client's last n mod m training examples become validation examples.
+    """
+    if model not in MODELS:
+        raise unknown_name("model", model, MODELS)
+    used = [len(labels) // batch_size * batch_size for _, labels in digits.train]
+    train = [(x[:n], y[:n]) for (x, y), n in zip(digits.train, used, strict=True)]
+    validation = [(x[n:], y[n:]) for (x, y), n in zip(digits.train, used, strict=True)]
+    pixels, labels, sizes = _stack(train)
+    common = {
+        "num_examples": sizes,
+        "train": (pixels, jax.nn.one_hot(labels, NUM_CLASSES) - 0.1),
+        "name": name,
+        "source": source,
+        "checksum": checksum,
+    }
+    return MODELS[model](common, {"test": digits.test, "validation": validation})
+
+
+def _stack(split):
+    """Return padded pixels [client, example, 784] and labels [client, example], and the numbers of examples."""
+    pixels = pack([x for x, _ in split])
+    labels = pack([y.astype(np.int32) for _, y in split])
+    sizes = np.array([len(y) for _, y in split], np.int32)
+    return jnp.asarray(pixels), jnp.asarray(labels), jnp.asarray(sizes)
+
+
+def _linear(common: dict, held: dict) -> Task:
+    pixels = common["train"][0]
+    return Task(
+        init_params=jnp.zeros((NUM_CLASSES, pixels.shape[-1])),
+        evaluation={split: _stack(examples) for split, examples in held.items()},
+        gram=jnp.einsum("nid,njd->nij", pixels, pixels, precision="highest"),
+        loss=squared_loss,
+        metrics=accuracy,
+        **common,
+    )
+
+
+def _cnn(common: dict, held: dict) -> Task:
+    def listed(examples):
+        pixels, labels = (np.concatenate(leaves) for leaves in zip(*examples, strict=True))
+        client = np.repeat(np.arange(len(examples)), [len(y) for _, y in examples])
+        return jnp.asarray(pixels), jnp.asarray(labels, jnp.int32), jnp.asarray(client, jnp.int32)
+
+    return Task(
+        init_params=digits_cnn.initial_parameters(jax.random.key(CNN_SEED)),
+        init_local=jnp.zeros((digits_cnn.FEATURES, NUM_CLASSES)),
+        evaluation={split: listed(examples) for split, examples in held.items()},
+        loss=digits_cnn.mean_squared_loss,
+        metrics=cnn_accuracy,
+        **common,
+    )
+
+
+CNN_SEED = 42  # seed of the network's initial weights, the same in all runs, as in the authors' program
+MODELS = {"linear": _linear, "cnn": _cnn}
+EVALUATED_TOGETHER = 10, 500  # images that pass through the network at once, on a CPU and on an accelerator
+
+
+def accuracy(params, task: Task) -> dict:
+    """Return test and held-out accuracy of all examples together and by user (`bench.data.tasks.by_user`)."""
+    out = {}
+    for split in ("test", "validation"):
+        hits, sizes, finite = _hits(params, task, split)
+        out |= accuracies(split, hits, sizes, task.num_examples, finite)
+    return out
+
+
+def test_hits(params, task: Task) -> tuple[jax.Array, jax.Array]:
+    """Right answers on test examples, NaN where the model is not finite, and the number of test examples, [user]."""
+    return or_nan(*_hits(params, task, "test"))
+
+
+def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Right answers and examples of each user, [user], and whether all predictions are finite."""
+    pixels, labels, sizes = task.evaluation[split]
+    predictions = scores(params, pixels, task.train[0])
+    real = jnp.arange(labels.shape[1])[None] < sizes[:, None]
+    hits = jnp.sum(real & (jnp.argmax(predictions, axis=-1) == labels), axis=1)
+    return hits, sizes, jnp.all(jnp.isfinite(predictions))
+
+
+def cnn_accuracy(params, task: Task) -> dict:
+    """Return `accuracy` of the network: params with its shared weights as w, and theta [client, feature, output]."""
+
+    def hits_in_batches_of(size, w, theta, examples):
+        def of_one(example):
+            pixels, label, client = example
+            (phi,) = digits_cnn.features(w, pixels[None])
+            predictions = phi @ (w["head"] + theta[client])
+            return jnp.argmax(predictions) == label, jnp.all(jnp.isfinite(predictions))
+
+        return jax.lax.map(of_one, examples, batch_size=size)
+
+    hits_of = in_turn(*(partial(hits_in_batches_of, size) for size in EVALUATED_TOGETHER))
+    out = {}
+    for split in ("test", "validation"):
+        hits, finite = hits_of(params.w, params.theta, task.evaluation[split])
+        right, counts = by_client(hits, jnp.ones_like(hits), task.evaluation[split][2], task.num_clients)
+        out |= accuracies(split, right, counts, task.num_examples, jnp.all(finite))
+    return out
+
+
+def mnist_by_writer(
+    trial: int,
+    *,
+    batch_size: int = 10,
+    test_fraction: float = 0.1,
+    model: str = "linear",
+    data_files: DataFiles | None = None,
+) -> Task:
+    """MNIST's 70,000 images by the 836 people who wrote them, about 84 each.
+
+    Args:
+        trial: the number of the split of each writer's images.
+        batch_size: see `digit_task`.
+        test_fraction: share of each writer's images for the test.
+        model: "linear" or "cnn".
+        data_files: the allowed sources of the data; default DataFiles().
+    """
+    data_files = data_files or DataFiles()
+    writers = retrieval.get("qmnist_writers", data_files)
+    groups = by_label(np.concatenate(formats.qmnist_writers(writers)))
+    images, labels, pictures = mnist(data_files)
+    return digit_task(
+        _deal(images, labels, groups, trial, test_fraction),
+        name="mnist_by_writer",
+        source=f"MNIST ({pictures.source}) by writer, ids of QMNIST ({writers.source})",
+        checksum=joint_checksum(pictures.checksum, writers.checksum),
+        batch_size=batch_size,
+        model=model,
+    )
+
+
+def mnist_by_style(
+    trial: int,
+    *,
+    batch_size: int = 10,
+    test_fraction: float = 0.1,
+    model: str = "linear",
+    data_files: DataFiles | None = None,
+) -> Task:
+    """MNIST distributed to 1,000 pseudo-writers, 40 slants by 25 stroke widths, about 70 images each.
+
+    Arguments as for `mnist_by_writer`.
+    """
+    images, labels, pictures = mnist(data_files or DataFiles())
+    groups = by_label(by_style(*style(images), labels, (40, 25)))
+    return digit_task(
+        _deal(images, labels, groups, trial, test_fraction),
+        name="mnist_by_style",
+        source=f"MNIST ({pictures.source}) by slant and stroke width, no real writers",
+        checksum=joint_checksum(pictures.checksum, "style 40 x 25"),
+        batch_size=batch_size,
+        model=model,
+    )
+
+
+def emnist_digits(
+    trial: int,
+    *,
+    batch_size: int = 10,
+    num_clients: int = 1000,
+    model: str = "linear",
+    data_files: DataFiles | None = None,
+) -> Task:
+    """The first 1,000 writers of federated EMNIST digits, in the file's order, with its own split in every trial.
+
+    Args:
+        trial: not used.
+        batch_size: see `digit_task`.
+        num_clients: number of the file's clients that are used.
+        model: "linear" or "cnn".
+        data_files: the allowed sources of the data; default DataFiles().
+    """
+    del trial
+    copy = retrieval.get("federated_emnist", data_files)
+    clients = emnist.federated_emnist(copy)[:num_clients]
+    flat = [(x.reshape(len(x), -1), y, tx.reshape(len(tx), -1), ty) for _, x, y, tx, ty in clients]
+    digits = Digits([(x, y) for x, y, _, _ in flat], [(tx, ty) for _, _, tx, ty in flat])
+    return digit_task(
+        digits,
+        name="emnist_digits",
+        source=f"federated EMNIST ({copy.source})",
+        checksum=copy.checksum,
+        batch_size=batch_size,
+        model=model,
+    )
+
+
+def best_available(
+    trial: int, *, batch_size: int = 10, model: str = "linear", data_files: DataFiles | None = None
+) -> Task:
+    """The most faithful digits available: federated EMNIST, else MNIST by writer, else MNIST by style.
+
+    Every row of results and every figure names the data that were used.
+    """
+    if retrieval.find("federated_emnist", data_files):
+        make = emnist_digits
+    else:
+        make = mnist_by_writer if _writers_are_here(data_files) else mnist_by_style
+    return make(trial, batch_size=batch_size, model=model, data_files=data_files)
+
+
+def _writers_are_here(data_files: DataFiles | None) -> bool:
+    """Return whether the writers of MNIST are known, after a download where one is allowed."""
+    if retrieval.find("qmnist_writers", data_files):
+        return True
+    return data_files is not None and data_files.download and _downloaded(data_files)
+
+
+@cache  # so that all splits are of the same data
+def _downloaded(data_files: DataFiles) -> bool:
+    try:
+        return bool(retrieval.get("qmnist_writers", data_files))
+    except InputError as why:
+        log.warning("%s Continuing with MNIST by style.", why)
+        return False

@@ -1,0 +1,54 @@
+"""The tasks by name."""
+
+from collections.abc import Callable
+from functools import partial
+
+from bench.data.task import Task
+from bench.data.tasks import digits, odd_even, tags
+from bench.data.tasks.bounded import bounded
+from bench.data.tasks.gossip import GRAPHS, gossip
+from bench.data.tasks.images import images
+from bench.data.tasks.movielens import movielens
+from bench.data.tasks.peers import linear_p2p
+from bench.data.tasks.quadratic import quadratic
+from bench.data.tasks.rare_features import rare_features
+from bench.data.tasks.school import made_up_schools, school
+from bench.data.tasks.softmax import softmax
+from bench.data.tasks.synthetic import synthetic
+from bench.models.networks import NETWORKS
+
+DIGITS: dict[str, Callable[..., Task]] = {
+    "emnist_digits": digits.emnist_digits,
+    "mnist_by_writer": digits.mnist_by_writer,
+    "mnist_by_style": digits.mnist_by_style,
+}
+
+TASKS: dict[str, Callable[[int], Task]] = {
+    "synthetic_0.01": partial(synthetic, delta_std=0.01),
+    "synthetic_0.1": partial(synthetic, delta_std=0.1),
+    **DIGITS,
+    **{f"{name}_cnn": partial(make, model="cnn") for name, make in DIGITS.items()},
+    "bounded": bounded,
+    "bounded_unequal": partial(bounded, largest=20, spread=0.3),
+    "stackoverflow_tags": tags.stackoverflow_tags,
+    "debian_tags": tags.debian_tags,
+    "made_up_tags": tags.made_up_tags,
+    **{f"quadratic_{n}": partial(quadratic, num_records=n) for n in (128, 512, 2048)},
+    **{f"softmax_{a}_{a}": partial(softmax, alpha=float(a), beta=float(a)) for a in (0, 1, 5)},
+    "odd_even": odd_even.odd_even,
+    "odd_even_script_bound": partial(odd_even.odd_even, bound="one silo"),
+    "odd_even_split_first": partial(odd_even.odd_even, split_first=True),
+    "odd_even_hinge": odd_even.odd_even_hinge,
+    **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
+    **{f"gossip_{graph}": partial(gossip, graph=graph) for graph in GRAPHS},
+    "movielens": movielens,
+    "rare_features": rare_features,
+    "school": school,
+    "made_up_schools": made_up_schools,
+    **{
+        f"{dataset}_{model}_10{suffix}": partial(images, dataset=dataset, model=model, disjoint=bool(suffix))
+        for dataset, models in NETWORKS.items()
+        for model in models
+        for suffix in ("", "_disjoint")
+    },
+}

@@ -1,0 +1,106 @@
+"""Looks up and checks the sweep that a user asks for."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from bench.data.tasks.registry import TASKS
+from bench.errors import InputError, unknown_name
+from bench.execution.estimate import Shorter, half
+from bench.papers import SWEEPS
+from bench.store import SCALES
+from bench.store.requests import Request, checked_name
+from bench.sweeps.grids import listed, with_grid, with_rounds
+from bench.sweeps.spec import Sweep, on_task, select
+
+
+class Chosen(NamedTuple):
+    """A whole sweep, the selected part of it, and, for a sweep over a user's own values, the request."""
+
+    whole: Sweep
+    part: Sweep
+    request: Request | None = None
+
+
+def chosen(
+    name: str,
+    scale: str,
+    *,
+    where: str | None = None,
+    seeds: int | None = None,
+    task: str | None = None,
+    grid: Mapping[str, Any] | None = None,
+    rounds: int | None = None,
+    folder: str | None = None,
+) -> Chosen:
+    """The sweep described by the arguments of `bench.api.runs.run`.
+
+    Args:
+        folder: name of the folder for a sweep over a user's own values; by default made from the values.
+
+    Raises:
+        InputError: for the first argument that cannot be used.
+    """
+    if scale not in SCALES:
+        raise unknown_name("scale", scale, SCALES)
+    if name not in SWEEPS:
+        raise unknown_name("sweep", name, SWEEPS)
+    if task is not None and task not in TASKS:
+        raise unknown_name("task", task, TASKS)
+    if seeds is not None and not 1 <= seeds <= 10_000:
+        raise InputError(f"seeds is {seeds}: it must be a whole number from 1 to 10,000")
+    if grid is not None and not isinstance(grid, Mapping):
+        raise InputError(f"grid is {grid!r}: give a dictionary from columns to their values")
+    request = None
+    if grid or rounds is not None:
+        lists = {column: listed(column, given) for column, given in (grid or {}).items()}
+        request = Request(name, scale, lists, rounds, task)
+        whole = requested(request, checked_name(folder or request.default_name, SWEEPS))
+    elif folder is not None:
+        raise InputError(
+            f"--name {folder} only applies to --grid or --rounds, since other results have fixed names: leave it out"
+        )
+    else:
+        whole = _on(SWEEPS[name](scale), task)
+    part = whole if where is None else select(whole, where)
+    if seeds is not None:
+        # The requested number holds for every entry, even if the entry sets a smaller one.
+        entries = {label: entry._replace(seeds=None) for label, entry in part.entries.items()}
+        part = part._replace(seeds=seeds, entries=entries)
+    return Chosen(whole, part, request)
+
+
+def shorter(wanted: Chosen, scale: str) -> list[Shorter]:
+    """The options of `run` that would give a sweep less to do."""
+    sweep = wanted.part
+    num_points = sum(len(entry.points) for entry in sweep.entries.values())
+    seeds = len(sweep.repetitions()) if sweep.trials is None else sweep.seeds
+    options = half("--seeds", seeds)
+    if num_points > 1:
+        options.append(Shorter("a --where or --grid with half of the points", 0.5))
+    if isinstance(sweep.num_rounds, int):
+        options += half("--rounds", sweep.num_rounds)
+    if scale != SCALES[0]:
+        options.append(Shorter(f"--scale {SCALES[0]}"))
+    return options
+
+
+def requested(request: Request, name: str) -> Sweep:
+    """The sweep of a request, under the given name.
+
+    Raises:
+        InputError: for an unknown sweep, or a request that cannot be satisfied.
+    """
+    if request.sweep not in SWEEPS:
+        raise unknown_name("sweep", request.sweep, SWEEPS)
+    if request.scale not in SCALES:
+        raise unknown_name("scale", request.scale, SCALES)
+    if request.task is not None and request.task not in TASKS:
+        raise unknown_name("task", request.task, TASKS)
+    sweep = with_grid(SWEEPS[request.sweep](request.scale), request.grid)
+    if request.rounds is not None:
+        sweep = with_rounds(sweep, request.rounds)
+    return _on(sweep, request.task)._replace(name=name)
+
+
+def _on(sweep: Sweep, task: str | None) -> Sweep:
+    return sweep if task is None else on_task(sweep, task, TASKS[task])

@@ -1,0 +1,72 @@
+"""The choice of the executor of a run from the user's options and the amount of work."""
+
+from typing import Any
+
+import jax
+
+from bench.errors import InputError
+from bench.execution import memory, resources
+from bench.execution.estimate import Command
+from bench.execution.executor import Executor, InProcess
+from bench.execution.processes import Processes
+
+EXECUTORS = "local, ray, ray://HOST:PORT or slurm"
+WORTH_S = 2.0  # least seconds of work, as estimated by `queue`, that justify starting further processes
+
+
+class Pool:
+    """Workers for the sweeps of one command; a context manager that ends them.
+
+    command: what is known of the command's work, for estimates of how long it takes.
+
+    Args:
+        executor: "local" (processes of this machine), "ray" (the cluster that RAY_ADDRESS names, or else one of this
+            machine), "ray://HOST:PORT", or "slurm".
+        workers: the number of workers, or "auto": the number that suits the machine, and only this process where there
+            is little work.
+        budget: bytes that a compiled program may need in all workers of a machine together; default from the available
+            memory.
+
+    Raises:
+        InputError: for an executor that is unknown or not installed, or for an invalid number of workers.
+    """
+
+    def __init__(self, executor: str = "local", workers: int | str = "auto", *, budget: float | None = None):
+        if executor not in ("local", "ray", "slurm") and not executor.startswith("ray://"):
+            raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
+        self.kind, self.budget = executor, budget
+        self.asked = resources.number_of_workers(workers)
+        self.gpus = resources.gpus() if executor == "local" else []  # before the driver stops using them
+        self._executors: dict[str, Any] = {}
+        self.command = Command()
+        if self.kind != "local" or (self.asked or len(self.gpus)) > 1:
+            # The driver only distributes work, and leaves the accelerators to the workers.
+            jax.config.update("jax_platforms", "cpu")
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *_) -> None:
+        for executor in self._executors.values():
+            executor.close()
+        self._executors.clear()
+
+    def executor(self, seconds: float) -> Executor:
+        """Return the executor for this many seconds of work; one with several workers is started once and kept."""
+        if self.kind == "local":
+            workers = self.asked or (resources.automatic_workers(self.gpus) if seconds >= WORTH_S else 1)
+            if workers == 1:
+                return self._kept("process", lambda: InProcess(self.budget or memory.budget()))
+            return self._kept("local", lambda: Processes(workers, self.budget and self.budget / workers, self.gpus))
+        if self.kind == "slurm":
+            from bench.execution.slurm_jobs import SlurmJobs
+
+            return self._kept("slurm", lambda: SlurmJobs(self.asked or 1, self.budget))
+        from bench.execution.ray_tasks import RayTasks
+
+        return self._kept("ray", lambda: RayTasks(self.kind, self.asked, self.budget))
+
+    def _kept(self, name: str, make) -> Executor:
+        if name not in self._executors:
+            self._executors[name] = make()
+        return self._executors[name]

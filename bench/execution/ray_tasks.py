@@ -1,0 +1,123 @@
+"""Workers of a Ray cluster: every unit is a Ray task, and Ray chooses the node with room for it."""
+
+import os
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from bench.errors import InputError
+from bench.execution.executor import WorkerDied
+from bench.execution.processes import ROOT, settings
+from bench.execution.shared import PACKAGE, Sender, Wire
+from bench.execution.steps import Compiled, Report, Trained
+from bench.execution.unit import Outcome, Unit
+from bench.execution.worker import Settings
+
+WORKER: dict[str, Any] = {}  # trainer and receiver of a Ray process, kept from unit to unit
+
+
+def _task(told: Settings, wire: Wire, objects: dict[str, list[Any]]) -> Outcome:
+    """Train a unit; runs on a node of the cluster."""
+    import ray
+
+    from bench.execution.worker import prepared
+
+    if WORKER.get("told") != told:
+        trainer, receiver = prepared(told)
+        WORKER.update(told=told, trainer=trainer, receiver=receiver)
+    for key in WORKER["receiver"].missing(wire):
+        WORKER["receiver"].take(key, ray.get(objects[key][0]))
+    return WORKER["trainer"].run(WORKER["receiver"].unit(wire))
+
+
+class RayTasks:
+    """Units as tasks of a Ray cluster, one core or one GPU each.
+
+    A worker keeps its compiled programs, because Ray keeps its process. A task is never retried by Ray: the driver does
+    that, for all executors alike.
+
+    Args:
+        address: "ray": the cluster that RAY_ADDRESS names, or else one of this machine; or ray://HOST:PORT.
+        workers: tasks at the same time; None: the number of the cluster's GPUs, or else of its cores.
+        budget: bytes that a compiled program may need in all tasks of a node together; None: from the free memory
+            there.
+
+    Raises:
+        InputError: where Ray is not installed, or there is no cluster at the address.
+    """
+
+    def __init__(self, address: str, workers: int | None, budget: float | None = None):
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            import ray
+            import ray.exceptions
+        except ImportError:
+            raise InputError("--executor ray needs Ray: pip install '.[ray]'") from None
+        self.ray, self.sender = ray, Sender()
+        lost = ray.exceptions
+        self._gone = (lost.WorkerCrashedError, lost.NodeDiedError, lost.ObjectLostError, lost.OutOfMemoryError)
+        self._ours = not ray.is_initialized()
+        if self._ours:
+            here = address == "ray" and "RAY_ADDRESS" not in os.environ
+            # A cluster elsewhere gets the source of the suite; the packages that it imports must be installed there.
+            source = {"env_vars": {"PYTHONPATH": str(ROOT)}} if here else {"py_modules": [str(PACKAGE)]}
+            try:
+                ray.init(address=None if address == "ray" else address, runtime_env=source, log_to_driver=False)
+            except (ConnectionError, RuntimeError, ValueError) as error:
+                text = str(error).splitlines()[0]
+                raise InputError(
+                    f"no Ray cluster answers at {address} ({text}): start one, or give another address"
+                ) from None
+        self._asked, self._budget = workers, budget
+        self._objects: dict[str, Any] = {}
+        self._pending: set[Any] = set()
+
+    @property
+    def num_workers(self) -> int:
+        """Return the number of tasks that the cluster has room for now; nodes may come and go."""
+        if self._asked:
+            return self._asked
+        resources = self.ray.cluster_resources()
+        return max(1, int(resources.get("GPU", 0) or resources.get("CPU", 0)))
+
+    def submit(self, unit: Unit, report: Report) -> "Future[Outcome]":
+        wire = self.sender.wire(unit)
+        for key in wire.keys:
+            if key not in self._objects:
+                self._objects[key] = self.ray.put(self.sender.pack(key))
+        objects = {key: [self._objects[key]] for key in wire.keys}  # lists, or else Ray would fetch all of them
+        alive = max(1, sum(node["Alive"] and "CPU" in node["Resources"] for node in self.ray.nodes()))
+        here = -(-self.num_workers // alive)
+        gpus = int(self.ray.cluster_resources().get("GPU", 0) > 0)
+        told = settings((), self._budget and self._budget / here, here)
+        task = self.ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0, max_calls=0)(_task)
+        reference = task.remote(told, wire, objects)
+        self._pending.add(reference)
+        future: Future[Outcome] = Future()
+        reference.future().add_done_callback(partial(self._finished, future, reference, wire, unit, report))
+        return future
+
+    def _finished(self, future: Future, reference: Any, wire: Wire, unit: Unit, report: Report, done: Future) -> None:
+        """Pass on the result of a Ray task."""
+        self._pending.discard(reference)
+        self.sender.finished(wire)
+        try:
+            outcome = done.result()
+        except self._gone as error:
+            future.set_exception(WorkerDied(str(error)))
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            if outcome.rows is not None:  # a Ray task reports only at its end
+                if outcome.compile_s > 0:
+                    report(Compiled(outcome.compile_s))
+                units = outcome.num_points * outcome.num_runs * unit.points[0].num_rounds
+                report(Trained(units, outcome.train_s))
+            future.set_result(outcome)
+
+    def close(self) -> None:
+        """Cancel all tasks, and stop a cluster that was started here."""
+        for reference in list(self._pending):
+            self.ray.cancel(reference, force=True)
+        if self._ours:
+            self.ray.shutdown()

@@ -1,0 +1,98 @@
+"""The cores and devices of this machine, and the number of workers to run on them."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import IO
+
+import jax
+import psutil
+
+from bench.errors import InputError
+from bench.execution import memory
+
+WORKER_BYTES = 1.5e9  # least memory of a worker
+_claims: list[IO] = []  # this process's claims of cores
+
+
+def cores() -> list[int]:
+    """Return the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def gpus() -> list[str]:
+    """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; jax is not started on them."""
+    if jax.config.jax_platforms == "cpu":  # pyright: ignore[reportAttributeAccessIssue]
+        return []
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return [name for name in visible.split(",") if name and name != "-1"]
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    done = subprocess.run([program, "--list-gpus"], capture_output=True, text=True, timeout=30)
+    return [str(number) for number, line in enumerate(done.stdout.splitlines()) if line.startswith("GPU ")]
+
+
+def automatic_workers(gpus: Sequence[str]) -> int:
+    """Return one worker a GPU, or one a physical core without GPUs, and fewer where memory is short."""
+    if gpus:
+        return len(gpus)
+    physical = min(len(cores()), psutil.cpu_count(logical=False) or 1)
+    return max(1, min(physical, int(memory.available() / WORKER_BYTES)))
+
+
+def number_of_workers(text: str | int) -> int | None:
+    """Return the requested number of workers; None for "auto".
+
+    Raises:
+        InputError: for anything but "auto" or a number from 1 to 10,000.
+    """
+    if text == "auto":
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= 10_000:
+        raise InputError(f"--workers is {text}: give a number from 1 to 10,000, or auto")
+    return number
+
+
+def keep_to(wanted: Sequence[int] | None) -> None:
+    """Use only these cores, where the system supports it; () is one core that no other process has claimed this way."""
+    if wanted is None or not hasattr(os, "sched_setaffinity") or (not wanted and gpus()):
+        return
+    os.sched_setaffinity(0, wanted or _unclaimed())
+
+
+def _unclaimed() -> list[int]:
+    """Return a core whose claim, a locked file, no process holds, or all cores where there is none. The claim lasts as
+    long as this process.
+    """
+    for core in cores():
+        file = open(Path(tempfile.gettempdir()) / f"bench-{os.getuid()}-core-{core}.lock", "a")  # noqa: SIM115
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            continue
+        _claims.append(file)
+        return [core]
+    return cores()
+
+
+def shares(workers: int) -> list[tuple[int, ...]]:
+    """Return the cores of each worker in equal shares; several workers share a core where there are more workers."""
+    own: Sequence[int] = cores()
+    if workers >= len(own):
+        return [(own[number % len(own)],) for number in range(workers)]
+    bounds = [round(number * len(own) / workers) for number in range(workers + 1)]
+    return [tuple(own[low:high]) for low, high in pairwise(bounds)]

@@ -1,0 +1,159 @@
+"""One chunk of a compiled group: the request to a worker, and its result."""
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import numpy as np
+import pandas as pd
+
+from bench.data.task import Task
+from bench.errors import InputError
+from bench.execution.memory import ran_out
+from bench.execution.steps import Compiled, Compiling, Report, Trained
+from bench.sweeps import diagnose as malformed
+from bench.sweeps import engine
+from bench.sweeps.points import Point
+from bench.sweeps.rows import Origin, rows_of
+
+
+class Unit(NamedTuple):
+    """Points times runs that one program can train.
+
+    origin: of the rows.
+    task: the data of the runs' trial.
+    points: that share method, static arguments and rounds.
+    runs: (trial, seed) of one trial.
+    chunk: points that the program is compiled for, where an earlier unit has shown how many fit; None: all of them, or
+        the largest number that fits.
+    """
+
+    origin: Origin
+    task: Task
+    points: Sequence[Point]
+    runs: Sequence[tuple[int, int]]
+    chunk: int | None = None
+
+
+class Outcome(NamedTuple):
+    """The outcome of a unit. If not all of it fits at once, only the first points, or the first run, are done.
+
+    rows: of the part that is done; None where the memory ran out.
+    num_points, num_runs: how many from the front were trained together.
+    chunk: points that the compiled program has room for.
+    train_s, compile_s: wall time; compile_s is 0 where the program was already compiled.
+    said: messages for the user, in sentences.
+    """
+
+    rows: pd.DataFrame | None
+    num_points: int
+    num_runs: int
+    chunk: int
+    train_s: float
+    compile_s: float
+    said: tuple[str, ...] = ()
+
+
+class _Watch:
+    """Times the rounds of a unit, and reports them.
+
+    Args:
+        report: receives the steps.
+        runs: runs times points that go together.
+        compiling_since: when compiling began, by `time.monotonic`; None where nothing was compiled.
+    """
+
+    def __init__(self, report: Report, runs: int, compiling_since: float | None):
+        self.report, self.runs, self.compiling_since = report, runs, compiling_since
+        self.done, self.last = 0, time.monotonic()
+
+    def at(self, rounds: int) -> None:
+        """The first `rounds` rounds are done; 0 when the runs are started, for which a program was compiled too."""
+        now = time.monotonic()
+        if rounds > self.done:
+            self.report(Trained((rounds - self.done) * self.runs, now - self.last))
+        elif self.compiling_since is not None:
+            self.report(Compiled(now - self.compiling_since))
+        self.done, self.last = rounds, now
+
+
+class Trainer:
+    """A trainer of units, one after the other, which keeps their compiled programs.
+
+    Args:
+        budget: bytes that a compiled program may need.
+    """
+
+    def __init__(self, budget: float):
+        self.budget = budget
+        self.plans: dict[tuple, tuple[engine.Plan, float]] = {}
+
+    def run(self, unit: Unit, report: Report = lambda step: None) -> Outcome:
+        """Train as much of a unit as fits at once.
+
+        Args:
+            unit: the unit to train.
+            report: receives the steps.
+        """
+        first, points, runs = unit.points[0], unit.points, list(unit.runs)
+        program = engine.Program(first.method.make, first.static, first.eval_every)
+        messages: list[str] = []
+        known, began = set(self.plans), time.monotonic()
+        try:
+            plan, plan_s = self._plan(program, unit, len(runs), messages, report)
+            if len(runs) > 1 and plan.chunk < len(points):  # several runs only where all points fit
+                runs = runs[:1]
+                plan, plan_s = self._plan(program, unit, 1, messages, report)
+        except (MemoryError, jax.errors.JaxRuntimeError) as error:
+            if not ran_out(error):
+                raise
+            return Outcome(None, len(points), len(runs), len(points), 0.0, time.monotonic() - began, tuple(messages))
+        compile_s, points = time.monotonic() - began, points[: plan.chunk]
+        hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
+        watch = _Watch(report, len(points) * len(runs), began if known != {*self.plans} else None)
+        began = time.monotonic()
+        try:
+            with malformed.callbacks_not_logged():
+                metrics = engine.run_chunk(
+                    program,
+                    plan.step,
+                    unit.task,
+                    engine.run_keys(*np.array(runs, np.int32).T),
+                    hypers,
+                    num_evals=first.num_rounds // first.eval_every,
+                    chunk=plan.chunk,
+                    on_block=watch.at,
+                )
+        except (MemoryError, jax.errors.JaxRuntimeError) as error:
+            if not ran_out(error):
+                if said := malformed.of_callback(error):
+                    name = first.method.make.__name__
+                    raise InputError(f"a callback of {name} or of {unit.task.name} fails: {said}") from error
+                raise
+            return Outcome(None, len(points), len(runs), plan.chunk, 0.0, compile_s, tuple(messages))
+        train_s = time.monotonic() - began
+        timing = {
+            "wall_s": train_s / (len(points) * len(runs)),
+            "compile_s": plan_s,
+            "points_per_chunk": plan.chunk,
+        }
+        rows = rows_of(unit.origin, unit.task, points, runs, metrics, timing)
+        return Outcome(rows, len(points), len(runs), plan.chunk, train_s, compile_s, tuple(messages))
+
+    def _plan(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str], report: Report):
+        """Return the plan for this many runs at once, and the seconds of compiling it."""
+        leaves, structure = jax.tree.flatten(unit.task)
+        shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
+        size = unit.chunk or len(unit.points)
+        key = (program, structure, shapes, num_runs, size)
+        if key not in self.plans:
+            report(Compiling())
+            began = time.monotonic()
+            made = engine.plan(program, unit.task, num_runs, unit.points[0].traced, size, budget=self.budget)
+            self.plans[key] = made, time.monotonic() - began
+            messages.append(
+                f"{unit.task.name}: {len(unit.points)} points x {num_runs} seeds in chunks of {made.chunk}, "
+                f"peak memory {made.peak_bytes / 1e9:.2f} GB, compiled in {self.plans[key][1]:.1f} s"
+            )
+        return self.plans[key]

@@ -1,0 +1,154 @@
+"""Requests for sweeps over a user's own values, and the file that stores a request next to the results."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.errors import InputError, remedy_of
+from bench.files import read_regular, write_whole
+from bench.store import SCALES
+from bench.store.part_files import cannot_write, parts_in
+from bench.store.store import Store
+from bench.values import as_float
+
+REQUEST = "_request.json"  # begins with "_": readers of the folder leave it out
+NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
+
+
+class Request(NamedTuple):
+    """The requested changes of a sweep.
+
+    sweep: the sweep to change.
+    scale: the scale of its points before the change.
+    grid: column -> new values.
+    rounds: communication rounds; None keeps the sweep's.
+    task: name as in `--task`; None keeps the sweep's own.
+    """
+
+    sweep: str
+    scale: str
+    grid: Mapping[str, list[Any]]
+    rounds: int | None = None
+    task: str | None = None
+
+    @property
+    def canonical(self) -> str:
+        """The request as text, equal for grids with the same values."""
+        columns = {name: sorted(map(_word, values)) for name, values in self.grid.items()}
+        return json.dumps(self._asdict() | {"grid": columns}, sort_keys=True)
+
+    @property
+    def default_name(self) -> str:
+        """The default name of the folder: the sweep, the changed columns, and a digest of the request."""
+        changed = [*sorted(self.grid), *([f"rounds_{self.rounds}"] if self.rounds else [])]
+        digest = hashlib.blake2b(self.canonical.encode(), digest_size=3).hexdigest()
+        on = [f"on_{self.task}"] if self.task else []
+        return "-".join(["-".join([self.sweep, *changed, *on])[:90].rstrip("-_"), digest])
+
+    @property
+    def words(self) -> str:
+        """The request in one line, as typed."""
+        columns = [f"{name} = {', '.join(map(str, values))}" for name, values in self.grid.items()]
+        return "; ".join([*columns, *([f"{self.rounds} rounds"] if self.rounds else [])])
+
+
+def _word(value: Any) -> str:
+    """A value as text, alike for 1 and 1.0."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return repr(as_float("a value of --grid", value)) if is_number else repr(value)
+
+
+def checked_name(name: str, taken: Mapping[str, Any]) -> str:
+    """The name of a folder of results, where it is one that no sweep has, or could have on another task.
+
+    Raises:
+        InputError: where it is not.
+    """
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise InputError(f"--name {name!r} is not a valid name: use at most 100 letters, digits and _ . + -")
+    small = name.lower()
+    if small in {*map(str.lower, taken), "figures"} or any(small.startswith(f"{one}_on_".lower()) for one in taken):
+        raise InputError(f"--name {name} is reserved for results of the suite's sweeps: choose another")
+    return name
+
+
+def read_request(folder: Path) -> Request | None:
+    """The request whose results a folder holds; None where it holds those of a sweep as it is.
+
+    Raises:
+        InputError: where the file is damaged.
+    """
+    path = folder / REQUEST
+    try:
+        found = json.loads(read_regular(path))
+        request = Request(**found)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): {remedy_of(error)}") from None
+    except (ValueError, TypeError, RecursionError):
+        raise InputError(f"{path} is damaged: copy the file again, or `bench run` the sweep with --fresh") from None
+    lists = isinstance(request.grid, dict) and all(isinstance(values, list) for values in request.grid.values())
+    words = (request.sweep, request.scale, "" if request.task is None else request.task)
+    usable = lists and all(isinstance(word, str) for word in words) and isinstance(request.rounds, int | None)
+    if not (usable and _can_be_compared(request)):
+        raise InputError(f"{path} is damaged: copy the file again, or `bench run` the sweep with --fresh")
+    return request
+
+
+def _can_be_compared(request: Request) -> bool:
+    """Whether every number of a request fits into a float."""
+    try:
+        return bool(request.canonical)
+    except InputError:
+        return False
+
+
+def write_request(folder: Path, request: Request) -> None:
+    """Write the request's file, whole or not at all."""
+    path = folder / REQUEST
+    try:
+        write_whole(path, (json.dumps(request._asdict(), indent=1) + "\n").encode())
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def prepare(folder: Path, request: Request, *, fresh: bool = False) -> bool:
+    """Create the folder of a request, or check that it holds results of the same request.
+
+    Returns:
+        Whether this call stored the request.
+
+    Raises:
+        InputError: where it does not, unless all of it is to be set aside (`fresh`); where it cannot be written.
+    """
+    with Store(folder):
+        there = read_request(folder) if not fresh else None
+        if there is not None and there.canonical == request.canonical:
+            return False
+        if parts_in(folder) and not fresh:
+            held = f"those of {there.sweep} with {there.words}" if there else "those of no own grid"
+            raise InputError(f"{folder} holds other results, {held}: choose another --name, or --fresh")
+        write_request(folder, request)
+    return True
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder that was prepared where nothing came to be in it."""
+    if not folder.is_dir() or any(path.name not in (REQUEST, ".lock") for path in folder.iterdir()):
+        return
+    with suppress(OSError):
+        for name in (REQUEST, ".lock"):
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def folders(name: str, results: str | os.PathLike) -> list[Path]:
+    """The folders, one per scale, of a sweep over a user's own values."""
+    of_scales = [Path(results) / scale / name for scale in SCALES]
+    return [folder for folder in of_scales if (folder / REQUEST).is_file()]

@@ -1,0 +1,255 @@
+"""The folder of a sweep's results, held by one writer at a time: what is there, what is set aside, what is added."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from bench.errors import InputError
+from bench.files import open_lock, read_regular
+from bench.store import journal
+from bench.store.complete_runs import STALE, Points, Shape, in_words, settings_in, sound_runs
+from bench.store.part_files import (
+    COLUMNS,
+    IDENTITY,
+    UnusablePart,
+    as_file,
+    cannot_write,
+    parquet,
+    part_path,
+    parts_in,
+    read_part,
+    unified,
+    write,
+)
+
+SET_ASIDE = {"stale": "_stale", "corrupt": "_corrupt", "foreign": "_foreign"}
+LOCK = ".lock"
+
+
+class Store:
+    """The folder of one sweep at one scale, held by one writer at a time.
+
+    Use as a context manager.
+
+    Attributes:
+        folder: where the parts are.
+        notes: what was set aside on opening, a sentence each.
+        known_as: id of a point -> `point`, its id in the rows that are there, and their computed columns, where they
+            may differ from those of the point.
+    """
+
+    def __init__(self, folder: str | os.PathLike):
+        self.folder = Path(folder)
+        self.notes: list[str] = []
+        self.known_as: dict[str, dict[str, Any]] = {}
+        self._schema: pa.Schema | None = None  # of the whole table, as `columns.parquet` has it
+
+    def __enter__(self):
+        self._was_there = self.folder.exists()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = open_lock(self.folder / LOCK)
+        except OSError as error:
+            raise cannot_write(self.folder, error) from None
+        try:
+            self._hold()
+        except BaseException as error:  # Ctrl-C as well
+            os.close(self._lock)
+            if isinstance(error, OSError):
+                raise cannot_write(self.folder, error) from None
+            raise
+        return self
+
+    def _hold(self) -> None:
+        """Lock the folder, and clear away what a writer left that was killed."""
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{self.folder} is in use by another run: wait for it, or choose --out") from None
+        for leftover in self.folder.glob(".*.parquet.*"):
+            if leftover.is_file() or leftover.is_symlink():
+                leftover.unlink(missing_ok=True)
+        journal.finish(self.folder)
+
+    def __exit__(self, kind: type[BaseException] | None, *_):
+        try:
+            if kind is not None and not self._was_there:
+                self._remove_if_empty()
+        finally:
+            os.close(self._lock)
+
+    def _remove_if_empty(self) -> None:
+        """Remove a folder that this writer made, where nothing came to be in it."""
+        with contextlib.suppress(OSError):
+            if [path.name for path in self.folder.iterdir()] == [LOCK]:
+                (self.folder / LOCK).unlink()
+                self.folder.rmdir()
+
+    def _set_aside(self, path: Path, why: str) -> Path:
+        """Move a part out of the table; it is kept, under a name that does not collide."""
+        target = self.folder / SET_ASIDE[why]
+        try:
+            target.mkdir(exist_ok=True)
+            place = target / path.name
+            for number in range(1, 1000):
+                if not os.path.lexists(place):
+                    break
+                place = target / f"{path.stem}-{number}.parquet"
+            os.replace(path, place)
+        except OSError as error:
+            raise cannot_write(target, error) from None
+        return place
+
+    def open_parts(
+        self,
+        shapes: Mapping[str, Shape],
+        more: Callable[[], Mapping[str, Shape]] | None = None,
+        *,
+        twice: bool = False,
+    ) -> pd.DataFrame:
+        """The runs that are there and whole, one row each with the columns of IDENTITY; `point` is the id of the point.
+
+        What is damaged or foreign, and rows of other points than these (another setting, other data, another version of
+        a method), of runs with rows missing or doubled, and of runs that are there already, are set aside, and a
+        sentence about each part is added to `notes`.
+
+        Args:
+            shapes: id of a point -> what its runs look like.
+            more: gives further ones, in case there are other points than these here.
+            twice: whether two parts may hold the same run, as before `replace`.
+
+        Raises:
+            InputError: where a part cannot be opened, before anything is moved.
+        """
+        runs: dict[Path, tuple[pa.Table, pa.Schema]] = {}
+        settings: dict[Path, pd.DataFrame] = {}
+        unusable: dict[Path, UnusablePart] = {}
+        for path in parts_in(self.folder):
+            try:
+                table = read_part(path)
+                runs[path], settings[path] = (table.select([*IDENTITY, "rounds"]), table.schema), settings_in(table)
+            except UnusablePart as error:
+                unusable[path] = error
+        points = Points(shapes)
+        found = {path: points.recognised(rows) for path, rows in settings.items()}
+        if more is not None and any(len(found[path]) < len(rows) for path, rows in settings.items()):
+            points = Points({**more(), **shapes})
+            found = {path: points.recognised(rows) for path, rows in settings.items()}
+        for path, rows in settings.items():
+            self.note_ids(rows, found[path], points.shapes)
+        for path, error in unusable.items():
+            place = self._set_aside(path, "corrupt" if error.damaged else "foreign")
+            again = ", its runs are done again" if error.damaged else ""
+            self.notes.append(f"{error}: set aside as {place}{again}")
+        there: set[tuple] = set()
+        schemas = {}
+        for path, (rows, schema) in runs.items():
+            sound = sound_runs(rows, schema, points.shapes, frozenset() if twice else there, found[path])
+            if sound.left_out:
+                # Aside first, good rows back second: a kill in between has them done again, never twice.
+                place = self._set_aside(path, "stale" if STALE in sound.left_out else "corrupt")
+                self.notes.append(f"{path} has {in_words(sound.left_out)}: set aside as {place}")
+                if sound.runs:
+                    table = parquet(place.read_bytes())
+                    assert table is not None, f"{place} was readable a moment ago"
+                    self._write_part(table.filter(pa.array(sound.kept)))
+            if sound.runs:
+                schemas[path] = schema
+            there |= sound.runs
+        self._name_columns(schemas)
+        return pd.DataFrame(sorted(there), columns=IDENTITY)
+
+    def note_ids(
+        self,
+        settings: pd.DataFrame,
+        found: Mapping[str, str],
+        shapes: Mapping[str, Shape],
+        under: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add to `known_as` under which ids, and with which computed numbers, points have runs here.
+
+        Args:
+            settings: a row for each id, from `settings_in`.
+            found: id in the rows -> id of the point.
+            shapes: id of a point -> what its runs look like.
+            under: id of a point -> the id under which its runs were written; default the id in the rows.
+        """
+        for row in settings[settings["point"].isin(list(found))].to_dict("records"):
+            id = found[row["point"]]
+            written = row["point"] if under is None else under.get(id, id)
+            if id not in self.known_as and (written != id or shapes[id].computed):
+                numbers = {name: row[name] for name in shapes[id].computed if name in row}
+                self.known_as[id] = {"point": written, **numbers}
+
+    def _name_columns(self, schemas: Mapping[Any, pa.Schema]) -> None:
+        """Have `columns.parquet` name the columns of these tables, by name, and no others."""
+        path = self.folder / COLUMNS
+        if not schemas:
+            path.unlink(missing_ok=True)
+            return
+        schema = unified(schemas)
+        if schema == self._schema and path.exists():
+            return
+        try:
+            there = parquet(read_regular(path)) if path.exists() else None
+        except OSError as error:
+            raise cannot_write(path, error) from None
+        # The order of the columns is that in which parts were read, and means nothing.
+        if there is None or {*there.schema} != {*schema}:
+            self._write(path, as_file(schema.empty_table()))
+        self._schema = schema
+
+    def _write_part(self, table: pa.Table, folder: Path | None = None) -> Path:
+        """Write a part, to the store's folder or another."""
+        content = as_file(table)
+        path = part_path(folder or self.folder, table, content)
+        self._write(path, content)
+        return path
+
+    def _write(self, path: Path, content: pa.Buffer) -> None:
+        """Write a file of the folder, if it still is the one that is locked.
+
+        Raises:
+            InputError: where it was removed or replaced, or the file cannot be written.
+        """
+        try:
+            held = os.path.samestat(os.stat(self.folder / LOCK), os.fstat(self._lock))
+        except OSError:
+            held = False
+        if not held:
+            raise InputError(f"{self.folder} was removed or replaced while this ran: run the same command again")
+        write(path, content)
+
+    def clear(self) -> None:
+        """Set everything aside, for a run from the beginning."""
+        paths = parts_in(self.folder)
+        for path in paths:
+            self._set_aside(path, "stale")
+        if paths:
+            self.notes.append(f"{len(paths)} parts are set aside in {self.folder / SET_ASIDE['stale']}")
+
+    def replace(self, tables: Sequence[pa.Table]) -> None:
+        """Put parts with these tables in place of all that are there, at one moment (`bench.store.journal`).
+
+        Raises:
+            InputError: where they cannot be written; what was there stays.
+        """
+        old = [path.name for path in parts_in(self.folder)]
+        self._name_columns({f"part {number}": table.schema for number, table in enumerate(tables, 1)})
+        try:
+            journal.replace(self.folder, old, lambda folder: [self._write_part(table, folder) for table in tables])
+        except OSError as error:
+            raise cannot_write(self.folder, error) from None
+
+    def write(self, rows: pd.DataFrame) -> Path:
+        """Add a finished chunk."""
+        table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(None)
+        there = {self.folder: self._schema} if self._schema else {}
+        self._name_columns(there | {"the new rows": table.schema})
+        return self._write_part(table)

@@ -1,0 +1,258 @@
+"""Merging of results made elsewhere: checks runs against their sweep, drops duplicates, and writes few files."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+
+from bench.data.files import DataFiles
+from bench.data.tasks.registry import TASKS
+from bench.errors import InputError
+from bench.execution.chosen import requested
+from bench.papers import SWEEPS
+from bench.store import SCALES, other_data
+from bench.store.complete_runs import Points, in_words, settings_in, sound_runs
+from bench.store.part_files import IDENTITY, parts_in, read_part, readable_parts, renamed, runs_in, unified
+from bench.store.requests import Request, checked_name, read_request, write_request
+from bench.store.store import Store
+from bench.sweeps.points import Point, resolve, shapes_of
+from bench.sweeps.spec import Sweep, on_task
+
+MOST_ROWS = 1_000_000  # in a part
+
+
+class Merged(NamedTuple):
+    """The outcome for one sweep's folder.
+
+    folder: the folder of its results.
+    added: runs that it did not have.
+    twice: runs that existed already, or occurred several times in the source folders.
+    runs, parts: their numbers after merging.
+    before: number of parts before merging.
+    """
+
+    folder: Path
+    added: int
+    twice: int
+    runs: int
+    parts: int
+    before: int
+
+
+class Source(NamedTuple):
+    """A folder of parts, the sweep and scale of their rows, and the request beside them."""
+
+    folder: Path
+    scale: str
+    sweep: str
+    request: Request | None
+
+
+def merge(
+    folders: Sequence[Path], out: Path, data_files: DataFiles | None = None
+) -> tuple[list[Merged], list[str], list[str]]:
+    """Copy the runs in folders into a results folder. The source folders are not changed.
+
+    Args:
+        folders: of results, of a scale, or of a sweep; the kind of each follows from its content.
+        out: the folder of results to copy into.
+        data_files: the allowed sources of the sweeps' data, by which points are identified; default DataFiles().
+
+    Returns:
+        The outcome for every sweep; what was left out, a sentence each; and what was set aside in the results folder.
+
+    Raises:
+        InputError: for a folder without results, or data that are not available or are others than those of the runs
+            to merge with, before anything is written.
+    """
+    left_out: list[str] = []
+    sources = [one for folder in folders for one in sources_in(Path(folder), left_out)]
+    by_target: dict[tuple[str, str], list[Source]] = {}
+    for source in sources:
+        by_target.setdefault((source.scale, source.sweep), []).append(source)
+    jobs = []
+    for (scale, name), group in by_target.items():
+        for request in dict.fromkeys(source.request.canonical if source.request else None for source in group):
+            mine = [one for one in group if (one.request.canonical if one.request else None) == request]
+            sweep = _sweep_of(mine[0], left_out)
+            if sweep is not None:
+                points = points_of(sweep, data_files or DataFiles())
+                other_data.check(data_of(points), out / scale / name)
+                jobs.append((out / scale / name, mine, points))
+    merged, notes = [], []
+    for folder, group, points in jobs:
+        done = _into(folder, group, points, left_out, notes)
+        merged += [done] if done else []
+    return merged, left_out, notes
+
+
+def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
+    """Return the folders of parts in a folder, down to two levels below it; unidentified ones are added to `left_out`.
+
+    Raises:
+        InputError: where there is none.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder: give a folder of results, of a scale or of a sweep")
+    level = [folder]
+    for _ in range(3):
+        found = [one for one in level if parts_in(one)]
+        if found:
+            break
+        level = [one for above in level for one in sorted(above.iterdir()) if one.is_dir() and one.name[0] not in "._"]
+    else:
+        raise InputError(f"{folder} holds no results: give a folder of results, of a scale or of a sweep")
+    sources = []
+    for one in found:
+        kinds = set()
+        for path, table in readable_parts(one, left_out, "copy it again, or repeat its runs"):
+            if "scale" not in table.column_names:
+                left_out.append(f"{path} is not a part of these results (no column 'scale'): move it elsewhere")
+            else:
+                kinds |= {(str(scale), str(sweep)) for scale, sweep in _distinct(table, ["scale", "sweep"])}
+        if len(kinds) > 1:
+            listed = ", ".join(sorted("/".join(kind) for kind in kinds))
+            left_out.append(f"{one} holds results of several sweeps or scales ({listed}): sort them into folders")
+        elif kinds:
+            ((scale, sweep),) = kinds
+            sources.append(Source(one, scale, sweep, read_request(one)))
+    return sources
+
+
+def _distinct(table: pa.Table, columns: list[str]) -> Iterable[tuple]:
+    return table.select(columns).to_pandas().drop_duplicates().itertuples(index=False, name=None)
+
+
+def _sweep_of(source: Source, left_out: list[str]) -> Sweep | None:
+    """Return the current sweep of a folder's runs; None where there is none, which is added to `left_out`."""
+    try:
+        return sweep_named(source.sweep, source.scale, source.request)
+    except InputError as error:
+        left_out.append(f"{source.folder}: {error}")
+        return None
+
+
+def sweep_named(name: str, scale: str, request: Request | None) -> Sweep:
+    """Return the sweep of a results folder of that name: the suite's, on another task, or over a user's own values.
+
+    Raises:
+        InputError: where there is none.
+    """
+    if scale not in SCALES:
+        raise InputError(f"{name} has the unknown scale {scale!r}: only results of sweeps can be merged")
+    if request is not None:
+        return requested(request, checked_name(name, SWEEPS))
+    if name in SWEEPS:
+        return SWEEPS[name](scale)
+    for sweep in SWEEPS:
+        task = name.removeprefix(f"{sweep}_on_")
+        if task != name and task in TASKS:
+            return on_task(SWEEPS[sweep](scale), task, TASKS[task])
+    raise InputError(f"no sweep is called {name!r}: results over your own values need the file _request.json")
+
+
+def points_of(sweep: Sweep, data_files: DataFiles) -> dict[str, Point]:
+    """Return the points that a sweep has now, by id.
+
+    Raises:
+        InputError: where its data are not available.
+    """
+    trial = sweep.repetitions()[0][0]
+    tasks = {name: sweep.task(name, trial, data_files) for name in sweep.tasks}
+    return {point.id: point for group in resolve(sweep, tasks).values() for point in group}
+
+
+def data_of(points: Mapping[str, Point]) -> set[tuple[str, str]]:
+    """Return name and checksum of the tasks of a sweep's points."""
+    return {(point.asked["task"], point.asked["checksum"]) for point in points.values()}
+
+
+def _into(
+    folder: Path, sources: list[Source], points: dict[str, Point], left_out: list[str], notes: list[str]
+) -> Merged | None:
+    with Store(folder) as store:
+        request = sources[0].request
+        there = read_request(folder)
+        same = (there.canonical if there else None) == (request.canonical if request else None)
+        if not same and (there is not None or parts_in(folder)):
+            left_out.append(f"{sources[0].folder}: {folder} holds results over other values: rename one of the folders")
+            return None
+        shapes = shapes_of(points.values())
+        store.open_parts(shapes, twice=True)
+        notes += store.notes
+        here = parts_in(folder)
+        tables = [(None, _table(path)) for path in here]
+        for source in sources:
+            if source.folder.resolve() != folder.resolve():
+                tables += [(path, _table(path)) for path in parts_in(source.folder)]
+        kept, schemas, seen, twice, added, other_ids = [], {}, set(), 0, 0, 0
+        known = Points(shapes)
+        here_as = {id: row["point"] for id, row in store.known_as.items()}
+        for number, (path, table) in enumerate(tables):
+            if table is None:  # reported when the folders were searched
+                continue
+            found = known.recognised(settings_in(table))
+            if path is not None:
+                sound = sound_runs(table, table.schema, shapes, points=found)
+                if sound.left_out:
+                    left_out.append(f"{path}: {in_words(sound.left_out)}")
+                table = table.filter(pa.array(sound.kept))
+            # All runs of a point have the id under which the folder has it.
+            one_id = renamed(table, {id: here_as.setdefault(of, id) for id, of in found.items()})
+            other_ids += path is None and one_id is not table
+            table = one_id
+            runs = set(runs_in(table).itertuples(index=False, name=None))
+            twice += len(runs & seen)
+            added += len(runs - seen) if path is not None else 0
+            kept.append(_once(table, runs - seen))
+            if len(kept[-1]):
+                schemas[path or here[number]] = table.schema
+            seen |= runs
+        unified(schemas)
+        parts = _joined([table for table in kept if len(table)])
+        if request is not None and there is None:
+            write_request(folder, request)
+        if parts and (added or twice or other_ids or len(parts) < len(here)):
+            store.replace(parts)
+        return Merged(folder, added, twice, len(seen), len(parts_in(folder)), len(here))
+
+
+def compact(folder: Path) -> None:
+    """Join the parts of a folder into few, at one moment; nothing else changes.
+
+    Raises:
+        InputError: where a part is damaged, or they cannot be written; what was there stays.
+    """
+    if len(parts_in(folder)) < 2:
+        return
+    with Store(folder) as store:
+        tables = [read_part(path) for path in parts_in(folder)]
+        parts = _joined(tables)
+        if len(parts) < len(tables):
+            store.replace(parts)
+
+
+def _table(path: Path) -> pa.Table | None:
+    try:
+        return read_part(path)
+    except InputError:
+        return None
+
+
+def _once(table: pa.Table, runs: set[tuple]) -> pa.Table:
+    """Return the rows of these runs, every evaluation once."""
+    rows = table.select([*IDENTITY, "rounds"]).to_pandas()
+    kept = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(list(runs)) & ~rows.duplicated()
+    return table if kept.all() else table.filter(pa.array(kept))
+
+
+def _joined(tables: list[pa.Table]) -> list[pa.Table]:
+    """Join many tables into few, each with at most MOST_ROWS rows unless a single part has more."""
+    groups: list[list[pa.Table]] = []
+    for table in tables:
+        if not groups or sum(map(len, groups[-1])) + len(table) > MOST_ROWS:
+            groups.append([])
+        groups[-1].append(table)
+    return [pa.concat_tables(group, promote_options="permissive").combine_chunks() for group in groups]

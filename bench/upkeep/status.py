@@ -1,0 +1,284 @@
+"""The status of sweeps: finished and missing runs, and the time left at the rates measured so far.
+
+Runs are identified by their settings, which are columns of the rows, so no data set is read. Only the check of ids
+(`verify`) reads data, since a point's id depends on their checksum.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bench.data.files import DataFiles
+from bench.errors import InputError, unknown_name
+from bench.papers import SWEEPS
+from bench.store import SCALES, other_data
+from bench.store.complete_runs import Points, in_words, rows_as_text, settings_in, sound_runs
+from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, runs_in, unified
+from bench.store.requests import REQUEST, read_request
+from bench.sweeps.points import shapes_of
+from bench.sweeps.spec import Entry, Sweep, arguments, parameters, pending
+from bench.upkeep.merge import data_of, points_of, sweep_named
+
+NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
+# The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method on equally
+# large data, all runs of the method, of the sweep.
+ALIKE, SAME_DATA, METHOD, SWEEP = "alike", "same data", "method", "sweep"
+LABELS = ("dataset", "num_clients", "num_features", "data_share")  # of the data
+
+
+class Rest(NamedTuple):
+    """The state of an entry of a sweep, or of all of it.
+
+    wanted, there: numbers of runs.
+    hours: of a core, for the missing runs; None where nothing was measured.
+    rates: origin of a rate -> how many missing runs have such a rate; "unknown" for those without one.
+    """
+
+    wanted: int
+    there: int
+    hours: float | None
+    rates: dict[str, int]
+
+    @property
+    def missing(self) -> int:
+        return self.wanted - self.there
+
+
+class Status(NamedTuple):
+    """One sweep at one scale.
+
+    problems: what is damaged or foreign, a sentence each, if this was checked.
+    """
+
+    sweep: str
+    scale: str
+    folder: Path
+    entries: dict[str, Rest]
+    others: int
+    problems: list[str]
+
+    @property
+    def whole(self) -> Rest:
+        parts = list(self.entries.values())
+        known = [part.hours for part in parts if part.hours is not None]
+        rates: dict[str, int] = {}
+        for part in parts:
+            for name, count in part.rates.items():
+                rates[name] = rates.get(name, 0) + count
+        hours = sum(known) if known or not any(part.missing for part in parts) else None
+        return Rest(sum(part.wanted for part in parts), sum(part.there for part in parts), hours, rates)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the status as plain values for JSON."""
+
+        def plain(rest: Rest) -> dict[str, Any]:
+            hours = {"core_hours": None if rest.hours is None else round(rest.hours, 4), "rates": rest.rates}
+            return {"wanted": rest.wanted, "there": rest.there, "missing": rest.missing} | hours
+
+        entries = {label: plain(rest) for label, rest in self.entries.items()}
+        head = {"sweep": self.sweep, "scale": self.scale, "folder": str(self.folder)} | plain(self.whole)
+        return head | {"entries": entries, "other_runs": self.others, "problems": self.problems}
+
+
+def status(sweep: Sweep, scale: str, folder: Path) -> Status:
+    """Return the status of a sweep's folder. Every part is opened, and nothing is changed.
+
+    Raises:
+        InputError: where a part cannot be opened.
+    """
+    done, problems = runs_there(folder)
+    entries, matched = {}, 0
+    for label, entry in sweep.entries.items():
+        of_entry = done[done["algorithm"] == label] if len(done) else done
+        entries[label], known = _rest(sweep, entry, of_entry, done)
+        matched += known
+    return Status(sweep.name, scale, folder, entries, len(done) - matched, problems)
+
+
+def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Return the last row of each run in the readable parts, and a sentence for every unreadable part."""
+    frames, schemas, problems = [], {}, []
+    for path, table in readable_parts(folder, problems):
+        lacking = [column for column in NEEDED if column not in table.column_names]
+        if lacking:
+            problems.append(f"{path} is not a part of these results (no column {lacking[0]!r}): {REDO}")
+            continue
+        schemas[path] = table.schema
+        frames.append(table.to_pandas().sort_values("rounds").drop_duplicates(IDENTITY, keep="last"))
+    unified(schemas)
+    if not frames:
+        return pd.DataFrame(), problems
+    runs = pd.concat(frames, ignore_index=True)
+    return runs.drop_duplicates(IDENTITY).reset_index(drop=True), problems
+
+
+def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame) -> tuple[Rest, int]:
+    """Return what is missing of an entry, and how many of the folder's runs belong to it."""
+    rows = [
+        {str(k): v for k, v in record.items() if k != "task"}
+        | arguments(entry.method, {str(k): v for k, v in record.items()})
+        for record in pending(entry).to_dict("records")
+    ]
+    points = pd.DataFrame(rows)
+    names = [name for name in points if name not in entry.computed]
+    repetitions = pd.DataFrame(sweep.repetitions(entry), columns=["trial", "seed"])
+    keys = rows_as_text(points, names)
+    wanted = len(points) * len(repetitions)
+    there = pd.DataFrame(columns=["key", "trial", "seed"])
+    runs = runs[runs["version"] == entry.method.version] if len(runs) else runs
+    if len(runs):
+        # Runs from before an argument was added have no value of it.
+        added = {
+            name: runs[name].fillna(value) if name in runs else value for name, value in entry.method.added.items()
+        }
+        settings = rows_as_text(runs.assign(**added), names)
+        there = runs[["point", "trial", "seed"]].assign(key=settings)
+        there = there[there["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
+    # Points that differ only in the task share a key, so up to their number of its runs count.
+    counts = keys.value_counts()
+    done = there.groupby(["key", "trial", "seed"]).size() if len(there) else pd.Series(dtype=int)
+    most = counts.reindex(done.index.get_level_values("key")).to_numpy() if len(done) else np.array([])
+    have = done.clip(upper=most).groupby("key").sum() if len(done) else pd.Series(dtype=int)
+    share = have.reindex(keys).fillna(0).to_numpy() / counts.reindex(keys).to_numpy()
+    missing = len(repetitions) - share.astype(float)
+    hours, rates = _time(entry, points.assign(missing=missing), runs, all_runs)
+    total = int(have.sum())
+    return Rest(wanted, total, hours, rates), len(there)
+
+
+def _time(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.DataFrame):
+    """Return the core-hours of the missing runs of an entry, and the origins of the rates."""
+    todo = points[points["missing"] > 0]
+    if todo.empty:
+        return 0.0, {}
+    static = [name for name in parameters(entry.method)[0] if name not in parameters(entry.method)[1]]
+    labels = [name for name in LABELS if name in points]
+    apart = list(dict.fromkeys([*static, *labels]))
+    seconds, rates = 0.0, {}
+    compiled = 0.0
+    alike, of_data = {}, {}
+    if len(runs):
+        alike = runs.groupby(rows_as_text(runs, apart))["wall_s"].mean().to_dict()
+        of_data = runs.groupby(rows_as_text(runs, labels))["wall_s"].mean().to_dict() if labels else {}
+        compiled = float(runs["compile_s"].mean())
+    for key, group in todo.groupby(rows_as_text(todo, apart)):
+        count = group["missing"].sum()
+        data = rows_as_text(group, labels).iloc[0] if labels else None
+        if key in alike:
+            kind, each = ALIKE, alike[key]
+        elif data in of_data:
+            kind, each = SAME_DATA, of_data[data]
+        elif len(runs):
+            kind, each = METHOD, runs["wall_s"].mean()
+        elif len(all_runs):
+            kind, each = SWEEP, all_runs["wall_s"].mean()
+        else:
+            kind, each = "unknown", np.nan
+        rates[kind] = rates.get(kind, 0) + round(count)
+        if kind != "unknown":
+            seconds += each * count + compiled
+    return (None if set(rates) == {"unknown"} else float(seconds / 3600)), rates
+
+
+def statuses(
+    names: Sequence[str], scale: str, out: Path, data_files: DataFiles, *, verified: bool = False
+) -> list[Status]:
+    """Return the statuses of sweeps at a scale.
+
+    Args:
+        names: of sweeps, or of folders with a user's own values; none means all of both.
+        scale: smoke, laptop or paper.
+        out: the folder of results.
+        data_files: the allowed sources of data; used only where `verified`.
+        verified: also check every part and every id.
+
+    Raises:
+        InputError: for an unknown name.
+    """
+    if scale not in SCALES:
+        raise unknown_name("scale", scale, SCALES)
+    own = [path.parent.name for path in sorted((out / scale).glob(f"*/{REQUEST}"))]
+    for name in names:
+        if name not in SWEEPS and name not in own and not parts_in(out / scale / name):
+            raise unknown_name("sweep", name, [*SWEEPS, *own])
+    found = []
+    for name in names or [*SWEEPS, *own]:
+        folder = out / scale / name
+        request = read_request(folder)
+        try:
+            sweep = sweep_named(name, scale, request)
+        except InputError as error:
+            if request is None:
+                raise
+            raise InputError(f"{folder / REQUEST} cannot be used: {error}") from None
+        one = status(sweep, scale, folder)
+        found.append(one._replace(problems=verify(sweep, folder, data_files)) if verified else one)
+    return found
+
+
+def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> list[str]:
+    """Return what is damaged, foreign or duplicated in a folder's parts, a sentence each. Nothing is changed.
+
+    Where the sweep's data are not available, the ids of points cannot be checked, and a sentence reports this.
+    """
+    problems, points = [], None
+    try:
+        points = points_of(sweep, data_files or DataFiles()) if parts_in(folder) else {}
+        other_data.check(data_of(points), folder)
+    except other_data.OtherData as error:
+        points = None
+        problems.append(f"ids in {folder} are not checked, since the data here are others: {error}")
+    except InputError as error:
+        problems.append(f"ids in {folder} are not checked, since data are missing: {error}")
+    seen: set[tuple] = set()
+    shapes = None if points is None else shapes_of(points.values())
+    known = Points(shapes or {})
+    for path, table in readable_parts(folder, problems):
+        found = known.recognised(settings_in(table))
+        if shapes is not None and (left_out := sound_runs(table, table.schema, shapes, points=found).left_out):
+            problems.append(f"{path}: {in_words(left_out)}")
+        runs = {(found.get(id, id), *rest) for id, *rest in runs_in(table).itertuples(index=False, name=None)}
+        if runs & seen:
+            problems.append(
+                f"{path}: {len(runs & seen):,} runs that another part has as well: `bench merge` drops them"
+            )
+        seen |= runs
+    return problems
+
+
+def written(statuses: Sequence[Status], by_entry: bool) -> str:
+    """Return a table for users: a line a sweep, and, if `by_entry`, a line an entry."""
+    lines = [("sweep", "there", "missing", "core-hours", "rate from")]
+    for one in statuses:
+        lines.append(_line(one.sweep, one.whole))
+        if by_entry:
+            lines += [_line(f"  {label}", rest) for label, rest in one.entries.items()]
+    widths = [max(len(line[place]) for line in lines) for place in range(5)]
+    table = "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+    known = [one.whole.hours for one in statuses if one.whole.missing and one.whole.hours is not None]
+    unknown = sum(one.whole.rates.get("unknown", 0) for one in statuses)
+    rest = [f"{sum(known):.3g} core-hours"] * bool(known) + [f"{unknown:,} runs without a rate"] * bool(unknown)
+    note = "A process counts as one core; rates are those of the machines that made the rows."
+    return f"{table}\n\nThe rest: {', and '.join(rest) or 'nothing'}. {note}"
+
+
+WORDS: Mapping[str, str] = {
+    ALIKE: "runs like them",
+    SAME_DATA: "runs of the method on the same data",
+    METHOD: "all runs of the method, pooled",
+    SWEEP: "all runs of the sweep, pooled",
+    "unknown": "none measured",
+}
+
+
+def _line(name: str, rest: Rest) -> tuple[str, str, str, str, str]:
+    hours = "" if not rest.missing else "?" if rest.hours is None else f"{rest.hours:.3g}"
+    sources = "; ".join(
+        WORDS[kind] if len(rest.rates) == 1 else f"{WORDS[kind]} ({n:,})" for kind, n in rest.rates.items()
+    )
+    return name, f"{rest.there:,} of {rest.wanted:,}", f"{rest.missing:,}", hours, sources

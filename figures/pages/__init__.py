@@ -1,0 +1,1 @@
+"""The pages: the report of all papers, and the board."""

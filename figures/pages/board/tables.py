@@ -1,0 +1,184 @@
+"""The cells of the board's tables, for the page, Markdown, LaTeX and CSV."""
+
+import math
+from collections.abc import Callable
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import measured, tables
+from bench.analysis.measured import PANEL
+from figures.pages.board.collect import Board, Task
+from figures.pages.board.ranks import EVERY
+
+COSTS = {  # column of a comparison -> heading; costs are those of a whole run
+    "floats_up": "numbers sent up",
+    "gradients": "gradients computed",
+    "examples": "examples touched",
+}
+OUTCOMES = {  # of a row, against the best baseline
+    "better": "significantly better",
+    "open": "no significant difference",
+    "worse": "significantly worse",
+    "reference": "is the best baseline",
+    "diverged": "diverged",
+}
+
+
+def epsilon_words(epsilon: float) -> str:
+    """An epsilon as a reader sees it."""
+    return "every private ε" if epsilon == EVERY else "no noise" if math.isinf(epsilon) else f"ε = {epsilon:g}"
+
+
+def panel_words(panel: tuple[str, str]) -> str:
+    """A statement of privacy: "One user, add-or-remove one"."""
+    return f"One {panel[0]}, {panel[1]}"
+
+
+def title(row: dict) -> str:
+    """A method as a reader sees it."""
+    return f"{row['algorithm']} (not private)" if row["not_private"] else row["algorithm"]
+
+
+def outcome(row: dict) -> str:
+    """The outcome of a row against the best baseline, a key of OUTCOMES."""
+    if not np.isfinite(row["rank"]):
+        return "diverged"
+    if row["algorithm"] == row["best_baseline"]:
+        return "reference"
+    return "open" if not row["decided"] else "better" if row["gain"] > 0 else "worse"
+
+
+def place(row: dict) -> str:
+    """The id of a row on the page."""
+    parts = (row["name"], *(row[name] for name in PANEL), row["algorithm"], f"{row['target_epsilon']:g}")
+    return "/".join(parts).replace(" ", "_")
+
+
+def link(row: dict) -> str:
+    """The address of a row within the page."""
+    return f"#{quote(place(row))}"
+
+
+def score(row: dict) -> str:
+    """A score with its interval."""
+    return tables.with_interval(row["score"], row["low"], row["high"], tables.digits_for(row["metric"]), row["metric"])
+
+
+def rank(row: dict) -> str:
+    """A rank, with an asterisk where the difference to the best baseline is significant."""
+    return tables.number(row["rank"], ".0f", "no rank") + ("*" if row["decided"] else "")
+
+
+def gain(row: dict) -> str:
+    """The gain over the best baseline with its interval; "best baseline" for that row itself, empty if unknown."""
+    if row["algorithm"] == row["best_baseline"]:
+        return "best baseline"
+    if not np.isfinite(row["gain"]):
+        return ""
+    numbers = tables.with_interval(
+        row["gain"], row["gain_low"], row["gain_high"], f"+{tables.digits_for(row['metric'])}"
+    )
+    return numbers + ("*" if row["decided"] else "")
+
+
+def mean_rank(row: dict) -> str:
+    """A mean rank with its interval, and the number of tasks where it is not over all."""
+    few = "" if row["tasks"] == row["of"] else f", {row['tasks']} of {row['of']} tasks"
+    return tables.with_interval(row["mean_rank"], row["low"], row["high"], ".2f") + few
+
+
+def task_ranks(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """(task, method) -> mean rank over private epsilons; a method that diverged ranks behind all others."""
+    private = rows[np.isfinite(rows["target_epsilon"])]
+    ranked = private.groupby(["name", "target_epsilon"])["rank"].transform("count")
+    means = private.assign(rank=private["rank"].fillna(ranked + 1)).groupby(["name", "algorithm"])["rank"].mean()
+    return {(row["name"], row["algorithm"]): row["rank"] for row in means.reset_index().to_dict("records")}
+
+
+def methods_by_task(
+    rows: pd.DataFrame,
+    ranks: pd.DataFrame,
+    epsilon: float,
+    cell: Callable[[dict], str],
+    number: Callable[[float, str], str] = lambda _, text: text,
+) -> pd.DataFrame:
+    """The table of one unit of privacy at one epsilon: methods, the best mean rank first, by task.
+
+    Args:
+        rows: of `Board.rows`, of that unit.
+        ranks: of `ranks.mean_ranks`, of that unit.
+        epsilon: the epsilon; `EVERY` for the mean over the private ones.
+        cell: writes a row.
+        number: writes a number, given the number and its text.
+
+    Returns:
+        method, mean rank, and a column for each task, "" where the method did not take part.
+    """
+    at = {(row["name"], row["algorithm"]): row for row in rows[rows["target_epsilon"] == epsilon].to_dict("records")}
+    over, titles = task_ranks(rows), {row["algorithm"]: title(row) for row in rows.to_dict("records")}
+    names = list(dict.fromkeys(rows["name"])) if epsilon == EVERY else list(dict.fromkeys(name for name, _ in at))
+    written = []
+    for one in ranks[ranks["target_epsilon"] == epsilon].to_dict("records"):
+        method = one["algorithm"]
+        cells = {"method": titles[method], "mean rank": number(one["mean_rank"], mean_rank(one))}
+        for name in names:
+            if epsilon == EVERY:
+                value = over.get((name, method))
+                cells[name] = "" if value is None else number(value, f"{value:.2f}")
+            else:
+                cells[name] = cell(at[name, method]) if (name, method) in at else ""
+        written.append(cells)
+    return pd.DataFrame(written, dtype=object)  # keeps the type of text that is HTML
+
+
+def plain(row: dict) -> str:
+    """A row in one line: score with interval, and rank in brackets."""
+    return f"{score(row)} ({rank(row)})"
+
+
+def protocol_of(task: Task) -> dict[str, str]:
+    """The protocol that a task was run by, in words."""
+    stated, first = task.protocol, task.rows.iloc[0]
+    direction = "larger" if task.sign > 0 else "smaller"
+    return {
+        "task": task.name,
+        "score": f"{task.metric}, {direction} is better",
+        "measured on": measured.words(task.table, task.metric) or "not stated",
+        "protected": f"one {stated['unit']}, {stated['neighbors']}",
+        "δ": f"{stated['delta']:.2g}",
+        "ε": ", ".join(f"{value:g}" for value in stated["epsilons"]),
+        "splits": str(stated["seeds"]),
+        "settings tried": str(stated["settings"]),
+        "rounds": str(stated["rounds"]),
+        "data": str(first["source"]),
+        "code": f"commit {first['commit']}",
+    }
+
+
+def all_rows(board: Board) -> pd.DataFrame:
+    """Every row of the board as numbers, with the protocol and the settings that were chosen."""
+    protocols = {task.name: task.protocol for task in board.tasks}
+    methods = {(task.name, method): chosen for task in board.tasks for method, chosen in task.chosen.items()}
+    rows = board.rows()
+    facts = {
+        "outcome": [outcome(row) for row in rows.to_dict("records")],
+        "protocol_settings": [protocols[name]["settings"] for name in rows["name"]],
+        "protocol_rounds": [protocols[name]["rounds"] for name in rows["name"]],
+        "chosen": [chosen_words(methods[row["name"], row["algorithm"]], row) for row in rows.to_dict("records")],
+    }
+    whole = rows.drop(columns="task", errors="ignore").rename(columns={"name": "task"}).assign(**facts)
+    return whole[["task", *whole.columns.drop("task")]]
+
+
+def chosen_at(chosen, row: dict) -> pd.DataFrame:
+    """The chosen settings of a row: one row per split, "trial" and a column for each argument."""
+    epsilon = 0.0 if row["reveals_nothing"] else row["target_epsilon"]
+    return chosen.tuned[chosen.tuned["target_epsilon"] == epsilon].drop(columns="target_epsilon")
+
+
+def chosen_words(chosen, row: dict) -> str:
+    """The chosen settings of a row, "step_size = 0.1, 0.2": a value for each split."""
+    here = chosen_at(chosen, row)
+    return "; ".join(f"{name} = {', '.join(map(str, here[name]))}" for name in here.columns.drop("trial"))

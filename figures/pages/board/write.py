@@ -1,0 +1,81 @@
+"""Writes the page, Markdown, LaTeX and CSV of the board, all of them or none."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from bench.analysis import tables as printing
+from bench.analysis.files import written_whole
+from bench.errors import InputError, cannot_write
+from figures.pages.board import tables
+from figures.pages.board.collect import BOARD, Board, collect, command
+from figures.pages.board.page import Ranks, page
+from figures.pages.board.ranks import mean_ranks
+from figures.pages.board.reading import protected, reading
+
+TABLES = ".csv", ".md", ".tex"
+
+
+def write(results: Path, out: Path | None) -> tuple[Path, Board]:
+    """Make the page of the board, and board.csv, board.md and board.tex beside it.
+
+    Args:
+        results: the folder of results.
+        out: the page's file; None is board/index.html in the folder of results.
+
+    Returns:
+        Where it is, and what it shows.
+
+    Raises:
+        InputError: where there is no board, or a file cannot be written.
+    """
+    out = out or results / BOARD / "index.html"
+    beside = [out.with_name(f"{BOARD}{ending}") for ending in TABLES]
+    for path in (out, *beside):
+        if path.is_dir():
+            raise InputError(f"cannot write {path}: it is a folder; name another file with --out")
+    if out in beside:
+        raise InputError(f"cannot write the page as {out}, which is a table of it: name another file with --out")
+    board = collect(results)
+    ranks = {panel: mean_ranks(board, panel) for panel in board.panels}
+    csv = tables.all_rows(board).to_csv(index=False, float_format="%.6g")
+    texts = [page(board, ranks, results, csv), csv, markdown(board, ranks, results), latex(board, ranks)]
+    try:
+        with written_whole([out, *beside]) as files:
+            for path, text in zip(files, texts, strict=True):
+                path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise cannot_write(error, out) from None
+    return out, board
+
+
+def _printed(board: Board, ranks: Ranks) -> list[tuple[tuple[str, str], str, pd.DataFrame]]:
+    """(unit of privacy and relation, heading, table) for each of these and epsilon."""
+    return [
+        (
+            panel,
+            f"{tables.panel_words(panel)}, {tables.epsilon_words(epsilon)}",
+            tables.methods_by_task(board.rows(panel), of_panel, epsilon, tables.plain),
+        )
+        for panel, of_panel in ranks.items()
+        for epsilon in sorted(of_panel["target_epsilon"].unique())
+    ]
+
+
+def markdown(board: Board, ranks: Ranks, results: Path) -> str:
+    """The tables of the board in Markdown, with the protocol and how to read them."""
+    parts = ["# The board\n", f"Made by `{command('board', results)}` and `python -m figures board`.\n"]
+    for panel, heading, table in _printed(board, ranks):
+        parts += [f"## {heading}\n", f"{protected(panel, board)}\n", printing.markdown(table)]
+    protocols = pd.DataFrame([tables.protocol_of(task) for task in board.tasks])
+    parts += ["## Tasks\n", printing.markdown(protocols, words=True), "## How to read it\n"]
+    parts += [f"- **{term}.** {words}" for term, words in reading(board, results).items()]
+    return "\n".join(parts) + "\n"
+
+
+def latex(board: Board, ranks: Ranks) -> str:
+    """The tables in LaTeX, with the rules of the package booktabs; a comment before each says what it is."""
+    parts = (
+        f"% {heading.replace('ε', 'epsilon')}\n{printing.latex(table)}" for _, heading, table in _printed(board, ranks)
+    )
+    return "\n".join(parts)

@@ -1,0 +1,353 @@
+"""Collects the content of the report: verdicts, the figures of every paper, the board, and comparisons.
+
+Results come from two places. What the repository has decided at scale laptop is shown first, where the suite runs from
+the repository; what was run here, at another scale or in another folder, is shown beside it.
+"""
+
+import io
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pandas as pd
+
+from bench.analysis import tables
+from bench.analysis.files import AS_TEXT
+from bench.analysis.measured import PANEL
+from bench.analysis.saving import save_picture
+from bench.errors import InputError
+from figures import PAPERS
+from figures.claims import UNREAD, deviations_of, judged, recall
+from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
+from figures.pages.report.pictures import is_whole
+from figures.shared.drawn import digest, recorded
+from figures.shared.figure import Figure
+from figures.shared.runs import COMMITTED, command, first_with, folders_of, nothing_in, read
+from figures.shared.verdicts import NOT_RUN
+
+SIDE_BY_SIDE = [  # columns of a table with published numbers that are shown line by line
+    *("dataset", "target_epsilon", "num_epochs", "num_clients", "algorithm", "series", "variant"),
+    *("test_accuracy", "test_rmse", "low", "high", "published", "difference", "repetitions"),
+]
+ENDINGS = ("csv", "md", "tex")  # of files beside a picture, in the order in which they are linked
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure or table as drawn from the runs of one place.
+
+    picture: a PNG file's content.
+    files: ending -> content of the numbers as CSV and, for a table, its Markdown and LaTeX.
+    facts: of its runs; None where it needs none.
+    run, draw: the commands that make its runs (empty where it needs none) and draw it.
+    """
+
+    picture: bytes
+    files: dict[str, bytes]
+    facts: Facts | None
+    run: str
+    draw: str
+
+    @property
+    def beside(self) -> pd.DataFrame | None:
+        """Our numbers and the published ones, line by line; None where the table has no published numbers."""
+        if "md" not in self.files:
+            return None
+        table = pd.read_csv(io.BytesIO(self.files["csv"]))
+        return table[[name for name in SIDE_BY_SIDE if name in table]] if "published" in table else None
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A figure or table on the page.
+
+    name: in FIGURES.
+    title, caption, alt: of the figure.
+    main: from the runs that are shown first; None where there are none.
+    here: from those that were run here; None where there are none.
+    missing: why there is neither; empty where there is one.
+    """
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    main: Drawn | None = None
+    here: Drawn | None = None
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A paper: its figures in its order, its verdicts, and what was run of it here.
+
+    verdicts: as of `figures.claims.judged`, with "here", the verdict of the runs of here, empty where they decide
+        nothing.
+    deviations: of our curves from the published ones, where known.
+    of_main, of_here: the facts of all of its runs; None where there are none.
+    """
+
+    name: str
+    exhibits: list[Exhibit]
+    verdicts: pd.DataFrame
+    deviations: pd.DataFrame
+    of_main: Facts | None
+    of_here: Facts | None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison made by another command: its table, its picture, and all of its tables as files, by name."""
+
+    name: str
+    table: pd.DataFrame
+    picture: bytes | None
+    files: dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The board. rows: of board.csv; page: of `python -m figures board`, None where it is missing."""
+
+    rows: pd.DataFrame
+    csv: bytes
+    page: bytes | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything on the page. main, here: what the two places are called; `here` is empty where there is one."""
+
+    papers: list[Section]
+    main: str
+    here: str = ""
+    board: Ranked | None = None
+    comparisons: list[Compared] = field(default_factory=list)
+
+    @property
+    def decided(self) -> bool:
+        """Whether any claim was decided by the runs that are shown first."""
+        return bool((self.claims["verdict"] != NOT_RUN).any())
+
+    @property
+    def claims(self) -> pd.DataFrame:
+        """The verdicts of all papers."""
+        return pd.concat([paper.verdicts for paper in self.papers], ignore_index=True)
+
+
+class Place:
+    """Results in a folder, at one or several scales; the runs of every sweep are read once.
+
+    Attributes:
+        folders: of scales; a sweep has its runs from the first of them that has any.
+        title: what the place is called on the page.
+    """
+
+    def __init__(self, folders: Sequence[Path], title: str):
+        self.folders, self.title = folders, title
+        self._whole: dict[tuple[str, ...], pd.DataFrame] = {}
+        self._origins: dict[str, pd.DataFrame] = {}
+
+    def folder(self, *sweeps: str) -> Path | None:
+        """The folder of the scale with runs of one of these sweeps, None where nothing was run.
+
+        Without sweeps, as for a table of formulas, the first folder that exists.
+        """
+        if not sweeps:
+            return next((folder for folder in self.folders if folder.is_dir()), None)
+        return first_with(self.folders, sweeps)
+
+    def runs(self, folder: Path, *sweeps: str) -> pd.DataFrame:
+        """All runs of sweeps at the scale of a folder; an empty table without sweeps."""
+        if sweeps not in self._whole:
+            self._whole[sweeps] = read(folder, sweeps) if sweeps else pd.DataFrame()
+        return self._whole[sweeps]
+
+    def facts(self, *sweeps: str) -> Facts | None:
+        """The facts of the runs of sweeps; None where there are none."""
+        folder = self.folder(*sweeps) if sweeps else None
+        if folder is None:
+            return None
+        for sweep in sweeps:
+            if sweep not in self._origins and first_with([folder], [sweep]):
+                self._origins[sweep] = read(folder, [sweep], only=COLUMNS).drop_duplicates(RUN)
+        return facts_of(pd.concat([self._origins[name] for name in sweeps if name in self._origins], ignore_index=True))
+
+
+def collect(results: Path, scale: str | None, repository: Path | None) -> Report:
+    """Collect everything to show.
+
+    Args:
+        results: the folder of results.
+        scale: the scale; None is the largest available, sweep by sweep.
+        repository: the results of the repository, of which those of scale laptop are shown first; None without.
+
+    Raises:
+        InputError: where there are no results in the folder at all.
+    """
+    named = sorted({sweep for paper in PAPERS.values() for claim in paper.claims for sweep in claim.sweeps})
+    if first_with(folders_of(results, scale), named) is None:
+        raise nothing_in(results, scale, "no results")
+    committed = repository / COMMITTED if repository else None
+    if committed is None or first_with([committed], named) is None:
+        main, here = Place(folders_of(results, scale), _title(results, scale)), None
+    else:
+        others = [folder for folder in folders_of(results, scale) if folder.resolve() != committed.resolve()]
+        main = Place([committed], f"scale {COMMITTED}, committed with the repository")
+        here = Place(others, _title(results, scale if len(others) == 1 else None))
+        here = here if here.folder(*named) else None
+    places = [results, *([repository] if repository and repository.resolve() != results.resolve() else [])]
+    return Report(
+        [_section(name, main, here) for name in PAPERS],
+        main.title,
+        here.title if here else "",
+        next(filter(None, map(ranked, reversed(places))), None),
+        [one for place in places for one in compared(place / "compare")],
+    )
+
+
+def _title(results: Path, scale: str | None) -> str:
+    return f"scale {scale}, in {results / scale}" if scale else f"in {results}"
+
+
+# ---- Papers ----
+
+
+def _section(name: str, main: Place, here: Place | None) -> Section:
+    paper = PAPERS[name]
+    sweeps = tuple(
+        dict.fromkeys(
+            [
+                *(sweep for claim in paper.claims for sweep in claim.sweeps),
+                *(one for it in paper.figures.values() for one in it.sweeps),
+            ]
+        )
+    )
+    verdicts, deviations = _verdicts(name, main)
+    beside = _verdicts(name, here)[0] if here and any(_decides(here.folder(sweep)) for sweep in sweeps) else None
+    marked = verdicts.assign(here="" if beside is None else list(beside["verdict"]))
+    exhibits = [_exhibit(*item, main, here) for item in paper.figures.items()]
+    of_here = here.facts(*sweeps) if here else None
+    return Section(name, exhibits, marked, deviations, main.facts(*sweeps), of_here)
+
+
+def _decides(folder: Path | None) -> bool:
+    """Whether runs in a folder decide claims: those of scale smoke do not."""
+    return folder is not None and folder.name != "smoke"
+
+
+def _verdicts(name: str, place: Place) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The verdicts of a paper and its deviations: as they were written beside these runs, or judged now."""
+    sweeps = dict.fromkeys(sweep for claim in PAPERS[name].claims for sweep in claim.sweeps)
+    folders = {sweep: folder for sweep in sweeps if (folder := place.folder(sweep))}
+    for folder in dict.fromkeys(folders.values()):
+        if known := recall(name, folders, folder / "figures"):
+            return known
+    runs = {sweep: read(folder, [sweep], UNREAD) for sweep, folder in folders.items()}
+    if any(map(_decides, folders.values())):
+        print(f"{name} is judged for the report: no verdicts were written on these runs", file=sys.stderr)
+    return judged(name, runs), deviations_of(name, runs)[0]
+
+
+def _exhibit(name: str, figure: Figure, main: Place, here: Place | None) -> Exhibit:
+    """A figure from both places; redrawn where it is missing or was drawn from other runs."""
+    first = drawn(name, figure, main)
+    second = drawn(name, figure, here) if here and figure.sweeps else None
+    missing = first if isinstance(first, str) and not isinstance(second, Drawn) else ""
+    return Exhibit(
+        name,
+        figure.title,
+        figure.caption,
+        figure.alt,
+        main=first if isinstance(first, Drawn) else None,
+        here=second if isinstance(second, Drawn) else None,
+        missing=missing,
+    )
+
+
+def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
+    """A figure as drawn from the runs of a place, or why there is none."""
+    folder = place.folder(*figure.sweeps)
+    if folder is None:
+        nearest = place.folder() or place.folders[0]
+        run = command(nearest.parent, nearest.name, figure.sweeps)
+        return f"no results of {' '.join(figure.sweeps)}: run `{run}`"
+    run = command(folder.parent, folder.name, figure.sweeps) if figure.sweeps else ""
+    made = Drawn(b"", {}, place.facts(*figure.sweeps), run, _draws(name, folder))
+    path = folder / "figures" / f"{name}.png"
+    if _current(path, folder, figure):
+        beside = {ending: path.with_suffix(f".{ending}") for ending in (ENDINGS if figure.printed else ENDINGS[:1])}
+        files = {ending: file.read_bytes() for ending, file in beside.items() if file.is_file()}
+        return replace(made, picture=path.read_bytes(), files=files)
+    try:
+        table = figure.table(place.runs(folder, *figure.sweeps))
+        print(f"{name} is drawn for the report: {path} is missing or was not drawn from these runs", file=sys.stderr)
+        return replace(made, **_drawn_now(name, figure, table))
+    except InputError as error:
+        return f"{error} (`{run}`)"
+
+
+def _draws(name: str, folder: Path) -> str:
+    """The command that draws a figure from the folder of a scale, with the options that are not its defaults."""
+    options = {"--scale": (folder.name, None), "--results": (folder.parent, Path("results"))}
+    written = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
+    return f"python -m figures {name}{''.join(written)}"
+
+
+def _current(path: Path, folder: Path, figure: Figure) -> bool:
+    """Whether the picture and its numbers exist and were drawn from these runs."""
+    complete = path.is_file() and path.with_suffix(".csv").is_file()
+    return complete and is_whole(path) and recorded(path.parent).get(path.stem) == digest(folder, figure)
+
+
+def _drawn_now(name: str, figure: Figure, table: pd.DataFrame) -> dict:
+    """The picture and its files, drawn in a temporary folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        save_picture(figure.picture(table), table, place, name, figure.alt)
+        if figure.printed:
+            tables.save(figure.printed(table), place, name)
+        files = {end: path.read_bytes() for end in ENDINGS if (path := place / f"{name}.{end}").is_file()}
+        return {"picture": (place / f"{name}.png").read_bytes(), "files": files}
+
+
+# ---- The board and comparisons ----
+
+
+def ranked(results: Path) -> Ranked | None:
+    """The board as `python -m figures board` wrote it; None where it has not.
+
+    Raises:
+        InputError: where its table cannot be read.
+    """
+    path = results / "board" / "board.csv"
+    if not path.is_file():
+        return None
+    try:
+        rows = pd.read_csv(path, dtype=AS_TEXT)
+        missing = {"task", "algorithm", "target_epsilon", "rank", "metric", *PANEL} - set(rows)
+        if missing:
+            raise ValueError(f"no column {min(missing)!r}")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}): run `python -m figures board` again") from None
+    page = path.with_name("index.html")
+    return Ranked(rows, path.read_bytes(), page.read_bytes() if page.is_file() else None)
+
+
+def compared(folder: Path) -> list[Compared]:
+    """The comparisons in a folder, by name."""
+    comparisons = []
+    for path in sorted(folder.glob("*/comparison.csv")):
+        try:
+            files = {file.name: file.read_bytes() for file in sorted(path.parent.glob("*.csv"))}
+            table = pd.read_csv(io.BytesIO(files[path.name]), dtype=AS_TEXT)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path.parent} cannot be read ({error}): make the comparison again") from None
+        picture = path.with_suffix(".png")
+        if picture.is_file() and not is_whole(picture):
+            raise InputError(f"{picture} is damaged: make the comparison again")
+        image = picture.read_bytes() if picture.is_file() else None
+        comparisons.append(Compared(path.parent.name, table, image, files))
+    return comparisons

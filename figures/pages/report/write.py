@@ -1,0 +1,88 @@
+"""Writes the page and the folder of files beside it, completely or not at all.
+
+The folder's name ends in a digest of its content, and the page refers to it by this name. The folder is complete before
+the page is replaced, and only then is that of the earlier page removed, so there is a whole page at every moment.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from bench.analysis.files import write_whole
+from bench.errors import InputError, cannot_write
+from figures.pages.report.collect import collect
+from figures.pages.report.files import files_of
+from figures.pages.report.page import page
+
+DIGEST = "[0-9a-f]{16}"
+
+
+def write(
+    results: Path, scale: str | None, out: Path | None, repository: Path | None
+) -> tuple[Path, Path, pd.DataFrame]:
+    """Make the page of the results.
+
+    Args:
+        results: the folder of results.
+        scale: the scale; None is the largest available, sweep by sweep.
+        out: the file; None is report/index.html in the folder of results.
+        repository: the results of the repository, as for `collect`.
+
+    Returns:
+        Where it is, where its files are, and the verdicts on it, as of `figures.claims.judged`.
+
+    Raises:
+        InputError: where there are no results, or it cannot be written.
+    """
+    out = out or results / "report" / "index.html"
+    if out.is_dir():
+        raise InputError(f"cannot write {out}: it is a folder; name a file with --out")
+    report = collect(results, scale, repository)
+    files = files_of(report, out.name)
+    folder = out.with_name(f"{out.stem}-{digest(files)}")
+    text = page(report, folder.name)
+    try:
+        write_folder(folder, files)
+        write_whole(out, text)
+        _remove_others(folder, out.stem)
+    except OSError as error:
+        raise cannot_write(error, out) from None
+    return out, folder, report.claims
+
+
+def digest(files: Mapping[str, bytes]) -> str:
+    """The digest of files by their path and content."""
+    whole = hashlib.blake2b(digest_size=8)
+    for path in sorted(files):
+        whole.update(f"{path} {hashlib.blake2b(files[path]).hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a folder with these files, and its parents where they are missing; after an error there is none."""
+    if folder.is_dir() and all((folder / path).is_file() for path in files):
+        return  # the digest in its name says what is in it
+    unfinished = folder.with_name(f".{os.getpid()}-{folder.name}")
+    try:
+        for path, content in files.items():
+            (unfinished / path).parent.mkdir(parents=True, exist_ok=True)
+            (unfinished / path).write_bytes(content)
+        if folder.exists():  # a part of it was deleted by hand
+            shutil.rmtree(folder)
+        unfinished.rename(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _remove_others(folder: Path, stem: str) -> None:
+    """Remove the folders of earlier pages of the same name, and those that a process that was killed left."""
+    ours = re.compile(rf"(\.\d+-)?{re.escape(stem)}-{DIGEST}")
+    for other in folder.parent.iterdir():
+        if other != folder and ours.fullmatch(other.name) and other.is_dir() and not other.is_symlink():
+            shutil.rmtree(other, ignore_errors=True)

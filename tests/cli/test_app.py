@@ -1,0 +1,253 @@
+"""The command line: bad input is one line that names the culprit and the remedy, and exit status 2."""
+
+import errno
+import importlib.util
+import inspect
+import json
+import os
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from calling import caller
+from tiny_sweeps import ROOT, walks
+
+from bench import __main__ as command
+from bench.errors import unknown_name
+from bench.papers import SWEEPS
+from bench.store import part_files, store
+from bench.sweeps.spec import grid
+
+
+@pytest.fixture
+def bench(monkeypatch, capsys):
+    """Runs a command line in this process, with a sweep called "tiny": status, standard output, lines of error."""
+    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
+    return caller("bench", command.main, monkeypatch, capsys)
+
+
+WRONG = [
+    (["run"], "Missing argument 'names'"),
+    (["rum"], "did you mean 'run'"),
+    (["run", "tinny"], "no sweep is called 'tinny': did you mean tiny?"),
+    (["run", "tiny", "ppsgd_synthetc"], "did you mean ppsgd_synthetic?"),
+    (["run", "qqq"], "no sweep is called 'qqq': choose from "),
+    (["run", "tiny", "--scale", "papr"], "no scale is called 'papr': did you mean paper?"),
+    (["run", "tiny", "--task", "synthetic_01"], "no task is called 'synthetic_01': did you mean synthetic_0"),
+    (["run", "tiny", "--seeds", "0"], "seeds is 0: it must be a whole number from 1"),
+    (["run", "tiny", "--seeds", "two"], "--seeds"),
+    (["run", "tiny", "--seeds"], "--seeds"),
+    (["run", "tiny", "--chunk", "-3"], "--chunk is -3: it must be between 1 and"),
+    (["run", "tiny", "--chunk", "2.5"], "--chunk"),
+    (["run", "tiny", "--where", "step_sise < 1"], "did you mean step_size?"),
+    (["run", "tiny", "--where", "step_size > 9"], "selects none of the points of tiny: widen the condition"),
+    (["run", "tiny", "--where", "__import__('os').abort()"], "is no comparison of a column"),
+    (["run", "tiny", "--data-dir", "/nowhere"], "/nowhere: No such file or directory: give --data-dir"),
+    (["run", "tiny", "--sede", "1"], "No such option: --sede"),
+    (["run", "tiny", "--two\nlines", "1"], "No such option: --two"),
+    (["run", "tiny", "--data-dir", "two\nlines"], "two lines: No such file or directory: give --data-dir"),
+    (["compare", "--trials", "4"], "--trials of compare is now called --settings: write --settings 4"),
+    (["compare", "--settings", "0"], "num_settings (--settings) is 0: it must be a whole number from 1"),
+    (["compare", "--name", "../../x"], "name '../../x' is not the name of a folder"),
+    (["epsilon", "--steps", "10"], "Missing option"),
+    (["epsilon", "--noise-multiplier", "x", "--steps", "1", "--delta", "0.1"], "--noise-multiplier"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG, ids=[" ".join(words)[:40] for words, _ in WRONG])
+def test_bad_input_is_one_line_and_status_2(bench, words, said, tmp_path):
+    out = ["--out", tmp_path / "results"] if words[0] == "run" and len(words) > 1 and words[-1] != "--seeds" else []
+    status, written, lines = bench(*words, *out)
+    assert status == 2
+    assert written == ""
+    assert len(lines) == 1
+    assert lines[0].startswith("error: ")
+    assert said.lower() in lines[0].lower()
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "tiny", "--out", ""], ["status", "--out", ""], ["compare", "--data-dir", ""]]
+)
+def test_an_empty_path_is_not_the_current_folder(bench, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, _, (line,) = bench(*words)
+    assert status == 2
+    assert f"{words[-2]}: the path is empty: give a path" in line.replace("'", "")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("bench.perf"), reason="there are no benchmarks")
+def test_an_unknown_benchmark_is_one_line(bench):
+    status, _, lines = bench("perf", "nosuch")
+    assert status == 2
+    assert len(lines) == 1
+    assert "no benchmark is called 'nosuch'" in lines[0]
+
+
+def test_a_run_writes_parquet_and_says_what_it_does(bench, tmp_path):
+    status, _, lines = bench(
+        "run", "tiny", "--out", tmp_path, "--seeds", "1", "--chunk", "3", "--where", "step_size < 0.35"
+    )
+    assert status == 0
+    assert lines[0] == f"tiny at scale smoke: 3 runs to do, 0 in {tmp_path / 'smoke' / 'tiny'}"
+    rows = pd.read_parquet(tmp_path / "smoke" / "tiny")
+    assert set(rows["step_size"]) == {0.1, 0.2, 0.3}
+    assert set(rows["seed"]) == {0}
+    assert bench("run", "tiny", "--out", tmp_path)[0] == 0
+    assert len(pd.read_parquet(tmp_path / "smoke" / "tiny")) == 4 * 2 * 5
+    assert not list(tmp_path.rglob("_stale"))
+    status, _, lines = bench("run", "tiny", "--out", tmp_path, "--fresh")
+    assert "parts are set aside in" in lines[0]
+    assert "8 runs to do, 0 in" in lines[1]
+
+
+def test_a_sweep_on_another_task_leaves_its_own_results_alone(bench, tmp_path, monkeypatch):
+    from tiny_sweeps import TASK
+
+    from bench.data.tasks.registry import TASKS
+
+    monkeypatch.setitem(TASKS, "small", TASK)
+    assert bench("run", "tiny", "--out", tmp_path)[0] == 0
+    assert bench("run", "tiny", "--out", tmp_path, "--task", "small", "--seeds", "1")[0] == 0
+    assert "0 runs to do, 8 in" in bench("run", "tiny", "--out", tmp_path)[2][0]
+    assert len(pd.read_parquet(tmp_path / "smoke" / "tiny_on_small")) == 4 * 5
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        (grid(step_size=[0.1, -0.1]), "step_size is -0.1: it must be positive and finite"),
+        (grid(step_size=[0.1], noise_multiplier=float("nan")), "noise_multiplier is nan: it must be a number"),
+        (grid(noise_multiplier=[1.0]), "the points of walk have no column step_size: add it"),
+    ],
+)
+def test_a_value_out_of_range_is_one_line_before_anything_is_written(bench, monkeypatch, tmp_path, points, said):
+    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks(points=points))
+    assert bench("run", "tiny", "--out", tmp_path / "new") == (2, "", [f"error: {said}"])
+    assert not (tmp_path / "new").exists()
+
+
+def test_results_that_cannot_be_used_are_one_line(bench, tmp_path, monkeypatch):
+    bench("run", "tiny", "--out", tmp_path)
+    folder = tmp_path / "smoke" / "tiny"
+    pd.DataFrame({"x": [1]}).to_parquet(folder / "mine.parquet")
+    status, _, lines = bench("run", "tiny", "--out", tmp_path)
+    assert (status, len(lines)) == (0, 2)
+    assert "mine.parquet is not a part of these results" in lines[0]
+    (tmp_path / "file").write_text("")
+    status, _, lines = bench("run", "tiny", "--out", tmp_path / "file")
+    assert (status, len(lines)) == (2, 1)
+    assert f"cannot write {tmp_path / 'file'}: {tmp_path / 'file'} is in the way" in lines[0]
+
+
+def test_a_disk_that_fills_up_is_one_line_and_keeps_what_was_finished(bench, tmp_path, monkeypatch):
+    left = [2]
+    fsync = os.fsync
+
+    def full(number):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(number)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.os, "fsync", full)
+        status, _, lines = bench("run", "tiny", "--out", tmp_path, "--chunk", "2")
+    assert status == 2
+    assert [line for line in lines if line.startswith("error: ")] == lines[-1:]
+    assert "the disk is full; everything finished so far is kept; choose another --out or free some space" in lines[-1]
+    assert len(pd.read_parquet(tmp_path / "smoke" / "tiny")) == 2 * 5
+    assert "6 runs to do, 2 in" in bench("run", "tiny", "--out", tmp_path)[2][0]
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")])
+def test_memory_that_runs_out_beside_the_chunks_is_one_line(bench, tmp_path, monkeypatch, error):
+    def none(*_):
+        raise error
+
+    monkeypatch.setattr(store.Store, "open_parts", none)
+    status, _, (line,) = bench("run", "tiny", "--out", tmp_path)
+    assert status == 2
+    assert line.startswith("error: ")
+    assert "memory" in line
+
+
+def test_a_stopped_run_is_one_line_and_status_130(bench, tmp_path, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store.Store, "write", stopped)
+    status, _, lines = bench("run", "tiny", "--out", tmp_path)
+    assert status == 130
+    assert lines[-1] == "stopped; everything finished is kept, run the same command again to continue"
+
+
+def test_list_names_everything_as_text_and_as_json(bench, tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))  # here a sweep is listed that is not in the code
+    status, text, lines = bench("list")
+    assert (status, lines) == (0, [])
+    status, written, _ = bench("list", "--json")
+    assert status == 0
+    listed = json.loads(written)
+    assert {entry["name"] for entry in listed["sweeps"]} == set(SWEEPS)
+    for kind, entries in listed.items():
+        assert entries, kind
+        for entry in entries:
+            assert entry["name"] in text
+            assert entry["what"], entry
+
+
+def test_the_program_itself(tmp_path):
+    """In a process of its own: the help without arguments, the status and the one line of an error, no traceback."""
+
+    def call(*words):
+        return subprocess.run([sys.executable, "-m", "bench", *words], capture_output=True, text=True, cwd=ROOT)
+
+    shown = call()
+    assert shown.returncode == 0
+    assert shown.stderr == ""
+    assert all(name in shown.stdout for name in ("Usage", "run", "list", "data", "epsilon", "noise"))
+    wrong = call("run", "nosuch")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("error: no sweep is called 'nosuch'")
+    assert wrong.stderr.count("\n") == 1
+
+
+def test_the_help_of_every_command_has_an_example_that_names_it():
+    from bench.cli.app import app as bench_app
+    from figures.command_line import app as figures_app
+
+    def commands(app, words):
+        for one in app.registered_commands:
+            yield [*words, one.name or one.callback.__name__], inspect.getdoc(one.callback)
+        for group in app.registered_groups:
+            yield from commands(group.typer_instance, [*words, group.name])
+
+    found = [*commands(bench_app, ["bench"]), *commands(figures_app, ["figures"])]
+    assert len(found) >= 11
+    for words, text in found:
+        said = text.split("Example: python -m ")
+        assert len(said) == 2, words
+        assert said[1].startswith(" ".join(words if words[0] == "bench" else words[:1])), words
+
+
+def test_the_repetitions_asked_for_hold_for_entries_that_have_fewer(bench, tmp_path, monkeypatch):
+    sweep = walks()
+    fewer = {label: entry._replace(seeds=1) for label, entry in sweep.entries.items()}
+    monkeypatch.setitem(SWEEPS, "fewer", lambda scale: sweep._replace(name="fewer", entries=fewer))
+    assert bench("run", "fewer", "--out", tmp_path, "--seeds", "3")[0] == 0
+    rows = part_files.read(tmp_path / "smoke" / "fewer")
+    assert (rows.groupby("point")["seed"].nunique() == 3).all()
+
+
+def test_the_nearest_name_is_told():
+    names = ["ppsgd_fig1a", "ppsgd_fig1c", "isrl_fig2"]
+    assert (
+        str(unknown_name("figure", "ppsgd_fig1", names))
+        == "no figure is called 'ppsgd_fig1': did you mean ppsgd_fig1c?"
+    )
+    assert str(unknown_name("figure", "zzz", names)) == (
+        "no figure is called 'zzz': choose from isrl_fig2, ppsgd_fig1a, ppsgd_fig1c."
+    )

@@ -1,0 +1,128 @@
+"""The command line of the accountants: numbers, their meaning, and one line for what cannot be used."""
+
+import json
+import math
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from bench.cli import privacy as commands
+from bench.errors import InputError
+from bench.privacy import accounting, events
+
+app = typer.Typer()
+app.command()(commands.epsilon)
+app.command()(commands.noise)
+
+EPSILON = {"--noise-multiplier": 1, "--sampling-rate": 0.01, "--steps": 20000, "--delta": 1e-4}
+NOISE = {"--epsilon": 2, "--sampling-rate": 0.01, "--steps": 2000, "--delta": 1e-4}
+
+
+def run(command, options, *flags):
+    arguments = [f"{name}={value}" for name, value in options.items() if value is not None]
+    return CliRunner().invoke(app, [command, *flags, *arguments])
+
+
+def test_epsilon_prints_the_number_and_a_line_that_says_what_it_means():
+    number, meaning = run("epsilon", EPSILON).stdout.splitlines()
+    assert float(number) == pytest.approx(8.942, rel=1e-3)  # Opacus 1.5.3
+    for words in (
+        "20000 steps",
+        "one unit",
+        "add-or-remove one",
+        "against everybody who sees the released sums",
+        "Poisson sampling at rate 0.01",
+        "Canonne, Kamath and Steinke",
+    ):
+        assert words in meaning
+
+
+def test_fixed_sampling_costs_more_and_says_why():
+    number, meaning = run("epsilon", EPSILON | {"--sampling": "fixed"}).stdout.splitlines()
+    assert float(number) > 8.942
+    assert "replace one" in meaning
+    assert "changes the sum by up to 2 C" in meaning
+
+
+@pytest.mark.parametrize(
+    ("sampling", "accountant"),
+    [("poisson", "rdp"), ("poisson", "pld"), ("fixed", "rdp"), ("none", "rdp"), ("none", "pld")],
+)
+def test_the_noise_that_is_printed_suffices(sampling, accountant):
+    rate = None if sampling == "none" else 0.01
+    options = {"--sampling": sampling, "--accountant": accountant, "--sampling-rate": rate}
+    number, meaning = run("noise", NOISE | options).stdout.splitlines()
+
+    def release(sigma):
+        return events.gaussian(sigma, sampling=sampling, sampling_rate=rate or 1.0, accountant=accountant, delta=1e-4)
+
+    exact = accounting.noise_multiplier(2, release, 2000)
+    assert exact <= float(number) < exact * (1 + 1e-5)  # rounded up, never down
+    assert accounting.epsilon(release(float(number)), 2000) <= 2
+    assert meaning.startswith("smallest noise multiplier for epsilon 2 at delta 0.0001: 2000 steps")
+
+
+def test_json_says_the_same():
+    result = json.loads(run("epsilon", EPSILON, "--json").stdout)
+    assert result["epsilon"] == pytest.approx(8.942, rel=1e-3)
+    assert result["neighbors"] == "add-or-remove one"
+    assert result["sensitivity_in_clip_norms"] == 1.0
+    assert (result["sampler"], result["accountant"], result["steps"]) == ("poisson", "rdp", 20000)
+
+
+def test_json_stays_json_without_noise():
+    no_noise = EPSILON | {"--noise-multiplier": 0}
+    assert math.isinf(float(run("epsilon", no_noise).stdout.splitlines()[0]))
+    text = run("epsilon", no_noise, "--json").stdout
+    assert json.loads(text, parse_constant=pytest.fail)["epsilon"] == "inf"
+
+
+def test_where_pld_finds_no_bound_that_is_said_and_no_number_is_printed():
+    options = {"--noise-multiplier": 0.1, "--sampling-rate": 0.5, "--accountant": "pld"}
+    done = run("epsilon", EPSILON | options)
+    assert done.stdout == ""
+    assert "accountant pld finds no bound for so little noise: use --accountant rdp" in str(done.exception)
+
+
+def test_a_value_at_the_floor_of_the_conversion_is_marked():
+    assert "conversion cannot go" in run("epsilon", EPSILON | {"--noise-multiplier": 100}).stdout
+    assert "conversion cannot go" not in run("epsilon", EPSILON).stdout
+
+
+BAD = [
+    ("epsilon", {"--noise-multiplier": -1}, "--noise-multiplier=-1.0: give 0, or a number from 1e-06 to 1e+06."),
+    ("epsilon", {"--noise-multiplier": "nan"}, "--noise-multiplier=nan: give 0, or a number from 1e-06 to 1e+06."),
+    ("noise", {"--epsilon": 0}, "--epsilon=0.0: give a finite number above 0."),
+    ("noise", {"--epsilon": "inf"}, "--epsilon=inf: give a finite number above 0."),
+    ("noise", {"--epsilon": "nan"}, "--epsilon=nan: give a finite number above 0."),
+    *(
+        (command, options, message)
+        for command in ("epsilon", "noise")
+        for options, message in [
+            ({"--sampling-rate": 0}, "--sampling-rate=0.0: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": 1.1}, "--sampling-rate=1.1: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": "nan"}, "--sampling-rate=nan: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": None}, "--sampling-rate is missing: give the fraction of the units in a round."),
+            ({"--sampling": "none"}, "--sampling-rate=0.01: leave it out with --sampling none."),
+            ({"--steps": 0}, "--steps=0: give 1 to 1,000,000,000,000 with --accountant rdp."),
+            ({"--delta": 0}, "--delta=0.0: give a probability from 1e-20 to below 1."),
+            ({"--delta": 1e-300}, "--delta=1e-300: give a probability from 1e-20 to below 1."),
+            ({"--delta": 1}, "--delta=1.0: give a probability from 1e-20 to below 1."),
+            ({"--delta": "nan"}, "--delta=nan: give a probability from 1e-20 to below 1."),
+            ({"--sampling": "fixd"}, "no --sampling is called 'fixd': did you mean fixed?"),
+            ({"--accountant": "prv"}, "no --accountant is called 'prv': choose from pld, rdp."),
+            (
+                {"--sampling": "fixed", "--accountant": "pld"},
+                "--accountant pld does not support --sampling fixed: use --accountant rdp.",
+            ),
+        ]
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "changes", "message"), BAD)
+def test_bad_input_is_one_line_that_names_the_option_and_the_remedy(command, changes, message):
+    result = run(command, (EPSILON if command == "epsilon" else NOISE) | changes)
+    assert isinstance(result.exception, InputError)
+    assert str(result.exception) == message

@@ -1,0 +1,95 @@
+"""Signals at any moment, imports included, end a command in one line with the exit status of a shell."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tiny_sweeps import ROOT
+
+from bench.cli.signals import LINE, SIGNALS, run_command
+
+SENDS = "import os, signal, time\ndef send():\n    os.kill(os.getpid(), signal.{name})\n    time.sleep(0.01)\n"
+WHERE = {
+    "an import": "send()\ntime.sleep(20)\n",
+    # Python reports what is raised there, and goes on.
+    "a callback that drops exceptions": "class Kept:\n    __del__ = lambda self: send()\nKept()\ntime.sleep(20)\n",
+    "a command": "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    send()\n    time.sleep(20)\n",
+}
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs the command line that a text defines; its exit status."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["command"])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # where a background job ignores it
+
+    def run(text: str) -> int:
+        (tmp_path / "some_command.py").write_text(text)
+        monkeypatch.delitem(sys.modules, "some_command", raising=False)
+        return run_command("some_command")
+
+    yield run
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("where", WHERE)
+def test_a_signal_is_one_line_and_the_status_of_a_shell(command, capsys, where, number):
+    before = {known: signal.getsignal(known) for known in (*SIGNALS, signal.SIGALRM)}
+    begin = time.monotonic()
+    assert command(SENDS.format(name=number.name) + WHERE[where]) == 128 + number
+    assert time.monotonic() - begin < 15
+    assert capsys.readouterr().err == LINE + "\n"
+    assert {known: signal.getsignal(known) for known in before} == before
+
+
+def test_a_signal_that_is_ignored_stays_ignored(command, monkeypatch):
+    """As SIGINT in a shell's background jobs."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        text = "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    send()\n"
+        assert command(SENDS.format(name="SIGINT") + text) == 0
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_the_end_of_a_file_is_not_called_a_stop(command):
+    """Typer takes an EOFError for Ctrl-D at a prompt; here it is a mistake of ours, or a damaged file."""
+    with pytest.raises(EOFError):
+        command("import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    raise EOFError\n")
+
+
+def test_the_status_is_that_of_the_signal_even_where_it_came_in_a_text_that_is_executed(tmp_path):
+    """As imports of dataclasses do: Python ends such a process by SIGINT, unless it is told otherwise."""
+    (tmp_path / "some_command.py").write_text(SENDS.format(name="SIGTERM") + "exec('send(); time.sleep(20)')")
+    program = "from bench.cli.signals import leave, run_command\nleave(run_command('some_command'))"
+    (tmp_path / "program.py").write_text(program)
+    new = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-m", "program"], env=new, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, LINE + "\n")
+
+
+def test_a_signal_during_an_import_waits_for_its_end_where_that_is_soon(command, capsys, tmp_path):
+    """An extension module that is being initialised may lose an exception, or crash."""
+    text = (
+        SENDS.format(name="SIGTERM")
+        + f"send()\ntime.sleep(0.3)\nimport pathlib\npathlib.Path({str(tmp_path / 'done')!r}).touch()\ntime.sleep(20)\n"
+    )
+    begin = time.monotonic()
+    assert command(text) == 128 + signal.SIGTERM
+    assert (tmp_path / "done").exists()
+    assert time.monotonic() - begin < 15
+    assert capsys.readouterr().err == LINE + "\n"
+
+
+@pytest.mark.parametrize("module", ["bench", "figures"])
+def test_the_package_imports_nothing_slow_before_the_handlers_of_signals(module):
+    """What `python -m` imports before it runs `__main__`."""
+    code = f"import sys, {module}; print(sorted({{'jax', 'matplotlib', 'numpy', 'pandas'}} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert run.stdout == "[]\n"

@@ -1,0 +1,114 @@
+"""The command lines of own grids, of merge and of status, on a small sweep."""
+
+import json
+
+import pytest
+from calling import caller
+from tiny_sweeps import table, walks
+
+from bench import __main__ as command
+from bench.papers import SWEEPS
+from bench.store.requests import Request, prepare
+from bench.store.store import Store
+
+
+@pytest.fixture
+def bench(monkeypatch, capsys, tmp_path):
+    """Runs a command line in this process, from an empty folder, with a sweep called "tiny"."""
+    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
+    monkeypatch.chdir(tmp_path)
+    return caller("bench", command.main, monkeypatch, capsys)
+
+
+OWN = ["run", "tiny", "--grid", "step_size=log:.25:1:3", "--name", "mine", "--workers", "1"]
+
+
+def test_an_own_grid_runs_its_values_in_its_own_folder_and_resumes(bench, tmp_path):
+    assert bench(*OWN)[0] == 0
+    folder = tmp_path / "results" / "smoke" / "mine"
+    runs = table(folder)
+    assert set(runs["step_size"]) == {0.25, 0.5, 1.0}
+    assert not (tmp_path / "results" / "smoke" / "tiny").exists()
+    parts = {path: path.read_bytes() for path in folder.glob("*.parquet")}
+    assert bench(*OWN)[0] == 0
+    assert {path: path.read_bytes() for path in folder.glob("*.parquet")} == parts
+    status, _, lines = bench("run", "tiny", "--grid", "step_size=.1", "--name", "mine")
+    assert status == 2
+    assert "holds other results" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("grid", "culprit"),
+    [
+        ("step_size", "step_size"),
+        ("step_sise=1", "did you mean step_size?"),
+        ("step_size=", "step_size"),
+        ("step_size=log:0:1:3", "log:0:1:3"),
+        ("step_size=log:.1:1:two", "log:.1:1:two"),
+    ],
+)
+def test_a_wrong_grid_is_one_line_and_leaves_nothing(bench, tmp_path, grid, culprit):
+    status, out, lines = bench("run", "tiny", "--grid", grid)
+    assert status == 2
+    assert out == ""
+    assert len(lines) == 1
+    assert culprit in lines[0]
+    assert not (tmp_path / "results").exists()
+
+
+def test_status_counts_what_a_part_of_the_runs_leaves(bench):
+    bench("run", "tiny", "--where", "step_size < 0.25", "--workers", "1")
+    (found,) = json.loads(bench("status", "tiny", "--json")[1])
+    assert found["sweep"] == "tiny"
+    assert 0 < found["there"] < found["wanted"]
+    assert found["missing"] == found["wanted"] - found["there"]
+    assert found["core_hours"] is not None
+    assert found["rates"] == {"alike": found["missing"]}
+    bench("run", "tiny", "--workers", "1")
+    (found,) = json.loads(bench("status", "tiny", "--json")[1])
+    assert (found["missing"], found["core_hours"], found["other_runs"]) == (0, 0, 0)
+
+
+def test_status_verifies_and_names_a_damaged_part(bench, tmp_path):
+    bench("run", "tiny", "--workers", "1")
+    assert bench("status", "tiny", "--verify")[0] == 0
+    part = next((tmp_path / "results" / "smoke" / "tiny").glob("part-*.parquet"))
+    part.write_bytes(part.read_bytes()[:-100])
+    status, _, lines = bench("status", "tiny", "--verify")
+    assert status == 1
+    assert part.name in lines[0]
+
+
+def test_merge_adds_runs_once_and_says_what_it_left_out(bench, tmp_path):
+    bench("run", "tiny", "--where", "step_size < 0.25", "--out", "a", "--workers", "1")
+    bench("run", "tiny", "--out", "b", "--workers", "1")
+    status, out, lines = bench("merge", "a", "b")
+    assert (status, lines) == (0, [])
+    whole = table(tmp_path / "results" / "smoke" / "tiny")
+    assert len(whole) == len(table(tmp_path / "b" / "smoke" / "tiny"))
+    assert f"{len(table(tmp_path / 'a' / 'smoke' / 'tiny').drop_duplicates(['point', 'seed']))} duplicates" in out
+    part = next((tmp_path / "a" / "smoke" / "tiny").glob("part-*.parquet"))
+    part.write_bytes(b"no parquet")
+    status, _, lines = bench("merge", "a")
+    assert status == 1
+    assert lines[0].startswith("left out: ")
+    assert part.name in lines[0]
+
+
+def test_status_and_merge_refuse_what_is_not_there(bench):
+    for words, culprit in ((["status", "tinny"], "did you mean tiny?"), (["merge", "nowhere"], "nowhere")):
+        status, out, lines = bench(*words)
+        assert (status, out, len(lines)) == (2, "", 1)
+        assert culprit in lines[0]
+
+
+def test_a_run_that_finds_the_folder_in_use_leaves_it_there(bench, tmp_path):
+    """The second of two runs that start together must not take away the folder of the first."""
+    folder = tmp_path / "results" / "smoke" / "mine"
+    assert prepare(folder, Request("tiny", "smoke", {"step_size": [0.25, 0.5, 1.0]}))
+    with Store(folder):
+        status, _, lines = bench(*OWN)
+        assert status == 2
+        assert "in use by another run" in lines[-1]
+    assert folder.is_dir()
+    assert bench(*OWN)[0] == 0

@@ -1,0 +1,259 @@
+"""The table and the picture of a comparison, and the files."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from tiny_comparison import SMALL, runs_of
+
+from bench import load
+from bench.analysis import significance, style, tables
+from bench.api import comparisons as comparing
+from bench.comparison.report import figure
+from bench.comparison.report.looks import method_looks
+from bench.comparison.report.table import brief, brief_text, costs, heading, printed, privacy
+from bench.comparison.report.table import table as make_table
+
+SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.3], "local": [0.25, 0.25, 0.25]}
+
+
+FIVE = {"new": [0.5, 0.6, 0.7, 0.8, 0.9], "old": [0.38, 0.55, 0.6, 0.65, 0.82]}  # old is behind by 0.1 on average
+FIVE |= {"older": [0.1, 0.2, 0.31, 0.4, 0.5], "local": [0.6, 0.1, 0.9, 0.2, 0.3]}
+
+
+def table_of(runs, best="max", baselines=("old", "older", "local"), reference=None, weaker=(), tried=3, **overlap):
+    num_settings = dict.fromkeys(runs["algorithm"], tried)
+    return make_table(
+        runs,
+        problem="made up",
+        title="made up: of tests",
+        metric="score",
+        best=best,
+        baselines=baselines,
+        num_settings=num_settings,
+        against=dict.fromkeys(runs["algorithm"], "everybody") | dict(weaker),
+        reference=reference,
+        **overlap,
+    )
+
+
+def test_gains_are_paired_and_ranks_count_everybody():
+    table = table_of(runs_of(SCORES)).set_index("algorithm")
+    assert table["best_baseline"].unique().tolist() == ["old"]
+    # new - old is 0.1, 0.2, 0.3 on the three splits: mean 0.2, standard deviation 0.1, t(0.975, 2) = 4.3027.
+    assert table.loc["new", "gain"] == pytest.approx(0.2)
+    assert table.loc["new", "gain_high"] - table.loc["new", "gain"] == pytest.approx(4.3027 * 0.1 / 3**0.5, rel=1e-4)
+    assert table["rank"].to_dict() == {"new": 1, "old": 2, "local": 3, "older": 4}
+
+
+def test_gains_can_be_over_any_method_that_is_named():
+    runs = runs_of(SCORES)
+    over_best, over_older = (table_of(runs, reference=name).set_index("algorithm") for name in (None, "older"))
+    assert set(over_older["best_baseline"]) == {"older"}
+    # new - older is 0.4, 0.5, 0.6; old - older is 0.3 on every split.
+    assert over_older.loc["new", "gain"] == pytest.approx(0.5)
+    assert over_older.loc["old", "gain"] == pytest.approx(0.3)
+    assert over_older.loc["older", "gain"] == 0
+    # Nothing was chosen, so p is that of the plain test: 0.5 with an error of 0.1 / sqrt(3), on two degrees of freedom.
+    assert over_older.loc["new", "gain_p"] == pytest.approx(stats.ttest_1samp([0.4, 0.5, 0.6], 0).pvalue)
+    assert np.isnan(over_older.loc["older", "gain_p"])
+    assert (over_older["rank"] == over_best["rank"]).all()
+    assert (over_older["is_baseline"] == over_best["is_baseline"]).all()
+    words = heading(over_older.reset_index())
+    assert "gain over older, paired" in words
+    cells = printed(over_older.reset_index()).set_index("method")["ε = 1"]
+    assert cells["older"].endswith("reference")
+    assert "gain over the best baseline, paired" in heading(over_best.reset_index())
+
+
+def test_a_method_that_protects_against_another_adversary_is_named():
+    both = pd.concat([runs_of({k: SCORES[k] for k in SCORES}), runs_of({"silo": [0.9] * 3}, unit="record")])
+    whole = table_of(both, weaker={"old": "outsiders", "silo": "the server"})
+    assert privacy(whole) == (
+        "Privacy: one record (add-or-remove one), against the server; one user (add-or-remove one), against everybody, "
+        "at delta = 0.0001. old: against outsiders."
+    )
+    assert privacy(whole) in heading(whole)
+    assert privacy(table_of(runs_of(SCORES))).endswith("against everybody, at delta = 0.0001.")
+
+
+def test_a_reference_that_was_not_run_at_an_epsilon_gives_no_gain_there():
+    runs = pd.concat([runs_of(SCORES), runs_of({"new": SCORES["new"], "old": SCORES["old"]}, target=4.0)])
+    table = table_of(runs, reference="older").set_index(["target_epsilon", "algorithm"])
+    assert np.isfinite(table.loc[(1.0, "new"), "gain"])
+    assert np.isnan(table.loc[(4.0, "new"), "gain"])
+    assert table.loc[(4.0, "new"), "best_baseline"] == ""
+
+
+def test_the_p_value_allows_for_the_choice_of_the_best_baseline():
+    """new is compared with the best of three, so that a loss would count three times, but its gain does not; older is
+    behind the best of the two others, so that its p is twice the one-sided one. The best itself is no difference."""
+    table = table_of(runs_of(FIVE)).set_index("algorithm")
+    one, two = (np.subtract(FIVE[name], FIVE["old"]) for name in ("new", "older"))
+    assert table.loc["new", "gain_p"] == pytest.approx(stats.ttest_1samp(one, 0).pvalue)
+    assert table.loc["older", "gain_p"] == pytest.approx(2 * stats.ttest_1samp(two, 0, alternative="less").pvalue)
+    assert table.loc["old", "gain_p"] == 1
+    behind = table_of(runs_of(FIVE | {"new": [score - 0.2 for score in FIVE["new"]]})).set_index("algorithm")
+    assert behind.loc["new", "gain"] < 0
+    assert behind.loc["new", "gain_p"] == pytest.approx(3 * stats.ttest_1samp(one - 0.2, 0).pvalue)
+
+
+def test_a_difference_is_marked_where_it_is_beyond_chance_among_all_of_the_table():
+    table = table_of(runs_of(FIVE)).set_index("algorithm")
+    assert table["decided"].to_dict() == {"new": True, "old": False, "older": True, "local": False}
+    assert "gain +0.1 [" in printed(table.reset_index()).to_string()
+    assert printed(table.reset_index()).to_string().count("*") == 2
+    # Among nine more methods, at three epsilons, a p of 0.004 is no longer small enough.
+    more = {f"like {number}": FIVE["local"] for number in range(9)} | {name: FIVE[name] for name in ("new", "old")}
+    many = pd.concat([runs_of(more, target=target) for target in (1.0, 2.0, 4.0)])
+    assert not table_of(many).set_index("algorithm").loc["new", "decided"].any()
+
+
+def test_fewer_than_five_splits_mark_nothing():
+    few = {name: scores[:4] for name, scores in FIVE.items()}
+    assert significance.FEWEST_SPLITS == 5
+    table = table_of(runs_of(few))
+    assert np.nanmin(significance.holm(table["gain_p"].to_numpy())) < significance.LEVEL
+    assert not table["decided"].any()
+    assert "fewer than 5 splits" in heading(table)
+    assert "fewer than" not in heading(table_of(runs_of(FIVE)))
+
+
+def test_splits_of_one_data_set_have_wider_intervals():
+    """With a fifth of the data for the test the variance of a mean over five splits is 1/5 + 1/4, not 1/5."""
+    apart, same = (table_of(runs_of(FIVE), test_ratio=ratio).set_index("algorithm") for ratio in (0.0, 0.25))
+    half = (apart["gain_high"] - apart["gain_low"]).loc["new"] / 2
+    assert half == pytest.approx(2.776445 * np.std(np.subtract(FIVE["new"], FIVE["old"]), ddof=1) / 5**0.5)
+    assert (same["gain_high"] - same["gain_low"]).loc["new"] / 2 == pytest.approx(1.5 * half)
+    assert same.loc["new", "gain_p"] > apart.loc["new", "gain_p"]
+    assert same["gain"].equals(apart["gain"])
+    words = heading(same.reset_index())
+    assert "allows for splits that share their data (Nadeau and Bengio 2003)" in words
+    assert "Nadeau" not in heading(apart.reset_index())
+
+
+def test_what_reveals_nothing_has_a_tuned_epsilon_only_without_a_choice():
+    """Also where the runs of an earlier version state 0; the printed costs are empty there."""
+    runs = runs_of(FIVE)
+    runs["tuned_epsilon"] = np.where(runs["target_epsilon"] == 0, 0.0, 7.0)
+    chosen = table_of(runs)
+    assert chosen.set_index("algorithm")["tuned_epsilon"].to_dict() == pytest.approx(
+        {"new": 7.0, "old": 7.0, "older": 7.0, "local": np.nan}, nan_ok=True
+    )
+    printed_costs = costs(chosen).set_index("method")["tuned, ε = 1"]
+    assert printed_costs.to_dict() == {"new": "7", "old": "7", "older": "7", "local": ""}
+    assert table_of(runs, tried=1).set_index("algorithm").loc["local", "tuned_epsilon"] == 0
+
+
+def test_where_less_is_better_a_gain_is_still_positive():
+    table = table_of(runs_of(SCORES), best="min").set_index("algorithm")
+    assert table["best_baseline"].unique().tolist() == ["older"]
+    assert table.loc["new", "gain"] < 0
+    assert table.loc["new", "rank"] == 4
+
+
+def test_what_reveals_nothing_takes_part_at_every_epsilon():
+    several = pd.concat([runs_of(SCORES, 1.0), runs_of({"new": SCORES["new"], "old": SCORES["old"]}, 4.0)])
+    table = table_of(several)
+    assert sorted(table.loc[table["algorithm"] == "local", "target_epsilon"]) == [1.0, 4.0]
+    assert table.loc[table["algorithm"] == "local", "reveals_nothing"].all()
+
+
+def test_a_diverged_run_is_not_averaged_away():
+    table = table_of(runs_of(SCORES | {"new": [0.5, np.nan, 0.9]})).set_index("algorithm")
+    assert np.isnan(table.loc["new", ["score", "rank", "gain"]].astype(float)).all()
+    assert table.loc["old", "rank"] == 1
+
+
+def test_what_is_compared_with_baselines_is_drawn_thick():
+    names = ("new", "old")
+
+    def widths(baselines):
+        table = table_of(runs_of({name: SCORES[name] for name in names}), baselines=baselines)
+        looks = method_looks(table)
+        (ax,) = figure.draw(table, "made-up data").axes
+        drawn = {line.get_color(): line.get_linewidth() for line in ax.lines}
+        return [drawn[looks[name]["color"]] for name in names]
+
+    new, old = widths(["old"])
+    assert new > 1.5 * old
+    assert len(set(widths([]))) == len(set(widths(names))) == 1  # nothing to tell apart
+
+
+def test_a_figure_says_what_the_data_are_and_what_the_settings_were_tuned_on():
+    picture = figure.draw(table_of(runs_of(SCORES)), "a tenth of the examples", "Local learning takes 9 steps.")
+    assert picture.get_suptitle() == "Methods on made up: of tests"
+    footer = " ".join(picture.texts[-1].get_text().split())
+    assert "among 3 settings per method, tuned on a tenth of the examples, then rerun" in footer
+    assert footer.count("Local learning takes 9 steps.") == 1
+
+
+def test_different_statements_never_share_a_panel():
+    both = pd.concat(
+        [runs_of({k: SCORES[k] for k in ("new", "old")}), runs_of({"silo": [0.9, 0.9, 0.9]}, unit="record")]
+    )
+    table = table_of(both)
+    assert table.groupby("privacy_unit_compared")["rank"].min().tolist() == [1, 1]
+    picture = figure.draw(table, "made-up data")
+    assert [ax.get_title() for ax in picture.axes] == ["one record, add-or-remove one", "one user, add-or-remove one"]
+    assert "one record" in printed(table)["method"].str.cat()
+
+
+def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
+    table = comparing.compare("ppsgd", **SMALL, fixed={"personalization": 1.0}, name="files", out=out)
+    folder = Path(table.attrs["folder"])
+    for name in ("comparison.png", "comparison.pdf", "comparison.csv", "comparison.md", "comparison.tex", "tuning.csv"):
+        assert (folder / name).stat().st_size > 0
+    text = (folder / "comparison.md").read_text()
+    assert text.startswith("excess_risk on the test data of tiny (synthetic_0.1), smaller is better: mean and 95 %")
+    assert (
+        "one user (add-or-remove one), against everybody who sees the shared model, at delta = " in text.splitlines()[0]
+    )
+    assert "| ε = " in text.splitlines()[2]
+    assert "<br>" not in text
+    back = load("compare/files", results=out)
+    np.testing.assert_allclose(back["excess_risk"], table["excess_risk"], rtol=1e-5)
+
+
+def test_names_are_no_markup_and_no_formula(tmp_path):
+    """The names of a task and of its data may be those of a file, whatever it is called."""
+    named = runs_of(SCORES).assign(task="a$b_{$<script>|.npz", source="c$d_{$")
+    named["algorithm"] = named["algorithm"].replace("new", "n$e_{$<b>w")
+    table = table_of(named)
+    with style.applied():
+        figure.draw(table, "held $out_{$").savefig(tmp_path / "x.png", dpi=30)
+    written = heading(table) + tables.markdown(printed(table))
+    assert r"a$b_{$\<script>|.npz" in written
+    assert r"n$e_{$\<b>w" in written
+
+
+def test_the_table_for_a_terminal_is_short():
+    table = table_of(runs_of(SCORES))
+    # The scores of new have the standard deviation 0.2: half an interval is 4.3027 * 0.2 / sqrt(3).
+    cells = brief(table).set_index("method")["ε = 1"]
+    assert cells["new"] == "0.7 ±0.5 (1)"
+    text = brief_text(table, ["new needs " + "many words " * 30])
+    assert max(map(len, text.splitlines())) <= 100
+    assert "larger is better" in text
+
+
+def test_an_interval_that_reaches_to_zero_fills_no_logarithmic_panel():
+    runs = runs_of({"new": [0.1, 0.1001, 0.1002], "old": [0.001, 0.01, 0.4]}).rename(columns={"score": "excess_risk"})
+    for name, bands in (("excess_risk", 0), ("score", 1)):
+        whole = pd.concat([runs, runs.assign(target_epsilon=2.0)]).rename(columns={"excess_risk": name})
+        table = make_table(
+            whole,
+            problem="made up",
+            title="made up",
+            metric=name,
+            best="min",
+            baselines=["old"],
+            num_settings={"new": 1, "old": 1},
+            against={"new": "all", "old": "all"},
+        )
+        with style.applied():
+            (ax,) = figure.draw(table, "").axes
+        filled = [patch.get_paths()[0].get_extents().height for patch in ax.collections if len(patch.get_facecolor())]
+        assert sum(height > 0.1 for height in filled) == bands

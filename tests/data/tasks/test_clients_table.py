@@ -1,0 +1,165 @@
+"""A user's own tables of clients: CSV and Parquet, files and folders, and every way in which they do not fit."""
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+
+from bench.comparison.problems import own_clients, problem
+from bench.data.tasks.by_user import BY_USER
+from bench.data.tasks.clients_file import clients_file, clients_table
+from bench.errors import InputError
+from bench.models.additive import Additive
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {
+        "x": np.arange(45.0),
+        "client": np.repeat(["NA", "007", "b"], [5, 10, 30]),
+        "y": RNG.integers(0, 9, 45),
+        "label": np.arange(45) % 3,
+    }
+)
+NUMBERS = TABLE.assign(label=0.5 * TABLE["x"] - 1.25)
+
+
+def same(one, other):
+    for mine, yours in ((one.train, other.train), *((one.evaluation[p], other.evaluation[p]) for p in one.evaluation)):
+        for a, b in zip(mine, yours, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.fixture
+def csv(tmp_path):
+    TABLE.to_csv(tmp_path / "mine.csv", index=False)
+    return tmp_path / "mine.csv"
+
+
+def test_a_csv_a_parquet_file_and_a_folder_of_both_are_the_same_as_an_npz(csv, tmp_path):
+    TABLE.to_parquet(tmp_path / "mine.parquet", index=False)
+    folder = tmp_path / "several"
+    folder.mkdir()
+    TABLE[:20].to_csv(folder / "1.csv", index=False)
+    TABLE[20:][["label", "client", "y", "x"]].to_parquet(folder / "2.parquet", index=False)
+    (folder / "_notes.csv").write_text("not a table")
+    arrays = {"inputs": TABLE[["x", "y"]].to_numpy(), "targets": TABLE["label"].to_numpy()}
+    np.savez(tmp_path / "mine.npz", **arrays, clients=TABLE["client"].to_numpy(str))
+    task = clients_table(0, path=csv)
+    for path in (tmp_path / "mine.parquet", folder):
+        other = clients_table(0, path=path)
+        same(task, other)
+        assert other.checksum == task.checksum
+    same(task, clients_file(0, path=tmp_path / "mine.npz"))
+    assert task.num_clients == 3
+    assert task.init_params.shape == (3, 2)
+
+
+def test_columns_may_have_other_names_and_classes_be_words(csv, tmp_path):
+    words = TABLE.assign(label=np.array(["cat", "dog", "emu"])[TABLE["label"]])
+    words.rename(columns={"client": "who", "label": "what"}).to_csv(tmp_path / "words.csv", index=False)
+    same(clients_table(0, path=csv), clients_table(0, path=tmp_path / "words.csv", client="who", label="what"))
+    moved = TABLE.assign(label=10 - 5.0 * TABLE["label"])
+    moved.to_csv(tmp_path / "moved.csv", index=False)  # 10.0, 5.0, 0.0 are classes, too
+    np.testing.assert_array_equal(
+        clients_table(0, path=tmp_path / "moved.csv").evaluation["test"][1] == 0,
+        np.where(np.arange(6) < np.array([[2], [1], [6]]), clients_table(0, path=csv).evaluation["test"][1] == 2, True),
+    )
+
+
+def test_regression_measures_squared_errors_of_all_and_by_user(tmp_path):
+    NUMBERS.to_csv(tmp_path / "numbers.csv", index=False)
+    task = clients_table(0, path=tmp_path / "numbers.csv", regression=True)
+    w, theta = jnp.array([[0.4, 0.1]]), 0.01 * jnp.arange(6.0).reshape(3, 1, 2)
+    measured = task.metrics(Additive(w, theta), task)
+    for part in ("test", "validation"):
+        inputs, labels, sizes = (np.asarray(leaf) for leaf in task.evaluation[part])
+        errors = [(inputs[i, : sizes[i]] @ np.asarray(w + theta[i])[0] - labels[i, : sizes[i]]) ** 2 for i in range(3)]
+        assert measured[f"{part}_squared_error"] == pytest.approx(np.mean(np.concatenate(errors)), rel=1e-5)
+        if part == "test":
+            own = [np.mean(of_user) for of_user in errors]
+            assert measured["test_squared_error_per_user"] == pytest.approx(np.mean(own), rel=1e-5)
+            assert measured["test_squared_error_worst_tenth"] == pytest.approx(max(own), rel=1e-5)
+    exact = np.asarray(task.train[0]) @ [0.5, 0.0] - 1.25
+    real = np.arange(exact.shape[1]) < np.asarray(task.num_examples)[:, None]
+    np.testing.assert_allclose(np.where(real, task.train[1][..., 0], 0), np.where(real, exact, 0), rtol=1e-6)
+
+
+WRONG = [  # the table, options, what is said
+    (TABLE.drop(columns="client"), {}, "has no column 'client': it has x, y, label"),
+    (TABLE, {"label": "class"}, "has no column 'class'"),
+    (TABLE, {"client": "label"}, "'label' is given as both client and label"),
+    (TABLE[["client", "label"]], {}, "no columns other than 'client' and 'label': add features"),
+    (TABLE[:0], {}, "has no rows"),
+    (TABLE.assign(y=["3", *["four"] * 44]), {}, "'y' has 'four' in row 2: give numbers"),
+    (TABLE.assign(y=TABLE["y"].where(TABLE["y"].index != 3)), {}, "'y' is empty in row 4"),
+    (TABLE.assign(client=TABLE["client"].where(TABLE.index != 8)), {}, "'client' is empty in row 9"),
+    (TABLE.assign(label=TABLE["label"].where(TABLE.index != 8)), {}, "'label' is empty in row 9"),
+    (TABLE.assign(y=np.where(TABLE.index == 1, np.inf, 1.0)), {}, "'y' is infinite in row 2"),
+    (TABLE.assign(y=np.where(TABLE.index == 1, 1e300, 1.0)), {}, "too large for 32 bits"),
+    (TABLE.assign(client="me"), {}, "all examples are of client me: give at least two clients"),
+    (TABLE[1:], {}, "client NA has 4 examples: five at least"),
+    (TABLE.assign(label=1), {}, "'label' has 1 classes"),
+    (NUMBERS, {}, "'label' has numbers that are not whole: give classes, or choose regression"),
+    (TABLE.assign(label="high"), {"regression": True}, "'label' has 'high' in row 1: give numbers"),
+    (NUMBERS.assign(label=np.nan), {"regression": True}, "'label' is empty in row 1"),
+]
+
+
+@pytest.mark.parametrize(("table", "options", "words"), WRONG)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_that_does_not_fit_is_refused_in_one_line(tmp_path, table, options, words, ending):
+    path = tmp_path / f"wrong.{ending}"
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path, index=False)
+    with pytest.raises(InputError, match=words) as error:
+        clients_table(0, path=path, **options)
+    assert "\n" not in str(error.value)
+    assert "wrong" in str(error.value) or "both" in words
+
+
+def test_files_that_are_none_are_refused(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for name, content, words in (
+        ("empty.csv", b"", "cannot be read as CSV .*header line"),
+        ("lines.csv", b"client,label,x\n1,2,3\n1,2,3,4,5\n", "cannot be read as CSV"),
+        ("bytes.csv", b"client,label,x\n\xff\xfe,1,2\n", "cannot be read as CSV"),
+        ("hello.parquet", b"hello", "cannot be read as Parquet"),
+        ("nosuch.csv", None, "nosuch.csv is not a file or folder"),
+        ("folder", None, "folder has no file that ends in .csv or .parquet"),
+    ):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=words) as error:
+            clients_table(0, path=tmp_path / name)
+        assert "\n" not in str(error.value)
+
+
+def test_files_of_a_folder_have_the_same_columns(tmp_path):
+    TABLE.to_csv(tmp_path / "1.csv", index=False)
+    TABLE.assign(z=1).to_csv(tmp_path / "2.csv", index=False)
+    with pytest.raises(InputError, match=r"2.csv has other columns than .*1.csv"):
+        clients_table(0, path=tmp_path)
+
+
+def test_a_table_is_a_problem_of_users(csv, tmp_path):
+    on = problem(str(csv))
+    assert (on.name, on.metric, on.privacy_unit, on.also) == ("mine.csv", "test_accuracy", "user", BY_USER)
+    assert on.test_tasks()(0).num_clients == 3
+    assert problem(str(tmp_path)).test(0).checksum == on.test(0).checksum
+    NUMBERS.to_csv(tmp_path / "numbers.csv", index=False)
+    numbers = own_clients(tmp_path / "numbers.csv", regression=True)
+    assert (numbers.metric, numbers.tuned_by, numbers.best) == ("test_squared_error", "validation_squared_error", "min")
+    with pytest.raises(InputError, match=r"mine.npz has no columns"):
+        own_clients(tmp_path / "mine.npz", client="who")
+    with pytest.raises(InputError, match=r"nosuch"):
+        problem("nosuch")
+
+
+def test_numbers_that_do_not_fit_and_lists_in_cells_are_refused(tmp_path):
+    path = tmp_path / "wrong.parquet"
+    TABLE.assign(label=np.where(np.arange(len(TABLE)) == 2, 1e39, 1.0)).to_parquet(path, index=False)
+    with pytest.raises(InputError, match="'label' has a number that is too large for 32 bits: scale it"):
+        clients_table(0, path=path, regression=True)
+    for column in ("client", "label"):
+        TABLE.assign(**{column: [[1, 2]] * len(TABLE)}).to_parquet(path, index=False)
+        with pytest.raises(InputError, match=f"{column!r} has lists in its cells"):
+            clients_table(0, path=path)

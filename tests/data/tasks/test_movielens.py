@@ -1,0 +1,219 @@
+"""MovieLens by user: damaged tables, splits and the task, on a small u.data of our own."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiny_ratings import SMALL, USERS, made_up, put
+
+from bench.data.files import DataFiles
+from bench.data.tasks import movielens as module
+from bench.data.tasks.movielens import checked, movielens, split
+from bench.errors import InputError
+
+
+@pytest.fixture
+def table():
+    return made_up()
+
+
+@pytest.fixture
+def here(table, tmp_path, monkeypatch):
+    """The made-up table where BENCH_DATA points."""
+    put(table, tmp_path, monkeypatch)
+
+
+def triples(ratings, mean=0.0):
+    """The ratings as a set, centred values made whole again."""
+    values = ratings.rating + (mean[ratings.user] if np.ndim(mean) else mean)
+    return {(int(u), int(f), round(float(r))) for u, f, r in zip(ratings.user, ratings.film, values, strict=True)}
+
+
+# ---- The table ----
+
+
+def test_users_and_films_are_numbered_without_gaps_in_their_own_order(table):
+    ratings = checked(table, "u.data")
+    np.testing.assert_array_equal(ratings.user, (table[:, 0] - 2) // 3)
+    np.testing.assert_array_equal(np.unique(ratings.film), np.arange(len(np.unique(table[:, 1]))))
+    assert (np.argsort(ratings.film, kind="stable") == np.argsort(table[:, 1], kind="stable")).all()
+    np.testing.assert_array_equal(ratings.rating, table[:, 2])
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda t: t.__setitem__((6, 2), 0), "line 7: its rating is not 1 to 5"),
+        (lambda t: t.__setitem__((8, 2), 6), "line 9: its rating is not 1 to 5"),
+        (lambda t: t.__setitem__((4, 0), -1), "line 5: its user or film is not a number from 1 up"),
+        (lambda t: t.__setitem__((4, 1), 0), "line 5: its user or film is not a number from 1 up"),
+        (lambda t: t.__setitem__((5, slice(2)), t[2, :2]), "line 6: its user has rated that film on a line before"),
+        (lambda t: t.__setitem__((3, 0), 1000), "line 4: its user has fewer than 3 ratings"),
+    ],
+)
+def test_a_damaged_line_is_named(table, damage, said):
+    table = table.copy()
+    damage(table)
+    with pytest.raises(InputError, match=f"folder/u.data: {said}: replace the file by the original") as error:
+        checked(table, "folder/u.data")
+    assert "\n" not in str(error.value)
+
+
+def test_a_table_of_nobody_or_of_one_user_is_refused(table):
+    with pytest.raises(InputError, match="no ratings: replace it"):
+        checked(table[:0], "u.data")
+    with pytest.raises(InputError, match="only one user: replace it"):
+        checked(table[table[:, 0] == 2], "u.data")
+
+
+def test_ratings_out_of_range_in_the_file_itself_are_refused(tmp_path, monkeypatch):
+    table = made_up()
+    table[10, 2] = 7
+    put(table, tmp_path, monkeypatch)
+    with pytest.raises(InputError, match=r"u\.data: line 11: its rating is not 1 to 5"):
+        movielens(0)
+
+
+# ---- The split ----
+
+
+@pytest.mark.parametrize("trial", [0, 1])
+def test_training_and_test_are_disjoint_and_together_everything(table, trial):
+    ratings = checked(table, "u.data")
+    fold = split(ratings, trial)
+    train, test = triples(fold.train, fold.mean), triples(fold.test, fold.mean)
+    assert not train & test
+    assert train | test == triples(ratings)
+    counts, held = np.bincount(ratings.user), np.bincount(fold.test.user)
+    np.testing.assert_array_equal(held, np.round(0.2 * counts))
+    assert (np.diff(fold.train.user) >= 0).all()
+
+
+def test_validation_splits_the_training_set_and_never_contains_a_test_rating(table):
+    ratings = checked(table, "u.data")
+    outer, inner = split(ratings, 3), split(ratings, 3, part="validation")
+    test = triples(outer.test, outer.mean)
+    train, validation = triples(inner.train, inner.mean), triples(inner.test, inner.mean)
+    assert not (train | validation) & test
+    assert not train & validation
+    assert train | validation == triples(outer.train, outer.mean)
+    np.testing.assert_array_equal(np.bincount(inner.test.user), np.round(0.2 * np.bincount(outer.train.user)))
+
+
+def test_trials_split_differently_and_the_same_trial_the_same(table):
+    ratings = checked(table, "u.data")
+    folds = [split(ratings, trial) for trial in (0, 1, 0)]
+    sets = [triples(fold.train, fold.mean) for fold in folds]
+    assert sets[0] != sets[1]
+    assert sets[0] == sets[2]
+
+
+def test_ratings_are_centred_by_the_users_own_training_ratings(table):
+    ratings = checked(table, "u.data")
+    fold = split(ratings, 0)
+    for user in range(USERS):
+        mine = fold.train.rating[fold.train.user == user]
+        assert abs(mine.mean()) < 1e-12
+        whole = triples(fold.train, fold.mean)
+        assert fold.mean[user] == pytest.approx(np.mean([r for u, _, r in whole if u == user]))
+
+
+def test_a_test_rating_moves_nothing_that_is_trained_on(here, tmp_path, monkeypatch):
+    """One test rating changed: inputs, targets, graph and curvature stay; one validation rating the same inside."""
+    for part in module.PARTS:
+        ratings, copy = module._ratings(DataFiles())
+        fold = split(ratings, 0, part=part)
+        before = movielens(0, part=part, **SMALL)
+        row = np.flatnonzero((ratings.user == fold.test.user[0]) & (ratings.film == fold.test.film[0]))
+        other = ratings.rating.copy()
+        other[row] = other[row] % 5 + 1
+        changed = ratings._replace(rating=other)
+        with monkeypatch.context() as patch:
+            module._prepared.cache_clear()
+            patch.setattr(module, "_ratings", lambda data_files, changed=changed, copy=copy: (changed, copy))
+            after = movielens(0, part=part, **SMALL)
+        module._prepared.cache_clear()
+        for name in ("train", "peers", "num_examples"):
+            jax.tree.map(np.testing.assert_array_equal, getattr(before, name), getattr(after, name))
+        assert not np.array_equal(before.evaluation["test"][1], after.evaluation["test"][1])
+
+
+# ---- The task ----
+
+
+def test_examples_are_the_features_of_the_films_a_user_rated(here):
+    task = movielens(1, **SMALL)
+    fold, features, _ = module._prepared(
+        DataFiles(), 1, "test", 0.2, 3, "centred", rank=3, ridge=0.1, weighted=True, sweeps=4
+    )
+    for ours, part in ((task.train, fold.train), (task.evaluation["test"], fold.test)):
+        inputs, targets = (np.asarray(leaf) for leaf in ours[:2])
+        for user in range(USERS):
+            mine = part.user == user
+            np.testing.assert_allclose(inputs[user, : mine.sum()], features[part.film[mine]], rtol=1e-6)
+            np.testing.assert_allclose(targets[user, : mine.sum()], part.rating[mine], rtol=1e-6)
+            assert not inputs[user, mine.sum() :].any()
+            assert not targets[user, mine.sum() :].any()
+    np.testing.assert_array_equal(task.num_examples, np.bincount(fold.train.user))
+    assert task.source == "MovieLens-100K (user files)"
+    assert task.linear.lipschitz == (np.inf, np.inf)
+
+
+def test_smoothness_is_the_curvature_of_each_users_objective(here):
+    task = movielens(0, **SMALL)
+    params = jnp.zeros(3)
+
+    def own(theta, user):
+        sizes = task.num_examples[user].astype(jnp.float32)
+        losses = jax.vmap(lambda x, y: task.loss(theta, jnp.zeros(3), (x, y)))(*(leaf[user] for leaf in task.train))
+        return jnp.sum(losses) / sizes + task.peers.regularization[user] * theta @ theta  # padding: input and target 0
+
+    hessians = jax.jit(jax.vmap(jax.hessian(own), (None, 0)))(params, jnp.arange(USERS))
+    np.testing.assert_allclose(task.peers.smoothness, np.linalg.eigvalsh(hessians)[:, -1], rtol=1e-4)
+    np.testing.assert_allclose(task.peers.regularization, 1 / np.asarray(task.num_examples), rtol=1e-6)
+
+
+def test_all_trials_and_both_parts_are_one_program(here):
+    def program(task):
+        leaves, structure = jax.tree.flatten(task)
+        return structure, [(leaf.shape, leaf.dtype, leaf.weak_type) for leaf in leaves]
+
+    tasks = [movielens(trial, part=part, **SMALL) for trial in (0, 1) for part in module.PARTS]
+    assert len({str(program(task)) for task in tasks}) == 1
+    assert all(program(task) == program(tasks[0]) for task in tasks)
+    assert movielens(0, **SMALL | {"sweeps": 3}).checksum != tasks[0].checksum
+
+
+def test_the_checksum_is_of_the_file_too(here, tmp_path, monkeypatch):
+    before = movielens(0, **SMALL)
+    changed = made_up()
+    changed[0, 2] = changed[0, 2] % 5 + 1
+    put(changed, tmp_path / "other", monkeypatch)
+    assert movielens(0, **SMALL).checksum != before.checksum
+
+
+def test_the_work_on_the_host_is_done_once(here, monkeypatch):
+    first = movielens(0, **SMALL)
+    monkeypatch.setattr(module, "factors", None)
+    jax.tree.map(np.testing.assert_array_equal, first, movielens(0, **SMALL))
+    with pytest.raises(TypeError):
+        movielens(1, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"part": "tets"}, "no part is called 'tets': did you mean test"),
+        ({"similarity": "centered"}, "no similarity is called 'centered': did you mean centred"),
+        ({"rank": 0}, "rank = 0, sweeps = 4: at least 1"),
+        ({"sweeps": 0}, "sweeps = 0: at least 1"),
+        ({"ridge": 0.0}, "ridge = 0.0: positive"),
+        ({"test_fraction": 0.0}, "test_fraction = 0.0: above 0"),
+        ({"test_fraction": 0.9}, "test_fraction = 0.9: above 0 and at most"),
+        ({"num_neighbors": 12}, "num_neighbors = 12: with 12 clients"),
+    ],
+)
+def test_bad_values_are_refused_in_one_line(here, args, said):
+    with pytest.raises(InputError, match=said) as error:
+        movielens(0, **SMALL | args)
+    assert "\n" not in str(error.value)

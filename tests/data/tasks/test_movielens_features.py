@@ -1,0 +1,86 @@
+"""The features of MovieLens' films by alternating least squares, and the graph of its users."""
+
+import numpy as np
+import pytest
+from tiny_ratings import SMALL, USERS, made_up, put
+
+from bench.data.files import DataFiles
+from bench.data.graphs import nearest_neighbors
+from bench.data.tasks import movielens as module
+from bench.data.tasks.movielens import checked, factors, movielens, split
+
+
+@pytest.fixture
+def table():
+    return made_up()
+
+
+@pytest.fixture
+def here(table, tmp_path, monkeypatch):
+    """The made-up table where BENCH_DATA points."""
+    put(table, tmp_path, monkeypatch)
+
+
+def als_objective(ratings, users, films, ridge, weighted):
+    """By a loop over ratings."""
+    total = 0.0
+    for u, f, r in zip(ratings.user, ratings.film, ratings.rating, strict=True):
+        total += (r - users[u] @ films[f]) ** 2
+        total += ridge * (users[u] @ users[u] + films[f] @ films[f]) if weighted else 0
+    return total if weighted else total + ridge * (np.sum(users**2) + np.sum(films**2))
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_alternating_least_squares_descends_to_a_stationary_point(table, weighted):
+    ratings = split(checked(table, "u.data"), 0).train
+    shape = USERS, int(ratings.film.max()) + 1
+    args = {"rank": 3, "ridge": 0.1, "weighted": weighted}
+    values = []
+    for sweeps in (1, 2, 3, 5, 10, 2000):
+        users, films = factors(ratings, shape, sweeps=sweeps, **args)
+        values.append(als_objective(ratings, users, films, 0.1, weighted))
+    assert (np.diff(values) < 0).all()
+    for vectors in (users, films):
+        for sign in (-1e-3, 1e-3):
+            vectors[2, 1] += sign
+            assert als_objective(ratings, users, films, 0.1, weighted) > values[-1]
+            vectors[2, 1] -= sign
+
+
+def test_a_sweep_solves_for_films_given_users_one_by_one(table):
+    ratings = split(checked(table, "u.data"), 0).train
+    shape = USERS, int(ratings.film.max()) + 3  # two films that nobody rated
+    users, films = factors(ratings, shape, rank=3, ridge=0.1, sweeps=2)
+    for film in range(shape[1] - 2):
+        mine = ratings.film == film
+        u, r = users[ratings.user[mine]], ratings.rating[mine]
+        np.testing.assert_allclose(films[film], np.linalg.solve(u.T @ u + 0.1 * mine.sum() * np.eye(3), u.T @ r))
+    assert (films[-2:] == 0).all()
+
+
+def test_films_that_only_the_test_set_rates_have_features_of_0(here):
+    table = made_up()
+    film = table[0, 1]
+    keep = (table[:, 1] != film) | (np.arange(len(table)) == 0)  # rated once
+    ratings = checked(table[keep], "u.data")
+    number = ratings.film[0]
+    trial = next(t for t in range(100) if number not in split(ratings, t).train.film)
+    _, films = factors(split(ratings, trial).train, (USERS, int(ratings.film.max()) + 1), rank=3, ridge=0.1, sweeps=3)
+    assert (films[number] == 0).all()
+    assert (np.abs(films).sum(1) == 0).sum() == 1
+
+
+@pytest.mark.parametrize("similarity", ["centred", "raw"])
+def test_the_graph_joins_users_whose_training_ratings_are_nearest(here, similarity):
+    task = movielens(0, similarity=similarity, **SMALL)
+    ratings, _ = module._ratings(DataFiles())
+    fold = split(ratings, 0)
+    vectors = np.zeros((USERS, int(ratings.film.max()) + 1))
+    vectors[fold.train.user, fold.train.film] = fold.train.rating
+    if similarity == "raw":
+        vectors[fold.train.user, fold.train.film] += fold.mean[fold.train.user]
+    expected = nearest_neighbors(vectors, num_neighbors=3).toarray()
+    found = np.zeros((USERS, USERS))
+    i, slot = np.nonzero(np.asarray(task.peers.graph.weights))
+    found[i, np.asarray(task.peers.graph.neighbors)[i, slot]] = np.asarray(task.peers.graph.weights)[i, slot]
+    np.testing.assert_array_equal(found, expected)

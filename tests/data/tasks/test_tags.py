@@ -1,0 +1,263 @@
+"""Tag prediction: bags of words, the three tasks, and accuracy against a plain loop."""
+
+import json
+import math
+import sqlite3
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from plain_accuracies import plain_accuracies
+from tiny_tags import documents, tiny
+
+from bench.data.dataset import LocalCopy
+from bench.data.fetch import retrieval
+from bench.data.read import debian, stackoverflow
+from bench.data.tasks import bag_of_words, tags
+from bench.errors import InputError
+from bench.kernels import sparse
+from bench.models.additive import Additive
+
+
+def test_a_bag_is_the_mean_of_one_hots_with_unknown_words_counted():
+    found = bag_of_words.bags([["a", "b", "a", "?"], []], [["x", "y"], ["z"]], ["a", "b"], ["y", "x"])
+    np.testing.assert_allclose(found.words.toarray(), [[0.5, 0.25], [0, 0]])
+    np.testing.assert_array_equal(found.tags, [[True, True], [False, False]])
+
+
+def test_most_frequent_first_and_of_equals_by_alphabet():
+    assert bag_of_words.most_frequent([["b", "a"], ["c", "b"]], 2) == ["b", "a"]
+
+
+def test_blocks_train_and_the_remainder_validates():
+    task = tiny(sizes=(9, 4, 14, 8, 8))
+    assert list(task.num_examples) == [8, 4, 12, 8, 8]
+    assert float(task.evaluation["validation"].count) == 1 + 2
+    assert float(task.evaluation["test"].count) == 15
+    targets = np.asarray(task.train[1])
+    assert set(np.unique(targets[0, :8].round(6))) == {np.float32(-0.1), np.float32(0.9)}
+
+
+@pytest.mark.parametrize("form", ["shared", "dual", "dense"])
+def test_accuracy_is_the_share_of_hits_document_by_document(form):
+    task, rng = tiny(1), np.random.default_rng(2)
+    w = rng.standard_normal((30, 5))
+    coefficients = rng.standard_normal((5, 16, 5)) * (np.arange(16) < np.asarray(task.num_examples)[:, None])[..., None]
+    stored = np.asarray(sparse.densify(task.train[0]))
+    theta = np.einsum("njd,njk->ndk", stored, coefficients)
+    params = {
+        "shared": jnp.asarray(w, jnp.float32),
+        "dual": Additive(jnp.asarray(w, jnp.float32), coefficients=jnp.asarray(coefficients, jnp.float32)),
+        "dense": Additive(jnp.asarray(w, jnp.float32), theta=jnp.asarray(theta, jnp.float32)),
+    }[form]
+    found = jax.jit(task.metrics)(params, task)
+    rng = np.random.default_rng(1)
+    hits = [0] * 5
+    for client, size in enumerate((9, 4, 14, 8, 8)):
+        documents(rng, size)
+        test = documents(rng, 3)
+        model = w if form == "shared" else w + theta[client]
+        for x, of_document in zip(test.words.toarray(), test.tags, strict=True):
+            hits[client] += int(of_document[np.argmax(x @ model)])
+    for name, value in plain_accuracies("test", hits, [3] * 5, task.num_examples.tolist()).items():
+        assert float(found[name]) == pytest.approx(value), name
+    diverged = jax.jit(task.metrics)(jnp.full((30, 5), jnp.nan), task)
+    assert all(math.isnan(value) for value in diverged.values())
+
+
+def test_padding_has_no_effect():
+    """The same documents with more room everywhere: the same accuracies and the same gradients."""
+    rng = [np.random.default_rng(0) for _ in range(2)]
+    small, large = (
+        bag_of_words.tag_task(
+            [(documents(one, 8), documents(one, 3)) for _ in range(3)],
+            name="",
+            source="",
+            checksum="",
+            batch_size=4,
+            capacity=room,
+        )
+        for one, room in zip(rng, ((6, 8, 9, 0), (9, 13, 20, 4)), strict=True)
+    )
+    w = jax.random.normal(jax.random.key(0), (30, 5))
+    assert jax.jit(small.metrics)(w, small)["test_accuracy"] == jax.jit(large.metrics)(w, large)["test_accuracy"]
+    np.testing.assert_array_equal(small.gram, large.gram[:, :8, :8])
+    assert float(jnp.sum(jnp.abs(large.gram))) == pytest.approx(float(jnp.sum(jnp.abs(small.gram))))
+
+
+def test_made_up_documents_have_the_numbers_asked_for():
+    task = tags.made_up_tags(0, num_clients=6, num_documents=(23, 31), num_test=4, num_words=200, num_tags=7)
+    assert task.num_clients == 6
+    assert all(20 <= size <= 30 for size in task.num_examples)
+    assert task.init_params.shape == (200, 7)
+    assert float(task.evaluation["test"].count) == 24
+    value = np.asarray(task.train[0].value)
+    np.testing.assert_allclose(value.sum(-1)[np.arange(31) < np.asarray(task.num_examples)[:, None]], 1, atol=1e-5)
+    other = tags.made_up_tags(1, num_clients=6, num_documents=(23, 31), num_test=4, num_words=200, num_tags=7)
+    assert jax.tree.map(jnp.shape, task.train) == jax.tree.map(jnp.shape, other.train)
+    assert not np.array_equal(task.train[0].index, other.train[0].index)
+
+
+# Debian's packages.
+
+PACKAGES = """Package: b
+Source: src (1.0)
+Maintainer: A Team <team@lists.example.org>
+Description-md5: 1
+Tag: role::program, works-with::{text,
+ image:raster}
+
+Package: a
+Maintainer: Ann <Ann@Example.org>
+Description-md5: 2
+Tag: role::program
+
+Package: untagged
+Maintainer: Ann <ann@example.org>
+Description-md5: 2
+"""
+TRANSLATION = """Package: b
+Description-md5: 1
+Description-en: a tool
+ It does things.
+
+Package: a
+Description-md5: 2
+Description-en: another
+"""
+SOURCES = """Package: src
+Maintainer: A Team <team@lists.example.org>
+Uploaders: Bob Group <x@lists.example.org>,
+ Ann <ann@example.org>
+"""
+
+
+def test_packages_are_distilled_by_person():
+    lines = debian.distil("", *(text.encode() for text in (PACKAGES, TRANSLATION, SOURCES))).decode().splitlines()
+    first, second = (debian.Package(*json.loads(line)) for line in lines)
+    assert (first.name, second.name) == ("a", "b")
+    assert second.source == "src"
+    assert second.text == "a tool\nIt does things."
+    assert second.tags == ["role::program", "works-with::text", "works-with::image:raster"]
+    assert first.person == second.person  # the first who is no team, whatever the case of the address
+    assert "example" not in "".join(lines)
+
+
+@pytest.fixture
+def packages(monkeypatch, tmp_path):
+    """Forty packages of three people, two of one source each."""
+    rng = np.random.default_rng(0)
+    rows = [
+        debian.Package(
+            f"p{i % 3}", f"s{i // 6}-{i % 3}", f"n{i:02}", " ".join(rng.choice(list("abcdef"), 8)), ("t", "u")
+        )
+        for i in range(40)
+    ]
+    path = tmp_path / "debian_packages.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(retrieval, "get", lambda name, data_files: LocalCopy(name, {path.name: path}, "a file", "c"))
+    tags._debian.cache_clear()
+    yield rows
+    tags._debian.cache_clear()
+
+
+def test_a_source_is_in_training_or_in_test(packages):
+    source = np.unique([row.source for row in packages], return_inverse=True)[1]
+    members = np.arange(0, 39, 3)
+    for seed in range(20):
+        train, test = tags._by_source(members, source, 4, np.random.default_rng(seed))
+        assert sorted([*train, *test]) == sorted(members)
+        assert 0 < len(test) <= 4
+        assert not set(source[train]) & set(source[test])
+
+
+def test_debian_splits_share_all_shapes(packages):
+    def make(trial):
+        return tags.debian_tags(trial, batch_size=2, num_words=10, num_tags=2, min_documents=5, max_documents=12)
+
+    one, other = make(0), make(1)
+    assert one.num_clients == 3
+    assert jax.tree.map(jnp.shape, one) == jax.tree.map(jnp.shape, other)
+    assert jax.tree.structure(one) == jax.tree.structure(other)
+    assert int(jnp.max(one.num_examples)) <= 12
+
+
+def test_without_debian_the_documents_are_generated_and_said_to_be(monkeypatch, caplog):
+    def nothing(name, data_files):
+        raise InputError("debian_packages: not here: get it.")
+
+    tags._debian.cache_clear()
+    monkeypatch.setattr(retrieval, "get", nothing)
+    monkeypatch.setattr(tags, "made_up_tags", lambda trial, **how: how)
+    assert tags.best_available(0) == {"batch_size": 10, "num_clients": 300, "num_documents": (20, 80)}
+    assert "generated documents" in caplog.text
+
+
+# Stack Overflow.
+
+
+def varint(number: int) -> bytes:
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def field(number: int, data: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def example(**texts: str) -> bytes:
+    """A serialized tf.train.Example with lists of one byte string."""
+    entries = [
+        field(1, field(1, name.encode()) + field(2, field(1, field(1, text.encode())))) for name, text in texts.items()
+    ]
+    return field(1, b"".join(entries))
+
+
+@pytest.fixture
+def stack(tmp_path):
+    """A database as TFF writes it: clients c1 and c2 in train and test, c0 in train only."""
+    database = sqlite3.connect(tmp_path / "stackoverflow.sqlite")
+    database.execute("CREATE TABLE client_metadata (client_id TEXT, split_name TEXT, num_examples INTEGER)")
+    database.execute("CREATE TABLE examples (split_name TEXT, client_id TEXT, serialized_example_proto BLOB)")
+    for split, client, count in (
+        ("train", "c2", 7),
+        ("train", "c0", 7),
+        ("train", "c1", 9),
+        ("test", "c2", 2),
+        ("test", "c1", 3),
+    ):
+        database.execute("INSERT INTO client_metadata VALUES (?, ?, ?)", (client, split, count))
+        for i in range(count):
+            row = example(title=f"how {i}", tokens="to  do", tags="python|c", type="question")
+            database.execute("INSERT INTO examples VALUES (?, ?, ?)", (split, client, row))
+    database.commit()
+    database.close()
+    (tmp_path / "stackoverflow.word_count").write_text("to 9\ndo 8\nhow 10\nrare 1\n")
+    (tmp_path / "stackoverflow.tag_count").write_text(json.dumps({"c": 5, "python": 7, "java": 1}))
+    files = ("stackoverflow.sqlite", "stackoverflow.word_count", "stackoverflow.tag_count")
+    return LocalCopy("federated_stackoverflow", {name: tmp_path / name for name in files}, "user files", "s")
+
+
+def test_stack_overflow_is_read_in_the_papers_order(stack, monkeypatch):
+    assert stackoverflow.vocabulary(stack, 3, 2) == (["how", "to", "do"], ["python", "c"])
+    (train, test), _ = stackoverflow.clients(stack, 2, 8)
+    assert (len(train), len(test)) == (8, 3)  # c1, the first in the test split, its first 8 of 9
+    assert train[1] == stackoverflow.Post(["how", "1", "to", "do"], ["python", "c"])
+    monkeypatch.setattr(retrieval, "get", lambda name, data_files: stack)
+    task = tags.stackoverflow_tags(0, batch_size=4, num_clients=2, max_documents=8)
+    assert list(task.num_examples) == [8, 4]
+    assert float(task.evaluation["validation"].count) == 3
+    np.testing.assert_allclose(np.asarray(task.train[0].value)[0, 0][:3], 0.25)
+
+
+def test_another_database_is_refused_in_one_line(stack):
+    stack.files["stackoverflow.sqlite"].write_bytes(b"no database")
+    with pytest.raises(InputError, match="not federated Stack Overflow as TFF distributes it"):
+        stackoverflow.clients(stack, 2, 8)
+    stack.files["stackoverflow.word_count"].write_text("no counts here\n")
+    with pytest.raises(InputError, match="not counts of words"):
+        stackoverflow.vocabulary(stack, 3, 2)

@@ -1,0 +1,200 @@
+"""The page of the board: what is on it, that it is sound HTML, and that it asks the network for nothing."""
+
+import base64
+import io
+import re
+from html import escape, unescape
+from urllib.parse import unquote
+
+import pandas as pd
+import pytest
+from html_page import Page
+from made_up_board import COSTS, HARMLESS, made_up_board
+
+from figures.pages.board.tables import outcome
+from figures.pages.board.write import write
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return write(made_up_board(tmp_path_factory.mktemp("board")), None)[0]
+
+
+@pytest.fixture(scope="module")
+def text(path):
+    return path.read_text()
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def part(text, epsilon, unit="user-add-or-remove-one"):
+    """The table of a unit of privacy at one epsilon."""
+    section = re.search(rf'<section id="unit-{unit}".*?</section>', text, re.DOTALL)[0]
+    return re.search(rf'<div data-at="{epsilon}">.*?</table>', section, re.DOTALL)[0]
+
+
+def lines(table):
+    """Its rows, as lists of words."""
+    rows = re.findall(r"<tr data-method.*?</tr>", table, re.DOTALL)
+    cells = [re.findall(r"<td.*?</td>", row, re.DOTALL) for row in rows]
+    return [[unescape(re.sub(r"<[^>]*>", "", cell)) for cell in row] for row in cells]
+
+
+# ---- What is on it ----
+
+
+def test_each_unit_of_privacy_has_its_own_tables(page, text):
+    sections = [a["id"] for a, _ in page.all("section")]
+    assert sections == ["unit-point-replace-one", "unit-user-add-or-remove-one", "tasks", "how", "rows"]
+    heads = re.findall(r'<button type="button">([^<]*)</button>', part(text, 4))
+    assert heads == ["method", "mean rank", "first", "second"]
+    heads = re.findall(r'<button type="button">([^<]*)</button>', part(text, 4, "point-replace-one"))
+    assert heads == ["method", "mean rank", "graph"]
+
+
+def test_a_table_is_sorted_by_mean_rank_and_has_score_interval_rank_and_gain(text):
+    first, second, third = lines(part(text, 4))
+    assert [row[0] for row in (first, second, third)] == ["New <b>", "Shared", "Alone"]
+    assert first[1] == "1.00 [1.00, 1.00]"
+    assert first[2] == "0.7000\n[0.6752, 0.7248]\nrank 1*\ngain +0.0900 [+0.0700, +0.1100]*"
+    assert second[2].endswith("rank 2\nbest baseline")
+    assert third[2].endswith("rank 3*\ngain -0.1000 [-0.1200, -0.0800]*")
+
+
+def test_every_private_epsilon_shows_mean_ranks(text):
+    rows = lines(part(text, ""))
+    assert rows == [
+        ["New <b>", "1.50 [1.50, 1.50]", "1.50", "1.50"],
+        ["Alone", "2.00 [2.00, 2.00]", "2.00", "2.00"],
+        ["Shared", "2.50 [2.50, 2.50]", "2.50", "2.50"],
+    ]
+
+
+def test_what_was_run_without_noise_alone_is_there_alone_and_says_so(text):
+    names = [row[0] for row in lines(part(text, "inf"))]
+    assert names[-1] == "Bare (not private)"  # below what was on both tasks
+    assert "Bare" not in part(text, 4)
+    assert "1 of 2 tasks" in lines(part(text, "inf"))[-1][1]
+
+
+def test_every_score_leads_to_its_settings_and_commands(page, text):
+    ids = [a["id"] for _, a, _ in page.elements if "id" in a]
+    assert len(set(ids)) == len(ids)
+    links = [unquote(a["href"][1:]) for a, _ in page.all("a") if a.get("href", "").startswith("#")]
+    assert set(links) <= set(ids)
+    places = [a["id"] for a, _ in page.all("details")]
+    rows = 10 + 9 + 10
+    assert len(places) == rows
+    assert set(places) <= set(links)
+    details = re.search(r'<details id="first/user/add-or-remove_one/Shared/4">.*?</details>', text, re.DOTALL)[0]
+    for words in (
+        *('<th scope="row">step_size</th><td>0.1</td><td>0.2</td><td>0.3</td>', "batch_size = 10, clipping = fixed"),
+        *("python -m bench board first --out ", "python -m bench compare NAME --task first --against board --out "),
+    ):
+        assert words in details
+
+
+def numbers_after(text, place):
+    """What the cells of a row are sorted by, from its settings on."""
+    row = text.split(f'<details id="{place}">')[1].split("<tr data-unit")[0]
+    return re.findall(r'data-number="([^"]*)"', row)
+
+
+def test_cost_and_epsilon_with_tuning_are_shown_where_they_are_known(text):
+    costs = [str(COSTS[name]) for name in COSTS]
+    assert numbers_after(text, "first/user/add-or-remove_one/Shared/4")[-4:] == [*costs, "8.0"]
+    assert numbers_after(text, "first/user/add-or-remove_one/Shared/inf")[-4:] == [*costs, "inf"]
+    assert not set(numbers_after(text, "second/user/add-or-remove_one/Shared/4")) & {*costs, "8.0"}
+    for words in ("numbers sent up", "gradients computed", "examples touched", "ε with tuning counted"):
+        assert f'<button type="button">{words}</button>' in text
+
+
+def test_without_costs_there_are_no_columns_of_them(tmp_path):
+    results = made_up_board(tmp_path)
+    table = results / "board" / "first" / "comparison.csv"
+    pd.read_csv(table).drop(columns=[*COSTS, "tuned_epsilon"]).to_csv(table, index=False)
+    text = write(results, None)[0].read_text()
+    assert "numbers sent up" not in text
+    assert "with tuning counted" not in text
+
+
+def test_the_protocol_is_stated(text):
+    plain = unescape(re.sub(r"<[^>]*>", "", text))
+    for words in (
+        *("everything that one user holds", "one data point of one agent", "no ranking mixes them"),
+        *("Not counted in ε", "any wrong asterisk is at most 5 %", "paired bootstrap draws", "held-out data"),
+    ):
+        assert words in plain
+    article = re.search(r'<article id="task-graph">.*?</article>', text, re.DOTALL)[0]
+    for words in ("excess_risk, smaller is better", "one point, replace one", "0.0001", "1, 4", "16", "60"):
+        assert f"<dd>{words}</dd>" in article
+
+
+def test_pictures_of_each_task_and_one_of_each_unit(page):
+    alts = [a["alt"] for a, _ in page.all("img")]
+    assert len(alts) == 2 + 3 * 2
+    assert all(a["src"].startswith("data:image/png;base64,") for a, _ in page.all("img"))
+
+
+def test_rows_know_what_they_are_filtered_by(page):
+    rows = [a for a, _ in page.all("tr") if "data-epsilon" in a]
+    assert len(rows) == 29
+    assert {row["data-unit"] for row in rows} == {"unit-point-replace-one", "unit-user-add-or-remove-one"}
+    assert {row["data-epsilon"] for row in rows} == {"1", "4", "inf"}
+    assert {row["data-outcome"] for row in rows} == {"better", "worse", "open", "reference"}
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"rank": float("nan")}, "diverged"),
+        ({"algorithm": "b"}, "reference"),
+        ({"decided": False}, "open"),
+        ({"gain": 0.1}, "better"),
+        ({"gain": -0.1}, "worse"),
+    ],
+)
+def test_how_a_row_stands(row, expected):
+    assert (
+        outcome({"rank": 1.0, "algorithm": "a", "best_baseline": "b", "decided": True, "gain": 0.1} | row) == expected
+    )
+
+
+def test_all_numbers_can_be_saved(page, path):
+    links = {a["download"]: a["href"] for a, _ in page.all("a") if "download" in a}
+    assert set(links) == {"board.csv", "ranks_unit-point-replace-one.csv", "ranks_unit-user-add-or-remove-one.csv"}
+    saved = base64.b64decode(links["board.csv"].split(",")[1])
+    assert saved == path.with_name("board.csv").read_bytes()
+    table = pd.read_csv(io.BytesIO(saved)).set_index(["task", "algorithm", "target_epsilon"])
+    assert len(table) == 29
+    row = table.loc["first", "Shared", 4.0]
+    assert row["score"] == pytest.approx(0.61)
+    assert row["chosen"] == "step_size = 0.1, 0.2, 0.3; clip_norm = 2.0, 2.0, 2.0"
+
+
+# ---- That it is sound ----
+
+
+def test_nothing_comes_from_elsewhere(page):
+    for _, attributes, _ in page.elements:
+        for name in ("src", "href", "action", "data", "poster", "srcset"):
+            assert attributes.get(name, "#").startswith(("#", "data:")), attributes
+    (policy,) = [a["content"] for a, _ in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'")
+
+
+def test_what_comes_from_results_is_escaped(text):
+    assert HARMLESS not in text
+    assert "New <b>" not in text
+    assert escape(HARMLESS) in text
+    assert text.count("<script") == 1
+
+
+def test_what_was_left_out_is_on_the_page(tmp_path):
+    results = made_up_board(tmp_path)
+    (results / "board" / "second" / "protocol.json").unlink()
+    text = write(results, None)[0].read_text()
+    assert "second/protocol.json is missing" in text

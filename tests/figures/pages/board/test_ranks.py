@@ -1,0 +1,139 @@
+"""Mean ranks, and their bootstrap, paired within a task and independent between tasks."""
+
+import collections
+import itertools
+import math
+
+import numpy as np
+import pytest
+from made_up_board import add_task
+
+from figures.pages.board import ranks
+from figures.pages.board.collect import collect
+from figures.pages.board.ranks import EVERY, mean_ranks, ranks_of
+
+USER = ("user", "add-or-remove one")
+
+
+@pytest.fixture(autouse=True)
+def many_draws(monkeypatch):
+    """So many that quantiles over a few outcomes are theirs."""
+    monkeypatch.setattr(ranks, "DRAWS", 4000)
+
+
+def found(results, panel=USER):
+    table = mean_ranks(collect(results), panel)
+    return {(row.algorithm, row.target_epsilon): row for row in table.itertuples()}
+
+
+def at_one(**scores):
+    return {method: {1.0: list(values), 4.0: list(values)} for method, values in scores.items()}
+
+
+def test_a_mean_rank_is_the_mean_of_ranks(tmp_path):
+    """Over tasks; and over epsilons within a task first."""
+    add_task(tmp_path, "a", {"Shared": {1.0: [1, 1], 4.0: [1, 1]}, "B": {1.0: [2, 2], 4.0: [0, 0]}})
+    add_task(tmp_path, "b", {"Shared": {1.0: [5, 5], 4.0: [5, 5]}, "B": {1.0: [6, 6], 4.0: [6, 6]}})
+    rows = found(tmp_path)
+    assert {key: row.mean_rank for key, row in rows.items()} == {
+        **{("Shared", 1.0): 2, ("Shared", 4.0): 1.5, ("Shared", EVERY): 1.75},
+        **{("B", 1.0): 1, ("B", 4.0): 1.5, ("B", EVERY): 1.25},
+    }
+    assert (rows["B", 1.0].low, rows["B", 1.0].high) == (1, 1)
+
+
+def test_splits_stay_paired(tmp_path):
+    """What is better by a little on every split is better in every draw, however much splits differ."""
+    base = np.array([0.1, 0.5, 0.9, 0.3, 0.7])
+    add_task(tmp_path, "a", at_one(Shared=base, B=base + 0.001))
+    row = found(tmp_path)["B", EVERY]
+    assert (row.mean_rank, row.low, row.high) == (1, 1, 1)
+
+
+def test_the_same_method_under_two_names_shares_its_rank(tmp_path):
+    same = [0.1, 0.5, 0.9]
+    add_task(tmp_path, "a", at_one(Shared=same, B=same, C=[0.0, 0.0, 0.0]))
+    rows = found(tmp_path)
+    for method in ("Shared", "B"):
+        assert (rows[method, 1.0].mean_rank, rows[method, 1.0].low, rows[method, 1.0].high) == (1, 1, 1)
+    assert rows["C", 1.0].mean_rank == 3
+
+
+SPREAD = {"Shared": [0.5, 0.5, 0.5, 0.5], "B": [0.2, 0.6, 0.6, 0.6], "C": [0.9, 0.45, 0.45, 0.45]}
+
+
+def counted_out():
+    """The ranks that all ways to draw three of the four splits of `SPREAD` with replacement give, and how often."""
+    values = np.array(list(SPREAD.values()))
+    means = [values[:, list(draw)].mean(axis=1) for draw in itertools.product(range(4), repeat=3)]
+    return collections.Counter(tuple(1 + (one[None] > one[:, None]).sum(axis=1)) for one in means), len(means)
+
+
+def drawn(results):
+    """The ranks of the three methods in every draw, a task after another."""
+    of_tasks = [ranks_of(task, USER)[0] for task in collect(results).tasks]
+    return [np.array([of_task[1.0, method][1:] for method in SPREAD], int).T for of_task in of_tasks]
+
+
+def test_draws_are_as_often_as_counted_out(tmp_path):
+    """All splits but one, with replacement: with all of them other ranks would come as often."""
+    add_task(tmp_path, "a", at_one(**SPREAD))
+    found, (exact, number) = collections.Counter(map(tuple, drawn(tmp_path)[0].tolist())), counted_out()
+    assert set(found) == set(exact)
+    for outcome, times in exact.items():
+        share = times / number
+        assert abs(found[outcome] / ranks.DRAWS - share) < 4 * math.sqrt(share * (1 - share) / ranks.DRAWS)
+
+
+def test_tasks_are_drawn_independently(tmp_path):
+    for name in ("a", "b"):
+        add_task(tmp_path, name, at_one(**SPREAD))
+    one, other = drawn(tmp_path)
+    firsts = (one[:, 1] == 1).astype(float), (other[:, 1] == 1).astype(float)
+    assert abs(np.corrcoef(*firsts)[0, 1]) < 4 / math.sqrt(ranks.DRAWS)
+
+
+def test_an_interval_is_the_middle_of_the_draws(tmp_path):
+    for name in ("a", "b"):
+        add_task(tmp_path, name, at_one(**SPREAD))
+    rows, means = found(tmp_path), np.mean(drawn(tmp_path), axis=0)
+    for place, method in enumerate(SPREAD):
+        row = rows[method, 1.0]
+        assert (row.low, row.high) == tuple(np.quantile(means[:, place], [0.025, 0.975]))
+        assert (row.low < row.high) == (method != "Shared")  # which is second in every draw
+
+
+def test_what_diverged_stands_behind(tmp_path):
+    for name, best, wrong in (("up", "max", math.nan), ("down", "min", math.inf)):
+        better = [0.2, 0.3] if best == "max" else [-0.2, -0.3]
+        add_task(tmp_path, name, at_one(Shared=[0.1, 0.1], B=[0.9, wrong], C=better), best=best)
+    rows = found(tmp_path)
+    assert {method: rows[method, 1.0].mean_rank for method in ("Shared", "B", "C")} == {"Shared": 2, "B": 3, "C": 1}
+
+
+def test_what_was_not_on_all_tasks_stands_below_and_says_so(tmp_path):
+    add_task(tmp_path, "a", at_one(Shared=[0.1, 0.2], B=[0.3, 0.4]))
+    add_task(tmp_path, "b", at_one(Shared=[0.1, 0.2]))
+    table = mean_ranks(collect(tmp_path), USER)
+    every = table[table["target_epsilon"] == EVERY]
+    assert list(every["algorithm"]) == ["Shared", "B"]
+    assert list(every["mean_rank"]) == [1.5, 1.0]
+    assert list(zip(every["tasks"], every["of"], strict=True)) == [(2, 2), (1, 2)]
+
+
+def test_what_reveals_nothing_is_ranked_at_every_epsilon(tmp_path):
+    add_task(tmp_path, "a", {"Alone": {0.0: [0.5, 0.5]}, "B": {1.0: [0.4, 0.4], 4.0: [0.6, 0.6], math.inf: [0.7, 0.7]}})
+    rows = found(tmp_path)
+    assert [rows["Alone", epsilon].mean_rank for epsilon in (1.0, 4.0, math.inf, EVERY)] == [1, 2, 2, 1.5]
+
+
+def test_units_are_ranked_apart(tmp_path):
+    add_task(tmp_path, "a", at_one(Shared=[0.1, 0.2]))
+    add_task(tmp_path, "b", at_one(Shared=[0.1, 0.2], B=[0.3, 0.4]), unit="point", relation="replace one")
+    assert {method for method, _ in found(tmp_path)} == {"Shared"}
+    assert found(tmp_path, ("point", "replace one"))["Shared", 1.0].mean_rank == 2
+
+
+def test_of_one_split_there_is_no_interval(tmp_path):
+    add_task(tmp_path, "a", at_one(Shared=[0.1], B=[0.2]))
+    assert all(np.isnan([row.low, row.high]).all() for row in found(tmp_path).values())

@@ -1,0 +1,189 @@
+"""`python -m figures report`."""
+
+import os
+import shutil
+
+import pytest
+from few import keep
+from made_up_report import beside, results
+from made_up_runs import digit_runs
+from made_up_runs import write as write_runs
+
+from figures import FIGURES, PAPERS
+from figures.claims import check, judged_from, recall
+from figures.pages.report.write import write
+from figures.shared.drawn import JUDGED, RECORD, record
+from figures.shared.runs import read
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """One figure and one paper, to be quick."""
+    name = "ppsgd_fig2_digits"
+    keep(monkeypatch, [name], [PAPERS["ppsgd"]._replace(figures={name: FIGURES[name]})])
+
+
+@pytest.mark.usefixtures("few")
+def test_the_command_says_where_the_page_is_and_how_large(command, tmp_path):
+    results(tmp_path)
+    status, out, err = command("report", "--results", tmp_path)
+    assert status == 0
+    page = tmp_path / "report" / "index.html"
+    whole = sum(file.stat().st_size for file in beside(page).rglob("*") if file.is_file())
+    sizes = f"{page.stat().st_size / 1e6:.1f} MB, and {whole / 1e6:.1f} MB of files in {beside(page).name}"
+    assert out == [f"{page} ({sizes})"]
+    drawn = tmp_path / "laptop" / "figures" / "ppsgd_fig2_digits.png"
+    assert err[0] == "ppsgd is judged for the report: no verdicts were written on these runs"
+    assert err[1:] == [
+        f"ppsgd_fig2_digits is drawn for the report: {drawn} is missing or was not drawn from these runs"
+    ]
+    assert not drawn.exists()
+    assert {path.name for path in page.parent.iterdir()} == {"index.html", beside(page).name}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few")
+def test_a_picture_that_was_drawn_from_the_runs_that_are_there_is_taken(command, tmp_path):
+    """Also in a copy, whose files all have other times; not where a run is another, or the record does not know it."""
+    first, copy = tmp_path / "first", tmp_path / "copy"
+    results(first)
+    words = ["report", "--results", copy, "--out", tmp_path / "b" / "x.html"]
+    assert command("--results", first)[0] == 0
+    assert command("claims", "--results", first)[0] == 0
+    assert command("report", "--results", first)[2] == []
+    shutil.copytree(first, copy)
+    (part,) = (copy / "laptop" / "ppsgd_digits").glob("part*")
+    os.utime(part, (part.stat().st_atime, part.stat().st_mtime + 1000))
+    assert command(*words)[2] == []
+    (copy / "laptop" / "figures" / RECORD).unlink()
+    (copy / "laptop" / "figures" / JUDGED).unlink()
+    judged, drawn = command(*words)[2]
+    assert "no verdicts were written on these runs" in judged
+    assert "was not drawn from these runs" in drawn
+    assert (tmp_path / "b" / "x.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--results", "nowhere"], "no results in nowhere: first run `python -m bench run all --out nowhere`"),
+        (["--scale", "laptp"], "no scale is called 'laptp': did you mean laptop?"),
+        (["ppsgd"], "report takes no names"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(command, words, said):
+    status, out, err = command("report", *words)
+    assert (status, out, len(err)) == (2, [], 1)
+    assert err[0].startswith("error: ")
+    assert said in err[0]
+
+
+@pytest.mark.usefixtures("few")
+def test_an_out_that_cannot_be_written_leaves_nothing(command, tmp_path):
+    results(tmp_path)
+    (tmp_path / "taken").write_text("a file")
+    status, out, err = command("report", "--results", tmp_path, "--out", tmp_path / "taken" / "index.html")
+    assert (status, out) == (2, [])
+    assert err[-1].startswith(f"error: cannot write {tmp_path / 'taken'}")
+    status, _, err = command("report", "--results", tmp_path, "--out", tmp_path)
+    assert status == 2
+    assert "it is a folder; name a file" in err[-1]
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.usefixtures("few")
+def test_a_page_that_is_there_stays_whole_until_the_new_one_is(tmp_path, monkeypatch):
+    results(tmp_path)
+    out = tmp_path / "index.html"
+    out.write_text("old")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path, None, out, None)
+    assert out.read_text() == "old"
+    assert not list(tmp_path.glob(".*index*"))
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.slow
+def test_a_damaged_picture_is_drawn_anew_and_a_record_that_is_a_folder_is_none(command, tmp_path):
+    folder = results(tmp_path / "results") / "laptop" / "figures"
+    assert command("--results", tmp_path / "results")[0] == 0
+    picture = folder / "ppsgd_fig2_digits.png"
+    picture.write_bytes(picture.read_bytes()[:200])
+    status, _, err = command("report", "--results", tmp_path / "results")
+    assert status == 0
+    assert any("ppsgd_fig2_digits is drawn for the report" in line for line in err)
+    (folder / "drawn.json").unlink()
+    (folder / "drawn.json").mkdir()
+    assert command("report", "--results", tmp_path / "results")[0] == 0
+    place = tmp_path / "results" / "compare" / "mine"
+    place.mkdir(parents=True)
+    (place / "comparison.csv").write_text("method,score\nmine,0.9\n")
+    (place / "comparison.png").write_bytes(b"no picture")
+    status, _, err = command("report", "--results", tmp_path / "results")
+    assert (status, err[-1]) == (2, f"error: {place / 'comparison.png'} is damaged: make the comparison again")
+
+
+@pytest.mark.usefixtures("few")
+def test_files_of_an_earlier_page_are_removed_and_those_of_others_are_not(tmp_path):
+    results(tmp_path)
+    out = tmp_path / "page" / "index.html"
+    for name in ("index-0123456789abcdef", ".17-index-0123456789abcdef", "index-mine", "other-0123456789abcdef"):
+        (out.parent / name).mkdir(parents=True)
+    _, folder, _ = write(tmp_path, None, out, None)
+    assert {path.name for path in out.parent.iterdir()} == {
+        *("index.html", folder.name, "index-mine", "other-0123456789abcdef")
+    }
+    (folder / "claims" / "claims.csv").unlink()
+    assert write(tmp_path, None, out, None)[1] == folder
+    assert (folder / "claims" / "claims.csv").is_file()
+
+
+@pytest.mark.usefixtures("few")
+def test_what_is_committed_comes_first_and_what_was_run_here_beside_it(tmp_path, capsys):
+    """Runs of another scale, and of the same scale in another folder, which decide claims as well."""
+    repository, mine = results(tmp_path / "repository"), tmp_path / "mine"
+    write_runs(digit_runs(rounds=(0, 1000)).assign(num_epochs=1, date="2026-02-03"), repository, "smoke")
+    committed = write(repository, "laptop", tmp_path / "a.html", repository)
+    smoke = write(repository, "smoke", tmp_path / "b.html", repository)
+    texts = [page.read_text() for page, _, _ in (committed, smoke)]
+    assert list(committed[2]["verdict"]) == list(smoke[2]["verdict"])
+    assert set(smoke[2]["here"]) == {""}
+    assert [page.count('<section id="here">') for page in texts] == [0, 1]
+    assert [page.count("decides no claim") for page in texts] == [0, 1]
+    assert "committed with the repository" in texts[0]
+    for folder in ("figures", "here"):
+        assert (smoke[1] / folder / "ppsgd_fig2_digits.png").is_file()
+    assert not (committed[1] / "here").exists()
+    write_runs(digit_runs(rounds=(0, 1000), repetitions=2).assign(num_epochs=1), mine, "laptop")
+    page, _, verdicts = write(mine, None, tmp_path / "c.html", repository)
+    assert list(verdicts["verdict"]) == list(committed[2]["verdict"])
+    assert {"holds", "undecided"} & set(verdicts["here"])
+    assert "as committed" in page.read_text()
+    assert "run here" in page.read_text()
+
+
+def test_verdicts_are_taken_as_written_only_where_they_are_of_these_runs(tmp_path, monkeypatch, capsys):
+    name = "ppsgd_fig2_digits"
+    claims = [claim for claim in PAPERS["ppsgd"].claims if claim.sweep == "ppsgd_digits"][:2]
+    paper = PAPERS["ppsgd"]._replace(figures={name: FIGURES[name]}, claims=claims)
+    keep(monkeypatch, [name], [paper])
+    folder = results(tmp_path) / "laptop" / "figures"
+
+    def judged_anew():
+        write(tmp_path, None, None, None)
+        return "is judged for the report" in capsys.readouterr().err
+
+    assert judged_anew()
+    table = check("ppsgd", {"ppsgd_digits": read(tmp_path / "laptop", ["ppsgd_digits"])}, folder)
+    places = {"ppsgd_digits": tmp_path / "laptop"}
+    record(folder, "ppsgd", judged_from("ppsgd", places), JUDGED)
+    assert not judged_anew()
+    assert list(recall("ppsgd", places, folder)[0]["verdict"]) == list(table["verdict"])
+    keep(monkeypatch, [name], [paper._replace(claims=[claims[0]._replace(how="otherwise"), claims[1]])])
+    assert judged_anew()
+    keep(monkeypatch, [name], [paper])
+    (part,) = (tmp_path / "laptop" / "ppsgd_digits").glob("part*")
+    part.unlink()
+    write_runs(digit_runs(rounds=(0, 1000), repetitions=2).assign(num_epochs=1), tmp_path, "laptop")
+    assert judged_anew()

@@ -1,0 +1,66 @@
+"""Pieces of the page: formulas, cells, small pictures, facts of runs."""
+
+import re
+from io import BytesIO
+
+import pandas as pd
+from PIL import Image
+
+from bench.analysis import style
+from bench.analysis.select import span
+from figures.pages.report import html
+from figures.pages.report.facts import duration, facts_of
+from figures.pages.report.pictures import small
+
+
+def test_formulas_become_what_a_browser_shows():
+    assert html.formula(r"$N^{1/2} \min(n, \varepsilon_1)$ a<b") == ("N<sup>1/2</sup> min(n, ε<sub>1</sub>) a&lt;b")
+    assert html.formula("5 $ and <b>") == "5 $ and &lt;b&gt;"
+
+
+def test_cells_sort_by_their_numbers_and_escape():
+    text = html.table(pd.DataFrame({"a": [float("nan"), 1e-5, float("inf")], "b<": ["1,234 x", "<i>", "word"]}), "t")
+    assert re.findall(r'data-number="([^"]*)"', text) == ["1234", "1e-05", "inf"]
+    assert "b&lt;" in text
+    numbers = html.table(pd.DataFrame({"a": [0.12345, 12345.6, 7.0, -1e-7]}), "t")
+    assert re.findall(r">([^<>]+)</td>", numbers) == ["0.1235", "12,346", "7", "-1e-07"]
+    assert "<i>" not in text
+
+
+def test_a_small_picture_is_the_same_picture():
+    figure, ax = style.subplots(figsize=(3, 2))
+    ax.plot([0, 1], color="#c8443c", linewidth=3)
+    out = BytesIO()
+    figure.savefig(out, format="png")
+    content, width, height = small(out.getvalue())
+    assert len(content) <= len(out.getvalue())
+    before, after = (Image.open(BytesIO(one)).convert("RGB") for one in (out.getvalue(), content))
+    assert before.size == after.size == (width, height)
+    apart = [abs(a - b) for a, b in zip(before.tobytes(), after.tobytes(), strict=True)]
+    assert sum(apart) / len(apart) < 1
+
+
+def test_facts_count_runs_once_and_compilations_once():
+    runs = pd.DataFrame(
+        {
+            "sweep": "s",
+            "point": ["a", "a", "a", "b"],
+            "trial": 0,
+            "seed": [0, 0, 1, 0],
+            "rounds": [0, 1, 1, 1],
+            "algorithm": "x",
+            "source": "generated",
+            "scale": "laptop",
+            "wall_s": [1.0, 1.0, 2.0, 4.0],
+            "compile_s": [3.0, 3.0, 3.0, 5.0],
+            "date": ["2026-01-01", "2026-01-01", "2026-02-01", "2025-12-01"],
+        }
+    )
+    facts = facts_of(runs)
+    assert (facts.num_runs, facts.wall_s, facts.compile_s) == (3, 7.0, 8.0)
+    copied = facts_of(pd.concat([runs, runs[runs["point"] == "a"].assign(sweep="another")]))
+    assert (copied.num_runs, copied.wall_s, copied.compile_s) == (5, 7.0, 8.0)
+    assert (facts.repetitions, facts.newest) == ((1, 2), "2026-02-01")
+    assert (facts.commits, facts.devices) == ((), ())
+    assert [duration(seconds) for seconds in (2, 90, 7200)] == ["2.0 s", "1.5 min", "2.0 h"]
+    assert [span((3, 3)), span((1, 5))] == ["3", "1 to 5"]

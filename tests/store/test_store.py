@@ -1,0 +1,190 @@
+"""Results on disk: whole or not at all, one row per run and evaluation, nothing lost."""
+
+import errno
+import os
+import shutil
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_parts import damage, fail, fill, opened_runs, ordered, rows, shapes
+
+from bench.errors import InputError
+from bench.store import part_files
+from bench.store.complete_runs import point_id
+from bench.store.store import Store
+
+
+def test_pandas_reads_the_folder_as_one_table_and_so_does_read(tmp_path):
+    fill(tmp_path, "a", "b", "c")
+    whole = ordered(pd.concat([rows("a"), rows("b"), rows("c")]))
+    pd.testing.assert_frame_equal(ordered(pd.read_parquet(tmp_path)), whole, check_dtype=False)
+    pd.testing.assert_frame_equal(ordered(part_files.read(tmp_path)), whole, check_dtype=False)
+
+
+def test_parts_with_different_columns_are_one_table_with_all_of_them(tmp_path):
+    """Whatever the order of their names; a column that a part has not is NaN there, whole numbers next to broken."""
+    frames = [rows("a"), rows("b", steps=3), rows("c", label="x"), rows("d", steps=0.5, other=1.0)]
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+        folder = tmp_path / str(order)
+        with Store(folder) as opened:
+            opened.open_parts(shapes("abcd"))
+            for index in order:
+                opened.write(frames[index])
+        whole = ordered(pd.concat(frames))
+        for read in (pd.read_parquet, part_files.read):
+            table = ordered(read(folder))
+            assert set(table) == set(whole)
+            pd.testing.assert_frame_equal(table[list(whole)], whole, check_dtype=False)
+
+
+def test_columns_that_no_part_has_any_more_leave_the_table(tmp_path):
+    with Store(tmp_path) as opened:
+        opened.open_parts(shapes("a"))
+        opened.write(rows("a", steps=3))
+    with Store(tmp_path) as opened:
+        opened.open_parts(shapes("b"))
+        opened.write(rows("b"))
+    assert set(pd.read_parquet(tmp_path)) == set(rows("b"))
+
+
+def test_text_and_numbers_in_one_column_are_refused_in_words(tmp_path):
+    with Store(tmp_path) as opened:
+        opened.open_parts(shapes("ab"))
+        opened.write(rows("a", label="x"))
+        with pytest.raises(InputError, match=r"column 'label' is double in the new rows and .*string in "):
+            opened.write(rows("b", label=3.0))
+    assert len(pd.read_parquet(tmp_path)) == 6
+
+
+def test_the_runs_that_are_there(tmp_path):
+    fill(tmp_path, "a", "b")
+    runs, notes = opened_runs(tmp_path, "a", "b", "c")
+    assert runs == {(point, 0, seed) for point in "ab" for seed in (0, 1)}
+    assert notes == []
+
+
+def test_the_same_runs_written_twice_are_there_once(tmp_path):
+    fill(tmp_path, "a")
+    fill(tmp_path, "a")
+    pd.testing.assert_frame_equal(ordered(pd.read_parquet(tmp_path)), rows("a"), check_dtype=False)
+
+
+def test_a_lock_that_is_a_link_is_refused_and_what_it_points_to_stays(tmp_path):
+    precious = tmp_path / "precious.txt"
+    precious.write_text("mine")
+    folder = tmp_path / "sweep"
+    folder.mkdir()
+    (folder / ".lock").symlink_to(precious)
+    with pytest.raises(InputError, match=r"sweep/.lock is in the way: move it elsewhere"), Store(folder):
+        pass
+    assert precious.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", [".lock", "_corrupt"])
+def test_what_lies_where_the_store_writes_is_named(tmp_path, name):
+    (path,) = fill(tmp_path, "a")
+    damage(path, "truncated")
+    (tmp_path / ".lock").unlink()
+    if name == ".lock":
+        (tmp_path / name).mkdir()
+    else:
+        (tmp_path / name).write_text("mine")
+    with pytest.raises(InputError, match=f"{tmp_path}/{name} is in the way: move it elsewhere"):
+        opened_runs(tmp_path, "a")
+
+
+def test_a_folder_named_like_something_unfinished_is_left_alone(tmp_path):
+    fill(tmp_path, "a")
+    (tmp_path / ".x.parquet.1").mkdir()
+    runs, notes = opened_runs(tmp_path, "a")
+    assert (len(runs), notes) == (2, [])
+
+
+def test_a_folder_that_vanishes_or_is_made_anew_ends_the_run_in_one_line(tmp_path):
+    folder = tmp_path / "sweep"
+    for made_anew in (False, True):
+        with Store(folder) as opened:
+            opened.open_parts(shapes("a"))
+            shutil.rmtree(folder)
+            if made_anew:
+                fill(folder, "a")
+            with pytest.raises(InputError, match=f"{folder} was removed or replaced while this ran"):
+                opened.write(rows("a"))
+
+
+@pytest.mark.parametrize("where", ["fsync", "replace"])
+def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path, monkeypatch, where):
+    fill(tmp_path, "a")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with Store(tmp_path) as opened:
+        opened.open_parts(shapes("ab"))
+        with monkeypatch.context() as patched:
+            patched.setattr(os, where, fail(errno.ENOSPC))
+            with pytest.raises(InputError, match=r"cannot write .*: the disk is full; everything finished .* is kept"):
+                opened.write(rows("b"))
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+        opened.write(rows("b"))
+    assert set(pd.read_parquet(tmp_path)["point"]) == {"a", "b"}
+
+
+def test_ctrl_c_in_the_middle_of_writing_leaves_nothing_half_written(tmp_path, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", stopped)
+    with Store(tmp_path) as opened, pytest.raises(KeyboardInterrupt):
+        opened.write(rows("a"))
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [(errno.EACCES, "no permission"), (errno.EROFS, "it is read-only"), (errno.EIO, "Input/output")]
+)
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, monkeypatch, code, said):
+    monkeypatch.setattr("pathlib.Path.mkdir", fail(code))
+    with pytest.raises(InputError, match=f"cannot write {tmp_path}/new: {said}"), Store(tmp_path / "new"):
+        pass
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_write_permission_is_one_line(tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(InputError, match="no permission"), Store(tmp_path / "new"):
+        pass
+    tmp_path.chmod(stat.S_IRWXU)
+
+
+def test_a_file_where_the_folder_should_be_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        said = f"cannot write {folder}: {tmp_path}/file is in the way: move it elsewhere"
+        with pytest.raises(InputError, match=said), Store(folder):
+            pass
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_one_writer_at_a_time(tmp_path):
+    with Store(tmp_path), pytest.raises(InputError, match="is in use by another run: wait for it, or choose --out"):
+        Store(tmp_path).__enter__()
+    with Store(tmp_path):
+        pass
+
+
+def test_what_a_killed_writer_left_is_cleared_and_was_never_read(tmp_path):
+    fill(tmp_path, "a")
+    leftover = tmp_path / ".part-0123.parquet.4711"
+    leftover.write_bytes(b"half")
+    assert len(pd.read_parquet(tmp_path)) == 6
+    opened_runs(tmp_path, "a")
+    assert not leftover.exists()
+
+
+def test_a_points_id_is_stable_and_follows_from_every_setting():
+    """The id is what old results are recognised by: this literal may change only when all results are to be redone."""
+    settings = {"algorithm": "A", "args": {"step_size": 0.1, "clip_norm": float("inf")}, "shapes": [(3, 4)]}
+    assert point_id(settings) == point_id(dict(reversed(settings.items())))
+    assert point_id(settings) == point_id({**settings, "args": {"step_size": np.float64(0.1), "clip_norm": np.inf}})
+    assert point_id(settings) != point_id({**settings, "args": {"step_size": 0.1000001, "clip_norm": np.inf}})
+    assert point_id(settings) == "a9a76f697ebabf23"

@@ -1,0 +1,126 @@
+"""What is there and what is missing is counted without data, and the rest is timed by what was measured."""
+
+import json
+import re
+
+import pytest
+from made_up_parts import put
+from tiny_sweeps import private_sgd, run, walks
+
+from bench.data.files import DataFiles
+from bench.errors import InputError
+from bench.execution.run import run_sweep
+from bench.papers import SWEEPS
+from bench.store import part_files
+from bench.sweeps.spec import grid, select
+from bench.upkeep import status
+from bench.upkeep.merge import merge
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
+
+
+def refused(*_, **__):
+    raise AssertionError("data are read")
+
+
+def test_nothing_half_and_all_are_counted_without_a_data_set(tmp_path, monkeypatch):
+    sweep = walks()
+    folder = tmp_path / "smoke" / "tiny"
+    blind = sweep._replace(tasks={"synthetic": refused})
+    empty = status.status(blind, "smoke", folder)
+    assert (empty.whole.wanted, empty.whole.there, empty.whole.hours) == (8, 0, None)
+    assert empty.whole.rates == {"unknown": 8}
+    assert not folder.exists()
+    run_sweep(select(sweep, "step_size < 0.25"), whole=sweep, scale="smoke", out=tmp_path)
+    half = status.status(blind, "smoke", folder)
+    assert (half.whole.there, half.whole.missing, half.others) == (4, 4, 0)
+    rows = part_files.read(folder).drop_duplicates(part_files.IDENTITY)
+    expected = (4 * rows["wall_s"].mean() + rows["compile_s"].mean()) / 3600
+    assert half.whole.hours == pytest.approx(expected)
+    assert half.whole.rates == {status.ALIKE: 4}
+    run(sweep, tmp_path)
+    whole = status.status(blind, "smoke", folder)
+    assert (whole.whole.missing, whole.whole.hours, whole.whole.rates) == (0, 0.0, {})
+    json.dumps(whole.as_dict())
+    assert "\n\nThe rest: 8 runs without a rate. " in status.written([empty], by_entry=False)
+    assert re.search(r"The rest: [0-9.e-]+ core-hours\. ", status.written([half, whole], by_entry=False))
+    assert "The rest: nothing. " in status.written([whole], by_entry=False)
+
+
+def test_runs_of_other_settings_and_versions_do_not_count(tmp_path):
+    run(walks(steps=(0.1, 0.9)), tmp_path)
+    found = status.status(walks(), "smoke", tmp_path / "smoke" / "tiny")
+    assert (found.whole.there, found.others) == (2, 2)
+    sweep = walks()
+    newer = {label: entry._replace(method=entry.method._replace(version=2)) for label, entry in sweep.entries.items()}
+    found = status.status(sweep._replace(entries=newer), "smoke", tmp_path / "smoke" / "tiny")
+    assert (found.whole.there, found.others) == (0, 4)
+    assert found.whole.rates == {status.SWEEP: 8}
+
+
+def test_a_rate_is_pooled_where_nothing_like_the_missing_was_run(tmp_path):
+    def sweep(sizes):
+        points = grid(step_size=[0.1], personalization=1.0, clip_norm=1.0, noise_multiplier=1.0, batch_size=sizes)
+        return private_sgd(points=points.assign(num_sampled=4, sampler="fixed"))
+
+    run(sweep([2]), tmp_path)
+    found = status.status(sweep([2, 3]), "smoke", tmp_path / "smoke" / "tiny")
+    assert found.whole.rates == {status.METHOD: 2}
+    assert found.whole.hours > 0
+    assert "all runs of the method, pooled" in status.written([found], by_entry=True)
+
+
+def test_a_rate_is_that_of_the_same_data_where_the_method_ran_on_them_otherwise():
+    """Large data take a hundred times as long; of them only runs with other batches are there."""
+    entry = private_sgd(points=grid(step_size=[0.1], batch_size=[2, 3], num_clients=[4, 400])).entries["PPSGD"]
+    runs = entry.points[entry.points["batch_size"] == 2].assign(compile_s=0.0)
+    runs["wall_s"] = runs["num_clients"] * 1.0
+    todo = entry.points[entry.points["batch_size"] == 3].assign(missing=1)
+    hours, rates = status._time(entry, todo[todo["num_clients"] == 400], runs, runs)
+    assert (hours, rates) == (pytest.approx(400 / 3600), {status.SAME_DATA: 1})
+
+
+def test_verify_names_what_is_wrong_and_changes_nothing(tmp_path):
+    folder = tmp_path / "smoke" / "tiny"
+    run_sweep(walks(), scale="smoke", out=tmp_path, most=1)
+    assert status.verify(walks(), folder) == []
+    parts = part_files.parts_in(folder)
+    parts[0].write_bytes(parts[0].read_bytes()[:-40])
+    put(folder, parts[1].read_bytes())
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    said = status.verify(walks(steps=(0.1, 0.2)), folder)
+    assert any("is damaged" in line for line in said)
+    assert any("another part has as well" in line for line in said)
+    assert any("of other settings" in line for line in said)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_parts_whose_columns_differ_in_kind_are_named(tmp_path):
+    folder = tmp_path / "smoke" / "tiny"
+    run_sweep(walks(), scale="smoke", out=tmp_path)
+    other = put(folder, part_files.read(folder).assign(step_size="small", seed=7), 2**64 - 1)
+    with pytest.raises(InputError, match=f"column 'step_size' is large_string in {other}"):
+        status.status(walks(), "smoke", folder)
+    (done,), left_out, _ = merge([tmp_path], tmp_path / "out")
+    assert (done.added, [str(other) in line for line in left_out]) == (8, [True])
+
+
+def test_verify_says_that_data_are_missing(tmp_path):
+    def missing(trial):
+        raise InputError("no data: get some")
+
+    run(walks(), tmp_path)
+    said = status.verify(walks()._replace(tasks={"synthetic": missing}), tmp_path / "smoke" / "tiny")
+    assert len(said) == 1
+    assert "not checked, since data are missing: no data: get some" in said[0]
+
+
+def test_names_are_looked_up(tmp_path):
+    with pytest.raises(InputError, match="did you mean tiny"):
+        status.statuses(["tinny"], "smoke", tmp_path, DataFiles())
+    with pytest.raises(InputError, match="no scale is called"):
+        status.statuses(["tiny"], "papr", tmp_path, DataFiles())
+    assert [one.sweep for one in status.statuses(["tiny"], "smoke", tmp_path, DataFiles())] == ["tiny"]
