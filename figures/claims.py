@@ -1,8 +1,9 @@
 """Checks the claims of the papers against the results.
 
-The check of a claim is a function of the runs that returns a verdict and the numbers behind it. A claim holds or fails
+The check of a claim is a function of the runs that returns an outcome and the numbers behind it. A claim holds or fails
 where chance over repetitions is unlikely to explain its margin, and is undecided otherwise. A claim without runs is
-"not run", and a claim whose check raised an exception is an "error", which is no verdict.
+"not run", and a claim whose check raised an exception is an "error", which is no verdict. What the outcome says of the
+paper follows from it and from the claim's settings (`Claim.says`).
 """
 
 import textwrap
@@ -20,23 +21,41 @@ from bench.files import write_whole
 from figures import PAPERS
 from figures.shared.derived import derived
 from figures.shared.drawn import JUDGED, digest_of, recorded
-from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, NotTestable, Verdict
+from figures.shared.verdicts import (
+    CARRIES_OVER,
+    CONTRADICTED,
+    DOES_NOT_CARRY_OVER,
+    ERROR,
+    FAILS,
+    HOLDS,
+    NO_SETTINGS,
+    NOT_RUN,
+    OURS,
+    PAPERS_OWN,
+    UNDECIDED,
+    Claim,
+    NotTestable,
+    Verdict,
+)
 
 COLUMNS = [
-    *("paper", "where", "claim", "how", "verdict", "margin", "to_decide", "edges"),
-    *("evidence", "source", "scale", "repetitions"),
+    *("paper", "whose", "statement", "where", "claim", "how", "settings", "verdict", "outcome"),
+    *("published", "published_numbers", "margin", "to_decide", "edges", "evidence", "source", "scale", "repetitions"),
 ]
 # Columns of the runs that no check reads; leaving them out saves a third of the data in every selection.
 UNREAD = frozenset(
     {"checksum", "date", "jax_version", "jaxlib_version", "python_version", "device", "version"}
     | {"wall_s", "compile_s", "points_per_chunk"}
 )
-OUTCOMES = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
 COUNTED = {
     HOLDS: ("holds", "hold"),
+    CARRIES_OVER: ("carries over", "carry over"),
+    CONTRADICTED: ("is contradicted", "are contradicted"),
+    DOES_NOT_CARRY_OVER: ("does not carry over", "do not carry over"),
     FAILS: ("fails", "fail"),
     UNDECIDED: ("is undecided", "are undecided"),
     NOT_RUN: ("was not run", "were not run"),
+    NO_SETTINGS: ("rests on settings not given", "rest on settings not given"),
     ERROR: ("has a check that failed", "have checks that failed"),
 }
 WIDTH = 100  # of the text
@@ -49,7 +68,7 @@ def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
     Where runs are missing, the evidence says which.
     """
     if runs is None:
-        return Verdict(NOT_RUN, f"no results of {claim.sweep}")
+        return Verdict(NOT_RUN, f"no results of {' or '.join(claim.sweeps)}")
     if (runs["scale"] == "smoke").any():
         return Verdict(
             NOT_RUN, "scale smoke only shows that everything runs and cannot decide claims: run a larger scale"
@@ -78,17 +97,33 @@ def as_text(table: pd.DataFrame, *, brief: bool = False) -> str:
         return "\n".join(textwrap.wrap(text, WIDTH, subsequent_indent="  "))
     lines = []
     for row in table.itertuples():
-        lines += textwrap.wrap(f"- **{row.verdict}**: {row.claim} ({row.where})", WIDTH, subsequent_indent="  ")
+        place = f" ({row.where})" if row.where else ""
+        lines += textwrap.wrap(f"- **{said(row)}**: {row.claim}{place}", WIDTH, subsequent_indent="  ")
         if brief:
             continue
-        marked = {"margin": row.margin, "to decide": row.to_decide, "rests on": row.edges}
+        marked = {
+            "the paper states": row.statement,
+            "settings": row.settings if row.whose == PAPERS_OWN or row.verdict == NO_SETTINGS else "",
+            "its own numbers": f"{row.published}, {row.published_numbers}" if row.published else "",
+            "margin": row.margin,
+            "to decide": row.to_decide,
+            "rests on": row.edges,
+        }
         facts = [f"{name}: {text}" for name, text in marked.items() if text]
         for part in [f"how: {row.how}", *facts, *str(row.evidence).split("; ")]:
             lines += textwrap.wrap(f"- {part}", WIDTH, initial_indent="    ", subsequent_indent="      ")
-    counts = table["verdict"].value_counts()
     scales = ", ".join(dict.fromkeys(scale for scale in table["scale"] if scale))
-    lines += ["", f"Scale {scales}: " + ", ".join(f"{outcome} {number}" for outcome, number in counts.items()) + "."]
+    tally = "; ".join(f"{name}: {text}" for name, text in tallies(table).items() if text)
+    lines += ["", *textwrap.wrap(f"Scale {scales}. {tally}.", WIDTH)]
     return "\n".join(lines)
+
+
+def said(row) -> str:
+    """The verdict of a row of `judged` in words; where settings are not given, with the outcome here."""
+    here = {UNDECIDED: "undecided here", FAILS: "fails here, which is not comparable"}
+    return (
+        f"{row.verdict} ({here.get(row.outcome, f'{row.outcome} here')})" if row.verdict == NO_SETTINGS else row.verdict
+    )
 
 
 def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
@@ -108,6 +143,12 @@ def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
 def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The claims of a paper with their verdicts: COLUMNS, a row each.
 
+    whose: PAPERS_OWN or OURS.
+    statement, where, claim: what the paper states, its place, and our reading.
+    verdict: what the outcome says of the paper.
+    outcome: that of the test on our runs.
+    published, published_numbers: the outcome of the same comparison on the numbers that the paper published, and how
+        many comparisons they meet; empty without such numbers.
     margin: margin of the deciding comparison, in words; empty where the claim was not run.
     to_decide: what would decide an undecided claim; empty for all others.
     edges: settings behind the margin that are the smallest or largest tried, so that others may be better.
@@ -120,16 +161,23 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """
     rows = []
     for claim in PAPERS[paper].claims:
-        of_sweep = runs.get(claim.sweep)
+        of_sweep = runs_for(claim, runs)
         outcome, evidence, margin = judge(claim, of_sweep)
+        theirs = claim.published() if claim.published else Verdict("", "")
         about = None if of_sweep is None else claim.about(of_sweep)
         rows.append(
             {
                 "paper": paper,
+                "whose": claim.whose,
+                "statement": claim.statement,
                 "where": claim.where,
                 "claim": claim.text,
                 "how": claim.how,
-                "verdict": outcome,
+                "settings": str(claim.settings),
+                "verdict": claim.says(outcome),
+                "outcome": outcome,
+                "published": theirs.outcome,
+                "published_numbers": theirs.evidence,
                 "margin": "" if margin is None else str(margin),
                 "to_decide": "" if margin is None else margin.to_decide,
                 "edges": "" if margin is None else margin.rests_on,
@@ -140,6 +188,15 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def runs_for(claim: Claim, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame | None:
+    """The runs of a claim's sweeps in one table; None where one of the sweeps has no results."""
+    if any(sweep not in runs for sweep in claim.sweeps):
+        return None
+    return (
+        runs[claim.sweep] if not claim.also else pd.concat([runs[sweep] for sweep in claim.sweeps], ignore_index=True)
+    )
 
 
 def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
@@ -178,10 +235,23 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path, *, brief: 
     return table
 
 
-def count(table: pd.DataFrame) -> str:
-    """The number of claims by outcome: "3 hold, 1 fails"."""
-    numbers = table["verdict"].value_counts()
+def count(table: pd.DataFrame, column: str = "verdict") -> str:
+    """The number of claims by verdict: "3 hold, 1 is contradicted"."""
+    numbers = table[column].value_counts()
     return ", ".join(f"{numbers[v]} {words[int(numbers[v] > 1)]}" for v, words in COUNTED.items() if v in numbers)
+
+
+def tallies(table: pd.DataFrame) -> dict[str, str]:
+    """What became of the claims in a table of `judged`, in words, apart: those of the paper with its settings, the same
+    on the numbers that it published, those whose settings it does not give, and ours."""
+    own, unknown = table["whose"] == PAPERS_OWN, table["verdict"] == NO_SETTINGS
+    open_ones = table[own & unknown]
+    return {
+        "its claims": count(table[own & ~unknown]),
+        "on its own published numbers": count(table[own], "published"),
+        "settings not given": f"{len(open_ones)} ({count(open_ones, 'outcome')} here)" if len(open_ones) else "",
+        "our further claims": count(table[table["whose"] == OURS]),
+    }
 
 
 def judged_from(paper: str, folders: Mapping[str, Path]) -> str:
@@ -191,8 +261,12 @@ def judged_from(paper: str, folders: Mapping[str, Path]) -> str:
         paper: its short name.
         folders: sweep -> the folder of the scale that its runs are in, for the sweeps that have runs.
     """
-    said = [words for claim in PAPERS[paper].claims for words in (claim.where, claim.text, claim.how)]
-    return digest_of([folders[sweep] / sweep for sweep in sorted(folders)], "\n".join([*COLUMNS, *said]))
+    words = [
+        word
+        for claim in PAPERS[paper].claims
+        for word in (claim.whose, claim.statement, claim.where, claim.text, claim.how, str(claim.settings))
+    ]
+    return digest_of([folders[sweep] / sweep for sweep in sorted(folders)], "\n".join([*COLUMNS, *words]))
 
 
 def recall(paper: str, folders: Mapping[str, Path], folder: Path) -> tuple[pd.DataFrame, pd.DataFrame] | None:
@@ -211,11 +285,8 @@ def recall(paper: str, folders: Mapping[str, Path], folder: Path) -> tuple[pd.Da
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """The number of claims of each paper by outcome, including failed checks where there are any."""
-    outcomes = [*OUTCOMES, *([ERROR] if (table["verdict"] == ERROR).any() else [])]
-    counts = pd.crosstab(table["paper"], table["verdict"]).reindex(columns=outcomes, fill_value=0)
-    counts = counts.loc[list(dict.fromkeys(table["paper"]))]
-    return counts.rename_axis(columns=None).reset_index()
+    """`tallies` of each paper, a row each."""
+    return pd.DataFrame([{"paper": name, **tallies(rows)} for name, rows in table.groupby("paper", sort=False)])
 
 
 def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
@@ -235,11 +306,11 @@ def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     if others := [name for name in counts["paper"] if name not in tables]:
         print(f"all papers, with the earlier verdicts on {', '.join(others)}:")
     for row in counts.to_dict("records"):
-        print(f"{row.pop('paper')}: {', '.join(f'{outcome} {number}' for outcome, number in row.items())}")
+        print(f"{row.pop('paper')}: {'; '.join(f'{name}: {text}' for name, text in row.items() if text)}")
     cells = table.assign(evidence=table["evidence"].str.replace("; ", "\n"))
     with writing(folder):
         write_whole(folder / "claims.csv", table.to_csv(index=False))
-        write_whole(folder / "claims.md", f"{markdown(counts)}\n{markdown(cells, words=True)}")
+        write_whole(folder / "claims.md", f"{markdown(counts, words=True)}\n{markdown(cells, words=True)}")
     return table
 
 

@@ -251,9 +251,10 @@ def claims(
     scale: Scale = None,
     brief: Annotated[bool, typer.Option("--brief", help="Print the verdicts without their evidence.")] = False,
 ) -> None:
-    """Check the papers' claims: each holds, fails, is undecided, or was not run.
+    """Check the papers' claims: each holds, is contradicted, carries over to other data or not, or is undecided.
 
     A claim is undecided where chance over repetitions can explain its margin; the output says what would decide it.
+    Claims that rest on settings which the paper does not give, and our further claims, are counted apart.
 
     The exit status is 1 where a check raised an exception, which is a bug; it is named, and all others are written.
 
@@ -268,7 +269,7 @@ def claims(
             raise unknown_name("paper with claims", name, PAPERS)
     missing, verdicts, folders = {}, {}, {}
     for name in papers or PAPERS:
-        sweeps = dict.fromkeys(claim.sweep for claim in PAPERS[name].claims)
+        sweeps = dict.fromkeys(sweep for claim in PAPERS[name].claims for sweep in claim.sweeps)
         pairs = {sweep: runs_of(results, scale, (sweep,), UNREAD) for sweep in sweeps}
         if any(pairs.values()):
             folders[name] = out or next(folder for _, folder in filter(None, pairs.values())) / "figures"

@@ -2,12 +2,12 @@
 
 A generated part is between a comment that names it and `<!-- end -->`:
 
-    <!-- papers -->           one line per paper: the link to its page, and the outcomes of its claims and ours
+    <!-- papers -->           one line per paper: the link to its page, and what became of its claims and ours
     <!-- papers in full -->   the same with the citation, what is private, against whom, and what is implemented
-    <!-- claims NAME -->      every claim of a paper with its verdict
+    <!-- claims NAME -->      what a paper states, our reading and the verdict; and below, our further claims
     <!-- gallery -->          every figure with its title and caption
 
-Verdicts are those that `python -m figures claims` wrote next to the figures.
+Single numbers in the prose are those of `figures.prose`. Verdicts are those that `python -m figures claims` wrote next to the figures.
 """
 
 import re
@@ -18,11 +18,11 @@ import pandas as pd
 
 from bench.analysis.tables import markdown, no_markup
 from bench.errors import InputError
-from figures import PAPERS
-from figures.claims import count
+from figures import PAPERS, prose
+from figures.claims import said, tallies
 from figures.claims import written as read_claims
 from figures.shared.paper import Paper
-from figures.shared.verdicts import ERROR, FAILS
+from figures.shared.verdicts import CONTRADICTED, DOES_NOT_CARRY_OVER, ERROR, FAILS, OURS
 
 PART = re.compile(r"(<!-- (papers|papers in full|gallery|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
 PICTURES = "../results/laptop/figures"  # as a page in docs links to them
@@ -46,22 +46,44 @@ def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
         raise InputError(f"{path} has other claims than figures/{paper.name}: {remedy}")
     if (table["verdict"] == ERROR).any():
         raise InputError(f"{path} has a check that failed: fix it, then {remedy}")
-    return table.assign(ours=[claim.ours for claim in paper.claims])
+    return table
 
 
 def claims_part(paper: Paper, folder: Path) -> str:
-    """The table of a paper's claims: what is claimed, where, the verdict and its margin."""
+    """Two tables: what a paper states and what we measure, with the verdict and its margin; and our further claims."""
     table = verdicts(paper, folder)
-    cells = pd.DataFrame(
+    ours = table["whose"] == OURS
+    theirs = _cells(table[~ours])
+    theirs.insert(0, "the paper states", [f"{row.statement} ({row.where})" for row in table[~ours].itertuples()])
+    published = table.loc[~ours, "published"]
+    if published.any():
+        numbers = [
+            f"{row.published}: {row.published_numbers}" if row.published else "" for row in table[~ours].itertuples()
+        ]
+        theirs.insert(3, "its own numbers", numbers)
+    parts = [markdown(theirs, words=True)]
+    if ours.any():
+        mine = _cells(table[ours]).rename(columns={"our reading": "our further claims"})
+        parts.append(markdown(mine, words=True))
+    return "\n".join(parts)
+
+
+def _cells(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
         {
-            "claim": table["claim"],
-            "where": ["ours" if ours else place for ours, place in zip(table["ours"], table["where"], strict=True)],
-            "here": [f"**{verdict}**" if verdict == FAILS else verdict for verdict in table["verdict"]],
+            "our reading": table["claim"],
+            "verdict": [_verdict(row) for row in table.itertuples()],
             "margin": [_margin(row) for row in table.itertuples()],
             "runs": table["repetitions"],
         }
     )
-    return markdown(cells, words=True)
+
+
+def _verdict(row: Any) -> str:
+    """The verdict, emphasised where it goes against the claim, and what the settings rest on."""
+    text = f"**{row.verdict}**" if row.verdict in (CONTRADICTED, DOES_NOT_CARRY_OVER, FAILS) else said(row)
+    kind, _, words = row.settings.partition(": ")
+    return f"{text}; {kind}: {words}" if words else text
 
 
 def _margin(row: Any) -> str:
@@ -80,7 +102,7 @@ def papers_part(folder: Path) -> str:
         {
             "name": f"[`{paper.name}`](docs/papers/{paper.name}.md)",
             "paper": paper.cited,
-            **_tallies(paper, folder),
+            **tallies(verdicts(paper, folder)),
         }
         for paper in PAPERS.values()
     ]
@@ -95,17 +117,11 @@ def papers_in_full(folder: Path) -> str:
             "paper": f"{paper.authors}, *{paper.title}*, {paper.venue}",
             "what is private, against whom": f"{paper.protects}, against {paper.against}",
             "state": paper.state,
-            **_tallies(paper, folder),
+            **tallies(verdicts(paper, folder)),
         }
         for paper in PAPERS.values()
     ]
     return markdown(pd.DataFrame(rows), words=True)
-
-
-def _tallies(paper: Paper, folder: Path) -> dict[str, str]:
-    table = verdicts(paper, folder)
-    ours = table[table["ours"]]
-    return {"its claims": count(table[~table["ours"]]), "our further claims": count(ours)}
 
 
 def gallery_part() -> str:
@@ -137,12 +153,12 @@ def written_anew(text: str, folder: Path) -> str:
         make = {"papers": papers_part, "papers in full": papers_in_full, "gallery": lambda _: gallery_part()}
         return match[1] + make[match[2]](folder) + match[4]
 
-    return PART.sub(part, text)
+    return prose.written_anew(PART.sub(part, text), folder.parent)
 
 
 def pages(root: Path) -> list[Path]:
-    """README.md, the gallery and the pages of papers."""
-    return [root / "README.md", root / "docs" / "gallery.md", *sorted((root / "docs" / "papers").glob("*.md"))]
+    """README.md, and the pages in docs."""
+    return [root / "README.md", *sorted(path for path in (root / "docs").rglob("*.md") if "_build" not in path.parts)]
 
 
 def outdated(root: Path, folder: Path) -> dict[Path, str]:

@@ -216,6 +216,86 @@ def p2p_perturbed(scale: str) -> Sweep:
     return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
 
 
+def p2p_inputs(scale: str) -> Sweep:
+    """The setting of Figure 2c by the range of the inputs, which the paper does not give: uniform on [-r, r]^p.
+
+    The published noise is for gradients of L1 norm 1, which inputs of L1 norm up to r p have where r is at most 1/p.
+    mu, the same for all p and budgets of a range, and the updates per agent are tuned on other problem instances.
+    """
+    features = [2] if scale == "smoke" else [2, 10, 100]
+    ranges = {p: [1 / p, 1.0, 10.0, 100.0] for p in features}
+    private = calibrated(
+        grid(target_epsilon=EPSILONS, num_updates=[1, 4, 16], mu=MUS[::2], **PUBLISHED).assign(
+            max_updates=max(UPDATES), num_ticks=TICKS, start="propagation"
+        )
+    )
+    of_ranges = pd.concat([grid(num_features=p, input_range=ranges[p]) for p in features], ignore_index=True)
+    problems = of_ranges.merge(grid(instances=["test", "validation"]), how="cross")
+    problems["task"] = ["_".join(map(str, one)) for one in problems.itertuples(index=False)]
+    tasks = {
+        one.task: partial(
+            linear_p2p, num_features=one.num_features, input_range=one.input_range, instances=one.instances
+        )
+        for one in problems.itertuples()
+    }
+    tested = problems[problems["instances"] == "test"]
+    paper = Sweep(
+        name="p2p_inputs",
+        reproduces="Bellet et al. 2018, the setting of Figure 2c by the range of the inputs",
+        tasks=tasks,
+        entries={
+            "CD": Entry(
+                ALGORITHMS["coordinate_descent"],
+                problems.merge(grid(mu=MUS[::2], num_ticks=TICKS), how="cross"),
+                num_rounds=40,
+                eval_every=40,
+            ),
+            "private CD": Entry(
+                ALGORITHMS["coordinate_descent"],
+                problems.merge(private, how="cross"),
+                derived=p2p_noise.OF_TARGETS,
+            ),
+            "local": Entry(
+                ALGORITHMS["local_models"],
+                tested.merge(grid(solver="newton", mu=MU), how="cross"),
+                num_rounds=100,
+                eval_every=100,
+            ),
+        },
+        num_rounds=max(UPDATES),
+        eval_every=max(UPDATES),
+        delta=DELTA,
+        seeds=5,
+        notes="the paper says that inputs are uniform around the origin, and not how far",
+    )
+    smaller = {"mu": [MU], "num_updates": [1.0, 4.0], "target_epsilon": [1.0], "input_range": [0.5, 10.0]}
+    return thin(paper, keep=smaller, seeds=2) if scale == "smoke" else paper
+
+
+def p2p_agents(scale: str) -> Sweep:
+    """Coordinate descent without privacy by the number of agents, whose updates per agent remain the same: the paper
+    expects it to scale gracefully, and runs 100."""
+    numbers = [25, 50] if scale == "smoke" else [25, 50, 100, 200, 400]
+    entries = {
+        f"CD, n = {n}": Entry(
+            ALGORITHMS["coordinate_descent"],
+            grid(task=str(n), num_agents=n, mu=MU, num_ticks=n, start="descent", start_step_size=0.005),
+        )
+        for n in numbers
+    }
+    return Sweep(
+        name="p2p_agents",
+        reproduces="Bellet et al. 2018, section 2.3, the number of agents (no figure in the paper)",
+        tasks={str(n): partial(linear_p2p, num_features=20, num_agents=n) for n in numbers},
+        entries=entries,
+        num_rounds=64 if scale != "smoke" else 4,
+        eval_every=1,
+        delta=DELTA,
+        seeds=10 if scale != "smoke" else 2,
+        notes="the paper has no experiment with other numbers of agents",
+    )
+
+
 def p2p_movielens(scale: str) -> Sweep:
     """Table 1: MovieLens-100K by user, gradients clipped at C = 10 as in the paper, and at less.
 
@@ -256,5 +336,7 @@ SWEEPS = {
     "p2p_private": p2p_private,
     "p2p_dimensions": p2p_dimensions,
     "p2p_perturbed": p2p_perturbed,
+    "p2p_inputs": p2p_inputs,
+    "p2p_agents": p2p_agents,
     "p2p_movielens": p2p_movielens,
 }

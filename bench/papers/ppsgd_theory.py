@@ -15,9 +15,7 @@ from bench.privacy.events import gaussian_readings
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 from bench.theory import ppsgd as theory
 
-DELTA = 1e-4
-NUM_CLIENTS, NUM_FEATURES, LABEL_NOISE = 200, 10, 0.5
-CLIP_NORM = 5.0  # more than a gradient's norm at any time, so that nothing is clipped; the results hold the share
+NUM_CLIENTS, NUM_FEATURES, LABEL_NOISE, CLIP_NORM, DELTA = theory.Measured()
 SMOOTHNESS = 2.0  # 2 R^2
 FREE = grid(target_epsilon=[3.0, 10.0, math.inf], personalization=PERSONALIZATION)
 MADE = ("step_size", "noise_multiplier", "bound", "local_is_better")

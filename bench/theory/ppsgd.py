@@ -26,6 +26,22 @@ from typing import NamedTuple
 import numpy as np
 
 
+class Measured(NamedTuple):
+    """The users, alike, on which the theorems and the lemma are measured, and their budget.
+
+    num_clients, num_features: N and d.
+    label_noise: standard deviation of the labels; its square is the variance of a gradient at the minimiser.
+    clip_norm: more than a gradient's norm at any time, so that nothing is clipped; the results hold the share.
+    delta: of the budget.
+    """
+
+    num_clients: int = 200
+    num_features: int = 10
+    label_noise: float = 0.5
+    clip_norm: float = 5.0
+    delta: float = 1e-4
+
+
 class Guarantee(NamedTuple):
     """The guarantee of a theorem.
 

@@ -23,9 +23,10 @@ from bench.sweeps.spec import Entry, Sweep, arguments, parameters
 from bench.upkeep.merge import data_of, points_of, sweep_named
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
-# The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method, of the
-# sweep.
-ALIKE, METHOD, SWEEP = "alike", "method", "sweep"
+# The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method on equally
+# large data, all runs of the method, of the sweep.
+ALIKE, SAME_DATA, METHOD, SWEEP = "alike", "same data", "method", "sweep"
+LABELS = ("dataset", "num_clients", "num_features", "data_share")  # of the data
 
 
 class Rest(NamedTuple):
@@ -154,20 +155,22 @@ def _time(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.D
     if todo.empty:
         return 0.0, {}
     static = [name for name in parameters(entry.method)[0] if name not in parameters(entry.method)[1]]
-    labels = [name for name in ("dataset", "num_clients", "num_features", "data_share") if name in points]
+    labels = [name for name in LABELS if name in points]
     apart = list(dict.fromkeys([*static, *labels]))
     seconds, rates = 0.0, {}
     compiled = 0.0
-    alike = {}
+    alike, of_data = {}, {}
     if len(runs):
-        by = rows_as_text(runs, apart)
-        alike = runs.groupby(by)["wall_s"].mean().to_dict()
+        alike = runs.groupby(rows_as_text(runs, apart))["wall_s"].mean().to_dict()
+        of_data = runs.groupby(rows_as_text(runs, labels))["wall_s"].mean().to_dict() if labels else {}
         compiled = float(runs["compile_s"].mean())
-    groups = rows_as_text(todo, apart)
-    for key, group in todo.groupby(groups):
+    for key, group in todo.groupby(rows_as_text(todo, apart)):
         count = group["missing"].sum()
+        data = rows_as_text(group, labels).iloc[0] if labels else None
         if key in alike:
             kind, each = ALIKE, alike[key]
+        elif data in of_data:
+            kind, each = SAME_DATA, of_data[data]
         elif len(runs):
             kind, each = METHOD, runs["wall_s"].mean()
         elif len(all_runs):
@@ -266,6 +269,7 @@ def written(statuses: Sequence[Status], by_entry: bool) -> str:
 
 WORDS: Mapping[str, str] = {
     ALIKE: "runs like them",
+    SAME_DATA: "runs of the method on the same data",
     METHOD: "all runs of the method, pooled",
     SWEEP: "all runs of the sweep, pooled",
     "unknown": "none measured",

@@ -10,10 +10,10 @@ import pandas as pd
 
 from figures.decor.noise import CENTRAL, GRAPHS, LOCAL, METRICS, ONE, OUTSIDERS, SWEEP, pairs, tuned
 from figures.shared.margins import Margin, every, paired
-from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
+from figures.shared.verdicts import Claim, NotTestable, Verdict, stand_in, verdict
 
 UNIT = "of ln excess loss"
-NEAR = float(np.log(1.1))  # up to a tenth more counts as a match; a threshold of ours
+NEAR = float(np.log(2))  # a match in order, since the paper proves it up to constants; a threshold of ours
 EVERY_GRAPH = tuple(GRAPHS)
 OWN, MEAN = METRICS
 
@@ -79,12 +79,16 @@ def less(metric: str, first: str, second: str, graphs: Collection[str] = EVERY_G
 
 
 def near(metric: str, first: str, graphs: Collection[str]) -> Callable:
-    """A check that the first errs at most a tenth more than central noise, on these graphs at every epsilon."""
+    """A check that the first has at most twice the excess loss of central noise, on these graphs at every epsilon."""
     return lambda runs: _decided(runs, metric, first, CENTRAL, graphs, lambda gain: paired(gain + NEAR, UNIT))
 
 
 BEST = "each at its best step and ratio, by repetition"
-ABOUT = "abstract and experiments, on a smaller task"
+ABOUT = "abstract, section 5"
+CONSTANTS = "(a factor of ours, since the paper proves the match up to constants)"
+SMALLER = stand_in("logistic regression on generated points for a9a, and MNIST")
+LEAST = "At equal privacy DECOR has a lower error than local noise"
+MATCHES = "DECOR matches the trade-off of central noise on arbitrary connected graphs, up to constants"
 CLAIMS = [
     Claim(
         "DECOR errs less than local noise on every graph, in the mean of the models",
@@ -92,6 +96,8 @@ CLAIMS = [
         SWEEP,
         less(MEAN, OUTSIDERS, LOCAL),
         f"Excess loss of the mean of agents' models, on ring, grid and complete graph at every epsilon, {BEST}",
+        statement=LEAST,
+        settings=SMALLER,
     ),
     Claim(
         "DECOR errs less than local noise on every graph, in agents' own models",
@@ -99,6 +105,8 @@ CLAIMS = [
         SWEEP,
         less(OWN, OUTSIDERS, LOCAL),
         f"Excess loss of agents' own models, on ring, grid and complete graph at every epsilon, {BEST}",
+        statement=LEAST,
+        settings=SMALLER,
     ),
     Claim(
         "DECOR errs less than local noise on every graph, hidden from one curious agent, too",
@@ -106,24 +114,31 @@ CLAIMS = [
         SWEEP,
         less(OWN, ONE, LOCAL),
         f"The same of agents' own models with the noise for epsilon against any one other agent, {BEST}",
+        statement=LEAST,
+        settings=SMALLER,
     ),
     Claim(
-        "DECOR matches central noise where all are neighbours",
+        "DECOR has at most twice the excess loss of central noise where all are neighbours",
         ABOUT,
         SWEEP,
         near(OWN, OUTSIDERS, ("gossip_complete",)),
-        f"Excess loss of agents' own models at most a tenth above that of central noise at every epsilon, {BEST}",
+        f"Excess loss of agents' own models at most twice that of central noise at every epsilon {CONSTANTS}, {BEST}",
+        statement=MATCHES,
+        settings=SMALLER,
     ),
     Claim(
-        "DECOR matches central noise on every graph, in the mean of the models",
+        "DECOR has at most twice the excess loss of central noise on every graph, in the mean of the models",
         ABOUT,
         SWEEP,
         near(MEAN, OUTSIDERS, EVERY_GRAPH),
-        f"Excess loss of the mean of the models at most a tenth above that of central noise at every epsilon, {BEST}",
+        f"Excess loss of the mean of the models at most twice that of central noise at every epsilon {CONSTANTS}, "
+        f"{BEST}",
+        statement=MATCHES,
+        settings=SMALLER,
     ),
     Claim(
         "Central noise errs less than DECOR on ring and grid, in agents' own models",
-        "ours",
+        "",
         SWEEP,
         less(OWN, CENTRAL, OUTSIDERS, ("gossip_ring", "gossip_grid")),
         f"Excess loss of agents' own models at every epsilon, {BEST}",

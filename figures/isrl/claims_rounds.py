@@ -1,5 +1,9 @@
-"""The claims of Gao et al. 2024 on rounds and risk, measured on a quadratic with known minimiser. Methods are compared
-trial by trial, since all methods share a trial's data."""
+"""What Gao et al. 2024 state of rounds and risk, measured on a quadratic with known minimiser, and further claims of
+ours. Methods are compared trial by trial, since all methods share a trial's data.
+
+The paper compares orders of magnitude, up to logarithms, with an algorithm that is not run here. So the claims against
+other methods, and those at every n and epsilon, are ours.
+"""
 
 import math
 from collections.abc import Callable
@@ -178,50 +182,58 @@ SINGLE = "a single stage of Algorithm 1 in each phase"
 STAGES = "Algorithm 1 with its stages"
 CLAIMS = [
     Claim(
-        "Localized accelerated MB-SGD reaches one-pass MB-SGD's lowest risk in fewer rounds, at every n and epsilon",
-        f"Theorem 2.1, communication; {SINGLE}",
-        "isrl_rounds",
-        fewer_rounds(LOCALIZED),
-        ROUNDS_HOW,
+        f"The private risk of localized accelerated MB-SGD in silos that differ is at most {FACTOR:g} times that in "
+        "silos with one distribution",
+        "Theorem 2.1 and Remark 2.2",
+        "isrl_heterogeneity",
+        of_one_order(LOCALIZED),
+        "12 of 25 silos answer, n = 512; a single stage of Algorithm 1 in each phase; lowest excess risk over rounds "
+        "and settings by geometric mean, with noise, chosen for every quarter of the trials on the other three; "
+        "logarithm of its ratio to that in silos with one distribution, trial by trial, at every distance and "
+        'epsilon; the factor, which stands for "up to logarithms", is a threshold of ours',
+        statement="The excess risk matches the optimal one for silos with one distribution, up to logarithms, however "
+        "the silos differ",
     ),
-    Claim(
-        "Localized multi-stage MB-SGD reaches one-pass MB-SGD's lowest risk in fewer rounds, at every n and epsilon",
-        f"Theorem 2.1, communication; {STAGES}",
-        "isrl_rounds",
-        fewer_rounds(MULTI_STAGE),
-        ROUNDS_HOW,
+]
+OURS = [
+    *(
+        Claim(
+            f"{name} reaches one-pass MB-SGD's lowest risk in fewer rounds, at every n and epsilon",
+            f"as Theorem 2.1, communication; {stages}",
+            "isrl_rounds",
+            fewer_rounds(method),
+            ROUNDS_HOW,
+            ours=True,
+        )
+        for name, method, stages in (
+            ("Localized accelerated MB-SGD", LOCALIZED, SINGLE),
+            ("Localized multi-stage MB-SGD", MULTI_STAGE, STAGES),
+        )
     ),
     Claim(
         "Localized accelerated MB-SGD reaches a lower risk than one-pass MB-SGD, at every n and epsilon",
-        f"Theorem 2.1, optimal risk; {SINGLE}",
+        f"as Theorem 2.1, optimal risk; {SINGLE}",
         "isrl_rounds",
         lower_risk(LOCALIZED, ONE_PASS),
         f"{RISK_HOW}, trial by trial, at every n and epsilon",
+        ours=True,
     ),
     Claim(
         "Localized accelerated MB-SGD reaches a lower risk than the earlier one-pass accelerated MB-SGD, at every n "
         "and epsilon",
-        f"Theorem 2.1 and Table 1, risk in silos that differ; {SINGLE}",
+        f"as Theorem 2.1 and Table 1, risk in silos that differ; {SINGLE}",
         "isrl_rounds",
         lower_risk(LOCALIZED, ONE_PASS_ACCELERATED),
         f"{RISK_HOW}, trial by trial, at every n and epsilon",
+        ours=True,
     ),
     Claim(
         "Localized accelerated MB-SGD reaches a lower risk than the earlier one-pass accelerated MB-SGD, at every "
         "distance of the silos' models and epsilon",
-        f"Theorem 2.1 and Table 1, any heterogeneity; 12 of 25 silos answer, n = 512; {SINGLE}",
+        f"as Theorem 2.1 and Table 1, any heterogeneity; 12 of 25 silos answer, n = 512; {SINGLE}",
         "isrl_heterogeneity",
         lower_risk(LOCALIZED, ONE_PASS_ACCELERATED),
         f"{RISK_HOW}, trial by trial, at every distance and epsilon",
-    ),
-    Claim(
-        f"The private risk of localized accelerated MB-SGD in silos that differ is at most {FACTOR:g} times that in "
-        "silos with one distribution",
-        f"Theorem 2.1, the same risk for any heterogeneity; 12 of 25 silos answer, n = 512; {SINGLE}",
-        "isrl_heterogeneity",
-        of_one_order(LOCALIZED),
-        "Lowest excess risk over rounds and settings by geometric mean, with noise, chosen for every quarter of the "
-        "trials on the other three; logarithm of its ratio to that in "
-        "silos with one distribution, trial by trial, at every distance and epsilon; the factor is a threshold of ours",
+        ours=True,
     ),
 ]

@@ -12,7 +12,7 @@ from bench.analysis import select
 from figures.mrmtl.curves import FEDAVG, LOCAL, METRIC, MR_MTL, STEP, SWEEP, published
 from figures.shared.margins import APART, Margin, computed, estimated, every, paired, within
 from figures.shared.runs import at_end
-from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
+from figures.shared.verdicts import Claim, NotTestable, Verdict, at_face_value, verdict
 
 UNIT = "of squared error"
 SPLITS = 5  # behind a published number
@@ -110,6 +110,12 @@ def better_than_both_ends(runs: pd.DataFrame) -> Verdict:
     return verdict(every(paired(gap, UNIT).named(f"below {name}") for name, gap in gaps.items()), "; ".join(evidence))
 
 
+def better_in_print() -> Verdict:
+    """The same of the published numbers."""
+    errors = published().set_index("series")["squared_error"]
+    return at_face_value({name: errors[name] - errors[MR_MTL] for name in (FEDAVG, LOCAL)})
+
+
 def epsilons_of(splits: pd.DataFrame) -> list[float]:
     """All target epsilons, from small to large."""
     return sorted(splits.columns.get_level_values("target_epsilon").unique())
@@ -188,6 +194,8 @@ CLAIMS = [
         as_published,
         f"{100 * NEAR:g} % of the published squared error (a tolerance of ours, more than the methods differ by) minus "
         "the distance to it, either way; the published number, a mean over five splits, has the spread seen here",
+        statement="At epsilon 6 the squared errors are 0.02394 of MR-MTL, 0.02564 of FedAvg and 0.02628 of local "
+        "learning",
     ),
     Claim(
         "At epsilon 6 MR-MTL with lambda = 1 errs less than FedAvg and than local learning",
@@ -195,10 +203,12 @@ CLAIMS = [
         SWEEP,
         better_than_both_ends,
         "The other's squared error minus that of MR-MTL, split by split",
+        statement="At epsilon 6 MR-MTL has a lower squared error than FedAvg and than local learning",
+        published=better_in_print,
     ),
     Claim(
         "Here: at every epsilon some lambda errs less than FedAvg and than local learning",
-        "ours",
+        "",
         SWEEP,
         best_of_all_epsilons,
         "The other's squared error minus that of MR-MTL, split by split; lambda and step of each with the lowest mean",
@@ -206,15 +216,16 @@ CLAIMS = [
     ),
     Claim(
         "The smaller epsilon, the more silos gain by one model for all over learning alone",
-        "abstract: stronger privacy is an incentive to federate more",
+        "abstract",
         SWEEP,
         more_together,
         "Local learning's squared error minus that of FedAvg, at each epsilon minus the same at the next larger one; "
         "the step of each with the lowest mean",
+        statement="Stronger privacy is an incentive for silos to federate more",
     ),
     Claim(
         "Here: Poisson samples, for which the epsilon is proven, err as shuffled batches do, from epsilon 1 on",
-        "ours",
+        "",
         SWEEP,
         samplers_alike,
         f"{SAME:g} minus the difference of the two, either way, for every method and lambda",
@@ -222,7 +233,7 @@ CLAIMS = [
     ),
     Claim(
         "Here: the shuffled batches cost no more than the epsilon of the legend by what is proven",
-        "ours",
+        "",
         SWEEP,
         what_shuffling_proves,
         "The epsilon of the legend minus that without amplification, one record replaced",

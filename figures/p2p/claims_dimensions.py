@@ -11,15 +11,17 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import select
-from figures.p2p import common, fig2c, fig3, fig4, pairs
+from figures.p2p import common, fig3, fig4, pairs
 from figures.p2p.common import CLIPPED, GAUSSIAN, LOCAL, NON_PRIVATE, PUBLISHED
 from figures.p2p.published import published
 from figures.shared import edges
-from figures.shared.margins import Margin, computed, every, paired, some
+from figures.shared.margins import Margin, every, paired, some
 from figures.shared.verdicts import NotTestable, Verdict, require, verdict
 
 ORDER = [NON_PRIVATE, "epsilon 1.05", "epsilon 0.55", "epsilon 0.15"]
 PRIVATE = ORDER[1:]
+FEWEST = 5  # features from which budgets are told apart; at 2 the published curves coincide
+FAR = 0.1  # of accuracy: what "huge" and "very inaccurate" mean; a threshold of ours
 P, M = "num_features", "num_examples"
 Y = "test_accuracy"
 
@@ -50,9 +52,10 @@ def _smallest(found: dict[str, dict[float, Margin]], x: str) -> str:
 
 
 def order(runs: pd.DataFrame) -> Verdict:
-    """Non-private > 1.05 > 0.55 > 0.15 at every number of features."""
+    """Non-private > 1.05 > 0.55 > 0.15 at every number of features from FEWEST on."""
     rows = common.tuned_runs(runs)
     lines = _lines(rows[rows["series"].isin(ORDER) & (rows["variant"] == "")], ORDER, "p2p_fig2c", P)
+    lines = {name: line[line[P] >= FEWEST] for name, line in lines.items()}
     found = {
         f"{better} over {worse}": pairs.ahead(lines[better], lines[worse], P, Y)
         for better, worse in itertools.pairwise(ORDER)
@@ -135,24 +138,6 @@ def calibrated_beats_local(budget: str, variant: str = "") -> Callable[[pd.DataF
     return check
 
 
-def spends_what_it_says(runs: pd.DataFrame) -> Verdict:
-    """No private run with the published noise spends more than the paper counts, for the gradients that occur."""
-    rows = common.here(fig2c.table(runs), calibration=PUBLISHED)
-    if rows.empty:
-        raise NotTestable("no runs with the published noise")
-    evidence = [
-        f"{name}: epsilon_true {group['epsilon_true'].min():.3g} (p = {group['x'].min():g}) to "
-        f"{group['epsilon_true'].max():.4g} (p = {group['x'].max():g})"
-        for name, group in rows.sort_values("x").groupby("series")
-    ]
-    cells = rows[["series", "x", "epsilon_true", "epsilon"]].itertuples(index=False, name=None)
-    margins = [
-        computed(1 - spent / said, "of the epsilon of the legend").named(name, f"p = {p:g}")
-        for name, p, spent, said in cells
-    ]
-    return verdict(every(margins), "; ".join(evidence))
-
-
 def _by_size(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The rows of Figure 3 of private runs and of exact local models.
 
@@ -188,9 +173,9 @@ def small_gain_most(runs: pd.DataFrame) -> Verdict:
 
 
 def perturbed_is_worse(runs: pd.DataFrame) -> Verdict:
-    """Models of perturbed inputs are less accurate than local ones at every number of features and epsilon."""
+    """Models of perturbed inputs are FAR less accurate than local ones at every number of features and epsilon."""
     names = [name for name in sorted(published("p2p_fig4")["series"].unique()) if name != LOCAL]
     rows = fig4.rows_of(runs)
     lines = _lines(rows[rows["variant"] == common.EXACT], [*names, LOCAL], "p2p_fig4", P)
-    found = {name: pairs.ahead(lines[LOCAL], lines[name], P, Y) for name in names}
-    return verdict(pairs.everywhere(found), f"smallest loss {_smallest(found, 'p')}")
+    found = {name: pairs.ahead(lines[LOCAL], lines[name], P, Y, -FAR) for name in names}
+    return verdict(pairs.everywhere(found), f"smallest loss beyond {FAR:g}: {_smallest(found, 'p')}")

@@ -13,7 +13,7 @@ from bench.analysis import select
 from figures.p2p import common, pairs, private
 from figures.p2p.published import published
 from figures.shared.margins import Margin, every, some
-from figures.shared.verdicts import Verdict, require, verdict
+from figures.shared.verdicts import NotTestable, Verdict, require, verdict
 
 START = {"cold": "constant", "warm": "propagation"}
 PUBLISHED_AS = {"cold": "p2p_fig2a", "warm": "p2p_fig2b"}
@@ -85,6 +85,48 @@ def _lower(rows: pd.DataFrame, first: float, second: float) -> Margin:
     """By how much the objective of one T/n ends below that of another."""
     lead = pairs.one(rows[rows[T_N] == first], rows[rows[T_N] == second], "objective")
     return lead.named(f"T/n = {first:g} below {second:g}")
+
+
+def _starts(runs: pd.DataFrame, start: str, epsilon: float = private.EPSILON) -> pd.DataFrame:
+    """The first rows of the paper's runs from one start, one per repetition: T = 0, the same for every T/n."""
+    rows = common.part(runs, algorithm="private CD", start=START[start])
+    rows = rows[private.as_published(rows, epsilon) & (rows["rounds"] == 0)]
+    return rows.drop_duplicates(select.REPETITION)
+
+
+def between_with_none(runs: pd.DataFrame) -> Verdict:
+    """From either start some T/n ends with a lower objective than no update, and than the most updates."""
+    evidence, margins = [], []
+    for start in START:
+        rows, none = _ends(runs, start), _starts(runs, start)
+        *inner, most = private.updates_published()
+        found = some(
+            every([_lower(rows, one, most), pairs.one(rows[rows[T_N] == one], none, "objective").named("below T = 0")])
+            for one in inner
+        )
+        margins.append(found.named(f"{start} start"))
+        evidence.append(f"{start}: T = 0 {none['objective'].mean():.3f}, {_said(rows, 'objective')}")
+    return verdict(every(margins), "; ".join(evidence))
+
+
+def uneven_ends_lower(runs: pd.DataFrame) -> Verdict:
+    """Where Theorem 1 composes both splits of a budget by the plain sum, that of Proposition 2 ends with a lower
+    objective than the equal one."""
+    rows = common.final(common.part(runs, algorithm="private CD", start="propagation", calibration=common.PUBLISHED))
+    rows = rows[(rows["target_epsilon"] == private.EPSILON) & (rows[T_N] > 1)]  # one update has nothing to split
+    evidence, margins = [], []
+    for updates, alike in rows.groupby(T_N):
+        equal, uneven = (alike[alike["allocation"] == name] for name in ("equal", "published"))
+        if equal.empty or uneven.empty:
+            raise NotTestable(f"both splits are needed at T/n = {updates:g}")
+        noise = [float(one["noise_multiplier"].iloc[0]) for one in (equal, uneven)]
+        if np.isclose(*noise):
+            margins.append(pairs.one(uneven, equal, "objective").named(f"T/n = {updates:g}"))
+            ends = [one["objective"].mean() for one in (uneven, equal)]
+            evidence.append(f"T/n = {updates:g}: {ends[0]:.5f}, equal {ends[1]:.5f}")
+    if not margins:
+        raise NotTestable("no T/n at which both splits are composed alike")
+    return verdict(every(margins), "; ".join(evidence))
 
 
 def between(runs: pd.DataFrame) -> Verdict:

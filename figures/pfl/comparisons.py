@@ -15,14 +15,15 @@ import pandas as pd
 from figures.pfl import cells, common
 from figures.pfl.cells import KEYS, Cells, Key
 from figures.shared.derived import derived
-from figures.shared.margins import LEVEL, ONE, Margin, every
-from figures.shared.verdicts import FAILS, NotTestable, Verdict, verdict
+from figures.shared.margins import LEVEL, ONE, Margin, every, some
+from figures.shared.verdicts import FAILS, HOLDS, NotTestable, Verdict, at_face_value, verdict
 
 
 class Comparison(NamedTuple):
     """What a claim states about some cells.
 
     group, item: the cells in words; a group is a line of the evidence, with the tightest comparison of each item.
+    place: where in a table the statement is met or missed, "CNN+TS at epsilon 1.2"; of several comparisons all.
     margin: by how many points the statement is met; None where the cells were not run.
     sign, constant: the number shown is the constant plus this sign times the margin.
     """
@@ -32,6 +33,7 @@ class Comparison(NamedTuple):
     margin: Margin | None
     sign: int = 1
     constant: float = 0.0
+    place: str = ""
 
 
 Test = Callable[[Cells], list[Comparison]]
@@ -49,13 +51,42 @@ def on(runs: pd.DataFrame, dataset: str) -> pd.DataFrame:
     return runs[runs["dataset"] == dataset]
 
 
-def decided_by(test: Test, dataset: str, *figures: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check of a claim on one data set, with the outcome of the same test on the published tables beside it."""
+def decided_by(
+    test: Test, dataset: str, *figures: str, combined: Callable = every
+) -> Callable[[pd.DataFrame], Verdict]:
+    """A check of a claim on one data set, with the outcome of the same test on the published tables beside it.
+
+    combined: `every`, or `some` where one comparison that is met suffices.
+    """
 
     def check(runs: pd.DataFrame) -> Verdict:
         ours = cells.of_runs(common.final(on(runs, dataset)), dataset)
         theirs = cells.of_tables(dataset, figures, ours.spreads)
-        return decide(test(ours), test(theirs), ours)
+        return decide(test(ours), test(theirs), ours, combined)
+
+    return check
+
+
+def on_published(
+    test: Test, what: str, dataset: str, *figures: str, combined: Callable = every
+) -> Callable[[], Verdict]:
+    """The outcome of a test on published tables at face value, as their means are printed.
+
+    Args:
+        test: the comparisons.
+        what: the places that are counted, in words.
+        dataset: of the tables.
+        figures: the published tables.
+        combined: as of `decided_by`; with `some`, one place that has one suffices.
+    """
+
+    def check() -> Verdict:
+        found: dict[str, float] = {}
+        for one in test(cells.of_tables(dataset, figures, {})):
+            assert one.margin is not None  # a published table has all its cells
+            values = [one.margin.value, found.get(one.place, one.margin.value)]
+            found[one.place] = max(values) if combined is some else min(values)
+        return at_face_value(found, what, 1 if combined is some else None)
 
     return check
 
@@ -77,12 +108,13 @@ def among(runs: pd.DataFrame, dataset: str, keys: Collection[Key]) -> pd.DataFra
     return rows[rows.set_index(KEYS).index.isin(list(keys))]
 
 
-def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells) -> Verdict:
+def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells, combined: Callable = every) -> Verdict:
     """The verdict on comparisons of the runs here, with that on the published numbers in its evidence.
 
     Args:
         ours, theirs: the comparisons of a test, on the runs here and on the published tables.
         run: the cells of the runs, which the test has asked for its own.
+        combined: as of `decided_by`.
 
     Raises:
         NotTestable: where cells are missing, and the existing ones do not make the claim fail.
@@ -91,12 +123,13 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells)
     evidence = [counted(margins, len(ours))]
     if run.diverged:
         evidence.append(f"{run.diverged} run{'s' * (run.diverged > 1)} diverged, counted as 0 %")
-    evidence.append(f"the published numbers (in brackets) by the same test: {_published(theirs)}")
+    evidence.append(f"the published numbers (in brackets) by the same test: {_published(theirs, combined)}")
     for group, pairs in groupby(zip(ours, theirs, strict=True), key=lambda pair: pair[0].group):
         items = groupby(pairs, key=lambda pair: pair[0].item)
         evidence.append(f"{group}: " + ", ".join(f"{item} {_shown(list(of_item))}" for item, of_item in items))
-    found = verdict(every(margins), "; ".join(evidence)) if margins else None
-    if run.missing() and (found is None or found.outcome != FAILS):
+    found = verdict(combined(margins), "; ".join(evidence)) if margins else None
+    sure = HOLDS if combined is some else FAILS  # whatever the cells that were not run
+    if run.missing() and (found is None or found.outcome != sure):
         raise NotTestable("; ".join([not_run(run.missing()), *evidence]))
     assert found is not None  # no cell is missing, so all comparisons are there
     return found
@@ -112,12 +145,14 @@ def counted(margins: Sequence[Margin], number: int) -> str:
     return f"met beyond chance at {met} of {number}, missed at {missed}, open at {open_at}{single}{left}"
 
 
-def _published(comparisons: Sequence[Comparison]) -> str:
-    """The verdict on the published numbers, and their smallest margin."""
+def _published(comparisons: Sequence[Comparison], combined: Callable) -> str:
+    """The verdict on the published numbers, and the margin that counts: the smallest, or the largest of some."""
     margins = [one.margin for one in comparisons if one.margin is not None]
-    least = min(margins, key=lambda margin: margin.value)
-    interval = f" ± {least.half:.2f}" if np.isfinite(least.half) else ", its spread not known"
-    return f"{verdict(every(margins), '').outcome}, smallest margin {least.value:+.2f}{interval}"
+    most = combined is some
+    one = (max if most else min)(margins, key=lambda margin: margin.value)
+    interval = f" ± {one.half:.2f}" if np.isfinite(one.half) else ", its spread not known"
+    outcome, which = verdict(combined(margins), "").outcome, "largest" if most else "smallest"
+    return f"{outcome}, {which} margin {one.value:+.2f}{interval}"
 
 
 def not_run(keys: Sequence[Key]) -> str:

@@ -24,15 +24,20 @@ POINTS = "points of accuracy"
 
 
 @derived
-def final_accuracy(runs: pd.DataFrame, tuning: str) -> pd.DataFrame:
+def final_accuracy(runs: pd.DataFrame, tuning: str, further: bool = True) -> pd.DataFrame:
     """Final test accuracy with its interval, and epsilon; index (noise_multiplier, personalization).
 
     The column "by_repetition" has a Series of the accuracies behind the mean.
 
+    Args:
+        runs: of one sweep.
+        tuning: a key of `digits.TUNINGS`.
+        further: whether step sizes beyond the published grid count as well.
+
     Raises:
         NotTestable: where local or global learning is missing.
     """
-    runs = ppsgd_runs(runs, further=True)
+    runs = ppsgd_runs(runs, further=further)
     runs = runs[runs["rounds"] == runs["num_rounds"]]
     require(runs["personalization"], [LOCAL, GLOBAL], "alpha Q", " at the last round")
     by = ["noise_multiplier", "personalization"]
@@ -65,13 +70,18 @@ def by_each_tuning(decide: Callable) -> Verdict:
     return verdict(every(margins), "; ".join(evidence))
 
 
-def both_tunings(decide: Callable) -> Callable:
-    """A check that must come out the same with the step size chosen on test and on held-out data."""
+def both_tunings(decide: Callable, further: bool = True) -> Callable:
+    """A check that must come out the same with the step size chosen on test and on held-out data.
+
+    Args:
+        decide: table of `final_accuracy` -> margin and evidence.
+        further: whether step sizes beyond the published grid count as well.
+    """
 
     def check(runs: pd.DataFrame) -> Verdict:
-        return by_each_tuning(lambda tuning: decide(final_accuracy(runs, tuning)))
+        return by_each_tuning(lambda tuning: decide(final_accuracy(runs, tuning, further)))
 
-    check.__doc__ = decide.__doc__
+    check.__doc__, check.__name__ = decide.__doc__, decide.__name__
     return check
 
 
@@ -163,6 +173,17 @@ def between_without_noise(table: pd.DataFrame):
 @both_tunings
 def strong_privacy(table: pd.DataFrame):
     """At the noise whose epsilon is nearest to 1, the smallest alpha Q > 0 beats every other alpha Q > 0."""
+    sigma, epsilon = near_one(table)
+    margin, evidence = smallest_is_best(table, sigma)
+    return margin, f"sigma {sigma:g}, epsilon {epsilon:.2f}: {evidence}"
+
+
+def near_one(table: pd.DataFrame) -> tuple[float, float]:
+    """The noise whose epsilon is nearest to 1, by their ratio, and that epsilon.
+
+    Raises:
+        NotTestable: where it is not near 1.
+    """
     epsilon = table.loc[table.index.get_level_values("personalization") > LOCAL, "epsilon"]
     epsilon = epsilon[np.isfinite(epsilon) & (epsilon > 0)].groupby(level="noise_multiplier").mean()
     if epsilon.empty:
@@ -170,8 +191,7 @@ def strong_privacy(table: pd.DataFrame):
     sigma: Any = epsilon.apply(np.log).abs().idxmin()
     if not NEAR_ONE[0] < epsilon[sigma] < NEAR_ONE[1]:
         raise NotTestable(f"the nearest epsilon to 1 is {epsilon[sigma]:.2g}")
-    margin, evidence = smallest_is_best(table, sigma)
-    return margin, f"sigma {sigma:g}, epsilon {epsilon[sigma]:.2f}: {evidence}"
+    return sigma, float(epsilon[sigma])
 
 
 def smallest_is_best(table: pd.DataFrame, sigma: float) -> tuple[Margin, str]:

@@ -18,9 +18,11 @@ from figures.shared.derived import derived
 from figures.shared.margins import Margin, every, paired, some
 from figures.shared.verdicts import NotTestable, Verdict, require, spread, verdict
 
-EARLY = (20, 50)  # rounds of the claim on the early order
+EARLY = (20, 50)  # rounds that are called initial
+SMALL = 1.0  # the largest alpha Q that is called small
 CROSSING = (150, 320)
 LONG, LONGER = 1000, 4000
+PRINTED = 0.01  # delta_std in the text of the paper
 LOGS = "of the logarithm of the risks' ratio"
 
 
@@ -81,6 +83,104 @@ def _at_end(risk: pd.DataFrame) -> pd.DataFrame:
     return risk[rounds == rounds.max()].droplevel("rounds")
 
 
+def _noises(runs: pd.DataFrame) -> list[float]:
+    noise = ppsgd_runs(runs)["noise_multiplier"]
+    return sorted(noise.dropna().unique())
+
+
+def _global_first(runs: pd.DataFrame, delta: float, sigma: float) -> Margin:
+    """By how much the risk of global learning is below every other's in the first rounds, on a logarithmic scale."""
+    risk = _risk(runs, delta, sigma)
+    early = risk[risk.index.get_level_values("rounds").isin(range(EARLY[0], EARLY[1] + 1))]
+    if early.empty:
+        raise NotTestable(f"no evaluation in rounds {EARLY[0]} to {EARLY[1]}")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gaps = early.drop(columns=GLOBAL).div(early[GLOBAL], axis=0).apply(np.log)
+    comparisons = [
+        paired(rows[a], LOGS).named(f"round {number}", f"alpha Q = inf below {a:g}")
+        for number, rows in gaps.groupby(level="rounds")
+        for a in gaps
+    ]
+    edges = _edges(runs, delta, sigma, range(EARLY[0], EARLY[1] + 1))
+    return every(comparisons).on(*edges).named(f"delta_std {delta:g}", f"sigma = {sigma:g}" * bool(sigma))
+
+
+def fastest_at_first(runs: pd.DataFrame) -> Verdict:
+    """sigma = 0, rounds 20 to 50: global learning has the lowest risk, for each delta_std."""
+    margins = [_global_first(runs, delta, 0.0) for delta in _deltas(runs)]
+    return verdict(every(margins), f"rounds {EARLY[0]} to {EARLY[1]}, smallest log ratio: " + _listed(margins))
+
+
+def fastest_under_noise(runs: pd.DataFrame) -> Verdict:
+    """The same at every noise level above 0."""
+    sigmas = [sigma for sigma in _noises(runs) if sigma > 0]
+    if not sigmas:
+        raise NotTestable("no runs with noise")
+    margins = [_global_first(runs, delta, sigma) for sigma in sigmas for delta in _deltas(runs)]
+    return verdict(every(margins), f"rounds {EARLY[0]} to {EARLY[1]}, smallest log ratio: " + _listed(margins))
+
+
+def _listed(margins: list[Margin]) -> str:
+    return ", ".join(f"{margin.comparison}: {margin.value:+.3g}" for margin in margins)
+
+
+def global_stops(runs: pd.DataFrame) -> Verdict:
+    """The paper's own delta_std = 0.01, sigma = 0: after the last round global learning is at its floor."""
+    end = _at_end(_risk(runs, PRINTED, 0.0, until=LONG))[GLOBAL]
+    floor = _floors(runs, PRINTED).reindex(end.index)
+    if floor.isna().any():
+        raise NotTestable("the floor of global learning is not among the results")
+    ratio = end / floor
+    gaps = {"above 0.9 of the floor": ratio - 0.9, "below 1.1 of the floor": 1.1 - ratio}
+    margin = every(paired(gap, "of the floor").named(words) for words, gap in gaps.items())
+    said = f"global ends at {spread(ratio, '.4f')} of the floor (of {floor.min():.3g} to {floor.max():.3g})"
+    return verdict(margin.on(*_edges(runs, PRINTED, 0.0)), said)
+
+
+def _floors(runs: pd.DataFrame, delta_std: float) -> pd.Series:
+    """The floor of global learning by repetition."""
+    here = ppsgd_runs(runs)
+    return here[np.isclose(here["delta_std"], delta_std)].groupby(select.REPETITION)["global_floor"].first()
+
+
+def small_is_better_later(runs: pd.DataFrame) -> Verdict:
+    """delta_std = 0.01: after the last round some small alpha Q > 0 has a lower risk than global learning, at every
+    noise level."""
+    margins, evidence = [], []
+    for sigma in _noises(runs):
+        logs = _at_end(_risk(runs, PRINTED, sigma, until=LONG)).apply(np.log)
+        small = [a for a in logs if LOCAL < a <= SMALL]
+        found = some(paired(logs[GLOBAL] - logs[a], LOGS).named(f"alpha Q = {a:g}") for a in small)
+        margins.append(found.on(*_edges(runs, PRINTED, sigma)).named(f"sigma = {sigma:g}"))
+        best: Any = logs[small].mean().idxmin()
+        ratio = np.exp((logs[best] - logs[GLOBAL]).mean())
+        evidence.append(f"sigma {sigma:g}: alpha Q = {best:g} at {ratio:.3g} times the risk of global learning")
+    return verdict(every(margins), "; ".join(evidence))
+
+
+def earlier_with_spread(runs: pd.DataFrame) -> Verdict:
+    """sigma = 0: the round from which some alpha Q < inf stays below global learning comes the earlier, the more users
+    differ. One that never comes counts as the last round, so true differences are, if anything, larger."""
+    deltas, last = _deltas(runs), runs["rounds"].max()
+    if len(deltas) < 2:
+        raise NotTestable("needs two values of delta_std")
+    at = {delta: _passed(_risk(runs, delta, 0.0, until=LONG)) for delta in deltas}
+    margins = [
+        paired(at[less].clip(upper=last) - at[more].clip(upper=last), "rounds").named(
+            f"delta_std {less:g} after {more:g}"
+        )
+        for less, more in itertools.pairwise(deltas)
+    ]
+    said = ", ".join(f"delta_std {delta:g} from round {spread(one, '.0f', 'never')}" for delta, one in at.items())
+    return verdict(every(margins), f"some alpha Q < inf stays below global learning: {said}")
+
+
+def _passed(risk: pd.DataFrame) -> pd.Series:
+    """By repetition, the first evaluated round from which some alpha Q < inf stays below global learning; inf if
+    never."""
+    return _from_then_on(risk.drop(columns=GLOBAL).min(axis=1) < risk[GLOBAL])
+
+
 def early_order(runs: pd.DataFrame) -> Verdict:
     """sigma = 0, rounds 20 to 50: global < 3 < 1 < 0.3 < local on (geometric) average, for each delta_std."""
     order, evidence, margins = sorted(fig1a.CURVES, reverse=True), [], []
@@ -112,9 +212,7 @@ def early_order(runs: pd.DataFrame) -> Verdict:
 def plateau(runs: pd.DataFrame) -> Verdict:
     """delta_std = 0.1, sigma = 0: global stops at the floor of the drawn parameters, all others go below it."""
     end = _at_end(_risk(runs, 0.1, 0.0, until=LONG))
-    here = ppsgd_runs(runs)
-    floors = here[np.isclose(here["delta_std"], 0.1)].groupby(select.REPETITION)["global_floor"].first()
-    floor = floors.reindex(end.index)
+    floor = _floors(runs, 0.1).reindex(end.index)
     if floor.isna().any():
         raise NotTestable("the floor of global learning is not among the results")
     ratio, others = end[GLOBAL] / floor, end.drop(columns=GLOBAL).div(floor, axis=0)
@@ -130,13 +228,13 @@ def plateau(runs: pd.DataFrame) -> Verdict:
 
 def plateau_as_published(runs: pd.DataFrame, until: int = LONG) -> Verdict:
     """At the paper's own delta_std = 0.01, sigma = 0: some alpha Q < inf is below global after the last round."""
-    logs = _at_end(_risk(runs, 0.01, 0.0, until=until)).apply(np.log)
+    logs = _at_end(_risk(runs, PRINTED, 0.0, until=until)).apply(np.log)
     others = logs.drop(columns=GLOBAL)
     best: Any = others.mean().idxmin()
     ratio = (logs[best] - logs[GLOBAL]).apply(np.exp)
     margin = some(paired(logs[GLOBAL] - other, LOGS).named(f"alpha Q = {a:g}") for a, other in others.items())
     return verdict(
-        margin.on(*_edges(runs, 0.01, 0.0)),
+        margin.on(*_edges(runs, PRINTED, 0.0)),
         f"global ends at {np.exp(logs[GLOBAL].mean()):.3g}; the best other, alpha Q = {best:g}, "
         f"at {spread(ratio)} of that",
     )
@@ -150,7 +248,11 @@ def plateau_later(runs: pd.DataFrame) -> Verdict:
 def crossings(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) -> pd.Series:
     """By repetition, the first evaluated round from which local learning stays below all others; inf if never."""
     risk = _risk(runs, delta_std, sigma, until)
-    ahead = risk[LOCAL] < risk.drop(columns=LOCAL).min(axis=1)
+    return _from_then_on(risk[LOCAL] < risk.drop(columns=LOCAL).min(axis=1))
+
+
+def _from_then_on(ahead: pd.Series) -> pd.Series:
+    """By repetition, the first evaluated round from which a condition is always met; inf if never."""
     rounds = pd.Series(ahead.index.get_level_values("rounds").astype(float), index=ahead.index)
     behind = rounds.where(~ahead).groupby(level=select.REPETITION).transform("max").fillna(-np.inf)
     return rounds.where(rounds > behind, np.inf).groupby(level=select.REPETITION).min()

@@ -19,16 +19,21 @@ ALGORITHMS = {
 BY = ["target_epsilon", "samples", "personalization"]
 
 
+def of_repetitions(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs after their last round, with "algorithm" as in ALGORITHMS, and "risk", which its theorem bounds."""
+    last = runs[runs["rounds"] == runs["num_rounds"]]
+    last = last.assign(algorithm=last["algorithm"].str.partition(",")[0])
+    parts = [last[last["algorithm"] == name].assign(risk=last[risk]) for name, (risk, _, _) in ALGORITHMS.items()]
+    return pd.concat(parts, ignore_index=True)
+
+
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """The final risk of each algorithm that its theorem bounds, with its interval, and the bound, by budget, number of
     rounds and alpha D, where D is the expected divisor of a round's sum."""
-    last = runs[runs["rounds"] == runs["num_rounds"]]
-    algorithm = last["algorithm"].str.partition(",")[0]
-    parts = []
-    for name in style.present(last.assign(algorithm=algorithm), "algorithm", ALGORITHMS):
-        risk, theorem, _ = ALGORITHMS[name]
-        rows = last[algorithm == name]
-        measured = select.interval(rows, by=BY, value=risk).rename(columns={risk: "risk"})
+    last, parts = of_repetitions(runs), []
+    for name in style.present(last, "algorithm", ALGORITHMS):
+        rows, theorem = last[last["algorithm"] == name], ALGORITHMS[name][1]
+        measured = select.interval(rows, by=BY, value="risk")
         kept = rows.groupby(BY)[["bound", "clipped", *common.EPSILONS]].mean().reset_index()
         parts.append(measured.merge(kept, on=BY).assign(algorithm=name, theorem=theorem))
     return pd.concat(parts, ignore_index=True).assign(**select.where_from(runs))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 
 from bench.papers.pfl_cells import SINGLE_NODE
@@ -36,6 +37,34 @@ def as_claimed(figure: str) -> dict[tuple, float]:
             value += 0.01
         cells[(dataset, epsilon, num_epochs, k, total, model)] = value
     return cells
+
+
+def as_stated(figure: str) -> dict[tuple, float]:
+    """The published accuracies, with private columns in which (1, 20) is the best and closest to that without privacy,
+    which the published tables contradict."""
+    cells = paper(figure)
+    for dataset, epsilon, num_epochs, k, total, model in list(cells):
+        if math.isfinite(epsilon):
+            base = cells[dataset, math.inf, num_epochs, k, total, model]
+            cells[dataset, epsilon, num_epochs, k, total, model] = base - 0.02 - 0.01 * num_epochs
+        elif num_epochs > 1 and model != "SN+Lin":
+            cells[dataset, epsilon, num_epochs, k, total, model] = cells[dataset, epsilon, 1, k, total, model] - 0.001
+    return cells
+
+
+def of_claim(claim, splits: pd.DataFrame, clients: pd.DataFrame) -> pd.DataFrame:
+    """Runs of which a claim of the paper holds, where they are not those that are given."""
+    if "(1, 20) is the best split" in claim.text or "costs the least" in claim.text:
+        return splits_runs(as_stated)
+    if "in every row" in claim.text:  # which the published table contradicts on CIFAR-10
+        lifted = 0.05 * ((splits["algorithm"] == "SN+Lin") & np.isinf(splits["target_epsilon"]))
+        return splits.assign(test_accuracy=splits["test_accuracy"] + lifted)
+    if "no example" in claim.text:
+        return clients.assign(epsilon_worst=0.9 * clients["epsilon"])
+    if "batches of 256" in claim.text:
+        alone = clients[clients["num_clients"] == 1]
+        return pd.concat([clients, alone.assign(sweep="pfl_one_client", batch_size=256)], ignore_index=True)
+    return splits if claim.sweep == "pfl_splits" else clients
 
 
 def runs_of(sweep: str, cells: dict[tuple, float], repetitions: int = REPETITIONS) -> pd.DataFrame:

@@ -178,6 +178,12 @@ def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
     return found
 
 
+def claim_of(claims: Iterable[Claim], words: str) -> Claim:
+    """The one claim whose text has these words."""
+    (found,) = [claim for claim in claims if words in claim.text]
+    return found
+
+
 def changed(runs: pd.DataFrame, where, **values) -> pd.DataFrame:
     """The runs with some values replaced; a number is a factor, a function makes values of the rows."""
     runs = runs.copy()

@@ -74,6 +74,16 @@ def test_a_rate_is_pooled_where_nothing_like_the_missing_was_run(tmp_path):
     assert "all runs of the method, pooled" in status.written([found], by_entry=True)
 
 
+def test_a_rate_is_that_of_the_same_data_where_the_method_ran_on_them_otherwise():
+    """Large data take a hundred times as long; of them only runs with other batches are there."""
+    entry = private_sgd(points=grid(step_size=[0.1], batch_size=[2, 3], num_clients=[4, 400])).entries["PPSGD"]
+    runs = entry.points[entry.points["batch_size"] == 2].assign(compile_s=0.0)
+    runs["wall_s"] = runs["num_clients"] * 1.0
+    todo = entry.points[entry.points["batch_size"] == 3].assign(missing=1)
+    hours, rates = status._time(entry, todo[todo["num_clients"] == 400], runs, runs)
+    assert (hours, rates) == (pytest.approx(400 / 3600), {status.SAME_DATA: 1})
+
+
 def test_verify_names_what_is_wrong_and_changes_nothing(tmp_path):
     folder = tmp_path / "smoke" / "tiny"
     run_sweep(walks(), scale="smoke", out=tmp_path, most=1)

@@ -83,8 +83,8 @@ class Exhibit:
 class Section:
     """A paper: its figures in its order, its verdicts, and what was run of it here.
 
-    verdicts: as of `figures.claims.judged`, with "ours" (whether a claim is not the paper's), and "here", the verdict
-        of the runs of here, empty where they decide nothing.
+    verdicts: as of `figures.claims.judged`, with "here", the verdict of the runs of here, empty where they decide
+        nothing.
     deviations: of our curves from the published ones, where known.
     of_main, of_here: the facts of all of its runs; None where there are none.
     """
@@ -187,7 +187,7 @@ def collect(results: Path, scale: str | None, repository: Path | None) -> Report
     Raises:
         InputError: where there are no results in the folder at all.
     """
-    named = sorted({claim.sweep for paper in PAPERS.values() for claim in paper.claims})
+    named = sorted({sweep for paper in PAPERS.values() for claim in paper.claims for sweep in claim.sweeps})
     if first_with(folders_of(results, scale), named) is None:
         raise nothing_in(results, scale, "no results")
     committed = repository / COMMITTED if repository else None
@@ -219,14 +219,15 @@ def _section(name: str, main: Place, here: Place | None) -> Section:
     paper = PAPERS[name]
     sweeps = tuple(
         dict.fromkeys(
-            [*(claim.sweep for claim in paper.claims), *(one for it in paper.figures.values() for one in it.sweeps)]
+            [
+                *(sweep for claim in paper.claims for sweep in claim.sweeps),
+                *(one for it in paper.figures.values() for one in it.sweeps),
+            ]
         )
     )
     verdicts, deviations = _verdicts(name, main)
     beside = _verdicts(name, here)[0] if here and any(_decides(here.folder(sweep)) for sweep in sweeps) else None
-    marked = verdicts.assign(
-        ours=[claim.ours for claim in paper.claims], here="" if beside is None else list(beside["verdict"])
-    )
+    marked = verdicts.assign(here="" if beside is None else list(beside["verdict"]))
     exhibits = [_exhibit(*item, main, here) for item in paper.figures.items()]
     of_here = here.facts(*sweeps) if here else None
     return Section(name, exhibits, marked, deviations, main.facts(*sweeps), of_here)
@@ -239,7 +240,7 @@ def _decides(folder: Path | None) -> bool:
 
 def _verdicts(name: str, place: Place) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The verdicts of a paper and its deviations: as they were written beside these runs, or judged now."""
-    sweeps = dict.fromkeys(claim.sweep for claim in PAPERS[name].claims)
+    sweeps = dict.fromkeys(sweep for claim in PAPERS[name].claims for sweep in claim.sweeps)
     folders = {sweep: folder for sweep in sweeps if (folder := place.folder(sweep))}
     for folder in dict.fromkeys(folders.values()):
         if known := recall(name, folders, folder / "figures"):

@@ -9,13 +9,13 @@ import pandas as pd
 from bench.analysis.measured import PANEL
 from bench.cli.options import version
 from figures import PAPERS
-from figures.claims import count
+from figures.claims import count, tallies
 from figures.pages.report import evidence, files, html
 from figures.pages.report.collect import Ranked, Report, Section
 from figures.pages.report.facts import Facts, duration
 from figures.pages.report.html import element
 from figures.pages.report.pictures import size
-from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from figures.shared.verdicts import NOT_RUN, OURS
 
 SHOWN = 6  # methods of a unit of privacy; the page of the board has all
 
@@ -26,7 +26,8 @@ def header(report: Report) -> str:
     protected = f"{', '.join(units[:-1])}, or {units[-1]}" if units[1:] else units[0]
     claims = report.claims
     papers = f"{len(report.papers)} published papers" if report.papers[1:] else "a published paper"
-    counted = f"Of {len(claims)} claims {count(claims)}. " if report.decided else ""
+    theirs = claims[claims["whose"] != OURS]
+    counted = f"Of {len(theirs)} claims of the papers {count(theirs)}. " if report.decided else ""
     words = (
         f"The experiments of {papers} on federated learning under differential privacy, run again: each claim is "
         f"decided by a statistical test, and methods are compared at equal privacy. {counted}Every ε protects one unit "
@@ -114,16 +115,15 @@ def _brief(section: Section) -> str:
 
 
 def tally(section: Section) -> str:
-    """The verdicts on a paper's claims: a bar, and the numbers of its own and of our further claims."""
+    """The verdicts on a paper's own claims: a bar, and in words, with those of our further claims."""
     verdicts = section.verdicts
-    decided = verdicts["verdict"].value_counts()
+    decided = verdicts.loc[verdicts["whose"] != OURS, "verdict"].map(evidence.LOOKS).value_counts()
     bar = "".join(
-        f'<span class="{evidence.LOOKS[outcome].split()[1]}" style="flex-grow: {decided[outcome]}"></span>'
-        for outcome in (HOLDS, FAILS, UNDECIDED)
-        if outcome in decided
+        f'<span class="{look.split()[1]}" style="flex-grow: {decided[look]}"></span>'
+        for look in dict.fromkeys(evidence.LOOKS.values())
+        if look in decided and look.split()[1] in ("holds", "fails", "open")
     )
-    ours = count(verdicts[verdicts["ours"]])
-    words = f"{count(verdicts[~verdicts['ours']])}{f'; of our further claims {ours}' if ours else ''}"
+    words = "; ".join(f"{name}: {text}" for name, text in tallies(verdicts).items() if text)
     link = element("a", escape(words), href="#claims", data_claims=section.name)
     return element("div", element("div", bar, class_="bar", aria_hidden="true") if bar else "", link, class_="tally")
 

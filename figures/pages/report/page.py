@@ -13,7 +13,7 @@ from figures.pages.report.evidence import LOOKS
 from figures.pages.report.facts import Facts, duration
 from figures.pages.report.html import element
 from figures.pages.report.pictures import size
-from figures.shared.verdicts import ERROR, NOT_RUN
+from figures.shared.verdicts import ERROR, NOT_RUN, OURS
 
 TITLE = "Private federated learning, benchmarked"
 LONGEST = 100  # rows of a table on the page; longer ones are files
@@ -172,22 +172,24 @@ def _claims(report: Report, folder: str) -> str:
     cells = pd.DataFrame(
         {
             "verdict": claims["verdict"],
-            "claim": pd.Series([html.Html(element("div", escape(text))) for text in claims["claim"]], dtype=object),
+            "the paper states": _long(claims["statement"].mask(claims["whose"] == OURS, "a further claim of ours")),
+            "in the paper": claims["where"],
+            "our reading": _long(claims["claim"]),
+            "on its own numbers": claims["published"],
             "margin": [margin.partition(" (")[0] for margin in claims["margin"]],
             "paper": claims["paper"].map(cited),
-            "in the paper": ["ours" if row.ours else row.where for row in claims.itertuples()],
         }
     )
     if front.decided_here(report):
         cells.insert(1, "run here", claims["here"])
     table = html.table(
         cells,
-        "What the papers claim, and whether our results confirm it",
+        "What the papers state, our reading, and whether our results confirm it",
         rows=[
             {"data-paper": paper, "data-verdict": outcome}
             for paper, outcome in zip(claims["paper"], claims["verdict"], strict=True)
         ],
-        wide=["claim"],
+        wide=["the paper states", "our reading"],
         classes=LOOKS,
         id="claims-table",
         class_="claims",
@@ -208,6 +210,11 @@ def _claims(report: Report, folder: str) -> str:
         element("p", html.file_link(f"{folder}/{files.CLAIMS}", "claims.csv")),
         id="claims",
     )
+
+
+def _long(texts: pd.Series) -> pd.Series:
+    """Texts as cells that wrap."""
+    return pd.Series([html.Html(element("div", escape(text))) for text in texts], dtype=object)
 
 
 # ---- What was run here, and comparisons ----

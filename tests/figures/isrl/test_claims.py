@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_runs import judge
+from made_up_runs import claim_of, judge
 from made_up_silos import (
     LOCALIZED,
     MULTI_PASS,
@@ -46,8 +46,29 @@ RUNS = {
     "isrl_rounds": rounds_runs(),
     "isrl_heterogeneity": heterogeneous_runs(differing),
 }
-LOWER, LOWER_EXACT, LOWER_35, LOWER_WIDE, FALLS, PHASES, ALIKE = CLAIMS[:7]
-FEWER, FEWER_IN_STAGES, RISK, RISK_EARLIER, RISK_APART, ONE_ORDER = CLAIMS[7:]
+LOWER, LOWER_EXACT, LOWER_35, LOWER_WIDE, FALLS, PHASES, ALIKE = (
+    claim_of(CLAIMS, words)
+    for words in (
+        "both with 192",
+        "equal exact",
+        "35 rounds",
+        "larger search",
+        "falls as",
+        "Phases help",
+        "Subgradients",
+    )
+)
+FEWER, FEWER_IN_STAGES, RISK, RISK_EARLIER, RISK_APART, ONE_ORDER = (
+    claim_of(CLAIMS, words)
+    for words in (
+        "Localized accelerated MB-SGD reaches one-pass",
+        "Localized multi-stage",
+        "than one-pass MB-SGD, at every n and",
+        "earlier one-pass accelerated MB-SGD, at every n ",
+        "earlier one-pass accelerated MB-SGD, at every distance",
+        "at most 2 times",
+    )
+)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:40])

@@ -45,7 +45,7 @@ FAILING = {
         at(algorithm="CD"),
         {"vectors_sent": 30.0},
     ),
-    "ADMM ends lower": ("CD ends ahead", at(algorithm="ADMM", rounds=30), {"objective": 0.1}),
+    "ADMM ends lower": ("at the penalty that fits", at(algorithm="ADMM", rounds=30), {"objective": 0.1}),
     "ADMM at its best is ahead early": (
         f"{AT_BEST} objective at every point against iterations",
         at(algorithm="ADMM", rounds=1, start="local", penalty=0.05),
@@ -66,7 +66,7 @@ FAILING = {
         at(algorithm="CD"),
         {"vectors_sent": 30.0},
     ),
-    "another penalty is the best": ("ADMM ends behind CD", at(algorithm="ADMM", penalty=0.1), {"objective": 0.1}),
+    "another penalty is the best": ("ADMM at its best penalty", at(algorithm="ADMM", penalty=0.1), {"objective": 0.1}),
     "CD stops early": (
         "CD ends as published",
         at(algorithm="CD", rounds=30, start="descent"),
@@ -108,7 +108,7 @@ FAILING = {
         {"test_accuracy": 0.95},
     ),
     "warm is no better": (
-        "ends with a lower objective",
+        "ends with a lower objective than the cold",
         at(start="propagation", max_updates=2, allocation="equal"),
         {"objective": 1.3},
     ),
@@ -116,6 +116,26 @@ FAILING = {
         "ends with a higher accuracy",
         at(start="propagation", max_updates=4, allocation="equal"),
         {"test_accuracy": 0.8},
+    ),
+    "the constant is the lowest": (
+        "than no iteration",
+        at(start="constant", rounds=0),
+        {"objective": 0.1},
+    ),
+    "the uneven split ends higher": (
+        "the split of Proposition 2",
+        at(allocation="published", max_updates=4),
+        {"objective": 1.01},
+    ),
+    "many agents are slow": (
+        "the rest of the gap",
+        at(num_agents=400, rounds=8),
+        {"objective": 1.5},
+    ),
+    "noise for smaller gradients at one p": (
+        "For some range of the inputs",
+        lambda r: (r["num_features"] == 10) & (r["input_range"] < 1),
+        {"epsilon_true": 3.0},
     ),
     "the fewest are best": ("lowest at an intermediate", at(max_updates=1, start="propagation"), {"objective": 0.5}),
     "the most are best": ("lowest at an intermediate", at(max_updates=8, start="constant"), {"objective": 0.1}),
@@ -144,11 +164,6 @@ FAILING = {
         "local models by short",
         at(algorithm="local", solver="descent", num_features=5),
         {"test_accuracy": 1.1},
-    ),
-    "noise for smaller gradients": (
-        "spends no more",
-        at(calibration="published", num_features=2, target_epsilon=1.0),
-        {"epsilon_true": 20.0},
     ),
     "noise of the right size drowns it": (
         "scaled to clipped gradients",

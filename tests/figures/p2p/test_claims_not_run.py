@@ -10,19 +10,44 @@ from figures.shared.verdicts import NOT_RUN
 RUNS = {name: make() for name, make in MAKE.items()}
 
 
-CONVERGENCE, PRIVATE, DIMENSIONS, PERTURBED, MOVIELENS = (
+CONVERGENCE, PRIVATE, DIMENSIONS, PERTURBED, INPUTS, AGENTS, MOVIELENS = (
     [claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE
 )
+AS_PUBLISHED = claim_of("CD ends as published")
+AGAINST = [claim for claim in CONVERGENCE if claim is not AS_PUBLISHED]
+AT_BEST = [claim for claim in AGAINST if "best penalty" in claim.text]
+SPLIT = claim_of("the split of Proposition 2")
 OPEN = {
     "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
     "no results": (CLAIMS, lambda r: None, "no results of p2p_"),
-    "no ADMM": (CONVERGENCE[:-1], lambda r: r[r["algorithm"] == "CD"], "no run of ADMM from"),
-    "no last ADMM": (CONVERGENCE[5:-1], lambda r: r[(r["rounds"] < 30) | (r["algorithm"] == "CD")], "no run of ADMM"),
-    "one start": (CONVERGENCE[:-1], lambda r: r[r["start"] == "descent"], "from exact minimisers"),
-    "CD ends early": (CONVERGENCE[-1:], lambda r: r[r["rounds"] < 20], "no runs with iterations = 1500"),
-    "one T/n is missing": (PRIVATE, lambda r: r[r["max_updates"] < 8], "no runs with T/n = 8"),
-    "no cold start": (PRIVATE[6:], lambda r: r[r["start"] != "constant"], "start = constant"),
-    "not as published": (PRIVATE, lambda r: r[r["calibration"] == "clipped"], "no runs with T/n"),
+    "no ADMM": (AGAINST, lambda r: r[r["algorithm"] == "CD"], "no run of ADMM from"),
+    "no last ADMM": (AT_BEST, lambda r: r[(r["rounds"] < 30) | (r["algorithm"] == "CD")], "no run of ADMM"),
+    "one start": (AGAINST, lambda r: r[r["start"] == "descent"], "from exact minimisers"),
+    "CD ends early": ([AS_PUBLISHED], lambda r: r[r["rounds"] < 20], "no runs with iterations = 1500"),
+    "no uneven split": ([SPLIT], lambda r: r[r["allocation"] == "equal"], "both splits are needed"),
+    "composed by other sums": (
+        [SPLIT],
+        lambda r: r.assign(noise_multiplier=r["noise_multiplier"] + 2 * (r["allocation"] == "equal")),
+        "no T/n at which both splits are composed alike",
+    ),
+    "nothing tried at a range": (INPUTS, lambda r: r[r["algorithm"] == "CD"], "algorithm = private CD"),
+    "another p": (INPUTS, lambda r: r.assign(num_features=r["num_features"] + 1), "no runs with p = 3"),
+    "one number of agents": (AGENTS, lambda r: r[r["num_agents"] == 25], "several numbers of agents"),
+    "one T/n is missing": (
+        [claim for claim in PRIVATE if claim is not SPLIT],
+        lambda r: r[r["max_updates"] < 8],
+        "no runs with T/n = 8",
+    ),
+    "no cold start": (
+        [claim for claim in PRIVATE if "From either start" in claim.text or "than the cold start" in claim.text],
+        lambda r: r[r["start"] != "constant"],
+        "start = constant",
+    ),
+    "not as published": (
+        [claim for claim in PRIVATE if claim is not SPLIT],
+        lambda r: r[r["calibration"] == "clipped"],
+        "no runs with T/n",
+    ),
     "one p is missing": (
         [
             claim_of("> 0.55 >"),
@@ -34,7 +59,7 @@ OPEN = {
         "no runs with num_features = 50",
     ),
     "nothing to tune on": (
-        [claim for claim in DIMENSIONS if "perturbed" not in claim.text] + PERTURBED + MOVIELENS,
+        [claim for claim in DIMENSIONS if "perturbed" not in claim.text] + PERTURBED + INPUTS + MOVIELENS,
         lambda r: r[r["instances"] == "test"],
         "instances = validation",
     ),

@@ -15,7 +15,7 @@ RUNS = {name: make() for name, make in MAKE.items()}
 NAN, INF = np.nan, np.inf
 
 
-CONVERGENCE, PRIVATE, DIMENSIONS, _, MOVIELENS = ([claim for claim in CLAIMS if claim.sweep == sweep] for sweep in MAKE)
+PRIVATE = [claim for claim in CLAIMS if claim.sweep == "p2p_private"]
 
 
 def changed_runs(claim, where, **values):
@@ -23,7 +23,7 @@ def changed_runs(claim, where, **values):
 
 
 def test_evidence_has_the_numbers():
-    found = judge(CLAIMS[0], RUNS["p2p_convergence"])
+    found = judge(claim_of("CD is ahead of ADMM in objective at every point against it"), RUNS["p2p_convergence"])
     assert "penalty 0.1: always ahead" in found.evidence
     assert "always ahead at penalties: 0.05, 0.1" in found.evidence
     found = judge(claim_of("Fig. 2a ends as published: objective"), RUNS["p2p_private"])
@@ -94,7 +94,6 @@ def test_a_claim_says_the_edges_of_grids_that_it_rests_on():
     assert judge(claim_of("without privacy is within .015"), runs).margin.edges == both[:1]
     assert judge(claim_of("the least data gain more"), runs).margin.edges == both
     assert judge(claim_of("Local models from perturbed"), runs).margin.edges == ()
-    assert judge(claim_of("spends no more"), runs).margin.edges == ()
     assert {judge(claim, RUNS["p2p_private"]).margin.edges for claim in PRIVATE} == {()}
     once = judge(claim_of("a single smoothed release"), runs)
     assert once.margin.edges == ("clip_norm = 1, the smallest tried", "mu = 0.04, the largest tried")
@@ -115,7 +114,7 @@ def test_edges_of_the_ratings_are_those_of_runs_with_the_same_start():
 def test_only_the_published_calibration_decides_the_private_figures():
     other = changed(RUNS["p2p_private"], at(calibration="clipped"), objective=9, test_accuracy=0.1)
     other = changed(other, lambda r: r["allocation"] != "equal", objective=9, test_accuracy=0.1)
-    for claim in PRIVATE:
+    for claim in (claim for claim in PRIVATE if "the split of Proposition 2" not in claim.text):
         assert judge(claim, other).outcome == HOLDS
     rows = claims_private._ends(other, "cold")
     assert sorted(rows["max_updates"].unique()) == [1, 2, 4, 8]

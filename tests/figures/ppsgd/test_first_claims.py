@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_runs import accuracy, at, changed, digit_runs, judge, synthetic_runs
+from made_up_runs import accuracy, at, changed, claim_of, digit_runs, judge, synthetic_runs
 
 from figures import claims
 from figures.ppsgd.claims import CLAIMS as ALL_CLAIMS
@@ -13,8 +13,33 @@ from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED
 
 INF = math.inf
 SYNTHETIC, DIGITS = synthetic_runs(), digit_runs()
-CLAIMS = ALL_CLAIMS[:9]  # of the first two experiments; the others are in a module of their own
-EARLY, FLOOR, PUBLISHED, CROSSING, ORDER, SILENT, BETWEEN, PRIVATE, GAIN = CLAIMS
+CLAIMS = [  # of the first two experiments; the others are in a module of their own
+    claim_of(ALL_CLAIMS, words)
+    for words in (
+        "Without noise the risk of global learning is below",
+        "With noise of sigma 1 to 100",
+        "of the floor that differing users set it",
+        "some alpha Q in (0, 1]",
+        "With sigma = 10",
+        "stays below global learning comes earlier",
+        "risk of global < alpha Q = 3",
+        "all others go below",
+        "some alpha Q goes below global within 1,000",
+        "Local passes the others",
+        "Digits without noise: global",
+        "Digits without noise: an intermediate",
+        "Digits at epsilon near 1",
+        "Digits at some finite epsilon: an",
+    )
+]
+FASTEST, NOISY, STOPS, SMALL, CROSSING, SPREAD, EARLY, FLOOR, PUBLISHED, ORDER, SILENT, BETWEEN, PRIVATE, GAIN = CLAIMS
+ON_SYNTHETIC = CLAIMS[:10]
+
+
+def runs_of(claim):
+    """Runs of which the claim holds. With the most noise global learning is not the fastest in the made-up runs."""
+    runs = SYNTHETIC if claim.sweep == "ppsgd_synthetic" else DIGITS
+    return runs[runs["noise_multiplier"] < 30] if claim is NOISY else runs
 
 
 def diverged(rows):
@@ -23,12 +48,33 @@ def diverged(rows):
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.check.__name__ + " " + claim.text[:30])
 def test_a_claim_holds_where_the_runs_bear_it_out(claim):
-    found = judge(claim, SYNTHETIC if claim.sweep == "ppsgd_synthetic" else DIGITS)
+    found = judge(claim, runs_of(claim))
     assert found.outcome == HOLDS, found
 
 
 QUIET, LOUD = at(noise_multiplier=0.0), at(noise_multiplier=10.0)
 FAILING = {
+    "another is the fastest": (FASTEST, changed(SYNTHETIC, at(personalization=3.0, rounds=30), excess_risk=0.5)),
+    "another is the fastest at one noise": (
+        NOISY,
+        changed(SYNTHETIC, at(personalization=0.3, noise_multiplier=10.0, rounds=30), excess_risk=0.3),
+    ),
+    "global learning does not stop": (
+        STOPS,
+        changed(SYNTHETIC, at(personalization=INF, delta_std=0.01), excess_risk=0.5),
+    ),
+    "small alpha stays above without noise": (
+        SMALL,
+        changed(SYNTHETIC, lambda r: r.personalization.between(0.1, 1), excess_risk=lambda r: r.excess_risk + 3e-7),
+    ),
+    "never below where users differ more": (
+        SPREAD,
+        changed(
+            SYNTHETIC,
+            lambda r: (r.delta_std == 0.1) & (r.personalization < INF),
+            excess_risk=lambda r: r.excess_risk + 1,
+        ),
+    ),
     "two neighbours in the wrong order": (EARLY, changed(SYNTHETIC, at(personalization=1.0), excess_risk=0.5)),
     "in one of the two spreads": (EARLY, changed(SYNTHETIC, at(personalization=1.0, delta_std=0.01), excess_risk=0.5)),
     "at one round": (EARLY, changed(SYNTHETIC, at(personalization=INF, rounds=30), excess_risk=9)),
@@ -91,6 +137,31 @@ def test_every_claim_can_fail():
 
 
 UNCLEAR = {
+    "another is the fastest once": (FASTEST, changed(SYNTHETIC, at(personalization=3.0, seed=1), excess_risk=0.5)),
+    "another is the fastest once at one noise": (
+        NOISY,
+        changed(SYNTHETIC, at(personalization=3.0, noise_multiplier=10.0, seed=1), excess_risk=0.5),
+    ),
+    "global learning stops elsewhere once": (
+        STOPS,
+        changed(SYNTHETIC, at(personalization=INF, seed=1), excess_risk=1.2),
+    ),
+    "small alpha below global in one repetition": (
+        SMALL,
+        changed(
+            SYNTHETIC,
+            lambda r: r.personalization.between(0.1, 1),
+            excess_risk=lambda r: r.excess_risk + np.where(r.seed == 1, 0, 3e-7),
+        ),
+    ),
+    "never below in one repetition": (
+        SPREAD,
+        changed(
+            SYNTHETIC,
+            lambda r: (r.delta_std == 0.1) & (r.personalization < INF) & (r.seed == 1),
+            excess_risk=lambda r: r.excess_risk + 1,
+        ),
+    ),
     "an order that turns between repetitions": (
         EARLY,
         changed(SYNTHETIC, at(personalization=1.0, seed=1), excess_risk=0.3),
@@ -153,7 +224,7 @@ def test_every_claim_can_be_undecided():
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:30])
 def test_one_repetition_decides_nothing(claim):
-    runs = SYNTHETIC if claim.sweep == "ppsgd_synthetic" else DIGITS
+    runs = runs_of(claim)
     found = judge(claim, runs[runs["seed"] == 0])
     assert found.outcome == UNDECIDED, found
     assert found.margin.to_decide == "further repetitions"
@@ -167,14 +238,22 @@ OPEN = {
     "another clipping norm": (CLAIMS, lambda r: r.assign(clip_norm=1.0), "clip_norm = 10"),
     "another method": (CLAIMS, lambda r: r.assign(algorithm="other"), "no run of PPSGD"),
     "no results": (CLAIMS, lambda r: None, "no results of ppsgd_"),
-    "a curve missing": (CLAIMS[:5], lambda r: r[r["personalization"] != 1.0], "no runs with alpha Q = 1"),
+    "a curve missing": (ON_SYNTHETIC, lambda r: r[r["personalization"] != 1.0], "no runs with alpha Q = 1"),
     "a curve missing at one noise": (
         [CROSSING, ORDER],
         lambda r: r[(r["personalization"] != 3) | (r["noise_multiplier"] != 10)],
         "no runs with alpha Q = 3 at sigma = 10",
     ),
-    "too few rounds": ([FLOOR, PUBLISHED, CROSSING], lambda r: r[r["rounds"] <= 200], "the runs end after 200 rounds"),
-    "no early evaluation": ([EARLY], lambda r: r[r["rounds"] % 100 == 0], "no evaluation in rounds 20 to 50"),
+    "too few rounds": (
+        [STOPS, SMALL, SPREAD, FLOOR, PUBLISHED, CROSSING],
+        lambda r: r[r["rounds"] <= 200],
+        "the runs end after 200 rounds",
+    ),
+    "no early evaluation": (
+        [FASTEST, NOISY, EARLY],
+        lambda r: r[r["rounds"] % 100 == 0],
+        "no evaluation in rounds 20 to 50",
+    ),
     "no such noise": ([CROSSING], lambda r: r[r["noise_multiplier"] != 10], "at sigma = 10"),
     "two noise levels": ([ORDER], lambda r: r[r["noise_multiplier"] < 30], "needs three noise levels"),
     "never passed": (
@@ -182,13 +261,15 @@ OPEN = {
         lambda r: changed(r, at(personalization=0.0), excess_risk=lambda rows: 10.0),
         "fewer than two different moments",
     ),
-    "other spreads": ([FLOOR, PUBLISHED], lambda r: r.assign(delta_std=0.5), "no runs with delta_std"),
-    "no floor": ([FLOOR], lambda r: r.assign(global_floor=np.nan), "the floor of global learning is not"),
+    "other spreads": ([STOPS, SMALL, FLOOR, PUBLISHED], lambda r: r.assign(delta_std=0.5), "no runs with delta_std"),
+    "one spread": ([SPREAD], lambda r: r[r["delta_std"] == 0.1], "needs two values of delta_std"),
+    "no floor": ([STOPS, FLOOR], lambda r: r.assign(global_floor=np.nan), "the floor of global learning is not"),
     "noise everywhere": (
         [SILENT, BETWEEN],
         lambda r: r[(r["noise_multiplier"] > 0) | (r["personalization"] == 0)],
         "sigma = 0",
     ),
+    "no noise at all": ([NOISY], lambda r: r[r["noise_multiplier"] == 0], "no runs with noise"),
     "no noise": ([PRIVATE], lambda r: r[r["noise_multiplier"] == 0], "no runs with noise"),
     "no noise either": ([GAIN], lambda r: r[r["noise_multiplier"] == 0], "no noise level has"),
     "epsilon far from 1": (
@@ -214,7 +295,7 @@ OPEN = {
 @pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in OPEN for claim in OPEN[name][0]])
 def test_a_claim_of_which_runs_are_missing_is_not_run(name, claim):
     _, change, said = OPEN[name]
-    found = judge(claim, change(SYNTHETIC if claim.sweep == "ppsgd_synthetic" else DIGITS))
+    found = judge(claim, change(runs_of(claim)))
     assert found.outcome == NOT_RUN, found
     assert said in found.evidence
 

@@ -15,10 +15,10 @@ from bench.papers import SWEEPS
 from bench.sweeps.spec import arguments
 from figures.ppsgd.claims import CLAIMS
 from figures.ppsgd.sampled_theory import FIGURE
-from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN
+from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED
 
 INF = math.inf
-WEIGHTED, AVERAGED = (claim for claim in CLAIMS if claim.sweep == "ppsgd_sampled_theory")
+WEIGHTED, AVERAGED, SUMS = (claim for claim in CLAIMS if claim.sweep == "ppsgd_sampled_theory")
 N, RATE, VARIANCE = 200, 0.1, 0.25
 SIZES = examples_of_users(N, 20)
 
@@ -133,6 +133,26 @@ def test_clipped_runs_and_missing_ones_decide_nothing():
     assert judge(WEIGHTED, runs(clipped=0.1)).outcome == NOT_RUN
     second = runs()
     assert judge(AVERAGED, second[second["algorithm"].str.startswith("Algorithm 2")]).outcome == NOT_RUN
+
+
+def test_sums_pay_more_where_a_budget_raises_their_risk_by_more():
+    def noisy(more):
+        made = runs()
+        private = np.isfinite(made["target_epsilon"]) * (1 + 0.01 * made["seed"])
+        second = made["algorithm"].str.startswith("Algorithm 2")
+        return made.assign(
+            weighted_risk=made["weighted_risk"] + private * second * more,
+            excess_risk=made["excess_risk"] + private * ~second * 0.1,
+        )
+
+    assert judge(SUMS, noisy(0.3)).outcome == HOLDS
+    assert judge(SUMS, noisy(0.05)).outcome == FAILS
+    sums = noisy(0.3)
+    assert judge(SUMS, sums[sums["algorithm"].str.startswith("Algorithm 2")]).outcome == NOT_RUN
+    scattered = sums.assign(
+        weighted_risk=sums["weighted_risk"] + (sums["seed"] == 1) * np.isfinite(sums["target_epsilon"])
+    )
+    assert judge(SUMS, scattered).outcome == UNDECIDED
 
 
 def test_the_picture_shows_risk_and_bound_of_both():
