@@ -7,7 +7,8 @@ A generated part is between a comment that names it and `<!-- end -->`:
     <!-- claims NAME -->      what a paper states, our reading and the verdict; and below, our further claims
     <!-- gallery -->          every figure with its title and caption
 
-Single numbers in the prose are those of `figures.prose`. Verdicts are those that `python -m figures claims` wrote next to the figures.
+Single numbers in the prose are those of `figures.prose`. Verdicts are those that `python -m figures claims` wrote next
+to the figures.
 """
 
 import re

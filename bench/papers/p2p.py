@@ -147,6 +147,12 @@ def _tasks_of(problems: pd.DataFrame) -> dict:
     }
 
 
+def _warm(points: pd.DataFrame) -> pd.DataFrame:
+    """Points that begin with the private warm start, with their noise."""
+    points = points.assign(max_updates=max(UPDATES), start="propagation")
+    return p2p_noise.calibrated(p2p_noise.scaled(points))
+
+
 def _to_test(tasks: pd.DataFrame) -> pd.DataFrame:
     return tasks[tasks["instances"] == "test"]
 
@@ -165,17 +171,13 @@ def p2p_dimensions(scale: str) -> Sweep:
     local = grid(solver=["newton", "descent"], mu=MU, step_size=0.7)
     perturbed = local.merge(grid(target_epsilon=EPSILONS, bound=10.0), how="cross")
 
-    def warm(points: pd.DataFrame) -> pd.DataFrame:
-        points = points.assign(max_updates=max(UPDATES), start="propagation")
-        return p2p_noise.calibrated(p2p_noise.scaled(points))
-
     paper = Sweep(
         name="p2p_dimensions",
         reproduces="Bellet et al. 2018, Figures 2c, 3 and 4",
         tasks=_tasks_of(problems),
         entries={
             "CD": _entry("coordinate_descent", problems, grid(mu=MUS, num_ticks=TICKS), 40),
-            "private CD": _entry("coordinate_descent", problems, private, None, warm, (*NOISE, "budget")),
+            "private CD": _entry("coordinate_descent", problems, private, None, _warm, (*NOISE, "budget")),
             "one release": _entry("model_propagation", problems, once, 1, of_one_release, ONE_RELEASE),
             "local": _entry("local_models", _to_test(problems), local, 100),
             "local DP": _entry("local_dp", _to_test(problems), perturbed, 100, for_coordinates, ("noise_multiplier",)),
@@ -224,43 +226,23 @@ def p2p_inputs(scale: str) -> Sweep:
     """
     features = [2] if scale == "smoke" else [2, 10, 100]
     ranges = {p: [1 / p, 1.0, 10.0, 100.0] for p in features}
-    private = calibrated(
-        grid(target_epsilon=EPSILONS, num_updates=[1, 4, 16], mu=MUS[::2], **PUBLISHED).assign(
-            max_updates=max(UPDATES), num_ticks=TICKS, start="propagation"
-        )
-    )
+    private = grid(target_epsilon=EPSILONS, num_updates=[1, 4, 16], mu=MUS[::2], num_ticks=TICKS)
+    private = private.merge(calibrations([PUBLISHED], []), how="cross")
     of_ranges = pd.concat([grid(num_features=p, input_range=ranges[p]) for p in features], ignore_index=True)
     problems = of_ranges.merge(grid(instances=["test", "validation"]), how="cross")
-    problems["task"] = ["_".join(map(str, one)) for one in problems.itertuples(index=False)]
+    problems["task"] = ["_".join(map(str, labels)) for labels in problems.itertuples(index=False)]
     tasks = {
-        one.task: partial(
-            linear_p2p, num_features=one.num_features, input_range=one.input_range, instances=one.instances
-        )
-        for one in problems.itertuples()
+        str(name): partial(linear_p2p, num_features=int(p), input_range=float(size), instances=str(instances))
+        for p, size, instances, name in problems.itertuples(index=False)
     }
-    tested = problems[problems["instances"] == "test"]
     paper = Sweep(
         name="p2p_inputs",
         reproduces="Bellet et al. 2018, the setting of Figure 2c by the range of the inputs",
         tasks=tasks,
         entries={
-            "CD": Entry(
-                ALGORITHMS["coordinate_descent"],
-                problems.merge(grid(mu=MUS[::2], num_ticks=TICKS), how="cross"),
-                num_rounds=40,
-                eval_every=40,
-            ),
-            "private CD": Entry(
-                ALGORITHMS["coordinate_descent"],
-                problems.merge(private, how="cross"),
-                derived=p2p_noise.OF_TARGETS,
-            ),
-            "local": Entry(
-                ALGORITHMS["local_models"],
-                tested.merge(grid(solver="newton", mu=MU), how="cross"),
-                num_rounds=100,
-                eval_every=100,
-            ),
+            "CD": _entry("coordinate_descent", problems, grid(mu=MUS[::2], num_ticks=TICKS), 40),
+            "private CD": _entry("coordinate_descent", problems, private, None, _warm, (*NOISE, "budget")),
+            "local": _entry("local_models", _to_test(problems), grid(solver="newton", mu=MU), 100),
         },
         num_rounds=max(UPDATES),
         eval_every=max(UPDATES),

@@ -23,8 +23,8 @@ from bench.sweeps.spec import Entry, Sweep, arguments, parameters
 from bench.upkeep.merge import data_of, points_of, sweep_named
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
-# The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method on equally
-# large data, all runs of the method, of the sweep.
+# The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method on data
+# of the same size, all runs of the method, of the sweep.
 ALIKE, SAME_DATA, METHOD, SWEEP = "alike", "same data", "method", "sweep"
 LABELS = ("dataset", "num_clients", "num_features", "data_share")  # of the data
 

@@ -9,8 +9,8 @@ import pandas as pd
 from bench.analysis import select
 from figures.p2p import common, pairs
 from figures.p2p.published import published
-from figures.shared.ended import at_end
 from figures.shared.margins import Margin, computed, every, paired, some
+from figures.shared.runs import at_end
 from figures.shared.verdicts import NotTestable, Verdict, require, verdict
 
 P, R, Y = "num_features", "input_range", "test_accuracy"
@@ -42,7 +42,8 @@ def noise_of_the_legend(runs: pd.DataFrame) -> Verdict:
         of_ranges = []
         for r, of_r in of_p.groupby(R):
             both, said = [], []
-            for budget, one in of_r.groupby("budget"):
+            for group, one in of_r.groupby("budget"):
+                budget = float(str(group))
                 name = common.epsilon_name(budget)
                 factor = float((one["epsilon_true"] / one["epsilon"]).mean())
                 there = pd.Series({budget: theirs.loc[name, p]})
@@ -69,7 +70,7 @@ def scales(runs: pd.DataFrame) -> Verdict:
     rest = ((then - end) / (start - end)).unstack("num_agents")
     fewest, most = rest.columns.min(), rest.columns.max()
     with np.errstate(invalid="ignore", divide="ignore"):
-        logs = math.log(FACTOR) - np.log(rest[most] / rest[fewest])
+        logs = math.log(FACTOR) - (rest[most] / rest[fewest]).apply(np.log)
     means: Any = rest.mean()
     said = ", ".join(f"n = {n:g}: {100 * share:.2g} %" for n, share in means.items())
     return verdict(paired(logs.dropna(), LOGS), f"of the gap left after {UPDATES} updates per agent: {said}")

@@ -120,7 +120,7 @@ def uneven_ends_lower(runs: pd.DataFrame) -> Verdict:
         if equal.empty or uneven.empty:
             raise NotTestable(f"both splits are needed at T/n = {updates:g}")
         noise = [float(one["noise_multiplier"].iloc[0]) for one in (equal, uneven)]
-        if np.isclose(*noise):
+        if np.isclose(noise[0], noise[1]):
             margins.append(pairs.one(uneven, equal, "objective").named(f"T/n = {updates:g}"))
             ends = [one["objective"].mean() for one in (uneven, equal)]
             evidence.append(f"T/n = {updates:g}: {ends[0]:.5f}, equal {ends[1]:.5f}")

@@ -113,7 +113,7 @@ def small_gain_most(series: Sequence[str]) -> Verdict:
     """In Figure 3 the agents with the least data gain more over local models than those with the most."""
     accuracy = by_x("p2p_fig3", "test_accuracy")
     gains = accuracy[list(series)].sub(accuracy[LOCAL], axis=0)
-    return at_face_value((gains.iloc[0] - gains.iloc[-1]).to_dict(), "budgets")
+    return at_face_value({str(name): float(gain) for name, gain in (gains.iloc[0] - gains.iloc[-1]).items()}, "budgets")
 
 
 def perturbed_is_worse(by: float) -> Verdict:
@@ -146,4 +146,4 @@ def grows(series: Sequence[str]) -> Verdict:
 def below_local() -> Verdict:
     """Every RMSE of Table 1 below that of local models."""
     rmse = _table1()
-    return at_face_value({name: rmse[LOCAL] - value for name, value in rmse.drop(LOCAL).items()}, "numbers")
+    return at_face_value({str(name): rmse[LOCAL] - value for name, value in rmse.drop(LOCAL).items()}, "numbers")

@@ -149,7 +149,7 @@ def small_is_better_later(runs: pd.DataFrame) -> Verdict:
     margins, evidence = [], []
     for sigma in _noises(runs):
         logs = _at_end(_risk(runs, PRINTED, sigma, until=LONG)).apply(np.log)
-        small = [a for a in logs if LOCAL < a <= SMALL]
+        small = [a for a in map(float, map(str, logs)) if LOCAL < a <= SMALL]
         found = some(paired(logs[GLOBAL] - logs[a], LOGS).named(f"alpha Q = {a:g}") for a in small)
         margins.append(found.on(*_edges(runs, PRINTED, sigma)).named(f"sigma = {sigma:g}"))
         best: Any = logs[small].mean().idxmin()

@@ -81,7 +81,11 @@ def term_turns(runs: pd.DataFrame) -> Verdict:
     margins, parts = [], []
     for (target, samples), rows in shared.groupby(POINT):
         point = select.row(rows, rows.index[0])
-        n, noise_std = int(samples), point["noise_multiplier"] * point["clip_norm"] / NUM_CLIENTS
+        n, target, noise_std = (
+            int(str(samples)),
+            float(str(target)),
+            point["noise_multiplier"] * point["clip_norm"] / NUM_CLIENTS,
+        )
         terms = [_second_term(a / NUM_CLIENTS, n, noise_std) for a in sorted({0.0, *rows["personalization"]})]
         # (10) with the noise that was calibrated: its constant is that of (4).
         constant = noise_std * NUM_CLIENTS * target / (CLIP_NORM * math.sqrt(n * math.log(1 / DELTA)))

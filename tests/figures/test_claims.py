@@ -41,7 +41,8 @@ def test_every_claim_says_what_the_paper_states_and_where_or_is_ours():
             assert claim.statement.strip(), f"{here}: what does the paper state?"
             assert claim.where.strip(), f"{here}: where does the paper state it?"
             assert claim.statement != claim.text, f"{here}: tell our reading from what the paper states"
-        assert claim.text.strip() and claim.how.strip(), here
+        assert claim.text.strip(), here
+        assert claim.how.strip(), here
         assert (claim.settings.words == "") == (claim.settings.kind == GIVEN), (
             f"{here}: what stands in, or is not given?"
         )
@@ -83,7 +84,7 @@ def test_what_an_outcome_says_of_a_paper(settings, ours, says):
 
 
 def test_a_paper_is_charged_only_with_what_its_settings_contradict():
-    """Of ten claims that fail one contradicts the paper; the others are of other data, of settings not given, or ours."""
+    """Of ten claims that fail one contradicts it; the others are of other data, of settings not given, or ours."""
     kinds = [(AS_GIVEN, False), *[(stand_in("a"), False)] * 2, *[(not_given("a"), False)] * 3, *[(AS_GIVEN, True)] * 4]
     made = [Claim("text", "where", "sweep", stops, "how", settings=one, ours=ours) for one, ours in kinds]
     table = pd.DataFrame(
