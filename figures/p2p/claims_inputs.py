@@ -46,7 +46,7 @@ def noise_of_the_legend(runs: pd.DataFrame) -> Verdict:
                 budget = float(str(group))
                 name = common.epsilon_name(budget)
                 factor = float((one["epsilon_true"] / one["epsilon"]).mean())
-                there = pd.Series({budget: theirs.loc[name, p]})
+                there = pd.Series({budget: float(theirs[p].loc[name])})
                 both.append(computed(1 - factor, "of the epsilon of the legend").named(name, "what is spent"))
                 both += [
                     margin.named(name, "accuracy") for margin in pairs.near(one, there, "budget", Y, NEAR).values()

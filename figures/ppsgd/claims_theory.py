@@ -79,14 +79,11 @@ def term_turns(runs: pd.DataFrame) -> Verdict:
     last = runs[(runs["rounds"] == runs["num_rounds"]) & np.isfinite(runs["target_epsilon"])]
     shared = last[last["personalization"] > 0].drop_duplicates([*POINT, "personalization"])
     margins, parts = [], []
-    for (target, samples), rows in shared.groupby(POINT):
+    for labels, rows in shared.groupby(POINT):
+        target, n = (float(str(label)) for label in labels)
         point = select.row(rows, rows.index[0])
-        n, target, noise_std = (
-            int(str(samples)),
-            float(str(target)),
-            point["noise_multiplier"] * point["clip_norm"] / NUM_CLIENTS,
-        )
-        terms = [_second_term(a / NUM_CLIENTS, n, noise_std) for a in sorted({0.0, *rows["personalization"]})]
+        noise_std = point["noise_multiplier"] * point["clip_norm"] / NUM_CLIENTS
+        terms = [_second_term(a / NUM_CLIENTS, int(n), noise_std) for a in sorted({0.0, *rows["personalization"]})]
         # (10) with the noise that was calibrated: its constant is that of (4).
         constant = noise_std * NUM_CLIENTS * target / (CLIP_NORM * math.sqrt(n * math.log(1 / DELTA)))
         limit = threshold(NUM_CLIENTS, LABEL_NOISE**2, NUM_FEATURES, CLIP_NORM, target, DELTA, constant)
