@@ -108,7 +108,8 @@ def test_what_a_cluster_loses_is_done_again(cluster, tmp_path, expected):
 @pytest.fixture
 def slurm(tmp_path, monkeypatch):
     """A stand-in for Slurm, and an empty folder to work in."""
-    pytest.importorskip("submitit")
+    of_jobs = pytest.importorskip("submitit.slurm.slurm")
+    of_jobs.SlurmJob.watcher.clear()  # the numbers of jobs begin anew with every stand-in
     monkeypatch.setenv("PATH", f"{stand_in_slurm.install(tmp_path / 'slurm_bin')}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv(slurm_jobs.HOST, "localhost")
     (tmp_path / "work").mkdir()
@@ -138,9 +139,10 @@ def test_jobs_connect_to_the_driver(slurm, tmp_path, expected):
             r"sbatch refuses the job \(sbatch: error: invalid partition specified: nosuch; sbatch: error: Batch",
         ),
         ("junk", r"sbatch answers without the number of a job \(.*Welcome to the cluster!; new terms of use"),
-        (
+        pytest.param(
             "lose",
             r"Slurm job 1000 ended before it could start working: its log is .*; if it could not reach localhost:",
+            marks=pytest.mark.slow,
         ),
     ],
 )
