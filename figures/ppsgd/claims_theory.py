@@ -80,10 +80,11 @@ def term_turns(runs: pd.DataFrame) -> Verdict:
     shared = last[last["personalization"] > 0].drop_duplicates([*POINT, "personalization"])
     margins, parts = [], []
     for labels, rows in shared.groupby(POINT):
-        target, n = (float(str(label)) for label in labels)
+        target, number = (float(str(label)) for label in labels)
+        n = int(number)
         point = select.row(rows, rows.index[0])
         noise_std = point["noise_multiplier"] * point["clip_norm"] / NUM_CLIENTS
-        terms = [_second_term(a / NUM_CLIENTS, int(n), noise_std) for a in sorted({0.0, *rows["personalization"]})]
+        terms = [_second_term(a / NUM_CLIENTS, n, noise_std) for a in sorted({0.0, *rows["personalization"]})]
         # (10) with the noise that was calibrated: its constant is that of (4).
         constant = noise_std * NUM_CLIENTS * target / (CLIP_NORM * math.sqrt(n * math.log(1 / DELTA)))
         limit = threshold(NUM_CLIENTS, LABEL_NOISE**2, NUM_FEATURES, CLIP_NORM, target, DELTA, constant)
