@@ -62,8 +62,8 @@ def test_they_hold_where_they_should():
         (changed(OUTSIDERS, 20.0, 1), {0, 4}),
         (changed(OUTSIDERS, 20.0, 0, "gossip_ring"), {1}),
         (changed(ONE, 3.0, 0, "gossip_grid"), {2}),
-        (changed(OUTSIDERS, 1.2, 0, "gossip_complete"), {3}),
-        (changed(OUTSIDERS, 1.2, 1, "gossip_ring"), {4}),
+        (changed(OUTSIDERS, 3.0, 0, "gossip_complete"), {3}),
+        (changed(OUTSIDERS, 3.0, 1, "gossip_ring"), {4}),
         (changed(OUTSIDERS, 0.2, 0, "gossip_grid"), {5}),
     ],
 )
