@@ -114,7 +114,7 @@ def as_text(table: pd.DataFrame, *, brief: bool = False) -> str:
             lines += textwrap.wrap(f"- {part}", WIDTH, initial_indent="    ", subsequent_indent="      ")
     scales = ", ".join(dict.fromkeys(scale for scale in table["scale"] if scale))
     tally = "; ".join(f"{name}: {text}" for name, text in tallies(table).items() if text)
-    lines += ["", *textwrap.wrap(f"Scale {scales}. {tally}.", WIDTH)]
+    lines += ["", *textwrap.wrap(f"Scale {scales}. {tally[:1].upper()}{tally[1:]}.", WIDTH)]
     return "\n".join(lines)
 
 

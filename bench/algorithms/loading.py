@@ -27,7 +27,7 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
 
     Args:
         target: a Method or a factory; the name of a built-in method; FILE.py:NAME, where NAME is a Method, or the
-            factory of one, in that file; or FILE.py with exactly one Method. A factory without a Method becomes a
+            factory of one, in that file; or FILE.py with exactly one Method of its own. A factory without a Method becomes a
             method that is not private. The version is a digest of the code: for a file, of the file and of what it
             imports from its own folder; for a function, of the function and of the functions and plain values that it
             uses. So results of an edited method are never mixed with earlier ones.
@@ -55,10 +55,12 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
     module = _imported(path)
     methods = {key: value for key, value in vars(module).items() if isinstance(value, Method)}
     if not colon:
-        if len(set(map(id, methods.values()))) != 1:
-            contents = f"has the methods {', '.join(methods)}" if methods else "has no Method"
+        built_in = set(map(id, ALGORITHMS.values()))  # those that the file builds on are not its own
+        own = {key: value for key, value in methods.items() if id(value) not in built_in}
+        if len(set(map(id, own.values()))) != 1:
+            contents = f"has the methods {', '.join(own)}" if own else "has no Method of its own"
             raise InputError(f"{file} {contents}: name the one to use, {file}:NAME")
-        method = next(iter(methods.values()))
+        method = next(iter(own.values()))
     elif not hasattr(module, name):
         functions = [key for key, value in vars(module).items() if _is_defined_in(module, value)]
         raise unknown_name(f"method in {file}", name, {*methods, *functions})

@@ -117,6 +117,15 @@ def test_a_file_with_several_methods_or_none_wants_a_name(file):
         load_method(str(file))
 
 
+def test_the_suite_s_own_methods_that_a_file_builds_on_are_not_its_own(file):
+    file.write_text(f"from bench.parts import ALGORITHMS\nPPSGD = ALGORITHMS['ppsgd']\n{FILE}")
+    assert load_method(str(file))[0] == "still"
+    file.write_text("from bench.parts import ALGORITHMS\nPPSGD = ALGORITHMS['ppsgd']\n")
+    with pytest.raises(InputError, match="has no Method of its own"):
+        load_method(str(file))
+    assert load_method(f"{file}:PPSGD")[0] == "ppsgd"
+
+
 def test_one_release_by_itself_is_a_dictionary_of_one():
     release = full_gaussian(1.0, delta=1e-4)
     method = Method(undeclared, lambda task, *, delta: release, version=1)
