@@ -27,10 +27,10 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
 
     Args:
         target: a Method or a factory; the name of a built-in method; FILE.py:NAME, where NAME is a Method, or the
-            factory of one, in that file; or FILE.py with exactly one Method of its own. A factory without a Method becomes a
-            method that is not private. The version is a digest of the code: for a file, of the file and of what it
-            imports from its own folder; for a function, of the function and of the functions and plain values that it
-            uses. So results of an edited method are never mixed with earlier ones.
+            factory of one, in that file; or FILE.py with exactly one Method of its own. A factory without a Method
+            becomes a method that is not private. The version is a digest of the code: for a file, of the file and of
+            what it imports from its own folder; for a function, of the function and of the functions and plain values
+            that it uses. So results of an edited method are never mixed with earlier ones.
 
     Raises:
         InputError: for an unknown method, file or name, or a file that cannot be imported.
