@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -299,7 +300,7 @@ def report(
     """Write an HTML page with all claims, figures, tables and comparisons, and a folder of its files.
 
     What the repository has decided at scale laptop comes first, and what was run here beside it. The exit status is 1
-    where the check of a claim raised an exception; the page says so.
+    where the check of a claim or the code of a figure raised an exception; the page says so.
 
     Example: python -m figures report --scale laptop
     """
@@ -308,10 +309,10 @@ def report(
     check_scale(scale)
     if nothing:
         raise InputError(f"report takes no names, but got {' '.join(nothing)!r}: leave them out")
-    path, beside, verdicts = write(results, scale, out, REPOSITORY)
+    path, beside, shown = write(results, scale, out, REPOSITORY)
     whole = sum(file.stat().st_size for file in beside.rglob("*") if file.is_file())
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB, and {whole / 1e6:.1f} MB of files in {beside.name})")
-    fail_for_stopped(verdicts)
+    fail_for_stopped(shown.claims, shown.failures)
 
 
 @app.command()
@@ -355,11 +356,11 @@ def docs(
         write_whole(page, text)
 
 
-def fail_for_stopped(verdicts: pd.DataFrame) -> None:
-    """Name the claims whose checks raised exceptions, and exit with status 1 where there are any."""
+def fail_for_stopped(verdicts: pd.DataFrame, others: Sequence[str] = ()) -> None:
+    """Name the claims whose checks raised exceptions, and other such lines; exit with status 1 where there are any."""
     from figures.claims import stopped
 
-    lines = stopped(verdicts)
+    lines = [*stopped(verdicts), *others]
     for line in lines:
         print(f"error: {line}", file=sys.stderr)
     if lines:

@@ -16,7 +16,7 @@ import pandas as pd
 from bench.analysis import tables
 from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture
-from bench.errors import InputError
+from bench.errors import InputError, in_one_line
 from bench.files import AS_TEXT
 from figures import PAPERS
 from figures.claims import UNREAD, deviations_of, judged, recall
@@ -68,6 +68,7 @@ class Exhibit:
     main: from the runs that are shown first; None where there are none.
     here: from those that were run here; None where there are none.
     missing: why there is neither; empty where there is one.
+    failures: exceptions of the figure's own code, which are a fault of the suite, in a line each.
     """
 
     name: str
@@ -77,6 +78,11 @@ class Exhibit:
     main: Drawn | None = None
     here: Drawn | None = None
     missing: str = ""
+    failures: tuple[str, ...] = ()
+
+
+class Failure(str):
+    """Why a figure is missing where its own code raised an exception."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,11 @@ class Report:
     def claims(self) -> pd.DataFrame:
         """The verdicts of all papers."""
         return pd.concat([paper.verdicts for paper in self.papers], ignore_index=True)
+
+    @property
+    def failures(self) -> list[str]:
+        """A line for each figure whose own code raised an exception."""
+        return [line for paper in self.papers for exhibit in paper.exhibits for line in exhibit.failures]
 
 
 class Place:
@@ -264,6 +275,7 @@ def _exhibit(name: str, figure: Figure, main: Place, here: Place | None) -> Exhi
         main=first if isinstance(first, Drawn) else None,
         here=second if isinstance(second, Drawn) else None,
         missing=missing,
+        failures=tuple(f"{name}: {why}" for why in (first, second) if isinstance(why, Failure)),
     )
 
 
@@ -287,6 +299,8 @@ def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
         return replace(made, **_drawn_now(name, figure, table))
     except InputError as error:
         return f"{error} (`{run}`)"
+    except Exception as error:  # one figure does not cost the page
+        return Failure(f"it cannot be drawn, which is a fault of the suite: {in_one_line(error)} (`{run}`)")
 
 
 def _draws(name: str, folder: Path) -> str:

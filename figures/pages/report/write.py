@@ -11,20 +11,16 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-import pandas as pd
-
 from bench.errors import InputError, cannot_write
 from bench.files import write_whole
-from figures.pages.report.collect import collect
+from figures.pages.report.collect import Report, collect
 from figures.pages.report.files import files_of
 from figures.pages.report.page import page
 
 DIGEST = "[0-9a-f]{16}"
 
 
-def write(
-    results: Path, scale: str | None, out: Path | None, repository: Path | None
-) -> tuple[Path, Path, pd.DataFrame]:
+def write(results: Path, scale: str | None, out: Path | None, repository: Path | None) -> tuple[Path, Path, Report]:
     """Make the page of the results.
 
     Args:
@@ -34,7 +30,7 @@ def write(
         repository: the results of the repository, as for `collect`.
 
     Returns:
-        Where it is, where its files are, and the verdicts on it, as of `figures.claims.judged`.
+        Where it is, where its files are, and what is on it.
 
     Raises:
         InputError: where there are no results, or it cannot be written.
@@ -52,7 +48,7 @@ def write(
         _remove_others(folder, out.stem)
     except OSError as error:
         raise cannot_write(error, out) from None
-    return out, folder, report.claims
+    return out, folder, report
 
 
 def digest(files: Mapping[str, bytes]) -> str:

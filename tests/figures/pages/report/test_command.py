@@ -125,6 +125,20 @@ def test_a_damaged_picture_is_drawn_anew_and_a_record_that_is_a_folder_is_none(c
 
 
 @pytest.mark.usefixtures("few")
+def test_a_figure_whose_code_fails_does_not_cost_the_page(command, tmp_path, monkeypatch):
+    def fail(*_):
+        raise ZeroDivisionError("of this figure")
+
+    results(tmp_path / "results")
+    monkeypatch.setattr(type(FIGURES["ppsgd_fig2_digits"]), "picture", fail)
+    status, _, err = command("report", "--results", tmp_path / "results")
+    assert status == 1
+    said = "it cannot be drawn, which is a fault of the suite: ZeroDivisionError: of this figure"
+    assert any(line.startswith(f"error: ppsgd_fig2_digits: {said}") for line in err)
+    assert said in (tmp_path / "results" / "report" / "index.html").read_text()
+
+
+@pytest.mark.usefixtures("few")
 def test_files_of_an_earlier_page_are_removed_and_those_of_others_are_not(tmp_path):
     results(tmp_path)
     out = tmp_path / "page" / "index.html"
@@ -147,8 +161,8 @@ def test_what_is_committed_comes_first_and_what_was_run_here_beside_it(tmp_path,
     committed = write(repository, "laptop", tmp_path / "a.html", repository)
     smoke = write(repository, "smoke", tmp_path / "b.html", repository)
     texts = [page.read_text() for page, _, _ in (committed, smoke)]
-    assert list(committed[2]["verdict"]) == list(smoke[2]["verdict"])
-    assert set(smoke[2]["here"]) == {""}
+    assert list(committed[2].claims["verdict"]) == list(smoke[2].claims["verdict"])
+    assert set(smoke[2].claims["here"]) == {""}
     assert [page.count('<section id="here">') for page in texts] == [0, 1]
     assert [page.count("decides no claim") for page in texts] == [0, 1]
     assert "committed with the repository" in texts[0]
@@ -156,8 +170,9 @@ def test_what_is_committed_comes_first_and_what_was_run_here_beside_it(tmp_path,
         assert (smoke[1] / folder / "ppsgd_fig2_digits.png").is_file()
     assert not (committed[1] / "here").exists()
     write_runs(digit_runs(rounds=(0, 1000), repetitions=2).assign(num_epochs=1), mine, "laptop")
-    page, _, verdicts = write(mine, None, tmp_path / "c.html", repository)
-    assert list(verdicts["verdict"]) == list(committed[2]["verdict"])
+    page, _, shown = write(mine, None, tmp_path / "c.html", repository)
+    verdicts = shown.claims
+    assert list(verdicts["verdict"]) == list(committed[2].claims["verdict"])
     assert {"holds", "undecided"} & set(verdicts["here"])
     assert "as committed" in page.read_text()
     assert "run here" in page.read_text()
