@@ -52,7 +52,7 @@ class Small(NamedTuple):
 @contextlib.contextmanager
 def small_problem() -> Iterator[None]:
     """The small problem, which a board may have."""
-    with mock.patch.dict(PROBLEMS, {"tiny": problem}), mock.patch.dict(boards.TASKS, {"tiny": 5}):
+    with mock.patch.dict(PROBLEMS, {"tiny": problem}), mock.patch.dict(boards.ROUNDS, {"tiny": 5}):
         yield
 
 
@@ -60,9 +60,9 @@ def small(out: Path) -> Small:
     """Run the small board, and a built-in method under another name that becomes its entry."""
     (folder,) = run_board("tiny", out=out, workers=1, **SMALL)
     rest = {"task": "tiny", "out": out, "data_files": None, "fixed": FIXED}
-    compared = compare(boards.request_against("board", renamed(ALGORITHMS["ppsgd"]), {}, rest))
+    compared = compare(boards.request_on_board("board", renamed(ALGORITHMS["ppsgd"]), {}, rest))
     write_entry(folder, LABEL, compared)
-    return Small(folder, compared, make_plan(boards.request_against("board", "ppsgd", {}, rest)))
+    return Small(folder, compared, make_plan(boards.request_on_board("board", "ppsgd", {}, rest)))
 
 
 def _put(folder: Path, rows: pd.DataFrame) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzzing.kinds import KINDS
 
-from soak import flips, inputs, kills, shortages, sweep
+from soak import boards, flips, inputs, kills, on_ray, shortages, sweep, tables
 from soak.processes import Forks
 
 EXPECTED = {
@@ -33,6 +33,13 @@ EXPECTED = {
     "devices that run out of memory",
     "shortages that were got round",
     "shortages that ended in one line",
+    "kills of a Ray driver",
+    "kills of a Ray worker",
+    "complete after kills on Ray",
+    "crafted boards",
+    "boards with an entry that may stay",
+    "own tables",
+    "own tables of one kind",
     *KINDS,
 }
 
@@ -51,4 +58,7 @@ RUN: dict[str, Callable[[Path, int, random.Random], Counter]] = {
     "shortages": _in_forks(shortages.shortages),
     "flips": flips.flips,
     "inputs": inputs.inputs,
+    "boards": boards.crafted_boards,
+    "tables": tables.tables,
+    "ray": _in_forks(on_ray.ray_kills),
 }
