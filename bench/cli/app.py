@@ -11,7 +11,7 @@ from bench.cli.attacks import attack
 from bench.cli.audit import audit
 from bench.cli.conformance import conformance
 from bench.cli.data import app as data_app
-from bench.cli.options import DataDir, Download, Json, Out, Version, Workers
+from bench.cli.options import DataDir, Download, Json, Out, Version, Workers, path
 from bench.cli.privacy import epsilon, noise
 from bench.cli.upkeep import export, merge, status
 from bench.cli.verification import verify
@@ -313,15 +313,30 @@ def _baselines(text: str) -> list[str]:
 @app.command()
 def perf(
     names: Annotated[list[str] | None, typer.Argument(help="Names of benchmarks; default all.")] = None,
+    accelerator: Annotated[
+        bool, typer.Option("--accelerator", help="Measure what this GPU or TPU reaches, in ten minutes, as JSON.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(parser=path, metavar="PATH", help="With --accelerator: the file to write.")
+    ] = None,
     data_dir: DataDir = None,
     download: Download = False,
 ) -> None:
     """Measure speed and memory against plain NumPy loops, and the share of this machine's peak performance reached.
 
+    With --accelerator, measure client updates, examples of DP-SGD and cells of Bhaskar et al. a second on a GPU or TPU.
+
     Example: python -m bench perf fedavg_round clipping_cnn
     """
-    from bench.perf import BENCHMARKS, report
+    from bench.perf import BENCHMARKS, report, report_accelerator
 
+    if out is not None and not accelerator:
+        raise InputError("--out belongs to --accelerator: add it, or leave --out out")
+    if accelerator:
+        if names:
+            raise InputError(f"--accelerator takes no names, but got {' '.join(names)}: leave them out")
+        report_accelerator(out, DataFiles(data_dir, download))
+        return
     for name in names or []:
         if name not in BENCHMARKS:
             raise unknown_name("benchmark", name, BENCHMARKS)

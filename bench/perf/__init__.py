@@ -4,7 +4,10 @@ of this machine.
 This is not a test: it prints what it measures. The limits are measured in the same run.
 """
 
+import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import jax
 import psutil
@@ -13,7 +16,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from bench.data.files import DataFiles, with_files
-from bench.perf import grids, isrl, methods, p2p, pfl, ppsgd, shares, users
+from bench.errors import InputError, cannot_write
+from bench.files import write_whole
+from bench.perf import accelerator, grids, isrl, methods, p2p, pfl, ppsgd, shares, users
 from bench.perf.measure import Measurement
 
 BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
@@ -57,3 +62,30 @@ def report(names: list[str], data_files: DataFiles | None = None) -> None:
     )
     console.print(table)
     shares.report(names, data_files or DataFiles(), console)
+
+
+def report_accelerator(out: Path | None, data_files: DataFiles | None = None) -> None:
+    """Measure what the accelerator reaches, print it, and write it as JSON.
+
+    Args:
+        out: the file; default perf-DEVICE.json in the current folder.
+        data_files: the allowed sources of CIFAR-10.
+
+    Raises:
+        InputError: where JAX has no accelerator here, or the file cannot be written.
+    """
+    device = jax.local_devices()[0]
+    if device.platform == "cpu":
+        raise InputError(
+            "--accelerator: JAX sees no GPU or TPU here: run it where there is one, or install the CUDA build of jax "
+            "with ./run_all.sh --gpu; without --accelerator, `perf` measures this processor"
+        )
+    path = out or Path(f"perf-{re.sub('[^a-z0-9]+', '-', device.device_kind.lower()).strip('-')}.json")
+    if path.is_dir():
+        raise InputError(f"--out {path} is a folder: name a file")
+    found = accelerator.measure(data_files)
+    try:
+        write_whole(path, json.dumps(found, indent=1) + "\n")
+    except OSError as error:
+        raise cannot_write(error, path) from None
+    print(path)

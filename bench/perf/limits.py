@@ -7,20 +7,21 @@ import jax.numpy as jnp
 
 from bench.perf.measure import Workload, best_time
 
-SIZE = 2000  # of the matrices
+SIZE, ACCELERATOR_SIZE = 2000, 8192  # of the matrices, which have to be larger to fill a GPU or TPU
 POWERS = 16, 28  # powers of two, least and most: bytes of the subtracted arrays
 
 
 @cache
 def peak_flops(several: bool) -> float:
-    """Return the operations a second of a 2,000 x 2,000 float32 matrix product.
+    """Return the operations a second of a product of two float32 matrices of SIZE x SIZE; ACCELERATOR_SIZE on a GPU.
 
     Args:
         several: whether other processes measure at the same time. Values measured without them are not reused then.
     """
-    x = jnp.ones((SIZE, SIZE))
+    size = SIZE if jax.default_backend() == "cpu" else ACCELERATOR_SIZE
+    x = jnp.ones((size, size))
     product = jax.jit(lambda x: x @ x)
-    return 2 * SIZE**3 / best_time(lambda: jax.block_until_ready(product(x)))
+    return 2 * size**3 / best_time(lambda: jax.block_until_ready(product(x)))
 
 
 def bandwidth(size: float, several: bool) -> float:

@@ -33,7 +33,7 @@ def _norm(params, task: Task) -> dict:
     return {"norm": jnp.linalg.norm(getattr(params, "w", params))}
 
 
-def _generated(num_users: int) -> Task:
+def generated(num_users: int) -> Task:
     """Return least squares on random examples."""
     rng = np.random.default_rng(0)
     return Task(
@@ -72,7 +72,7 @@ def round_of(name: str, task: Task) -> Workload:
 
 def round_of_many(name: str) -> Workload:
     """Return a round with the largest number of users that ever take part in one."""
-    return round_of(name, _generated(MOST))
+    return round_of(name, generated(MOST))
 
 
 class Measured(NamedTuple):
@@ -119,7 +119,7 @@ def users(counts=COUNTS) -> list[Measurement]:
         # The data, and every user's own model before and after a round.
         if 4 * count * (EXAMPLES + 2) * (FEATURES + 1) * 3 > free:
             break
-        task = _generated(count)
+        task = generated(count)
         for name in ARGS:
             found[name].append(_measured(name, task))
         done.append(count)

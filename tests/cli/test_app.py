@@ -79,6 +79,20 @@ def test_an_empty_path_is_not_the_current_folder(bench, words, tmp_path, monkeyp
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--out", "x.json"], "--out belongs to --accelerator"),
+        (["users", "--accelerator"], "--accelerator takes no names, but got users"),
+        (["--accelerator"], "JAX sees no GPU or TPU here"),
+    ],
+)
+def test_what_an_accelerator_reaches_is_refused_in_a_line(bench, words, said):
+    status, _, lines = bench("perf", *words)
+    assert (status, len(lines)) == (2, 1)
+    assert said in lines[0]
+
+
 @pytest.mark.skipif(not importlib.util.find_spec("bench.perf"), reason="there are no benchmarks")
 def test_an_unknown_benchmark_is_one_line(bench):
     status, _, lines = bench("perf", "nosuch")

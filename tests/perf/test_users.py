@@ -26,7 +26,7 @@ def test_every_number_of_users_is_timed_beside_a_straight_line(monkeypatch):
 def test_rounds_are_measured(monkeypatch):
     monkeypatch.setattr(users, "MOST", 8)
     for name in users.ARGS:
-        seconds, program, process, work = users._measured(name, users._generated(12))
+        seconds, program, process, work = users._measured(name, users.generated(12))
         assert 0 < seconds < 10
         data = 4 * 12 * users.EXAMPLES * (users.FEATURES + 1) / 1e9
         assert data < program < process

@@ -75,10 +75,10 @@ def test_no_number_of_machines_shortens_a_single_run(tmp_path):
 
 
 def test_shapes_of_more_users_are_those_of_a_task_that_has_them():
-    many, shapes = users._generated(70), with_users(users._generated(20), 70)
+    many, shapes = users.generated(70), with_users(users.generated(20), 70)
     assert [leaf.shape for leaf in jax.tree.leaves(shapes)] == [leaf.shape for leaf in jax.tree.leaves(many)]
     assert shapes.num_clients == 70
-    task = users._generated(20)
+    task = users.generated(20)
     assert dict(static_of((("num_sampled", 20),), task, 70)) == {"num_sampled": 70}
     assert dict(static_of((("num_sampled", 5),), task, 70)) == {"num_sampled": 5}
     assert dict(static_of((("num_sampled", 5),), task, 3)) == {"num_sampled": 3}
@@ -87,10 +87,10 @@ def test_shapes_of_more_users_are_those_of_a_task_that_has_them():
 @pytest.mark.parametrize("name", users.ARGS)
 def test_bytes_of_a_user_are_those_of_compiled_programs(name, monkeypatch):
     monkeypatch.setattr(users, "MOST", 500)
-    less, more = (users.round_of(name, users._generated(number)).bytes for number in (20_000, 40_000))
+    less, more = (users.round_of(name, users.generated(number)).bytes for number in (20_000, 40_000))
     static = (("batch_size", users.EXAMPLES), ("num_sampled", 500), ("sampler", "fixed"))
     program = engine.Program(ALGORITHMS[name].make, static, users.ROUNDS)
-    found = sum(user_bytes(program, users._generated(50), users.ARGS[name], 20_000))
+    found = sum(user_bytes(program, users.generated(50), users.ARGS[name], 20_000))
     assert found == pytest.approx((more - less) / 20_000, rel=0.25)
 
 

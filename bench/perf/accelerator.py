@@ -1,0 +1,186 @@
+"""What a GPU or TPU reaches, within ten minutes: client updates, examples of DP-SGD, and cells of Bhaskar et al.
+
+Every number is the best of repeated calls of a compiled program. The share is that of the device's own limit, measured
+in the same process (`bench.perf.limits`).
+"""
+
+import dataclasses
+import datetime
+import importlib.util
+import platform
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.data.files import DataFiles
+from bench.data.task import Task
+from bench.data.tasks.digits import Digits, digit_task
+from bench.errors import InputError, in_one_line
+from bench.papers.pfl_cells import EPOCHS, EPSILONS, MODELS, sweep_of_cells
+from bench.perf import limits, pfl, users
+from bench.perf.measure import Grid, Workload, workload_of
+from bench.perf.shares import rate
+from bench.sweeps.points import resolve
+from bench.sweeps.rows import commit
+from bench.sweeps.spec import grid
+
+SECONDS = 600.0  # for all measurements; what would begin later is left out
+COUNTS = (10**2, 10**3, 10**4, 10**5)  # users, all of whom take part in a round
+PIXELS, CLASSES = 784, 10
+
+
+class Probe(NamedTuple):
+    """One measurement.
+
+    what: is measured.
+    make: the compiled program; raises InputError where data are missing.
+    counted: of `unit` in a unit of the workload; where `unit` is a time, so many units of the workload take it.
+    unit: of the value.
+    """
+
+    what: str
+    make: Callable[[], Workload]
+    counted: float
+    unit: str
+
+
+def _size(params, task: Task) -> dict:
+    """Return a number of the model, in place of metrics that would take most of the time."""
+    return {"size": sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(params))}
+
+
+def random_digits(num_users: int) -> Task:
+    """Return the task of Figure 1d of Bietti et al. on random images: the small network, five images a user."""
+    rng = np.random.default_rng(0)
+    pixels = rng.random((num_users, users.EXAMPLES, PIXELS), np.float32)
+    labels = rng.integers(CLASSES, size=(num_users, users.EXAMPLES))
+    made = list(zip(pixels, labels, strict=True))
+    names = {"name": f"random_digits_{num_users}", "source": "generated", "checksum": ""}
+    task = digit_task(Digits(made, made[:1] * num_users), model="cnn", batch_size=users.EXAMPLES, **names)
+    return dataclasses.replace(task, metrics=_size, evaluation=None)
+
+
+def cell(model: str, data_files: DataFiles | None = None) -> Workload:
+    """Return a round of a cell of Table 4 of Bhaskar et al.: ten clients, one local epoch on CIFAR-10, with DP-SGD.
+
+    Args:
+        model: one of MODELS.
+        data_files: the allowed sources of CIFAR-10.
+
+    Raises:
+        InputError: where CIFAR-10 is not here.
+    """
+    cells = grid(data="cifar10", algorithm=model, target_epsilon=EPSILONS["cifar10"][0], num_epochs=1, num_clients=10)
+    sweep = sweep_of_cells("perf", "a cell of Table 4", cells, "paper", smoke="")
+    ((name, _),) = sweep.tasks.items()
+    task = sweep.task(name, 0, data_files)
+    return workload_of(Grid(task, resolve(sweep, {name: task})[name], 1, 1))
+
+
+def probes(data_files: DataFiles | None = None, counts: tuple[int, ...] = COUNTS) -> list[Probe]:
+    """Return all measurements, those that matter most first."""
+    found = [
+        Probe("DP-SGD, CNN of 26,010 parameters, batch 256", pfl.cnn_workload, pfl.BATCH, "examples/s"),
+        *(
+            Probe(f"DP-SGD on CIFAR-10, {name}, batch 256", partial(pfl.colour_workload, name), pfl.BATCH, "examples/s")
+            for name in pfl.COLOUR
+        ),
+        Probe("DP-SGD, linear on scattering features, batch 256", pfl.scattering_workload, pfl.BATCH, "examples/s"),
+        *(
+            Probe(f"Bhaskar et al., Table 4, {model}: {EPOCHS} rounds of 10 clients", partial(cell, model, data_files),
+                  EPOCHS, "s")
+            for model in MODELS
+        ),
+    ]  # fmt: skip
+    for number in counts:
+        for what, name, make in (
+            ("linear model of 10 features, DP-FedAvg", "dp_fedavg", users.generated),
+            ("linear model of 10 features, PPSGD", "ppsgd", users.generated),
+            ("network of 26,000 parameters, PPSGD", "ppsgd", random_digits),
+        ):
+            run = partial(lambda name, make, number: users.round_of(name, make(number)), name, make, number)
+            found.append(Probe(f"{what}, {number:,} users", run, number, "client updates/s"))
+    return found
+
+
+def measured(probe: Probe) -> dict[str, Any]:
+    """Compile and time one program: its value, milliseconds of a unit, share of the limit that binds, and memory."""
+    began = time.perf_counter()
+    workload = probe.make()
+    workload.run()
+    compiled = time.perf_counter() - began
+    reached = rate(workload, several=False)
+    arithmetic, moving = limits.least_seconds(workload)
+    return {
+        "what": probe.what,
+        "value": probe.counted / reached if probe.unit == "s" else probe.counted * reached,
+        "unit": probe.unit,
+        "ms": 1e3 / reached,
+        "share_of_limit": reached * max(arithmetic, moving),
+        "limit": "arithmetic" if arithmetic >= moving else "moving data",
+        "program_bytes": workload.bytes,
+        "start_s": compiled,
+    }
+
+
+def measure(
+    data_files: DataFiles | None = None,
+    *,
+    seconds: float = SECONDS,
+    counts: tuple[int, ...] = COUNTS,
+    say: Callable[[str], object] = print,
+) -> dict[str, Any]:
+    """Measure what JAX's default device reaches.
+
+    Args:
+        data_files: the allowed sources of CIFAR-10.
+        seconds: after which no further measurement begins.
+        counts: numbers of users.
+        say: called with a line for each measurement.
+
+    Returns:
+        What can be written as JSON: the device, its limits, what was measured, and what was left out, with the reason.
+    """
+    began, device = time.monotonic(), jax.local_devices()[0]
+    found: list[dict[str, Any]] = []
+    left_out: dict[str, str] = {}
+    for probe in probes(data_files, counts):
+        if time.monotonic() - began > seconds:
+            left_out[probe.what] = f"{seconds:g} s had passed"
+        else:
+            try:
+                found.append(measured(probe))
+            except InputError as error:
+                left_out[probe.what] = str(error)
+            except jax.errors.JaxRuntimeError as error:  # mostly for lack of memory
+                left_out[probe.what] = in_one_line(error)
+        say(f"{probe.what}: {left_out.get(probe.what) or _in_words(found[-1])}")
+    if importlib.util.find_spec("opacus") is None:
+        left_out["Opacus"] = "it is not installed: pip install '.[opacus]'"
+    elif time.monotonic() - began <= seconds:
+        found += [{"what": one.what, "value": one.value, "unit": one.unit} for one in pfl.clipping_cnn()]
+    return {
+        "device": device.device_kind,
+        "platform": device.platform,
+        "devices": jax.local_device_count(),
+        "memory_bytes": (device.memory_stats() or {}).get("bytes_limit"),
+        "peak_gflops": limits.peak_flops(False) / 1e9,
+        "jax": jax.__version__,
+        "python": platform.python_version(),
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        "commit": commit(),
+        "seconds": round(time.monotonic() - began),
+        "measured": found,
+        "left_out": left_out,
+    }
+
+
+def _in_words(found: dict[str, Any]) -> str:
+    return (
+        f"{found['value']:,.3g} {found['unit']}, {100 * found['share_of_limit']:.0f} % of the limit of {found['limit']}"
+    )

@@ -1,0 +1,60 @@
+"""`bench perf --accelerator`: what is measured, what is left out, and the file."""
+
+import json
+
+import jax.numpy as jnp
+import pytest
+
+from bench.errors import InputError
+from bench.perf import accelerator, report_accelerator, users
+from bench.perf.accelerator import Probe
+from bench.perf.measure import Workload
+from bench.sweeps.counts import Counts
+
+
+def probe(what: str, unit: str = "examples/s") -> Probe:
+    def make():
+        return Workload(lambda: jnp.ones(3).sum().block_until_ready(), "step", 2, Counts(flops=1e3, bytes=1e2), 1e3)
+
+    return Probe(what, make, 10, unit)
+
+
+def missing() -> Workload:
+    raise InputError("CIFAR-10 is not here: get it")
+
+
+def test_what_has_no_data_or_no_time_is_left_out_and_named(monkeypatch):
+    monkeypatch.setattr(accelerator.importlib.util, "find_spec", lambda name: None)
+    every = [probe("a"), Probe("b", missing, 1, "s"), probe("c", "s")]
+    monkeypatch.setattr(accelerator, "probes", lambda *_: every)
+    said = []
+    found = accelerator.measure(say=said.append)
+    assert [one["what"] for one in found["measured"]] == ["a", "c"]
+    assert found["left_out"]["b"] == "CIFAR-10 is not here: get it"
+    assert len(said) == 3
+    rates, times = found["measured"]
+    assert rates["value"] == pytest.approx(10 * 1e3 / rates["ms"])
+    assert times["value"] == pytest.approx(10 * times["ms"] / 1e3)
+    assert 0 < rates["share_of_limit"] < 1
+    assert json.loads(json.dumps(found))["device"]
+    assert set(accelerator.measure(seconds=-1, say=said.append)["left_out"]) == {"a", "b", "c", "Opacus"}
+
+
+def test_every_number_of_users_has_its_programs():
+    names = [each.what for each in accelerator.probes(counts=(100, 1000))]
+    assert len(set(names)) == len(names)
+    for number in ("100 users", "1,000 users"):
+        assert sum(name.endswith(number) for name in names) == 3
+
+
+def test_networks_of_users_are_trained(monkeypatch):
+    workload = users.round_of("ppsgd", accelerator.random_digits(3))
+    workload.run()
+    weights = 25_680 + 320
+    assert workload.work.flops > 3 * users.EXAMPLES * 2 * weights
+
+
+def test_without_an_accelerator_it_says_what_to_do(tmp_path):
+    with pytest.raises(InputError, match=r"--gpu; without --accelerator, `perf` measures this processor"):
+        report_accelerator(tmp_path / "x.json")
+    assert list(tmp_path.iterdir()) == []
