@@ -136,10 +136,9 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     wide = arranged(table, texts)
     head: dict[Hashable, str] = {"num_clients": "k", "num_epochs": "E", "communication_rounds": "R"}
     first = ", ".join(head[name] for name in wide.index.names if name in head)
-    index = [
-        ",\n".join(str(part) for part in key if part != "") if isinstance(key, tuple) else str(key)
-        for key in wide.index
-    ]
+    separator = ", " if "num_epochs" in wide.index.names else ",\n"
+    keys = [key if isinstance(key, tuple) else (key,) for key in wide.index]
+    index = [separator.join(str(part) for part in key if part != "") for key in keys]
     names = [_heading(dict(zip(wide.columns.names, key, strict=True))) for key in wide.columns]
     return pd.DataFrame(wide.to_numpy(), columns=names).assign(**{first: index})[[first, *names]]
 
