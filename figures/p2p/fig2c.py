@@ -34,7 +34,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """One panel."""
     table = drawing.within(table)
-    figure, ax = style.subplots(figsize=(10.0, 5.4))
+    figure, ax = style.subplots(figsize=(11.5, 5.6))
     look = drawing.looks([NON_PRIVATE, *drawing.budgets(table)[::-1], LOCAL])
     both = bool((table["variant"] == AS_PAPER).any())
     drawing.draw(ax, table, look, VARIANTS | ({"": TUNED} if both else {}))

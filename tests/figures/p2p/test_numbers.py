@@ -45,7 +45,7 @@ def test_a_figure_without_published_numbers_is_said(name):
 
 def test_fig1_is_the_mean_of_cd_and_of_admm_at_the_fitting_and_at_its_best_penalty():
     table = common.here(fig1.table(RUNS["p2p_convergence"]), x_name="iterations")
-    table = table.set_index(["series", "variant", "y_name", "x"])
+    table = table.set_index(["series", "variant", "y_name", "x"]).sort_index()
     fitting = fig1.fitting_penalty(RUNS["p2p_convergence"])
     assert set(table.loc["ADMM", "penalty"]) == {fitting}
     row = table.loc[(fig1.AT_BEST, "short descent", "objective", 500)]
