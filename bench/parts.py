@@ -5,7 +5,7 @@ them; docs/api.md describes each.
 """
 
 from bench.algorithms import ALGORITHMS
-from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
+from bench.algorithms.parts.averaging import AveragingArguments, Message, Server, averaging
 from bench.algorithms.parts.noise import noise_of
 from bench.algorithms.parts.participation import (
     check_participation,
@@ -54,6 +54,7 @@ __all__ = [
     "InputError",
     "Interval",
     "Linear",
+    "Message",
     "Network",
     "Peers",
     "Release",
