@@ -231,8 +231,8 @@ def shares(one: Subject, release: Release) -> list[float]:
 def in_standard_deviations(found: Move) -> float:
     """How far the unit moves the release at most, in standard deviations of its noise in that direction.
 
-    Numbers that a run leaves out have neither noise nor a move there. Correlated noise is made independent first, by its
-    covariance as estimated from these runs; the factor is what the estimate of an inverse is too large by.
+    Numbers that a run leaves out have neither noise nor a move there. Correlated noise is made independent first, by
+    its covariance as estimated from these runs; the factor is what the estimate of an inverse is too large by.
     """
     runs, size = found.noise.shape
     if size > 1 and np.abs(np.tril(np.corrcoef(found.noise.T), -1)).max() > CORRELATED:
