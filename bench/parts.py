@@ -19,7 +19,7 @@ from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
 from bench.algorithms.parts.user_gradients import user_gradients
 from bench.algorithms.search_space import Interval
 from bench.comparison.problems import own_clients
-from bench.data.task import Linear, Network, Peers, Task
+from bench.data.task import Head, Linear, Network, Peers, Task
 from bench.errors import InputError
 from bench.execution.run import run_sweep
 from bench.kernels.gradient import clip, clipped_sum, gaussian_like
@@ -51,6 +51,7 @@ __all__ = [
     "Affine",
     "AveragingArguments",
     "Entry",
+    "Head",
     "InputError",
     "Interval",
     "Linear",
