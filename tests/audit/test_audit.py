@@ -15,7 +15,7 @@ from bench.cli.exits import exit_status
 QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
 SILENT = {"local_learning", "local_models", "local_networks"}
-LIKE_FEDAVG = {"dp_fedblur", "dp_fedls", "dp_fedopt", "dp_fedprox", "dp_fedsam"}  # the same release
+LIKE_FEDAVG = {"dp_fedblur", "dp_fedls", "dp_fedopt", "dp_fedprox", "dp_fedrep", "dp_fedsam"}  # the same release
 LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
 SAMPLED = {
     "ppsgd",
@@ -24,6 +24,7 @@ SAMPLED = {
     "dp_fedls",
     "dp_fedopt",
     "dp_fedprox",
+    "dp_fedrep",
     "dp_fedsam",
     "dp_fedsmp",
     "dpsgd_fedavg",
