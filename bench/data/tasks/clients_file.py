@@ -188,14 +188,21 @@ def squared_errors(params, task: Task) -> dict:
     """Return the mean of (prediction - label)^2 over all test and over all held-out examples, and for the test its mean
     over users and over the tenth of users with the largest error, rounded up to whole users.
     """
-    out = {}
-    for split in ("test", "validation"):
-        of_user, sizes = sums_of_squares(params, task, split)
-        out[f"{split}_squared_error"] = jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)
-        if split == "test":  # every user has a test example
-            own = of_user / sizes.astype(jnp.float32)
-            worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
-            out |= dict(zip(ERRORS_BY_USER, (jnp.mean(own), jnp.mean(worst)), strict=True))
+    return mean_squares("test", *sums_of_squares(params, task)) | mean_squares(
+        "validation", *sums_of_squares(params, task, "validation")
+    )
+
+
+def mean_squares(split: str, of_user: jax.Array, sizes: jax.Array) -> dict:
+    """Return the metrics of `squared_errors` of a split, from the sums of squares of users and their numbers, [user].
+
+    Every user has an example of the split.
+    """
+    out = {f"{split}_squared_error": jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)}
+    if split == "test":
+        own = of_user / sizes.astype(jnp.float32)
+        worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
+        out |= dict(zip(ERRORS_BY_USER, (jnp.mean(own), jnp.mean(worst)), strict=True))
     return out
 
 
