@@ -3,21 +3,32 @@
 A number stands between two comments, of which the first says how it is computed, by a function here and its arguments:
 
     2.93 becomes <!-- = overlap mean -->8.1<!-- . --> in the mean
+    a bound of <!-- = value median ppsgd_theory bound/excess_risk .0f -->16<!-- . --> times the risk
 
 `python -m figures docs` computes them again, and a test fails where one is out of date.
 """
 
 import re
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from bench.errors import InputError, unknown_name
 from bench.store import part_files
+from bench.sweeps.condition import condition
+from figures import PAPERS
 
-NUMBER = re.compile(r"(<!-- = ([^>]+?) -->)(.*?)(<!-- \. -->)", re.DOTALL)
+NUMBER = re.compile(r"(<!-- = ((?:(?!-->).)+?) -->)(.*?)(<!-- \. -->)", re.DOTALL)
 DRAWN = "MNIST"  # the data set whose draws are told
+OF_ROWS: Mapping[str, Callable[[pd.Series], float]] = {
+    "the": lambda values: _only(values),
+    "least": lambda values: values.min(),
+    "most": lambda values: values.max(),
+    "median": lambda values: values.median(),
+    "number": lambda values: float(values.count()),
+}
 
 
 def _table(folder: Path, name: str) -> pd.DataFrame:
@@ -42,9 +53,25 @@ def _runs(folder: Path, sweep: str) -> pd.DataFrame:
     return rows[rows["rounds"] == rows["num_rounds"]]
 
 
-def hours(folder: Path, *sweeps: str) -> str:
-    """The hours of one worker that the runs of sweeps took when they were made."""
-    return f"{sum(_runs(folder, sweep)['wall_s'].sum() for sweep in sweeps) / 3600:.2g}"
+def _sweeps(folder: Path, names: Iterable[str]) -> list[str]:
+    """The sweeps of papers that have runs, and those that are named themselves."""
+    found = []
+    for name in names:
+        claims = PAPERS[name].claims if name in PAPERS else ()
+        figures = PAPERS[name].figures.values() if name in PAPERS else ()
+        own = [sweep for one in (*claims, *figures) for sweep in one.sweeps] or [name]
+        found += [sweep for sweep in own if part_files.parts_in(folder / sweep)]
+    return list(dict.fromkeys(found))
+
+
+def hours(folder: Path, *names: str) -> str:
+    """The hours of one worker that the runs of papers or of sweeps took when they were made."""
+    return f"{sum(_runs(folder, sweep)['wall_s'].sum() for sweep in _sweeps(folder, names)) / 3600:.2g}"
+
+
+def runs(folder: Path, *names: str) -> str:
+    """The number of runs of papers or of sweeps."""
+    return f"{sum(len(_runs(folder, sweep)) for sweep in _sweeps(folder, names)):,}"
 
 
 def overlap(folder: Path, which: str) -> str:
@@ -87,11 +114,84 @@ def near_published(folder: Path, epsilon: str, dataset: str = "") -> str:
     return f"{int(whole.sum())}"
 
 
+def crossing(folder: Path, personalization: str) -> str:
+    """The round of `ppsgd_longer` from which the risk of a personalisation stays below that of global learning."""
+    table = _table(folder, "ppsgd_longer")
+    wide = table[table["tuned_on"] == "risk"].pivot(index="rounds", columns="personalization", values="excess_risk")
+    above = wide.index[~(wide[float(personalization)] < wide[float("inf")])]
+    return f"{wide.index[wide.index > above.max()].min():,.0f}"
+
+
+def _only(values: pd.Series) -> float:
+    """The one value.
+
+    Raises:
+        LookupError: where there are several, or none.
+    """
+    if len(values) != 1:
+        raise LookupError(f"{len(values)} rows")
+    return float(values.iloc[0])
+
+
+def _column(table: pd.DataFrame, name: str) -> pd.Series:
+    """A column, or the ratio of two, "bound/excess_risk"."""
+    above, _, below = name.partition("/")
+    return table[above] / table[below] if below else table[above]
+
+
+def _written(value: float, form: str) -> str:
+    """A number in a format of Python's; percent without their sign."""
+    return format(value, form).removesuffix("%")
+
+
+def value(folder: Path, of_rows: str, figure: str, column: str, form: str, where: str = "") -> str:
+    """A number of a figure's table.
+
+    Args:
+        folder: of a scale.
+        of_rows: which of the rows' values, a name in `OF_ROWS`: "the" only one, the "least", ...
+        figure: its name.
+        column: of its numbers, or the ratio of two, "bound/excess_risk".
+        form: as of `format`, ".3f"; ".1%" is a percentage, without its sign.
+        where: a condition on the columns that chooses rows; all rows where it is left out.
+    """
+    table = _table(folder, figure)
+    rows = table[condition(where, table)] if where else table
+    return _written(OF_ROWS[of_rows](_column(rows, column).dropna()), form)
+
+
+def apart(
+    folder: Path, of_rows: str, figure: str, column: str, form: str, first: str, second: str, by: str = ""
+) -> str:
+    """How far two numbers of a figure's table are apart: those of the rows that meet the first condition minus those
+    that meet the second.
+
+    Args:
+        folder, of_rows, figure, column, form: as of `value`; the form may begin with "x", for the ratio of the two in
+            place of their difference.
+        first, second: conditions on the columns.
+        by: columns, joined by commas, in which two rows agree that are compared; none where both conditions choose one.
+    """
+    table, keys = _table(folder, figure), [name for name in by.split(",") if name]
+    here, there = (
+        _column(rows.set_index(keys) if keys else rows.reset_index(drop=True), column)
+        for rows in (table[condition(words, table)] for words in (first, second))
+    )
+    if not keys:
+        _only(here), _only(there)
+    gaps = here / there if form.startswith("x") else here - there
+    return _written(OF_ROWS[of_rows](gaps.dropna()), form.removeprefix("x"))
+
+
 FUNCTIONS: Mapping[str, Callable[..., str]] = {
     "hours": hours,
+    "runs": runs,
     "overlap": overlap,
     "spends": spends,
     "near-published": near_published,
+    "crossing": crossing,
+    "value": value,
+    "apart": apart,
 }
 
 
@@ -101,11 +201,16 @@ def number(folder: Path, words: str) -> str:
     Raises:
         InputError: for an unknown name or wrong arguments.
     """
-    name, *arguments = words.split()
+    try:
+        name, *arguments = shlex.split(words)
+    except ValueError:
+        raise InputError(f"a page has a number {words!r} whose quotes do not match: correct its comment") from None
     if name not in FUNCTIONS:
         raise unknown_name("number in the prose", name, FUNCTIONS)
     try:
         return FUNCTIONS[name](folder, *arguments)
+    except InputError as error:
+        raise InputError(f"a page has a number {words!r}: {error}") from None
     except (TypeError, LookupError, ValueError):
         raise InputError(f"a page has a number {words!r} that cannot be computed: correct its comment") from None
 

@@ -284,7 +284,14 @@ CUT = "Curves or intervals that go beyond a panel are cut off there."
 UNFINISHED = "(the runs are not complete)"
 
 
-def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands", unequal: str = UNFINISHED) -> None:
+def footer(
+    figure: Figure,
+    table: pd.DataFrame,
+    *notes: str,
+    bands: str = "bands",
+    unequal: str = UNFINISHED,
+    running: bool = False,
+) -> None:
     """Draw source, scale, repetitions and how to read the figure under it; each note begins a line. A last line says
     where panels cut something off.
 
@@ -293,6 +300,7 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
     Args:
         bands: the marks that show the intervals.
         unequal: why some numbers are based on fewer repetitions than others.
+        running: whether the notes follow each other in one paragraph, which takes less room.
     """
     if _printed_width.get() is not None:
         return  # the caption contains it
@@ -307,5 +315,6 @@ def footer(figure: Figure, table: pd.DataFrame, *notes: str, bands: str = "bands
     data = literal(f"Data: {facts['source']} (task {facts['task']}). {at}.")
     cut = CUT if any(cut_off.goes_beyond(ax) for ax in figure.axes) else ""
     width = int(figure.get_figwidth() * 18)
-    lines = [line for note in (data, *notes, cut) if note for line in textwrap.wrap(note, width)]
+    parts = [note for note in (data, *notes, cut) if note]
+    lines = [line for note in ([" ".join(parts)] if running else parts) for line in textwrap.wrap(note, width)]
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import flax.linen as nn
+
 from bench.algorithms.search_space import Interval
 from bench.comparison.baselines import LOCAL_STEPS, of_networks, of_peers, of_schools, of_silos, of_users
 from bench.comparison.problem import Problem, from_tasks
@@ -15,12 +17,14 @@ from bench.data.files import DataFiles, with_files
 from bench.data.read.tables import CLIENT, LABEL, is_table
 from bench.data.task import Task
 from bench.data.tasks import bag_of_words, digits, odd_even
+from bench.data.tasks.by_network import NUM_COMMON, Hits
 from bench.data.tasks.by_user import BY_USER
 from bench.data.tasks.clients_file import ERRORS_BY_USER, TEST, VALIDATION, clients_file, clients_table, sums_of_squares
 from bench.data.tasks.images import PICTURES, client_size
 from bench.data.tasks.registry import COMPARED, TASKS
 from bench.data.tasks.synthetic import risks
 from bench.errors import InputError, unknown_name
+from bench.models import digits_cnn
 
 PERSONAL = Interval(1.0, 100.0)  # ratio of the step sizes of PPSGD
 OWN_EXAMPLES = "every user's own test examples"
@@ -47,6 +51,7 @@ def _users(
     clip_norm: float = 10.0,
     personal: Choices = PERSONAL,
     local_steps: int | None = LOCAL_STEPS,
+    local: str = "dual",
     by_user: Callable = digits.test_hits,
     also: tuple[str, ...] = BY_USER,
     own: str = OWN_EXAMPLES,
@@ -56,6 +61,7 @@ def _users(
 
     Args:
         steps: the interval of both step sizes.
+        local: form of the local models, as for `ppsgd`.
         own, pooled: whose data `metric` is measured on, and how users are weighted.
     """
     return Problem(
@@ -71,7 +77,7 @@ def _users(
             "server_step_size": searched(steps),
             "clip_norm": Interval(clip_norm / 30, clip_norm * 3),
         },
-        baselines=of_users(personal, local_steps),
+        baselines=of_users(personal, local_steps, local),
         by_user=by_user,
         also=also,
         measured_on={
@@ -182,6 +188,24 @@ def _peers(
     )
 
 
+def _networks(
+    name: str, module: nn.Module, steps: str, *, common: str = "test examples of all users", **facts: Any
+) -> Problem:
+    """A problem of users with a network, measured on every user's own test examples, and on common ones.
+
+    Args:
+        module: the network of the task.
+        steps: the interval of both step sizes.
+        common: what the common examples are.
+        facts: further arguments of `_users`.
+    """
+    on = _users(
+        name, COMPARED[name], steps, local="dense", by_user=Hits(module), also=(*BY_USER, "common_accuracy"), **facts
+    )
+    alike = f"{common}, the same for the model of every user, as the mean over users"
+    return dataclasses.replace(on, measured_on={**on.measured_on, "common_accuracy": alike})
+
+
 REMAINDER = "each user's leftover examples (n mod 10)"
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "synthetic": lambda: _users(
@@ -209,6 +233,17 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         data="handwritten digits, one writer per user",
         held_out=REMAINDER,
         clip_norm=3.0,
+    ),
+    "digits_cnn": lambda: _networks(
+        "digits_cnn",
+        digits_cnn.Classifier(),
+        "log:1e-3:1",
+        test_ratio=0.118,
+        data="handwritten digits, one writer per user, by a convolutional network",
+        held_out=REMAINDER,
+        local_steps=200,  # each of them costs as much as 17 rounds
+        clip_norm=1.0,
+        common=f"{NUM_COMMON} test images of all users",
     ),
     "tags": lambda: _users(
         "tags",

@@ -17,6 +17,9 @@ EPSILON_NOTE = (
     "for it is a larger epsilon (docs/privacy.md)."
 )
 
+# The same in a picture with several such notes, of which docs/privacy.md has the rest.
+EPSILON_SHORT = "Epsilon (a user's data, delta = 1e-4) is as in the paper; what is proven is larger (docs/privacy.md)."
+
 
 def with_held_out(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs of one sweep with the held-out accuracy that step sizes are chosen by, and in "held_out" what it weighs.

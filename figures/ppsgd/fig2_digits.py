@@ -6,6 +6,8 @@ than the rounds that draw them. Expected: small alpha > 0 is the best at small e
 personalisation beats both local and global learning.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -16,17 +18,40 @@ from figures.ppsgd import digits as digits
 from figures.shared.figure import Figure
 
 CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, float("inf"))
+# The paper's colours: local learning red, global blue, values in between green, here from light to dark.
+BETWEEN = ("#a6d96a", "#66bd63", "#1a9850", "#00541f")
 AXIS = (1e3, 1e-1)  # inverted, as in the paper
 ALONE: style.Look = {"color": "#5b5b5b", "linestyle": (0, (4, 2)), "linewidth": 1.6}
+BEST: style.Look = {"color": "black", "linewidth": 1.8, "marker": "."}
+BLACK = "Black is the best test accuracy over alpha and sigma of noisy runs, so it is optimistic."
 SAME_EPSILON = 0.01  # closer values are one point of the black curve, as in the authors' plot
 
 
-def table(runs: pd.DataFrame, clip_norm: float | None = None) -> pd.DataFrame:
+def looks(curves: Iterable[float]) -> dict[float, style.Look]:
+    """A look for each personalisation: the paper's colours, and the markers of the other figures."""
+    own = drawing.looks(curves)
+    between = [a for a in own if a not in (common.LOCAL, common.GLOBAL)]
+    colors = {a: BETWEEN[place % len(BETWEEN)] for place, a in enumerate(between)}
+    colors |= {common.LOCAL: "#d7301f", common.GLOBAL: "#2b5fb4"}
+    return {a: {**look, "color": colors[a]} for a, look in own.items()}
+
+
+def handles(curves: Iterable[float]) -> list[Line2D]:
+    """Legend entries of the curves."""
+    return [Line2D([], [], label=drawing.personalization_label(a), **look) for a, look in looks(curves).items()]
+
+
+def table(runs: pd.DataFrame, clip_norm: float | None = None, *, further: bool = False) -> pd.DataFrame:
     """Final accuracy by personalisation, noise and way of tuning, and the black curve with personalization NaN.
 
     The black curve is over all alpha of the runs; the picture shows some of them.
+
+    Args:
+        runs: of one sweep.
+        clip_norm: default that of the paper's figures.
+        further: whether step sizes beyond the published grid count as well.
     """
-    shown = common.ppsgd_runs(runs, clip_norm, legend=True)
+    shown = common.ppsgd_runs(runs, clip_norm, legend=True, further=further)
     lines = select.tuned_curves(
         shown[shown["rounds"] == shown["num_rounds"]],
         by=["personalization", "noise_multiplier"],
@@ -65,28 +90,19 @@ def draw(table: pd.DataFrame, curves=CURVES):
         ax.set_title(digits.TUNING_TITLES[label])
     axes[0][0].set_ylabel("final test accuracy, examples of all users")
     style.percent(axes[0][0].yaxis)
-    handles = drawing.personalization_handles(style.present(table, "personalization", curves))
     style.head(
         figure,
         "Accuracy against privacy, digits by client, linear (Bietti et al. 2022, Fig. 2)",
-        handles,
+        handles(style.present(table, "personalization", curves)),
         further_handles(table),
     )
-    style.footer(
-        figure,
-        table,
-        common.stand_in(table),
-        alone_note(table),
-        digits.EPSILON_NOTE,
-        "The black curve is the best test accuracy over alpha and sigma of noisy runs, so it is optimistic in both "
-        "panels. " + digits.held_out_note(table),
-    )
+    style.footer(figure, table, common.replaced(table), alone_note(table), BLACK, digits.EPSILON_SHORT, running=True)
     return figure
 
 
 def further_handles(table: pd.DataFrame) -> list[Line2D]:
     """Legend entries other than those of the curves by alpha."""
-    best = Line2D([], [], color="black", linewidth=2.5, label=r"best of all $\alpha$ at $\varepsilon$ or less")
+    best = Line2D([], [], **BEST, label=r"best of all $\alpha$ at $\varepsilon$ or less")
     alone = Line2D([], [], label="learning alone for longer (not in the paper)", **ALONE)
     return [best, alone] if (table["curve"] == "alone").any() else [best]
 
@@ -99,8 +115,8 @@ def alone_note(table: pd.DataFrame) -> str:
     counts = rows["num_rounds"].drop_duplicates().map("{:,.0f}".format)
     order = ", in the order of the columns" if len(counts) > 1 else ""
     return (
-        f"Dashed: every user takes {' or '.join(counts)} steps on its own data{order}; local learning takes one in "
-        "each round that draws the user."
+        f"Dashed: {' or '.join(counts)} steps of every user on its own data{order}; local learning takes one in each "
+        "round that draws the user."
     )
 
 
@@ -127,8 +143,8 @@ def _level(axes, rows: pd.DataFrame, **look) -> None:
 def panel(silent, ax, panel: pd.DataFrame, curves=CURVES) -> None:
     """Accuracy against epsilon, and at its left in a strip the values without noise."""
     best = panel[panel["curve"] == "best so far"].sort_values("epsilon")
-    ax.step(best["epsilon"], best["test_accuracy"], color="black", linewidth=2.5, where="post", zorder=1.9)
-    for a, look in drawing.looks(style.present(panel, "personalization", curves)).items():
+    ax.plot(best["epsilon"], best["test_accuracy"], **BEST, zorder=2.6)
+    for a, look in looks(style.present(panel, "personalization", curves)).items():
         line = panel[panel["personalization"] == a]
         if a == common.LOCAL:
             _level((silent, ax), line, color=look["color"])

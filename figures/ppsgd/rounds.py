@@ -13,10 +13,18 @@ from figures.shared.figure import Figure
 
 
 def table(
-    runs: pd.DataFrame, panels: Sequence[float], curves: Sequence[float], clip_norm: float | None = None
+    runs: pd.DataFrame,
+    panels: Sequence[float],
+    curves: Sequence[float],
+    clip_norm: float | None = None,
+    *,
+    further: bool = False,
 ) -> pd.DataFrame:
-    """Test accuracy by noise, personalisation, round and way of tuning; local learning stands in every panel."""
-    shown = common.in_panels(common.ppsgd_runs(runs, clip_norm, legend=True), panels, curves)
+    """Test accuracy by noise, personalisation, round and way of tuning; local learning stands in every panel.
+
+    further: whether step sizes beyond the published grid count as well.
+    """
+    shown = common.in_panels(common.ppsgd_runs(runs, clip_norm, legend=True, further=further), panels, curves)
     out = select.tuned_curves(
         shown,
         by=["noise_multiplier", "personalization", "rounds"],
@@ -37,6 +45,7 @@ def draw(
     ylabel: str,
     handles: Sequence[Line2D] = (),
     notes: Sequence[str] = (),
+    grid: str = "published grid",
 ):
     """Columns are the noise levels, under them epsilon; solid as the paper tuned, dotted on held-out data.
 
@@ -46,6 +55,7 @@ def draw(
         title, ylabel: of the figure.
         handles: legend entries of the curves; the usual ones where empty.
         notes: in the footer, between the note on the data and the notes that all of these figures have.
+        grid: what step sizes are chosen from, in words.
     """
     handles = handles or drawing.personalization_handles(curves)
     tunings = style.present(table, "tuned_on", digits.TUNINGS)
@@ -68,11 +78,12 @@ def draw(
     style.footer(
         figure,
         table,
-        common.stand_in(table),
+        common.replaced(table),
         *notes,
-        "Every point of a curve has its own best step size of the published grid. The paper gives its curves without "
-        f"numbers. {digits.held_out_note(table)} {edges.note(table, 'step sizes')}".strip(),
-        digits.EPSILON_NOTE,
+        f"Every point has its own best step size of the {grid}.",
+        edges.short(table, "step size"),
+        digits.EPSILON_SHORT,
+        running=True,
     )
     return figure
 

@@ -53,6 +53,12 @@ def note(rows: pd.DataFrame, what: str = "settings") -> str:
     )
 
 
+def short(rows: pd.DataFrame, what: str) -> str:
+    """The same in few words, for a footer that has little room."""
+    count = int((rows["edge"].fillna("") != "").sum()) if "edge" in rows else 0
+    return f'At {count} of {len(rows)} points the best {what} is an end of the grid (column "edge").' if count else ""
+
+
 def distinct(rows: pd.DataFrame, *columns: str) -> list[str]:
     """The distinct edges in the rows' columns, by default "edge"; none where the rows lack them."""
     texts = {text for name in columns or ("edge",) if name in rows for text in rows[name].dropna().unique()}

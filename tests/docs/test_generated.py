@@ -56,10 +56,15 @@ def test_the_committed_results_give_the_committed_verdicts(name, tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A copy of the committed verdicts."""
-    for path in FOLDER.glob("claims_*.csv"):
-        shutil.copy(path, tmp_path)
-    return tmp_path
+    """A copy of the committed verdicts and numbers, beside the committed runs."""
+    for path in FOLDER.parent.iterdir():
+        if path != FOLDER:
+            (tmp_path / path.name).symlink_to(path)
+    copy = tmp_path / FOLDER.name
+    copy.mkdir()
+    for path in FOLDER.glob("*.csv"):
+        shutil.copy(path, copy)
+    return copy
 
 
 def test_a_verdict_that_changes_makes_the_pages_outdated(folder):

@@ -144,6 +144,7 @@ MAY_IMPORT = {
         "figures",
         "=bench.papers",
         "bench.analysis",
+        "bench.privacy",
         "bench.store",
         "bench.sweeps.condition",
         "bench.theory",

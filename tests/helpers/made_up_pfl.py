@@ -61,6 +61,8 @@ def of_claim(claim, splits: pd.DataFrame, clients: pd.DataFrame) -> pd.DataFrame
         return splits.assign(test_accuracy=splits["test_accuracy"] + lifted)
     if "no example" in claim.text:
         return clients.assign(epsilon_worst=0.9 * clients["epsilon"])
+    if "sqrt(gamma)" in claim.text:  # which is so with much noise
+        return clients.assign(noise_multiplier=3.0)
     if "batches of 256" in claim.text:
         alone = clients[clients["num_clients"] == 1]
         return pd.concat([clients, alone.assign(sweep="pfl_one_client", batch_size=256)], ignore_index=True)

@@ -90,6 +90,16 @@ def of_each(noise: float = 1.0) -> np.ndarray:
     return np.stack([np.linalg.lstsq(x, y)[0] for x, y in zip(*records(noise), strict=True)])
 
 
+def where_sharpness_stops(radius: float) -> np.ndarray:
+    """Where the clients' gradients at a distance `radius` uphill cancel, found step by step, [feature]."""
+    alone, w = of_each(), of_all()
+    for _ in range(500):
+        uphill = MOMENTS * (w - alone)
+        uphill /= np.linalg.norm(uphill, axis=1, keepdims=True)
+        w = w - 0.5 * (MOMENTS * (w + radius * uphill - alone)).mean(0)
+    return w
+
+
 def near_their_mean(pull: float) -> np.ndarray:
     """argmin of own squares + pull / 2 |own - mean|^2, [client, feature]; the mean is that of `of_each`."""
     alone = of_each()
@@ -166,6 +176,19 @@ TOYS: dict[str, Toy] = {
         lambda: standing_still(squared_peers(), 0.3),
     ),
     "dp_fedavg": Toy(least_squares, USERS | {"step_size": 1.0, "server_step_size": 1.0}, 40, of_all),
+    "dp_fedblur": Toy(
+        least_squares,
+        USERS | {"step_size": 0.5, "server_step_size": 0.5, "bound": 0.5, "num_steps": 3},
+        40,
+        of_all,
+        fixed=("kept",),
+    ),
+    "dp_fedls": Toy(
+        least_squares,
+        USERS | {"step_size": 1.0, "server_step_size": 1.0, "smoothing_strength": 0.3, "num_steps": 1},
+        120,
+        of_all,
+    ),
     "dp_fedopt": Toy(
         least_squares,
         USERS
@@ -178,6 +201,20 @@ TOYS: dict[str, Toy] = {
         USERS | {"step_size": 0.5, "server_step_size": 0.5, "proximal": 0.5, "num_steps": 3},
         40,
         of_all,
+    ),
+    "dp_fedsam": Toy(
+        least_squares,
+        USERS | {"step_size": 1.0, "server_step_size": 1.0, "sharpness": 0.2, "num_steps": 1},
+        60,
+        lambda: where_sharpness_stops(0.2),
+        fixed=("kept",),
+    ),
+    "dp_fedsmp": Toy(  # two of three numbers in a round
+        least_squares,
+        USERS | {"step_size": 0.5, "server_step_size": 0.5, "kept": 0.67, "num_steps": 3},
+        120,
+        of_all,
+        fixed=("kept",),
     ),
     "dp_scaffold": Toy(
         least_squares,

@@ -6,7 +6,8 @@ size and clipped. The server adds noise to the sum and updates w:
     Delta_i = (w - w_i,K) / eta
     w      <- server(w, sum_i clip(Delta_i, C) + noise, D)
 
-The update is post-processing of the noisy sum.
+The update is post-processing of the noisy sum. A method may change the objective of the local steps, and what a user
+makes of Delta_i before it is clipped: neither changes what a user can add to the sum.
 """
 
 from collections.abc import Callable
@@ -49,6 +50,20 @@ def plain_step(step_size: Scalar) -> Server:
         return jax.tree.map(lambda z, g: z - step_size * g / divisor, w, total), memory
 
     return Server(lambda w: (), step)
+
+
+class Message(NamedTuple):
+    """What users make of Delta_i before it is clipped, and what the server makes of its noise.
+
+    common: (key, w) -> what a round has for all users alike; it depends on public randomness and w alone.
+    of_user: (Delta_i, common) -> the message, shaped like w.
+    noise: (noise, common) -> noise. It may only leave out numbers that are 0 in every message of the round, whoever
+        takes part.
+    """
+
+    common: Callable[[Any, Any], Any]
+    of_user: Callable[[Any, Any], Any]
+    noise: Callable[[Any, Any], Any] = lambda noise, common: noise
 
 
 def _stepped(server: Server, w, memory, total, divisor) -> tuple[Any, Any]:
@@ -98,14 +113,17 @@ class AveragingArguments(SharedArguments):
     quantile: Scalar = 0.5
 
 
-def averaging(task: Task, shared: AveragingArguments, server: Server, *, proximal: Scalar | None = None) -> Algorithm:
+def averaging(
+    task: Task, shared: AveragingArguments, server: Server, *, message: Message | None = None, **objective: Scalar
+) -> Algorithm:
     """Federated averaging with a server's step.
 
     Args:
         task: with loss(w, theta_i, example); theta_i is held at 0.
         shared: the shared arguments.
         server: the server's update of w.
-        proximal: mu of mu / 2 |z - w|^2, which every user adds to its loss at z; None omits this term.
+        message: what users send; None sends Delta_i.
+        objective: `proximal`, `sharpness` or `bound` of the local steps; see `local_steps.LocalSteps`.
     """
     drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}
     who = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, **drawn_by)
@@ -117,13 +135,14 @@ def averaging(task: Task, shared: AveragingArguments, server: Server, *, proxima
         num_sampled=shared.num_sampled,
         quantile=shared.quantile,
     )
-    how = {"step_size": shared.step_size, "num_steps": shared.num_steps, "proximal": proximal}
-    if task.gram is None:
+    local = local_steps.LocalSteps(shared.step_size, shared.num_steps, **objective)
+    if task.gram is None or message is not None:
         assert task.loss is not None
-        steps = local_steps.dense(task.loss, jax.tree.map(jnp.zeros_like, task.init_params), **how)
+        nothing_local = jax.tree.map(jnp.zeros_like, task.init_params)
+        steps = local_steps.dense(task.loss, nothing_local, local, message and message.of_user)
         size = 2 * optax.tree.size(task.init_params)
     else:
-        steps = local_steps.dual(task.gram, **how)
+        steps = local_steps.dual(task.gram, local)
         size = shared.batch_size * (shared.batch_size + task.train[1].shape[-1])
 
     def init(key):
@@ -134,17 +153,19 @@ def averaging(task: Task, shared: AveragingArguments, server: Server, *, proxima
     def one_round(key, state):
         key_draw, key_noise = jax.random.split(key)
         w, norm = state.variables["w"], clips.norm(state.variables["clipping"])
+        # Further keys are derived without changing the two of the split.
+        common = () if message is None else message.common(jax.random.fold_in(key, 3), w)
 
         def of_users(nothing_kept, batch):
-            total, norms = steps(w, batch, norm)
+            total, norms = steps(w, batch, norm, common)
             return nothing_kept, (total, jnp.sum(norms > norm, dtype=jnp.float32))
 
         _, (total, clipped), drawn, queue = who.in_blocks(key_draw, state.schedule["who"], of_users, (), size)
         direction, remembered = noises.draw(key_noise, state.schedule["noise"], w)
+        direction = direction if message is None else message.noise(direction, common)
         std = jnp.where(drawn.released, clips.noise_scale(state.variables["clipping"]), 0.0)
         total = jax.tree.map(lambda g, n: g + std * n, total, direction)
         w, memory = _stepped(server, w, state.variables["server"], total, drawn.divisor)
-        # A third key, derived without changing the two of the split.
         kept = clips.update(jax.random.fold_in(key, 2), state.variables["clipping"], clipped, drawn)
         info = {
             "released": drawn.released.astype(jnp.float32),

@@ -24,6 +24,7 @@ from bench.data.files import DataFiles
 from bench.data.partition import by_label, by_style, hold_out, pack
 from bench.data.read import emnist, formats
 from bench.data.task import Task
+from bench.data.tasks.by_network import network_task
 from bench.data.tasks.by_user import accuracies, by_client, or_nan
 from bench.errors import InputError, unknown_name
 from bench.kernels.platforms import in_turn
@@ -96,15 +97,20 @@ def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: 
 
     Args:
         digits: images by client.
-        model: "linear" or "cnn".
+        model: "linear", "cnn" (both with the squared loss of one class against the others), or "network" (the same
+            convolutional network with the cross-entropy of its logits).
         name, source, checksum: of the data.
         batch_size: m; a client's last n mod m training examples become validation examples.
     """
-    if model not in MODELS:
-        raise unknown_name("model", model, MODELS)
+    if model not in (*MODELS, "network"):
+        raise unknown_name("model", model, (*MODELS, "network"))
     used = [len(labels) // batch_size * batch_size for _, labels in digits.train]
     train = [(x[:n], y[:n]) for (x, y), n in zip(digits.train, used, strict=True)]
     validation = [(x[n:], y[n:]) for (x, y), n in zip(digits.train, used, strict=True)]
+    if model == "network":
+        return _network(
+            train, {"test": digits.test, "validation": validation}, name=name, source=source, checksum=checksum
+        )
     pixels, labels, sizes = _stack(train)
     common = {
         "num_examples": sizes,
@@ -153,7 +159,14 @@ def _cnn(common: dict, held: dict) -> Task:
 
 
 CNN_SEED = 42  # seed of the network's initial weights, the same in all runs, as in the authors' program
-MODELS = {"linear": _linear, "cnn": _cnn}
+
+
+def _network(train: list, held: dict, *, name: str, **origin: str) -> Task:
+    module = digits_cnn.Classifier()
+    return network_task(train, held, module=module, head=("head",), seed=CNN_SEED, name=f"{name}_network", **origin)
+
+
+MODELS = {"linear": _linear, "cnn": _cnn}  # with the squared loss
 EVALUATED_TOGETHER = 10, 500  # images that pass through the network at once, on a CPU and on an accelerator
 
 
@@ -215,7 +228,7 @@ def mnist_by_writer(
         trial: the number of the split of each writer's images.
         batch_size: see `digit_task`.
         test_fraction: share of each writer's images for the test.
-        model: "linear" or "cnn".
+        model: "linear", "cnn" or "network", see `digit_task`.
         data_files: the allowed sources of the data; default DataFiles().
     """
     data_files = data_files or DataFiles()
@@ -270,7 +283,7 @@ def emnist_digits(
         trial: not used.
         batch_size: see `digit_task`.
         num_clients: number of the file's clients that are used.
-        model: "linear" or "cnn".
+        model: "linear", "cnn" or "network", see `digit_task`.
         data_files: the allowed sources of the data; default DataFiles().
     """
     del trial

@@ -59,6 +59,7 @@ TASKS: dict[str, Callable[[int], Task]] = {
 COMPARED: dict[str, Callable[..., Task]] = {
     "synthetic": partial(synthetic, delta_std=0.1, by_user=True),
     "digits": digits.best_available,
+    "digits_cnn": partial(digits.best_available, model="network"),
     "tags": tags.best_available,
     "images": partial(images, dataset="mnist", model="scatter_linear", disjoint=True),
     "images_dirichlet": partial(images, dataset="mnist", model="scatter_linear", disjoint=True, concentration=0.3),

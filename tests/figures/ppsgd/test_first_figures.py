@@ -180,7 +180,7 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
 @pytest.mark.parametrize(
     ("task", "said"),
     [
-        ("mnist_by_writer", "836 real writers of MNIST replace"),
+        ("mnist_by_writer", "836 writers of MNIST stand in"),
         ("mnist_by_style", "1,000 pseudo-writers of MNIST"),
         ("emnist_digits", ""),
     ],

@@ -1,0 +1,85 @@
+"""Numbers in the prose of the pages are those of the committed results."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bench.errors import InputError
+from figures import prose
+from figures.docs import outdated, pages
+
+ROOT = Path(__file__).parents[2]
+TABLE = pd.DataFrame(
+    {
+        "series": ["a", "a", "b", "b"],
+        "x": [1, 2, 1, 2],
+        "y": [0.25, 0.5, 0.2, 0.1],
+        "bound": [1.0, 2.0, 2.0, 4.0],
+    }
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "figures").mkdir()
+    TABLE.to_csv(tmp_path / "figures" / "one.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("value the one y .2f \"series == 'b' and x == 2\"", "0.10"),
+        ("value the one y .0% \"series == 'a' and x == 1\"", "25"),
+        ("value most one y .1f", "0.5"),
+        ('value number one y .0f "y >= 0.2"', "3"),
+        ("value least one bound/y .0f", "4"),
+        ("apart the one y .2f \"series == 'a' and x == 2\" \"series == 'b' and x == 2\"", "0.40"),
+        ("apart least one y .0% \"series == 'a'\" \"series == 'b'\" x", "5"),
+        ("apart most one y x.1f \"series == 'a'\" \"series == 'b'\" x", "5.0"),
+    ],
+)
+def test_a_number_is_that_of_the_table(words, number, folder):
+    page = f"From <!-- = {words} -->?<!-- . --> on"
+    assert prose.written_anew(page, folder) == f"From <!-- = {words} -->{number}<!-- . --> on"
+    assert prose.without_comments(prose.written_anew(page, folder)) == f"From {number} on"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("value the one y .2f \"series == 'a'\"", "cannot be computed"),
+        ("value the one nosuch .2f", "cannot be computed"),
+        ('value the one y .2f "nosuch == 1"', "nosuch"),
+        ("value the two y .2f", "two.csv is missing: run `python -m figures two`"),
+        ("value the one y .2f \"series == 'a'", "quotes do not match"),
+        ("apart the one y .2f \"series == 'a'\" \"series == 'b'\"", "cannot be computed"),
+        ("nosuch", "number in the prose"),
+        ("value", "cannot be computed"),
+    ],
+)
+def test_a_number_that_cannot_be_computed_is_named(words, said, folder):
+    with pytest.raises(InputError, match=said) as error:
+        prose.number(folder, words)
+    assert "\n" not in str(error.value)
+
+
+def test_a_number_that_changes_makes_its_page_outdated(tmp_path):
+    laptop = ROOT / "results" / "laptop"
+    for path in laptop.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "figures").unlink()
+    (tmp_path / "figures").mkdir()
+    for path in (laptop / "figures").glob("*.csv"):
+        (tmp_path / "figures" / path.name).symlink_to(path)
+    overlap = tmp_path / "figures" / "pfl_overlap.csv"
+    table = pd.read_csv(overlap)
+    overlap.unlink()
+    table.assign(mean=2 * table["mean"]).to_csv(overlap, index=False)
+    assert {page.name for page in outdated(ROOT, tmp_path / "figures")} == {"index.md", "pfl.md"}
+
+
+def test_the_papers_pages_have_such_numbers():
+    with_numbers = {page.name for page in pages(ROOT) if prose.NUMBER.search(page.read_text())}
+    assert {"index.md", "ppsgd.md", "isrl.md", "p2p.md", "pfl.md", "reproducing.md"} <= with_numbers
