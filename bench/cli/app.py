@@ -11,7 +11,7 @@ from bench.cli.attacks import attack
 from bench.cli.audit import audit
 from bench.cli.conformance import conformance
 from bench.cli.data import app as data_app
-from bench.cli.options import DataDir, Download, Json, Out, Version, Workers, path
+from bench.cli.options import DataDir, Json, Out, Source, Version, Workers, path
 from bench.cli.privacy import epsilon, noise
 from bench.cli.upkeep import export, merge, status
 from bench.cli.verification import verify
@@ -105,7 +105,7 @@ def run(
     devices: Devices = None,
     hosts: Hosts = None,
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Run the missing points of sweeps. The command can be interrupted at any time and repeated to continue.
 
@@ -123,7 +123,7 @@ def run(
 
     if chunk is not None and not 1 <= chunk <= 10**9:
         raise InputError(f"--chunk is {chunk}: it must be between 1 and {10**9:,}")
-    data_files = DataFiles(data_dir, download)
+    data_files = DataFiles(data_dir, source)
     use_compilation_cache()
     if "all" in names and len(names) > 1:
         raise InputError(f"`all` is every sweep: leave out {' '.join(name for name in names if name != 'all')}")
@@ -198,7 +198,7 @@ def compare(
     executor: Executor = "local",
     devices: Devices = None,
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Compare methods with a task's baselines on equal terms: the same privacy statement and tuning budget.
 
@@ -233,7 +233,7 @@ def compare(
         executor=executor,
         devices=devices,
         data_dir=data_dir,
-        download=download,
+        source=source,
     )
     folder, given = Path(table.attrs["folder"]), set(table.loc[~table["is_baseline"], "algorithm"])
     print(brief_text(table, [f"{note}." for note in table.attrs["notes"] if any(label in note for label in given)]))
@@ -255,7 +255,7 @@ def board(
     workers: Workers = "auto",
     executor: Executor = "local",
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Run the board: all methods of the suite on its tasks, by one protocol. Repeat an interrupted run to continue.
 
@@ -266,7 +266,7 @@ def board(
     from bench.api import comparisons
     from bench.inputs.values import distinct_pairs, value, values
 
-    where: dict = {"out": out, "workers": workers, "executor": executor, "data_dir": data_dir, "download": download}
+    where: dict = {"out": out, "workers": workers, "executor": executor, "data_dir": data_dir, "source": source}
     fixed = {key: value(text) for key, text in distinct_pairs("--set", fix).items()}
     if add is not None:
         if len(tasks or []) != 1:
@@ -320,7 +320,7 @@ def perf(
         Path | None, typer.Option(parser=path, metavar="PATH", help="With --accelerator: the file to write.")
     ] = None,
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Measure speed and memory against plain NumPy loops, and the share of this machine's peak performance reached.
 
@@ -335,9 +335,9 @@ def perf(
     if accelerator:
         if names:
             raise InputError(f"--accelerator takes no names, but got {' '.join(names)}: leave them out")
-        report_accelerator(out, DataFiles(data_dir, download))
+        report_accelerator(out, DataFiles(data_dir, source))
         return
     for name in names or []:
         if name not in BENCHMARKS:
             raise unknown_name("benchmark", name, BENCHMARKS)
-    report(names or list(BENCHMARKS), DataFiles(data_dir, download))
+    report(names or list(BENCHMARKS), DataFiles(data_dir, source))

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
+from urllib.parse import urlsplit
 
 from bench.data.decode import Contents, Rows, plain
 
@@ -14,7 +16,7 @@ class Unavailable(Exception):
 
 
 class Unreachable(Unavailable):
-    """The client program cannot provide anything: it is not installed, or its registry does not answer."""
+    """The client of a source cannot provide anything: the program is not installed, or nobody answers it."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class LocalCopy:
     """A data set on this machine.
 
     Args:
-        name: its name in DATASETS.
+        name: that of the data set.
         files: canonical name -> path; a user's own files may be gzipped.
         source: the source of the files, in words; a column of every result.
         checksum: twelve hexadecimal digits over the content of all files.
@@ -32,6 +34,44 @@ class LocalCopy:
     files: Mapping[str, Path]
     source: str
     checksum: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A copy that tensorflow_datasets has prepared on this machine.
+
+    Args:
+        name: its name there.
+        rebuild: (split -> its rows in the original order) -> the canonical files.
+    """
+
+    name: str
+    rebuild: Callable[[Callable[[str], Rows]], Contents]
+    kind: ClassVar = "tensorflow-datasets"
+    client: ClassVar = "tensorflow_datasets"
+
+    def __str__(self) -> str:
+        return self.client
+
+
+@dataclass(frozen=True)
+class Address:
+    """An address of the authors or publishers, or a mirror that they name.
+
+    Args:
+        files: canonical name -> (URL, the file in that archive; empty where the URL is the file); all on one host.
+    """
+
+    files: Mapping[str, tuple[str, str]]
+    kind: ClassVar = "publisher"
+
+    @property
+    def client(self) -> str:
+        """The host, which names the source in results."""
+        return urlsplit(next(iter(self.files.values()))[0]).netloc
+
+    def __str__(self) -> str:
+        return self.client
 
 
 @dataclass(frozen=True)
@@ -53,6 +93,7 @@ class Package:
     sha256: str
     members: Mapping[str, tuple[str, ...]]
     decode: Callable[..., bytes] = plain
+    kind: ClassVar = "packages"
 
     def __str__(self) -> str:
         return f"{self.client} {self.name} {self.version}".rstrip()
@@ -73,38 +114,14 @@ class AptIndex:
     component: str
     members: Mapping[str, tuple[str, ...]]
     decode: Callable[..., bytes]
+    kind: ClassVar = "packages"
+    client: ClassVar = "apt"
 
     def __str__(self) -> str:
         return f"apt index of {self.codename}/{self.component}"
 
 
-@dataclass(frozen=True)
-class Address:
-    """The authors' address, or a mirror: used only when downloads are allowed.
-
-    Args:
-        label: the name of the source in results.
-        files: canonical name -> (URL, the file in that archive; empty where the URL is the file).
-    """
-
-    label: str
-    files: Mapping[str, tuple[str, str]]
-
-    def __str__(self) -> str:
-        return self.label
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A data set as tensorflow_datasets prepares it.
-
-    Args:
-        name: its name there.
-        rebuild: (split -> its rows in the original order) -> the canonical files.
-    """
-
-    name: str
-    rebuild: Callable[[Callable[[str], Rows]], Contents]
+Source = Prepared | Address | Package | AptIndex
 
 
 @dataclass(frozen=True)
@@ -112,23 +129,29 @@ class DataSet:
     """One data set.
 
     Args:
+        name: its name in commands.
         what: a description in words.
         files: canonical name -> md5 of the decoded bytes.
         licence: the terms, in words.
         citation: the work to cite.
-        packages: packages that hold it, in order of preference.
-        indexes: Debian indexes that it can be made from, in order of preference.
-        addresses: download addresses, in order of preference.
-        prepared: the form in which tensorflow_datasets prepares it.
+        sources: where it can be had, in the order in which they are tried.
         user_files: alternative sets of file names; the user must provide one of them. Their checksums are not known.
     """
 
+    name: str
     what: str
     files: Mapping[str, str]
     licence: str
     citation: str
-    packages: tuple[Package, ...] = ()
-    indexes: tuple[AptIndex, ...] = ()
-    addresses: tuple[Address, ...] = ()
-    prepared: Prepared | None = None
+    sources: tuple[Source, ...] = ()
     user_files: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def file_names(self) -> str:
+        """The names of its files, in words."""
+        return " or ".join(" and ".join(files) for files in self.user_files) or ", ".join(self.files)
+
+    @property
+    def by_hand(self) -> str:
+        """What a user can do who has the files."""
+        return f"put {self.file_names} in a folder and pass --data-dir"

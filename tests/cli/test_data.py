@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from tiny_data import pictures, stand_in, write
@@ -19,10 +18,8 @@ from bench.errors import InputError
 
 @pytest.fixture(autouse=True)
 def sets(monkeypatch, tmp_path):
-    """Stand-ins for the two sets that share their file names; no set can be got from elsewhere."""
+    """Stand-ins for the two sets that share their file names."""
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
-    for name, dataset in DATASETS.items():
-        monkeypatch.setitem(DATASETS, name, replace(dataset, packages=(), addresses=(), indexes=()))
     return {
         "mnist": stand_in(monkeypatch, "mnist", pictures(seed=1)),
         "fashion_mnist": stand_in(monkeypatch, "fashion_mnist", pictures(seed=2)),
@@ -75,7 +72,7 @@ def test_get_without_a_name_gets_what_can_be_got(data):
     printed = run("get", "--data-dir", data)
     assert "mnist: " in printed
     assert f"fashion_mnist: {cache.folder('fashion_mnist')} (user files; terms: MIT)" in printed
-    assert "qmnist_writers: not here: get it with `python -m bench data get qmnist_writers --download`" in printed
+    assert "qmnist_writers: not here: put qmnist-train-labels-idx2-int, qmnist-test-labels-idx2-int in" in printed
     assert "federated_emnist: not here: put fed_emnist" in printed
 
 

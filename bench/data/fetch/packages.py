@@ -31,7 +31,7 @@ STALLED = 60  # without a byte, in the middle of a download
 FIRST_BYTES = 1 << 16  # more than the files of the client itself
 
 NO_NETWORK = re.compile(
-    r"connection error|connection (refused|failed)|(could not|unable to) (connect|resolve)"
+    r"connection error|connection (refused|failed)|(could not|unable to|failed to) (connect|resolve)"
     r"|timed out|network timeout|didn't respond|name resolution|name or service not known|unreachable"
     r"|ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH",
     re.IGNORECASE,
@@ -180,7 +180,9 @@ def program(name: str) -> str:
     raise Unreachable(f"{name} is not installed")
 
 
-def watch(command: list, label: str, scratch: Path, report: Report, output: str = "") -> str:
+def watch(
+    command: list, label: str, scratch: Path, report: Report, output: str = "", silent_s: float | None = None
+) -> str:
     """Run a client in scratch/got for as long as bytes keep coming; an error gives the reason for its failure.
 
     The output of earlier commands is kept before its own, because it may contain the reason: apt-get update without a
@@ -192,6 +194,7 @@ def watch(command: list, label: str, scratch: Path, report: Report, output: str 
         scratch: the folder that grows.
         report: receives progress messages.
         output: of the commands before.
+        silent_s: seconds to wait for the first bytes; default SILENT.
 
     Raises:
         Unavailable: it failed; Unreachable: for want of a network.
@@ -218,7 +221,7 @@ def watch(command: list, label: str, scratch: Path, report: Report, output: str 
                 if now != size:
                     size, since = now, time.monotonic()
                     report(f"{label}: {max(0, size - start) / 1e6:.1f} MB")
-                limit = STALLED if size - start > FIRST_BYTES else SILENT
+                limit = STALLED if size - start > FIRST_BYTES else silent_s or SILENT
                 silent = time.monotonic() - since > limit
         finally:
             if process.poll() is None:

