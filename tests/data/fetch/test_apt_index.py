@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from bench.data.dataset import AptIndex, DataSet
+from bench.data.dataset import DataSet
 from bench.data.fetch import retrieval
+from bench.data.fetch.packages import AptIndex
 from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
 from bench.errors import InputError

@@ -17,8 +17,9 @@ import pytest
 from tiny_data import photographs, pictures, stand_in, write
 
 from bench.data import decode
-from bench.data.dataset import Address, Package
 from bench.data.fetch import cache, packages, retrieval
+from bench.data.fetch.addresses import Address
+from bench.data.fetch.packages import Package
 from bench.data.fetch.sources import DATASETS, IDX
 from bench.data.files import DataFiles
 from bench.errors import InputError

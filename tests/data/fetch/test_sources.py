@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 from tiny_data import pictures, stand_in, write
 
-from bench.data.dataset import Address, AptIndex, Package
 from bench.data.fetch import cache, retrieval
+from bench.data.fetch.addresses import Address
+from bench.data.fetch.packages import AptIndex, Package
 from bench.data.fetch.sources import DATASETS, IDX
 from bench.data.files import DataFiles
 from bench.errors import InputError
