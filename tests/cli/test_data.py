@@ -10,6 +10,7 @@ import pytest
 from tiny_data import pictures, stand_in, write
 from typer.testing import CliRunner
 
+from bench.__main__ import main
 from bench.cli.data import app
 from bench.data.fetch import cache
 from bench.data.fetch.sources import DATASETS, IDX
@@ -130,6 +131,12 @@ def test_verify_reports_a_checksum_where_none_is_known(tmp_path):
     write(tmp_path / "emnist", dict.fromkeys(names, b"it"))
     printed = run("verify", "federated_emnist", "--data-dir", tmp_path / "emnist")
     assert re.search("sha256, with no published value to compare, [0-9a-f]{12}$", printed.strip())
+
+
+def test_the_earlier_option_for_downloads_is_answered_by_what_is_in_its_place(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["bench", "data", "get", "mnist", "--download"])
+    assert main() == 2
+    assert re.fullmatch("error: .*--download: leave it out, .*, or choose a --source\n", capsys.readouterr().err)
 
 
 def test_the_main_program_prints_the_message_alone_and_exits_with_2():

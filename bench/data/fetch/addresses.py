@@ -3,9 +3,12 @@
 import gzip
 import sys
 import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from bench.data.dataset import Address, Report, Unavailable
+from bench.data.dataset import Report, Source, Unavailable
 from bench.data.decode import Contents, plain
 from bench.data.fetch import packages
 
@@ -19,33 +22,37 @@ pooch.HTTPDownloader(timeout=({packages.CONNECT}, {packages.STALLED}))(*sys.argv
 """
 
 
-def contents(address: Address, scratch: Path, report: Report) -> Contents:
-    """Return the canonical files at an address, each archive downloaded once.
+@dataclass(frozen=True)
+class Address(Source):
+    """An address of the authors or publishers, or of a mirror; asked once, and left where nobody answers.
 
     Args:
-        address: the address.
-        scratch: an empty folder, for the caller to remove.
-        report: receives progress messages.
-
-    Returns:
-        an iterator over canonical names and their bytes, not yet checked.
-
-    Raises:
-        Unreachable: no answer, after one attempt of a few seconds.
-        Unavailable: not the expected file, or the download broke off.
-        OSError: the disk is full.
+        files: canonical name -> (URL, the file in that archive; empty where the URL is the file); all on one host.
     """
-    got = scratch / "got"
-    got.mkdir()
-    for name, (url, member) in address.files.items():
-        file = got / url.rsplit("/", 1)[1]
-        if not file.exists():
-            command = [sys.executable, "-c", DOWNLOAD, url, file]
-            packages.watch(command, str(address), scratch, report, silent_s=packages.SILENT / 2)
-        if member:
-            members = [inside for _, inside in address.files.values()]
-            file = packages.unpack(file, scratch / "unpacked", members) / member
-        try:
-            yield name, plain(name, file.read_bytes())
-        except (EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
-            raise Unavailable(f"{file.name} is damaged ({error})") from None
+
+    files: Mapping[str, tuple[str, str]]
+    kind = "publisher"
+
+    @property
+    def client(self) -> str:
+        """The host."""
+        return urlsplit(next(iter(self.files.values()))[0]).netloc
+
+    def __str__(self) -> str:
+        return self.client
+
+    def contents(self, scratch: Path, report: Report) -> Contents:
+        got = scratch / "got"
+        got.mkdir()
+        for name, (url, member) in self.files.items():
+            file = got / url.rsplit("/", 1)[1]
+            if not file.exists():  # an archive has several
+                command = [sys.executable, "-c", DOWNLOAD, url, file]
+                packages.watch(command, str(self), scratch, report, silent_s=packages.SILENT / 2)
+            if member:
+                members = [inside for _, inside in self.files.values()]
+                file = packages.unpack(file, scratch / "unpacked", members) / member
+            try:
+                yield name, plain(name, file.read_bytes())
+            except (EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
+                raise Unavailable(f"{file.name} is damaged ({error})") from None

@@ -8,7 +8,6 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from bench.cache_folder import folder
@@ -46,16 +45,11 @@ def checksum(sums: Mapping[str, str]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()[:12]
 
 
-@dataclass(frozen=True)
 class Cached:
-    """The place of a data set in the cache, which may be empty."""
+    """The folder of a data set in the cache, which need not exist."""
 
-    dataset: DataSet
-
-    @property
-    def here(self) -> Path:
-        """Its folder."""
-        return folder(self.dataset.name)
+    def __init__(self, dataset: DataSet):
+        self.dataset, self.here = dataset, folder(dataset.name)
 
     def load(self) -> LocalCopy | None:
         """Return the data set; None unless every file exists with the right md5."""

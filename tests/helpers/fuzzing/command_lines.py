@@ -246,7 +246,7 @@ def small_suite() -> Iterator[None]:
     import bench.perf
     from bench.comparison.problems import PROBLEMS
     from bench.data.dataset import Unreachable
-    from bench.data.fetch import apt_index, packages
+    from bench.data.fetch import packages
     from bench.data.tasks.registry import TASKS
     from bench.papers import SWEEPS
 
@@ -265,7 +265,6 @@ def small_suite() -> Iterator[None]:
             (bench.audit.subject, "run", _reached),
             (bench.perf, "report", _reached),
             (packages, "watch", offline),
-            (apt_index, "watch", offline),
         ):
             stack.enter_context(mock.patch.object(owner, name, instead))
         yield
