@@ -232,9 +232,9 @@ def _check_audit(label: str, found: "Audit") -> None:
 def board(
     tasks: str | Sequence[str] = (),
     *,
-    epsilons: float | Sequence[float] = EPSILONS,
+    epsilons: float | Sequence[float] | None = None,
     seeds: int | None = None,
-    num_settings: int = NUM_SETTINGS,
+    num_settings: int | None = None,
     rounds: int | None = None,
     out: str | os.PathLike = "results",
     fresh: bool = False,

@@ -160,12 +160,17 @@ def compare(
         str,
         typer.Option(
             help="synthetic, digits, tags, images, images_dirichlet, few_images, few_images_dirichlet, fashion, "
-            "odd_even, odd_even_dirichlet, school, linear_p2p, movielens, or your own: FILE.npz, or CSV or Parquet."
+            "odd_even, odd_even_dirichlet, school, linear_p2p, movielens, digits_cnn, cifar_users, cifar_users_0.1, "
+            "cifar_users_0.6, cifar_users_equal, cifar_users_cnn, shakespeare, shakespeare_lstm, insteval, or your "
+            "own: FILE.npz, or CSV or Parquet."
         ),
     ] = "digits",
     client: Annotated[str | None, typer.Option(help="Column of your table with the client; default client.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of your table with the label; default label.")] = None,
     regression: Annotated[bool, typer.Option("--regression", help="Predict the labels as numbers.")] = False,
+    network: Annotated[
+        str | None, typer.Option(help="FILE.py:NAME of a flax network for your own data; default a linear model.")
+    ] = None,
     epsilons: Epsilons = "0.5,1,2,4,8",
     seeds: Annotated[int, typer.Option(help="Number of data splits, each with its own randomness.")] = 5,
     tune: Annotated[
@@ -213,7 +218,7 @@ def compare(
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
     table = comparisons.compare(
         methods or [],
-        task=_of_own(task, client, label, regression),
+        task=_of_own(task, client, label, regression, network),
         epsilons=values(epsilons),
         seeds=seeds,
         tuned={key: searched(text) for key, text in distinct_pairs("--tune", tune).items()},
@@ -244,9 +249,20 @@ def compare(
 @app.command()
 def board(
     tasks: Annotated[list[str] | None, typer.Argument(help="Names of tasks; default all of the board.")] = None,
-    epsilons: Epsilons = "0.5,1,2,4,8",
-    seeds: Annotated[int | None, typer.Option(help="Number of data splits; default 5.")] = None,
-    num_settings: NumSettings = NUM_SETTINGS,
+    epsilons: Annotated[
+        str | None,
+        typer.Option(help="Values separated by commas; default 0.5,1,2,4,8, and 1,4,8 on the longest tasks."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Number of data splits; default 5, and 3 on the longest tasks.")
+    ] = None,
+    num_settings: Annotated[
+        int | None,
+        typer.Option(
+            "--settings",
+            help="Largest number of settings tried for each method; default 64, and 24 on the longest tasks.",
+        ),
+    ] = None,
     rounds: Annotated[int | None, typer.Option(help="Number of communication rounds; default the task's.")] = None,
     add: Annotated[str | None, typer.Option(help="FILE.py:NAME to audit and add to a task's board.")] = None,
     fix: Annotated[list[str] | None, typer.Option("--set", help="With --add: NAME=VALUE; repeatable.")] = None,
@@ -282,7 +298,7 @@ def board(
         )
     folders = comparisons.board(
         tasks or [],
-        epsilons=values(epsilons),
+        epsilons=None if epsilons is None else values(epsilons),
         seeds=seeds,
         num_settings=num_settings,
         rounds=rounds,
@@ -293,17 +309,17 @@ def board(
         print(folder)
 
 
-def _of_own(task: str, client: str | None, label: str | None, regression: bool):
-    """The task as given, or the problem of a user's table with these columns."""
-    if client is None and label is None and not regression:
+def _of_own(task: str, client: str | None, label: str | None, regression: bool, network: str | None):
+    """The task as given, or the problem of a user's own data with these columns or this network."""
+    if client is None and label is None and not regression and network is None:
         return task
     from bench.comparison.problems import PROBLEMS, own_clients
 
     if task in PROBLEMS:
         raise InputError(
-            f"--client, --label and --regression apply to a table of your own, not to {task}: leave them out"
+            f"--client, --label, --regression and --network apply to data of your own, not to {task}: leave them out"
         )
-    return own_clients(task, client=client, label=label, regression=regression)
+    return own_clients(task, client=client, label=label, regression=regression, network=network)
 
 
 def _baselines(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import flax.linen as nn
 
 from bench.algorithms import ALGORITHMS
+from bench.algorithms.loading import load_network
 from bench.algorithms.search_space import Interval
 from bench.comparison.baselines import LOCAL_STEPS, Variant, of_networks, of_peers, of_schools, of_silos, of_users
 from bench.comparison.problem import Problem, from_tasks
@@ -21,7 +22,15 @@ from bench.data.tasks import bag_of_words, digits, odd_even, ratings, shakespear
 from bench.data.tasks import cifar_users as cifar
 from bench.data.tasks.by_network import NUM_COMMON, Hits
 from bench.data.tasks.by_user import BY_USER
-from bench.data.tasks.clients_file import ERRORS_BY_USER, TEST, VALIDATION, clients_file, clients_table, sums_of_squares
+from bench.data.tasks.clients_file import (
+    ERRORS_BY_USER,
+    TEST,
+    VALIDATION,
+    clients_file,
+    clients_table,
+    clients_with_network,
+    sums_of_squares,
+)
 from bench.data.tasks.images import PICTURES, client_size
 from bench.data.tasks.registry import COMPARED, TASKS
 from bench.data.tasks.synthetic import risks
@@ -191,17 +200,26 @@ def _peers(
     )
 
 
-def _users_alike(name: str, steps: str, *, common: str, also: tuple[str, ...] = BY_USER, **facts: Any) -> Problem:
+def _users_alike(
+    name: str,
+    steps: str,
+    *,
+    common: str,
+    make: Callable[[int], Task] | None = None,
+    also: tuple[str, ...] = BY_USER,
+    **facts: Any,
+) -> Problem:
     """A problem of users that also measures the models of all users on the same examples.
 
     Args:
         steps: the interval of all step sizes, those of users' own models included.
         common: what these examples are.
+        make: trial -> the task; default that of this name.
         also: the other metrics beside the metric.
         facts: further arguments of `_users`.
     """
     kind = facts.get("metric", "test_accuracy").removeprefix("test_")
-    on = _users(name, COMPARED[name], steps, also=(*also, f"common_{kind}"), **facts)
+    on = _users(name, make or COMPARED[name], steps, also=(*also, f"common_{kind}"), **facts)
     alike = f"{common}, the same for the model of every user, as the mean over users"
     return dataclasses.replace(
         on,
@@ -434,20 +452,34 @@ def _meant(task: Any) -> Problem:
     raise unknown_name("task to compare on", task, [*PROBLEMS, "FILE.npz", "FILE.csv", "FILE.parquet"])
 
 
+def _own_network(trial: int, *, network: Any, **where: Any) -> Task:
+    module, code = load_network(network)
+    return clients_with_network(trial, module=module, code=code, **where)
+
+
 def own_clients(
-    path: str | Path, *, client: str | None = None, label: str | None = None, regression: bool = False
+    path: str | Path,
+    *,
+    client: str | None = None,
+    label: str | None = None,
+    regression: bool = False,
+    network: Any = None,
 ) -> Problem:
     """The problem of a user's own clients.
 
     Args:
         path: an npz file of arrays, a CSV or Parquet file, or a folder of those.
         client, label: names of columns, default "client" and "label"; not for npz files.
-        regression: whether to predict labels as numbers; not for npz files.
+        regression: whether to predict labels as numbers; not for npz files, nor with a network.
+        network: a flax module, a function that returns one, or FILE.py:NAME of either: inputs [example, ...] -> logits
+            [example, class]. Without it the model is linear.
 
     Raises:
-        InputError: for an option that does not apply to npz files.
+        InputError: for an option that does not apply to npz files, or a network that cannot be loaded.
     """
     path = Path(path)
+    if network is not None and regression:
+        raise InputError("a network is for classes: leave out --regression, or --network for a linear model of numbers")
     if path.suffix == ".npz":
         if regression or client is not None or label is not None:
             raise InputError(f"{path} has no columns, and its targets are classes: give a CSV or Parquet file")
@@ -456,6 +488,21 @@ def own_clients(
         columns = {"client": client or CLIENT, "label": label or LABEL}
         make = partial(clients_table, path=path, **columns, regression=regression)
     measured: dict = {}
+    if network is not None:
+        module, _ = load_network(network)
+        columns = {} if path.suffix == ".npz" else {"client": client or CLIENT, "label": label or LABEL}
+        make = partial(_own_network, path=path, network=network, **columns)
+        return _users_alike(
+            path.name,
+            "log:1e-3:1",
+            make=make,
+            local="dense",
+            by_user=Hits(module),
+            clip_norm=1.0,
+            test_ratio=TEST / (1 - TEST - VALIDATION),
+            held_out="a tenth of each client's examples",
+            common=f"{NUM_COMMON} test examples of all clients",
+        )
     if regression:
         measured = {"metric": "test_squared_error", "tuned_by": "validation_squared_error"}
         measured |= {"by_user": sums_of_squares, "also": ERRORS_BY_USER}
