@@ -231,8 +231,13 @@ def _users_alike(
 def _networks(name: str, module: nn.Module, steps: str, **facts: Any) -> Problem:
     """A problem of users with a network; arguments as for `_users_alike`."""
     on = _users_alike(name, steps, local="dense", by_user=Hits(module), **facts)
-    heads = Variant(ALGORITHMS["ppsgd"], {"local": "head"}, {"personalization": PERSONAL})
-    return dataclasses.replace(on, baselines={**(on.baselines or {}), "PPSGD with own heads": heads})
+    rep, five = ALGORITHMS["dp_fedrep"], {"num_steps": 5}
+    with_heads = {
+        "PPSGD with own heads": Variant(ALGORITHMS["ppsgd"], {"local": "head"}, {"personalization": PERSONAL}),
+        "FedRep": Variant(rep, five, {}),
+        "FedPer": Variant(rep, five | {"order": "together"}, {}),
+    }
+    return dataclasses.replace(on, baselines={**(on.baselines or {}), **with_heads})
 
 
 def _cifar_users(name: str, classes: str) -> Problem:

@@ -63,7 +63,8 @@ def test_a_network_of_a_file_trains_on_pictures_of_a_file(files):
 
 
 def test_a_network_of_one_layer_has_no_head_and_words_stay_whole_numbers(files):
-    np.savez("words.npz", inputs=np.arange(120).reshape(60, 2) % 7, targets=np.arange(60) % 3, clients=np.arange(60) % 4)
+    numbers = np.arange(60)
+    np.savez("words.npz", inputs=np.arange(120).reshape(60, 2) % 7, targets=numbers % 3, clients=numbers % 4)
     task = own_clients("words.npz", network=lambda: OneLayer()).test(0)
     assert task.head is None
     assert task.train[0].dtype == np.int32
