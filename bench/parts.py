@@ -5,7 +5,7 @@ them; docs/api.md describes each.
 """
 
 from bench.algorithms import ALGORITHMS
-from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
+from bench.algorithms.parts.averaging import AveragingArguments, Message, Own, Server, averaging
 from bench.algorithms.parts.noise import noise_of
 from bench.algorithms.parts.participation import (
     check_participation,
@@ -19,7 +19,7 @@ from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
 from bench.algorithms.parts.user_gradients import user_gradients
 from bench.algorithms.search_space import Interval
 from bench.comparison.problems import own_clients
-from bench.data.task import Linear, Network, Peers, Task
+from bench.data.task import Head, Linear, Network, Peers, Task
 from bench.errors import InputError
 from bench.execution.run import run_sweep
 from bench.kernels.gradient import clip, clipped_sum, gaussian_like
@@ -51,10 +51,13 @@ __all__ = [
     "Affine",
     "AveragingArguments",
     "Entry",
+    "Head",
     "InputError",
     "Interval",
     "Linear",
+    "Message",
     "Network",
+    "Own",
     "Peers",
     "Release",
     "Server",

@@ -43,6 +43,7 @@ from bench.models.additive import Additive
 from bench.privacy.events import nothing_released
 
 REDUCE = ("mean", "sum")
+LOCAL = ("dense", "dual", "head")
 FOUR = ("paper", "sampler", "tight", "worst_case")  # ways of accounting, except with sampler "cyclic"
 
 
@@ -87,7 +88,9 @@ def ppsgd(
         noise_multiplier: sigma >= 0; the noise on the sum of clipped gradients has std sigma C.
         sampler, num_epochs, reduce: see `participation`, which also gives D. The experiments use "queue" on real
             data.
-        local: "dense" keeps theta_i, "dual" its coefficients (linear model on stored examples).
+        local: "dense" keeps theta_i, "dual" its coefficients (linear model on stored examples); "head" keeps a theta_i
+            of the head alone, so that client i predicts with the shared representation and the head w + theta_i
+            (Figure 1d).
         average: predict with the average of the iterates 0..t-1, which the theorems are about.
         noise, num_bands, planned_rounds: see `noise_of`.
         clipping, quantile: see `clipping_of`.
@@ -104,9 +107,9 @@ def ppsgd(
     clips = clipping_of(
         clipping, clip_norm=clip_norm, noise_multiplier=noise_multiplier, num_sampled=num_sampled, quantile=quantile
     )
-    if local == "dense":
+    if local != "dual":
         assert task.loss is not None
-        start = task.init_params if task.init_local is None else task.init_local
+        start = jax.tree.map(jnp.zeros_like, task.parts()[1]) if local == "head" else task.nothing_local()
         form = personal.dense(task.loss, start, task.num_held)
         size = 2 * (optax.tree.size(task.init_params) + optax.tree.size(start))
     else:
@@ -160,7 +163,7 @@ def ppsgd(
 
     def params(state):
         now = state.variables["mean"] if average else state.variables
-        return Additive(now["w"], **{"theta" if local == "dense" else "coefficients": now["local"]})
+        return Additive(now["w"], **{"coefficients" if local == "dual" else "theta": now["local"]})
 
     def public(state):
         w, kept = state.variables["w"], state.variables["clipping"]
@@ -195,11 +198,13 @@ def cost(task: Task, *, personalization: float, **args) -> Cost:
 def check(task: Task, *, local: str, reduce: str, **args) -> None:
     """Refuse incompatible values before anything is compiled."""
     check_participation(task, **args)
-    for kind, value, known in (("form of local models", local, ("dense", "dual")), ("way to reduce", reduce, REDUCE)):
+    for kind, value, known in (("form of local models", local, LOCAL), ("way to reduce", reduce, REDUCE)):
         if value not in known:
             raise unknown_name(kind, value, known)
     if local == "dual" and task.gram is None:
         raise InputError(f"task {task.name} has no Gram matrices: use local='dense'")
+    if local == "head":
+        task.parts()
 
 
 METHOD = Method(ppsgd, releases, version=1, check=check, added={**PLAIN, **FIXED}, cost=cost, divides=True)

@@ -118,8 +118,7 @@ def _of_users(task: Task, candidates: None, model: Any) -> jax.Array:
     del candidates
     loss = task.loss
     assert loss is not None
-    start = task.init_params if task.init_local is None else task.init_local
-    nothing = jax.tree.map(jnp.zeros_like, start)
+    nothing = jax.tree.map(jnp.zeros_like, task.nothing_local())
     shared = is_shared(task, model)
 
     def of_user(model, examples, size):

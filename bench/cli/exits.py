@@ -29,6 +29,8 @@ def exit_status(app: typer.Typer) -> int:
         return 2
     except typer.TyperException as error:
         message = error.format_message()
+        if getattr(error, "option_name", "") == "--download":  # of earlier versions
+            message += ": leave it out, since data are downloaded without it, or choose a --source"
         if type(error).__name__ == "NoArgsIsHelpError":
             print(message)
             return 0

@@ -1,7 +1,11 @@
 """Stopping a command: SIGINT and SIGTERM end it at any moment with one line and the exit status that shells use.
 
-A signal raises KeyboardInterrupt wherever the program is, so that locks are released and workers end. Where it gets
-lost, in a callback whose exceptions Python can only report, it is raised again at once.
+A signal raises KeyboardInterrupt wherever the program is, so that locks are released, temporary files removed and
+workers ended. In two places it would get lost, so that the command went on, or crash a library; there it is raised a
+moment later, by a timer (SIGALRM):
+
+- in a callback such as `__del__`, whose exceptions Python reports and drops (`sys.unraisablehook`);
+- while a module is imported, since extension modules can lose exceptions, or crash on them, while they initialise.
 """
 
 import atexit
@@ -14,7 +18,7 @@ from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AGAIN_S = 0.05  # until a KeyboardInterrupt that was lost, or came during an import, is raised again
-IMPORT_S = 5.0  # the longest wait for an import: extension modules lose or crash on exceptions while they initialise
+IMPORT_S = 5.0  # the longest wait for an import
 LINE = "stopped; everything finished is kept, run the same command again to continue"
 _said = [LINE]  # of the command that is running
 
@@ -40,7 +44,8 @@ def until_stopped(work: Callable[[], int]) -> int:
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal waited
-        received.append(number)
+        if number in SIGNALS:
+            received.append(number)
         if ended:
             return
         if waited < IMPORT_S and _importing(frame):
@@ -53,15 +58,14 @@ def until_stopped(work: Callable[[], int]) -> int:
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
         else:
-            before(unraisable)
+            hook(unraisable)
 
-    before = sys.unraisablehook
+    hook = sys.unraisablehook
     handlers = {number: signal.getsignal(number) for number in (signal.SIGALRM, *filter(_is_ours, SIGNALS))}
     try:
         try:  # a signal may arrive as soon as its handler is there
-            signal.signal(signal.SIGALRM, lambda _, frame: stop(received[0], frame))
             sys.unraisablehook = lost
-            for number in filter(_is_ours, SIGNALS):
+            for number in handlers:
                 signal.signal(number, stop)
             code = work()
         finally:
@@ -71,7 +75,7 @@ def until_stopped(work: Callable[[], int]) -> int:
         print(stop_line(), file=sys.stderr)
         code = 130
     finally:
-        sys.unraisablehook = before
+        sys.unraisablehook = hook
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in handlers.items():
             signal.signal(number, handler)
@@ -83,8 +87,9 @@ def leave(status: int) -> NoReturn:
     for number in filter(_is_ours, SIGNALS):
         signal.signal(number, signal.SIG_DFL)
     if status - 128 in SIGNALS:
-        # Python itself would end the process by SIGINT where KeyboardInterrupt has passed through the `exec` of a
-        # text, as of a dataclass in an import, whoever caught it.
+        # sys.exit would wait for the threads of workers that a second signal kept from being ended, and Python would
+        # end the process by SIGINT where KeyboardInterrupt has passed through the `exec` of a text, as of a dataclass
+        # in an import, whoever caught it.
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:  # None where it was closed when Python started

@@ -104,6 +104,10 @@ def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
         "FedAdam": Variant(opt, five | {"optimiser": "adam"}, steps),
         "FedYogi": Variant(opt, five | {"optimiser": "yogi"}, steps),
         "FedProx": Variant(ALGORITHMS["dp_fedprox"], five, ALGORITHMS["dp_fedprox"].space),
+        "DP-FedSAM": Variant(ALGORITHMS["dp_fedsam"], five, ALGORITHMS["dp_fedsam"].space),
+        "BLUR and LUS": Variant(ALGORITHMS["dp_fedblur"], five, ALGORITHMS["dp_fedblur"].space),
+        "Fed-SMP": Variant(ALGORITHMS["dp_fedsmp"], five, ALGORITHMS["dp_fedsmp"].space),
+        "DP-Fed-LS": Variant(ALGORITHMS["dp_fedls"], five, ALGORITHMS["dp_fedls"].space),
     }
     if local_steps:
         ditto, tuned = ALGORITHMS["ditto"], ALGORITHMS["fine_tuning"]

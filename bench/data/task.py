@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int32, PyTree, Shaped
 from bench.errors import InputError
 from bench.kernels.division import Division
 from bench.kernels.graph import Graph
+from bench.models.parts import split
 
 
 def _static(default: Any = None) -> Any:
@@ -50,6 +51,16 @@ class Linear(NamedTuple):
     lipschitz: tuple[float, float] = (math.inf, math.inf)
 
 
+class Head(NamedTuple):
+    """The fields that a method with a shared representation and a head of every client needs.
+
+    Attributes:
+        entries: the entries of `init_params`, a dictionary, that make up the head; the others are the representation.
+    """
+
+    entries: tuple[str, ...]
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Peers:
@@ -68,11 +79,12 @@ class Peers:
     budget: Float[Array, " client"]
 
 
-Group = TypeVar("Group", Network, Linear, Peers)
+Group = TypeVar("Group", Network, Linear, Peers, Head)
 GROUPS = {  # the task's field, its description, and a task that has it
     Network: ("network", "network to train, nor a pool of examples for it", "mnist_scatter_linear_10"),
     Linear: ("linear", "link function of a linear score as its loss", "odd_even"),
     Peers: ("peers", "graph of peers with objectives of their own", "linear_p2p_100"),
+    Head: ("head", "representation with a head upon it", "digits_cnn"),
 }
 
 
@@ -92,11 +104,12 @@ class Task:
             [client, example]: indices of each client's examples in the pool.
         network: for tasks whose model is a network.
         evaluation: the data that `metrics` uses: test and validation examples, known optima.
-        init_local: a client's initial local model, where it is not a copy of the shared one.
+        init_local: a client's initial local model, where it is not zero and shaped like the shared one.
         gram: X_i X_i^T of the training inputs, for tasks whose loss is the squared loss of linear predictions. Methods
             then compute local models and local steps in their dual form, which is much faster.
         peers: for tasks whose clients communicate with each other.
         linear: for tasks whose model is linear.
+        head: for tasks whose model is a representation with a head upon it.
         present: which clients exist, for audits that remove one of them: an absent client is sampled like the others
             but contributes nothing. None: all exist.
         present_examples: which stored examples exist, for audits that remove one of them; likewise.
@@ -120,6 +133,7 @@ class Task:
     present: Bool[Array, " client"] | None = None
     present_examples: Bool[Array, "client example"] | None = None
     linear: Linear | None = _static()
+    head: Head | None = _static()
     loss: Callable | None = _static()
     metrics: Callable | None = _static()
     sample: Callable | None = _static()
@@ -155,11 +169,26 @@ class Task:
         """Return the length of the padded axis of the stored examples."""
         return jax.tree.leaves(self.train)[0].shape[1]
 
+    def nothing_local(self) -> PyTree[Float[Array, "..."]]:
+        """Return a client's local model at the start: 0 and shaped like the shared model, if the task has no other."""
+        return jax.tree.map(jnp.zeros_like, self.init_params) if self.init_local is None else self.init_local
+
+    def parts(self) -> tuple[dict, dict]:
+        """Return the representation and the head of the model at the start, each with its entries of `init_params`.
+
+        Methods share the first and leave the second to every client: they may train (w, theta_i) from these two, since
+        the loss of such a task takes a shared and a local model with any entries (`bench.models.parts`).
+
+        Raises:
+            InputError: for a task whose model has no such parts.
+        """
+        return split(self.init_params, self.need(Head).entries)
+
     def need(self, group: type[Group]) -> Group:
         """Return a group of fields that not every task has.
 
         Args:
-            group: Network, Linear or Peers.
+            group: Network, Linear, Peers or Head.
 
         Raises:
             InputError: where this task does not have it.

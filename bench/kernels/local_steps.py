@@ -5,6 +5,9 @@ the way from w to where it ends:
 
     Delta_i = sum_k g_i(w - eta sum_{j<k} g_i,j)
 
+The gradient may be that of a changed objective: with a pull towards w (`proximal`), at the point of the neighbourhood
+where the loss grows fastest (`sharpness`), or with a penalty on messages that would be clipped (`bound`).
+
 Both forms offer the same function and the same results:
 
 - `dense` differentiates any loss;
@@ -14,93 +17,139 @@ Both forms offer the same function and the same results:
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import optax
 from jax import Array
 from jaxtyping import Float
 
-from bench.kernels.gradient import Tree, clipped_sum, clipped_sum_linear, of_batch
-from bench.kernels.personal import Batch, shared_scores, within
+from bench.kernels.gradient import Tree, clipped_sum, clipped_sum_linear, linear_norms, of_batch
+from bench.kernels.personal import shared_scores, within
 from bench.kernels.platforms import over_clients
 
-Steps = Callable[[Tree, Batch, float | Array], tuple[Tree, Float[Array, " sampled"]]]
+Steps = Callable[..., tuple[Tree, Float[Array, " sampled"]]]
 """(w, batch, clip_norm) -> (sum_i clip(Delta_i, C), shaped like w; norms before clipping [sampled])."""
 
 
+@dataclass(frozen=True)
+class LocalSteps:
+    """The steps of a client, and the objective that it follows.
+
+    step_size: eta.
+    num_steps: K.
+    proximal: mu of mu / 2 |z - w|^2, which every client adds to its loss at z; None omits this term.
+    sharpness: rho; the gradient at z is taken at z + rho g / |g|, where g is the gradient at z; None takes it at z.
+    bound: lambda of lambda / 2 max(0, |z - w|^2 - (eta C)^2), which every client adds to its loss: it pulls back a
+        client whose message would be clipped; None omits this term.
+    """
+
+    step_size: float | Array
+    num_steps: int
+    proximal: float | Array | None = None
+    sharpness: float | Array | None = None
+    bound: float | Array | None = None
+
+    @property
+    def at_start(self) -> bool:
+        """Whether Delta_i is the gradient at w, since no term of the objective changes it there."""
+        return self.num_steps == 1 and self.sharpness is None
+
+
+jax.tree_util.register_dataclass(LocalSteps, ["step_size", "proximal", "sharpness", "bound"], meta_fields=["num_steps"])
+
+
+def _direction(norm: Array) -> Array:
+    """Return 1 / norm, and 0 where there is no direction."""
+    return jnp.where(norm > 0, 1 / jnp.where(norm > 0, norm, 1.0), 0.0)
+
+
 def dense(
-    loss: Callable,
-    nothing_local: Tree,
-    *,
-    step_size: float | Array,
-    num_steps: int,
-    proximal: float | Array | None = None,
+    loss: Callable, nothing_local: Tree, local: LocalSteps, message: Callable[[Tree, Any], Tree] | None = None
 ) -> Steps:
     """Return the steps on a loss that need only be differentiable.
 
     Args:
         loss: f(w, theta_i, example) -> scalar.
         nothing_local: theta_i, which stays as it is.
-        step_size: eta of a client.
-        num_steps: K.
-        proximal: mu of mu / 2 |z - w|^2, which every client adds to its loss at z; None omits this term.
+        local: the steps.
+        message: (Delta_i, common) -> what client i sends, before it is clipped; None sends Delta_i. `common` is the
+            fourth argument of the steps, the same for all clients.
     """
 
     gradient = of_batch(loss, nothing_local)
 
     def travelled(shared, examples, weight):
-        """Return Delta_i of one client."""
-        w, step_size, proximal = shared
+        """Return what one client sends."""
+        w, local, clip_norm, common = shared
 
         def slope(total):
-            here = jax.tree.map(lambda z, g: z - step_size * g, w, total)
-            at_here = gradient(here, examples, weight)
-            if proximal is None:
-                return at_here
-            return jax.tree.map(lambda g, z, start: g + proximal * (z - start), at_here, here, w)
+            here = jax.tree.map(lambda z, g: z - local.step_size * g, w, total)
+            found = gradient(here, examples, weight)
+            if local.sharpness is not None:
+                length = local.sharpness * _direction(optax.tree.norm(found))
+                found = gradient(jax.tree.map(lambda z, g: z + length * g, here, found), examples, weight)
+            if local.proximal is not None:
+                found = jax.tree.map(lambda g, z, start: g + local.proximal * (z - start), found, here, w)
+            if local.bound is not None:
+                pull = jnp.where(optax.tree.norm(total) > clip_norm, local.bound * local.step_size, 0.0)
+                found = jax.tree.map(lambda g, moved: g - pull * moved, found, total)
+            return found
 
         def local_step(total, _):
             return jax.tree.map(jnp.add, total, slope(total)), None
 
-        if num_steps == 1:
-            return gradient(w, examples, weight)
-        return jax.lax.scan(local_step, jax.tree.map(jnp.zeros_like, w), length=num_steps)[0]
+        if local.at_start:
+            total = gradient(w, examples, weight)
+        else:
+            total = jax.lax.scan(local_step, jax.tree.map(jnp.zeros_like, w), length=local.num_steps)[0]
+        return total if message is None else message(total, common)
 
-    def steps(w, batch, clip_norm):
-        shared = w, step_size, proximal
+    def steps(w, batch, clip_norm, common=()):
+        shared = w, local, clip_norm, common
         return clipped_sum(over_clients(travelled, shared, batch.examples, batch.weight), clip_norm)
 
     return steps
 
 
-def dual(
-    gram: Float[Array, "client example example"],
-    *,
-    step_size: float | Array,
-    num_steps: int,
-    proximal: float | Array | None = None,
-) -> Steps:
+def dual(gram: Float[Array, "client example example"], local: LocalSteps) -> Steps:
     """Return the steps on stored examples (x, y [output]) under the loss |w x - y|^2 / 2.
 
     Args:
         gram: X_i X_i^T of every client's stored inputs.
-        step_size, num_steps, proximal: as for `dense`.
+        local: the steps.
     """
 
-    def steps(w, batch, clip_norm):
+    def steps(w, batch, clip_norm, common=()):
+        del common  # nothing is made of Delta_i, which is never formed
         inputs, targets = batch.examples
         products = within(gram, batch)
         errors = shared_scores(inputs, w) - targets
         weight = batch.weight[..., None]
 
-        def local_step(total, _):
-            moved = errors - step_size * jnp.einsum("qmn,qnk->qmk", products, total)
-            slope = weight * moved if proximal is None else weight * moved - proximal * step_size * total
-            return total + slope, None
+        def slope(total):
+            """Return the residuals of the gradient after `total`, of which a client's place is w - eta total^T X."""
+            moved = errors - local.step_size * jnp.einsum("qmn,qnk->qmk", products, total)
+            if local.sharpness is not None:
+                uphill = weight * moved
+                length = local.sharpness * _direction(linear_norms(uphill, products))
+                moved = moved + length[:, None, None] * jnp.einsum("qmn,qnk->qmk", products, uphill)
+            found = weight * moved
+            if local.proximal is not None:
+                found = found - local.proximal * local.step_size * total
+            if local.bound is not None:
+                far = linear_norms(total, products) > clip_norm
+                found = found - jnp.where(far, local.bound * local.step_size, 0.0)[:, None, None] * total
+            return found
 
-        total = weight * errors
-        if num_steps > 1:
-            total = jax.lax.scan(local_step, total, length=num_steps - 1)[0]
+        def local_step(total, _):
+            return total + slope(total), None
+
+        total = weight * errors if local.sharpness is None else slope(jnp.zeros_like(errors))
+        if local.num_steps > 1:
+            total = jax.lax.scan(local_step, total, length=local.num_steps - 1)[0]
         return clipped_sum_linear(inputs, total, products, clip_norm)
 
     return steps

@@ -15,7 +15,8 @@ class Additive(NamedTuple):
     """Parameters of all clients' models.
 
     w: shared, [output, feature] or [feature]; [feature, output] where inputs are sparse.
-    theta: local, [client, *w.shape]; None when kept in the dual form, or when there is none.
+    theta: local, [client, *w.shape], or for a network a dictionary with some entries of the model, leaves
+        [client, ...] (`bench.models.parts`); None when kept in the dual form, or when there is none.
     coefficients: local in the dual form, theta_i = A_i^T X_i with A [client, example, output] and X the
         client's stored training inputs; else None.
     """

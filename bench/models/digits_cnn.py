@@ -41,6 +41,17 @@ class Representation(nn.Module):
         return nn.relu(dense(FEATURES)(x.reshape(x.shape[0], -1)))
 
 
+class Classifier(nn.Module):
+    """The network as one module of two parts: pixels [example, 784] -> logits [example, 10]."""
+
+    @nn.compact
+    def __call__(self, pixels):
+        phi = Representation(name="representation")(pixels.reshape(-1, SIDE, SIDE, 1))
+        return nn.Dense(NUM_CLASSES, use_bias=False, kernel_init=nn.initializers.normal(FEATURES**-0.5), name="head")(
+            phi
+        )
+
+
 def initial_parameters(key: Array) -> dict:
     """Return the shared model: phi's weights ("representation") and w ~ N(0, 1/32), [feature, output] ("head")."""
     key_phi, key_head = jax.random.split(key)

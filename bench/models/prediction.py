@@ -10,13 +10,15 @@ from jax import Array
 from bench.errors import InputError
 from bench.models.additive import Additive
 from bench.models.linear import Personal
+from bench.models.parts import joined
 
 
 def predict(apply: Callable[[Any, Any], Any], params: Any, inputs: Any, *, support: Array | None = None) -> Any:
     """Return the predictions of every client for its own inputs, from the parameters of any method.
 
     A task's `metrics` gets these parameters in one of three forms: a model that all clients share; `Additive`, where
-    client i predicts with w + theta_i; and `Personal`, where every client has a model of its own.
+    client i predicts with w + theta_i, in which both may have some of a model's entries (`bench.models.parts`); and
+    `Personal`, where every client has a model of its own.
 
     Args:
         apply: (model, inputs of one client, leaves [example, ...]) -> its predictions [example, ...]. A model is shaped
@@ -46,4 +48,4 @@ def predict(apply: Callable[[Any, Any], Any], params: Any, inputs: Any, *, suppo
         theta = jnp.einsum("njk,njd->nkd", params.coefficients, support)
     if theta is None:
         return jax.vmap(apply, (None, 0))(params.w, inputs)
-    return jax.vmap(lambda own, x: apply(jax.tree.map(jnp.add, params.w, own), x))(theta, inputs)
+    return jax.vmap(lambda own, x: apply(joined(params.w, own), x))(theta, inputs)

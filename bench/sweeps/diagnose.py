@@ -32,7 +32,7 @@ def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, t
     def traced_alone(function: str, call: Callable, *args: Any) -> Any:
         try:
             return jax.eval_shape(call, *args)
-        except InputError:
+        except (InputError, MemoryError):  # a lack of memory is no fault of the method
             raise
         except Exception as error:
             raise _Wrong(f"`{function}` of {name} fails: {_in_one_line(error)}") from error
@@ -50,6 +50,8 @@ def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, t
             shapes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(params))
             try:
                 jax.eval_shape(lambda params: task.metrics and task.metrics(params, task), params)
+            except MemoryError:
+                raise
             except Exception as error:
                 return f"`params` of {name} returns {shapes}, which {task.name} cannot score: {_in_one_line(error)}"
     except _Wrong as wrong:

@@ -161,8 +161,11 @@ ERROR = 0.05  # of that size, relative
 TINY = 1e-5  # what rounding may add to a number
 
 
+CORRELATED = 0.3  # of independent numbers the estimates from so many runs stay below it
+
+
 class Move(NamedTuple):
-    """The first thing that runs release: numbers with independent noise of one size.
+    """The first thing that runs release: numbers with noise of one size, or of a known covariance.
 
     rounds: after which it was released, 0 or 1.
     moved: by the unit that is replaced or removed, [run, number].
@@ -221,9 +224,25 @@ def shares(one: Subject, release: Release) -> list[float]:
             moved = np.linalg.norm(found.moved, 1, axis=1).max() / np.abs(found.noise).mean()
             out.append(moved * multiplier / count)
         else:
-            moved = np.linalg.norm(found.moved, axis=1).max() / found.noise.std()
-            out.append(moved * multiplier / math.sqrt(count))
+            out.append(in_standard_deviations(found) * multiplier / math.sqrt(count))
     return out
+
+
+def in_standard_deviations(found: Move) -> float:
+    """How far the unit moves the release at most, in standard deviations of its noise in that direction.
+
+    Numbers that a run leaves out have neither noise nor a move there. Correlated noise is made independent first, by
+    its covariance as estimated from these runs; the factor is what the estimate of an inverse is too large by.
+    """
+    runs, size = found.noise.shape
+    if size > 1 and np.abs(np.tril(np.corrcoef(found.noise.T), -1)).max() > CORRELATED:
+        inverse = np.linalg.inv(np.cov(found.noise.T)) * (runs - size - 2) / (runs - 1)
+        return float(np.sqrt(np.einsum("ri,ij,rj->r", found.moved, inverse, found.moved).max()))
+    there = np.abs(found.noise) > TINY
+    if np.mean(there) > 0.99:  # single draws may be as small
+        there[:] = True
+    assert np.all(np.abs(found.moved[~there]) < TINY), "a number without noise depends on the unit"
+    return float(np.linalg.norm(found.moved, axis=1).max() / found.noise[there].std())
 
 
 def audited(name: str) -> Subject:

@@ -15,9 +15,22 @@ from bench.cli.exits import exit_status
 QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
 SILENT = {"local_learning", "local_models", "local_networks"}
-LIKE_FEDAVG = {"dp_fedopt", "dp_fedprox"}  # the same release
+LIKE_FEDAVG = {"dp_fedblur", "dp_fedls", "dp_fedopt", "dp_fedprox", "dp_fedrep", "dp_fedsam"}  # the same release
 LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
-SAMPLED = {"ppsgd", "dp_fedavg", "dp_fedopt", "dp_fedprox", "dpsgd_fedavg", "ditto", "fine_tuning"}
+SAMPLED = {
+    "ppsgd",
+    "dp_fedavg",
+    "dp_fedblur",
+    "dp_fedls",
+    "dp_fedopt",
+    "dp_fedprox",
+    "dp_fedrep",
+    "dp_fedsam",
+    "dp_fedsmp",
+    "dpsgd_fedavg",
+    "ditto",
+    "fine_tuning",
+}
 
 
 def of(found: Audit, reading: str):
@@ -35,7 +48,7 @@ def sound(found: Audit):
 # Methods whose audits take more than some seconds; the others are one of each kind of release.
 LONG = {
     *(*LIKE_FEDAVG, "ditto", "fine_tuning", "dpsgd_fedavg", "ppsgd", "mr_mtl", "local_learning", "subgradient"),
-    *("dp_scaffold", "localized", "model_propagation", "local_dp"),
+    *("dp_fedsmp", "dp_scaffold", "localized", "model_propagation", "local_dp"),
 }
 
 

@@ -93,6 +93,21 @@ def test_the_status_is_that_of_the_signal_even_where_it_came_in_a_text_that_is_e
     assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, LINE + "\n")
 
 
+def test_a_thread_that_is_still_working_does_not_delay_the_end(tmp_path):
+    """As that of a worker which a second signal has kept from being ended."""
+    text = SENDS.format(name="SIGINT") + "import threading\nthreading.Thread(target=time.sleep, args=[60]).start()\n"
+    text += "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    send()\n"
+    (tmp_path / "some_command.py").write_text(text)
+    program = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may ignore it
+    program += "from bench.cli import signals, start\nsignals.leave(start.run_command('some_command'))"
+    (tmp_path / "program.py").write_text(program)
+    new = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    begin = time.monotonic()
+    done = subprocess.run([sys.executable, "-m", "program"], env=new, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGINT, LINE + "\n")
+    assert time.monotonic() - begin < 30
+
+
 def test_a_signal_during_an_import_waits_for_its_end_where_that_is_soon(command, capsys, tmp_path):
     """An extension module that is being initialised may lose an exception, or crash."""
     text = (

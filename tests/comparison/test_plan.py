@@ -62,6 +62,10 @@ ON_REQUEST = (
     "FedAdam",
     "FedYogi",
     "FedProx",
+    "DP-FedSAM",
+    "BLUR and LUS",
+    "Fed-SMP",
+    "DP-Fed-LS",
 )
 
 

@@ -31,14 +31,25 @@ def drawn():
     return x, w, Batch(clients, rows, examples, weight)
 
 
-def in_turn(w, batch, place, num_steps, proximal):
-    """Delta of one client, step by step and example by example, in float64."""
+def slope_at(here, batch, place):
+    """The gradient of one client, example by example, in float64."""
+    slope = np.zeros(here.shape)
+    for weight, x, y in zip(batch.weight[place], *(leaf[place] for leaf in batch.examples), strict=True):
+        slope += float(weight) * np.outer(here @ np.asarray(x, float) - np.asarray(y, float), x)
+    return slope
+
+
+def in_turn(w, batch, place, num_steps, proximal=None, sharpness=None, bound=None, clip_norm=np.inf):
+    """Delta of one client, step by step, in float64."""
     total, w = np.zeros(w.shape), np.asarray(w, float)
     for _ in range(num_steps):
         here = w - STEP * total
-        slope = (proximal or 0.0) * (here - w)
-        for weight, x, y in zip(batch.weight[place], *(leaf[place] for leaf in batch.examples), strict=True):
-            slope = slope + float(weight) * np.outer(here @ np.asarray(x, float) - np.asarray(y, float), x)
+        slope = slope_at(here, batch, place)
+        if sharpness and np.linalg.norm(slope):
+            slope = slope_at(here + sharpness * slope / np.linalg.norm(slope), batch, place)
+        slope = slope + (proximal or 0.0) * (here - w)
+        if bound and np.linalg.norm(here - w) > STEP * clip_norm:
+            slope = slope + bound * (here - w)
         total = total + slope
     return total
 
@@ -46,19 +57,26 @@ def in_turn(w, batch, place, num_steps, proximal):
 def forms(x, **how):
     nothing = jnp.zeros((OUTPUTS, FEATURES))
     gram = jnp.einsum("nid,njd->nij", x, x)
-    return local_steps.dense(squared_loss, nothing, **how), local_steps.dual(gram, **how)
+    local = local_steps.LocalSteps(STEP, **how)
+    return local_steps.dense(squared_loss, nothing, local), local_steps.dual(gram, local)
 
 
-@pytest.mark.parametrize("proximal", [None, 0.7])
+@pytest.mark.parametrize(
+    "objective", [{}, {"proximal": 0.7}, {"sharpness": 0.5}, {"bound": 3.0}, {"proximal": 0.7, "sharpness": 0.5}]
+)
 @pytest.mark.parametrize("num_steps", [1, 4])
-def test_both_forms_are_the_steps_of_every_client_in_turn(drawn, num_steps, proximal):
+def test_both_forms_are_the_steps_of_every_client_in_turn(drawn, num_steps, objective):
     x, w, batch = drawn
-    each = [in_turn(w, batch, place, num_steps, proximal) for place in range(4)]
+    far = 0.8 * float(np.linalg.norm(in_turn(w, batch, 0, 2)))  # after two steps a message is longer than that
+    within = {"clip_norm": far} if "bound" in objective else {}
+    each = [in_turn(w, batch, place, num_steps, **objective, **within) for place in range(4)]
+    if num_steps > 1 and objective:
+        assert not np.allclose(each[0], in_turn(w, batch, 0, num_steps), rtol=1e-3)
     norms = np.array([np.linalg.norm(delta) for delta in each])
     assert norms[-1] == 0 < norms[:3].min()
-    clip_norm = float(norms[:3].mean())  # clips some of them
+    clip_norm = far if "bound" in objective else float(norms[:3].mean())  # clips some of them
     total = sum(delta / max(1.0, norm / clip_norm) for delta, norm in zip(each, norms, strict=True))
-    for form in forms(x, step_size=STEP, num_steps=num_steps, proximal=proximal):
+    for form in forms(x, num_steps=num_steps, **objective):
         ours, lengths = jax.jit(form)(w, batch, clip_norm)
         np.testing.assert_allclose(ours, total, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(lengths, norms, rtol=1e-4, atol=2e-3)  # an allowance for rounding is added
@@ -67,7 +85,7 @@ def test_both_forms_are_the_steps_of_every_client_in_turn(drawn, num_steps, prox
 @pytest.mark.parametrize("form", [0, 1], ids=["dense", "dual"])
 def test_a_client_moves_the_sum_by_no_more_than_the_clipping_norm(drawn, form):
     x, w, batch = drawn
-    steps = forms(x, step_size=STEP, num_steps=4)[form]
+    steps = forms(x, num_steps=4)[form]
     small = 0.01
     without = batch._replace(weight=batch.weight.at[1].set(0.0))
     moved = steps(w, batch, small)[0] - steps(w, without, small)[0]
@@ -75,7 +93,15 @@ def test_a_client_moves_the_sum_by_no_more_than_the_clipping_norm(drawn, form):
 
 
 @pytest.mark.parametrize(
-    ("name", "more"), [("dp_fedavg", {}), ("dp_fedprox", {"proximal": 0.5}), ("dp_fedopt", {"optimiser": "adam"})]
+    ("name", "more"),
+    [
+        ("dp_fedavg", {}),
+        ("dp_fedprox", {"proximal": 0.5}),
+        ("dp_fedopt", {"optimiser": "adam"}),
+        ("dp_fedsam", {"sharpness": 0.1}),
+        ("dp_fedblur", {"bound": 1.0}),
+        ("dp_fedls", {"smoothing_strength": 0.5}),
+    ],
 )
 def test_methods_learn_the_same_model_of_sparse_inputs_in_either_form(name, more):
     task = tiny()

@@ -14,6 +14,7 @@ from jaxtyping import TypeCheckError
 
 import bench.kernels
 from bench.kernels.graph import Graph
+from bench.kernels.local_steps import LocalSteps
 from bench.kernels.personal import Batch
 from bench.kernels.sampling import Queue
 from bench.kernels.sparse import Rows
@@ -122,7 +123,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "user_gradients.of_linear": ((STACK, MATRIX, BATCH), "gram"),
     "user_gradients.of_loss": ((link, VECTOR.astype(int), VECTOR, BATCH), "nothing_local"),
 }
-KEYWORDS = {name: {"step_size": 1.0, "num_steps": 2} for name in ("local_steps.dense", "local_steps.dual")}
+KEYWORDS = {name: {"local": LocalSteps(1.0, 2)} for name in ("local_steps.dense", "local_steps.dual")}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

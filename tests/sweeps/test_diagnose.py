@@ -55,3 +55,12 @@ def test_the_function_is_named(said, functions, tmp_path):
     assert str(raised.value).startswith(said)
     assert "\n" not in str(raised.value)
     assert not list(tmp_path.rglob("part-*"))
+
+
+@pytest.mark.parametrize("function", ["init", "round", "params"])
+def test_a_lack_of_memory_is_no_fault_of_a_function(function, tmp_path):
+    def lacks(*_):
+        raise MemoryError
+
+    with pytest.raises(InputError, match="needs more memory than is available"):
+        run(sweep_of({"Walk": Entry(method(**{function: lacks}), grid(step_size=[0.1]))}), tmp_path)

@@ -29,5 +29,4 @@ def user_gradients(task: Task, w: Any, batch: Batch) -> UserGradients:
         return kernel.of_linear(task.gram, w, batch)
     if task.loss is None:
         raise InputError(f"task {task.name} has no loss of single examples: user_gradients needs one")
-    local = w if task.init_local is None else task.init_local
-    return kernel.of_loss(task.loss, jax.tree.map(jnp.zeros_like, local), w, batch)
+    return kernel.of_loss(task.loss, jax.tree.map(jnp.zeros_like, task.nothing_local()), w, batch)

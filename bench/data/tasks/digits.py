@@ -10,7 +10,6 @@ no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the
 """
 
 import hashlib
-import logging
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -24,13 +23,12 @@ from bench.data.files import DataFiles
 from bench.data.partition import by_label, by_style, hold_out, pack
 from bench.data.read import emnist, formats
 from bench.data.task import Task
+from bench.data.tasks.by_network import network_task
 from bench.data.tasks.by_user import accuracies, by_client, or_nan
-from bench.errors import InputError, unknown_name
+from bench.errors import unknown_name
 from bench.kernels.platforms import in_turn
 from bench.models import digits_cnn
 from bench.models.additive import scores, squared_loss
-
-log = logging.getLogger(__name__)
 
 NUM_CLASSES = 10
 
@@ -96,15 +94,20 @@ def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: 
 
     Args:
         digits: images by client.
-        model: "linear" or "cnn".
+        model: "linear", "cnn" (both with the squared loss of one class against the others), or "network" (the same
+            convolutional network with the cross-entropy of its logits).
         name, source, checksum: of the data.
         batch_size: m; a client's last n mod m training examples become validation examples.
     """
-    if model not in MODELS:
-        raise unknown_name("model", model, MODELS)
+    if model not in (*MODELS, "network"):
+        raise unknown_name("model", model, (*MODELS, "network"))
     used = [len(labels) // batch_size * batch_size for _, labels in digits.train]
     train = [(x[:n], y[:n]) for (x, y), n in zip(digits.train, used, strict=True)]
     validation = [(x[n:], y[n:]) for (x, y), n in zip(digits.train, used, strict=True)]
+    if model == "network":
+        return _network(
+            train, {"test": digits.test, "validation": validation}, name=name, source=source, checksum=checksum
+        )
     pixels, labels, sizes = _stack(train)
     common = {
         "num_examples": sizes,
@@ -153,7 +156,14 @@ def _cnn(common: dict, held: dict) -> Task:
 
 
 CNN_SEED = 42  # seed of the network's initial weights, the same in all runs, as in the authors' program
-MODELS = {"linear": _linear, "cnn": _cnn}
+
+
+def _network(train: list, held: dict, *, name: str, **origin: str) -> Task:
+    module = digits_cnn.Classifier()
+    return network_task(train, held, module=module, head=("head",), seed=CNN_SEED, name=f"{name}_network", **origin)
+
+
+MODELS = {"linear": _linear, "cnn": _cnn}  # with the squared loss
 EVALUATED_TOGETHER = 10, 500  # images that pass through the network at once, on a CPU and on an accelerator
 
 
@@ -215,7 +225,7 @@ def mnist_by_writer(
         trial: the number of the split of each writer's images.
         batch_size: see `digit_task`.
         test_fraction: share of each writer's images for the test.
-        model: "linear" or "cnn".
+        model: "linear", "cnn" or "network", see `digit_task`.
         data_files: the allowed sources of the data; default DataFiles().
     """
     data_files = data_files or DataFiles()
@@ -270,7 +280,7 @@ def emnist_digits(
         trial: not used.
         batch_size: see `digit_task`.
         num_clients: number of the file's clients that are used.
-        model: "linear" or "cnn".
+        model: "linear", "cnn" or "network", see `digit_task`.
         data_files: the allowed sources of the data; default DataFiles().
     """
     del trial
@@ -295,24 +305,8 @@ def best_available(
 
     Every row of results and every figure names the data that were used.
     """
-    if retrieval.find("federated_emnist", data_files):
+    if retrieval.available("federated_emnist", data_files):
         make = emnist_digits
     else:
-        make = mnist_by_writer if _writers_are_here(data_files) else mnist_by_style
+        make = mnist_by_writer if retrieval.available("qmnist_writers", data_files) else mnist_by_style
     return make(trial, batch_size=batch_size, model=model, data_files=data_files)
-
-
-def _writers_are_here(data_files: DataFiles | None) -> bool:
-    """Return whether the writers of MNIST are known, after a download where one is allowed."""
-    if retrieval.find("qmnist_writers", data_files):
-        return True
-    return data_files is not None and data_files.download and _downloaded(data_files)
-
-
-@cache  # so that all splits are of the same data
-def _downloaded(data_files: DataFiles) -> bool:
-    try:
-        return bool(retrieval.get("qmnist_writers", data_files))
-    except InputError as why:
-        log.warning("%s Continuing with MNIST by style.", why)
-        return False

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import dp_accounting.dp_event as dp
 import numpy as np
+from dp_accounting.gaussian_mechanism import get_epsilon_gaussian
 
 from bench.errors import InputError
 from bench.privacy.accounting.atoms import Atoms
@@ -23,8 +24,6 @@ def gdp_epsilon(atoms: Atoms, delta: float) -> float:
     if any(atom.noise_multiplier < NO_NOISE for atom in atoms):
         return math.inf
     precision = sum(times / atom.noise_multiplier**2 for atom, times in atoms.items())
-    from dp_accounting.gaussian_mechanism import get_epsilon_gaussian  # which imports SciPy's statistics
-
     with np.errstate(divide="ignore"):  # log 0 where the two tails cancel: the delta there is 0
         return float(get_epsilon_gaussian(precision**-0.5, delta))
 

@@ -12,17 +12,16 @@ more coordinates by induction. (tests/privacy/accounting/test_pld.py compares th
 import math
 from collections.abc import Sequence
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dp_accounting.dp_event as dp
+from dp_accounting.pld import privacy_loss_distribution
+from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from bench.errors import InputError
 from bench.privacy.accounting.atoms import Atoms
 from bench.privacy.accounting.rdp import rdp_epsilon
 from bench.privacy.events.release import ADD_OR_REMOVE
-
-if TYPE_CHECKING:
-    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for an epsilon that means no privacy
 PLD_LAPLACE = 32.0  # pure epsilon above this cap is added to the result; the cap costs e^-32 in delta
@@ -78,7 +77,7 @@ def _composed_epsilon(atoms: frozenset[tuple[Any, int]], delta: float) -> float:
     return min(epsilon, above + capped) if only_laplace else epsilon
 
 
-def _epsilon_at(composed: "PrivacyLossDistribution", delta: float, largest: float, step: float) -> float:
+def _epsilon_at(composed: PrivacyLossDistribution, delta: float, largest: float, step: float) -> float:
     """Return the epsilon at which delta(epsilon) falls to delta.
 
     The library finds it, but its search overflows at losses of 700; there a bisection from above finds it to `step`.
@@ -100,10 +99,8 @@ def _epsilon_at(composed: "PrivacyLossDistribution", delta: float, largest: floa
 
 
 @lru_cache(maxsize=64)
-def _loss(atom: Any, interval: float) -> "PrivacyLossDistribution":
+def _loss(atom: Any, interval: float) -> PrivacyLossDistribution:
     """Return the privacy loss of one release, on a grid of that interval."""
-    from dp_accounting.pld import privacy_loss_distribution  # which imports SciPy's statistics and signal processing
-
     if isinstance(atom, dp.LaplaceDpEvent):
         return privacy_loss_distribution.from_laplace_mechanism(
             atom.noise_multiplier, value_discretization_interval=interval

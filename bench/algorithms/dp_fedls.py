@@ -1,0 +1,65 @@
+"""DP-Fed-LS (Liang, Wang, Gu, Osher and Yao, arXiv 2005.00218): the noisy sum is smoothed, private for users.
+
+This is `dp_fedavg` whose server smooths the noisy sum over neighbouring numbers of the model (Laplacian smoothing)
+before its step:
+
+    s  = sum_i clip(Delta_i, C) + sigma C N(0, I)
+    w <- w - eta_server (I - lambda L)^-1 s / D
+
+L is the Laplacian of a ring through all d numbers of w in the order of their storage: (L s)_j = s_(j-1) - 2 s_j +
+s_(j+1). The inverse is a product in the Fourier basis, by 1 / (1 + 2 lambda (1 - cos(2 pi k / d))), so the mean of s
+stays and rapid changes shrink. It is post-processing of what is released. With lambda = 0 this is `dp_fedavg`. What is
+protected is all data of one user, against everybody who sees w.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+
+from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
+from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
+from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.search_space import Interval
+from bench.data.task import Task
+
+
+def smoothed(tree, strength: Scalar):
+    """Return (I - strength L)^-1 of all numbers of a tree on a ring, in the order of its leaves."""
+    numbers, shaped = ravel_pytree(tree)
+    size = numbers.shape[0]
+    waves = 2 * jnp.pi / size * jnp.arange(size // 2 + 1, dtype=numbers.dtype)
+    found = jnp.fft.rfft(numbers)
+    return shaped(jnp.fft.irfft(found / (1 + 2 * strength * (1 - jnp.cos(waves))).astype(found.dtype), size))
+
+
+def smoothing_step(step_size: Scalar, strength: Scalar) -> Server:
+    """Return the server that takes a plain step along the smoothed sum."""
+
+    def step(w, memory, total, divisor):
+        return jax.tree.map(lambda z, g: z - step_size * g / divisor, w, smoothed(total, strength)), memory
+
+    return Server(lambda w: (), step)
+
+
+@sharing(AveragingArguments, num_steps=5)
+def dp_fedls(task: Task, shared: AveragingArguments, *, smoothing_strength: Scalar = 1.0) -> Algorithm:
+    """DP-Fed-LS on a task with a shared model.
+
+    Args:
+        task: with loss(w, theta_i, example); theta_i is held at 0.
+        shared: see AveragingArguments.
+        smoothing_strength: lambda >= 0; the paper's sigma.
+    """
+    return averaging(task, shared, smoothing_step(shared.server_step_size, smoothing_strength))
+
+
+METHOD = Method(
+    dp_fedls,
+    noisy_sums("everybody who sees the shared model"),
+    version=1,
+    check=check_participation,
+    space={"smoothing_strength": Interval(0.01, 10.0)},
+    cost=cost_of_sums,
+    divides=True,
+)

@@ -1,0 +1,65 @@
+"""Messages with few numbers: the largest of each user, or the same random ones of all users."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+
+from bench.algorithms.parts.averaging import Message
+from bench.errors import InputError
+from bench.kernels import threefry
+
+
+def number_kept(kept: float, size: int) -> int:
+    """Return k, the number that a share of `size` numbers is, at least 1."""
+    return max(1, round(kept * size))
+
+
+def check_kept(kept: float) -> None:
+    """Refuse a share that is none."""
+    if not 0 < kept <= 1 or math.isnan(kept):
+        raise InputError(
+            f"kept is {kept:g}: it is the share of a message's numbers that is sent, above 0 and at most 1"
+        )
+
+
+def largest(kept: float) -> Message | None:
+    """Return the message of the k largest numbers of Delta_i in absolute value; of several alike all are kept.
+
+    Which they are differs by user and is private, so the server's noise stays as it is.
+
+    Args:
+        kept: k / d; 1 changes nothing, and gives None.
+    """
+    if kept == 1:
+        return None
+
+    def of_user(delta: Any, common: tuple) -> Any:
+        sizes = jnp.abs(ravel_pytree(delta)[0])
+        least = jax.lax.top_k(sizes, number_kept(kept, sizes.shape[0]))[0][-1]
+        return jax.tree.map(lambda leaf: jnp.where(jnp.abs(leaf) >= least, leaf, 0), delta)
+
+    return Message(lambda key, w: (), of_user)
+
+
+def at_random(kept: float) -> Message | None:
+    """Return the message of k random numbers of Delta_i, the same for all users of a round, and noise for these alone.
+
+    Args:
+        kept: k / d; 1 changes nothing, and gives None.
+    """
+    if kept == 1:
+        return None
+
+    def common(key: Any, w: Any) -> Any:
+        numbers, shaped = ravel_pytree(w)
+        draws = threefry.uniform(key, numbers.shape)
+        _, places = jax.lax.top_k(draws, number_kept(kept, numbers.shape[0]))
+        return shaped(jnp.zeros_like(numbers).at[places].set(1))
+
+    def masked(tree: Any, mask: Any) -> Any:
+        return jax.tree.map(jnp.multiply, tree, mask)
+
+    return Message(common, masked, masked)

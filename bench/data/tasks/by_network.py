@@ -1,0 +1,186 @@
+"""Users with a network: the task of their examples, and its metrics by user and on common examples.
+
+Every user's model is tested on the user's own test examples, which is what it meets, and beside it on examples of all
+users that are the same for everybody.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from bench.data.partition import pack
+from bench.data.task import Head, Task
+from bench.data.tasks.by_user import accuracies, or_nan
+from bench.errors import InputError
+from bench.kernels.per_example import cross_entropy
+from bench.kernels.platforms import in_turn
+from bench.models.additive import Additive
+from bench.models.linear import Personal
+from bench.models.logits import apply_of, initial_parameters, loss_of
+from bench.models.parts import joined, split
+
+Examples = Sequence[tuple[np.ndarray, np.ndarray]]  # of each user: inputs [example, ...], labels [example]
+
+NUM_COMMON = 500  # test examples on which the models of all users are tested alike
+USERS_TOGETHER = 64  # whose models an accelerator evaluates at once
+
+
+def network_task(
+    train: Examples,
+    held: Mapping[str, Examples],
+    *,
+    module: nn.Module,
+    seed: int,
+    name: str,
+    source: str,
+    checksum: str,
+    head: tuple[str, ...] = (),
+    optional_head: bool = False,
+    of_logits: Callable = cross_entropy,
+    common: tuple[np.ndarray, np.ndarray] | None = None,
+    room: Mapping[str, int] | None = None,
+) -> Task:
+    """Return the task of users' examples with a network, which every user may also train for itself.
+
+    Args:
+        train: the examples of every user.
+        held: "test" and "validation" -> the same, for evaluation; a user may have none.
+        module: inputs [example, ...] -> logits [example, class]; see `bench.models.logits`.
+        seed: of the initial parameters, the same in all trials.
+        name, source, checksum: of the data.
+        head: the entries of the parameters that make up the head; empty where the model has no representation.
+        optional_head: whether a network without these entries, or with no others, is a model without a head.
+        of_logits: (logits [class], label) -> loss.
+        common: inputs and labels to test the models of all users on; default NUM_COMMON examples of the test that are
+            drawn evenly from the list of all users' examples.
+        room: "train", "test" and "validation" -> places for the examples of a user, the same in all trials; default the
+            most that a user has.
+
+    Raises:
+        InputError: for a network that does not fit its inputs or the interface, or a head that it does not have.
+    """
+
+    def stack(part: str, examples: Examples) -> tuple[Array, Array, Array]:
+        places = None if room is None else room[part]
+        inputs, labels = (jnp.asarray(pack([user[leaf] for user in examples], places)) for leaf in range(2))
+        return inputs, labels.astype(jnp.int32), jnp.asarray([len(y) for _, y in examples], jnp.int32)
+
+    inputs, labels, sizes = stack("train", train)
+    params = initial_parameters(module, jax.random.key(seed), inputs[:2, 0])
+    if optional_head and not (isinstance(params, dict) and set(head) < set(params)):
+        head = ()
+    if head:
+        split(params, head)
+    if common is None:
+        common = spread(held["test"], NUM_COMMON)
+    evaluation: dict[str, Any] = {part: stack(part, examples) for part, examples in held.items()}
+    evaluation["common"] = jnp.asarray(common[0]), jnp.asarray(common[1], jnp.int32)
+    return Task(
+        init_params=params,
+        num_examples=sizes,
+        train=(inputs, labels),
+        evaluation=evaluation,
+        head=Head(head) if head else None,
+        loss=loss_of(module, of_logits),
+        metrics=Accuracy(module),
+        name=name,
+        source=source,
+        checksum=checksum,
+    )
+
+
+def spread(examples: Examples, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return `count` examples at even distances in the list of all users' examples; all, where there are fewer."""
+    inputs, labels = (np.concatenate([user[leaf] for user in examples]) for leaf in range(2))
+    chosen = np.unique(np.linspace(0, len(labels) - 1, min(count, len(labels))).astype(int))
+    return inputs[chosen], labels[chosen]
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The metrics of users with a network: accuracies by user (`by_user`), and that on common examples.
+
+    module: inputs [example, ...] -> logits [example, class].
+    """
+
+    module: nn.Module
+
+    def __call__(self, params, task: Task) -> dict:
+        """Return the metrics of `by_user` on test and on held-out examples, and
+
+        common_accuracy: of every user's model on the common examples, the mean over users.
+
+        All are NaN where a logit is not finite.
+        """
+        out = {}
+        for part in ("test", "validation"):
+            hits, counts, finite = self.hits(params, task, part)
+            out |= accuracies(part, hits, counts, task.num_examples, finite)
+        right, finite = self._common(params, task)
+        return out | {"common_accuracy": jnp.where(finite, right, jnp.nan)}
+
+    def hits(self, params, task: Task, part: str) -> tuple[Array, Array, Array]:
+        """Return right answers and examples of each user, [user], and whether all logits are finite."""
+        inputs, labels, sizes = task.evaluation[part]
+
+        def of_user(shared, own, inputs, labels, size):
+            logits = apply_of(self.module)(joined(shared, own), inputs)
+            real = jnp.arange(labels.shape[0]) < size
+            right = jnp.sum(real & (jnp.argmax(logits, axis=-1) == labels))
+            return right, jnp.all(jnp.isfinite(logits) | ~real[:, None])
+
+        shared, own = _models(params)
+        right, finite = _of_each(of_user, shared, own, inputs, labels, sizes)
+        return right, sizes, jnp.all(finite)
+
+    def _common(self, params, task: Task) -> tuple[Array, Array]:
+        inputs, labels = task.evaluation["common"]
+
+        def of_model(shared, own):
+            model, examples = shared
+            inputs, labels = examples
+            logits = apply_of(self.module)(joined(model, own), inputs)
+            return jnp.mean(jnp.argmax(logits, axis=-1) == labels, dtype=jnp.float32), jnp.all(jnp.isfinite(logits))
+
+        shared, own = _models(params)
+        if own is None:
+            return in_turn(lambda shared: of_model(shared, None))((shared, (inputs, labels)))
+        right, finite = _of_each(of_model, (shared, (inputs, labels)), own)
+        return jnp.mean(right), jnp.all(finite)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """(params, task) -> right answers on test examples, NaN where a logit is not finite, and their number, [user]."""
+
+    module: nn.Module
+
+    def __call__(self, params, task: Task) -> tuple[Array, Array]:
+        right, counts, finite = Accuracy(self.module).hits(params, task, "test")
+        return or_nan(right, counts, finite)
+
+
+def _models(params) -> tuple[Any, Any]:
+    """Return what all users' models have in common, and what every user has of its own, leaves [user, ...], or None."""
+    if isinstance(params, Personal):
+        return None, params.theta
+    if not isinstance(params, Additive):
+        return params, None
+    if params.coefficients is not None:
+        raise InputError("local models of a network are no coefficients of inputs: use local='dense' or 'head'")
+    return params.w, params.theta
+
+
+def _of_each(function: Callable, shared: Any, *rows: Any) -> Any:
+    """Return function(shared, *row) for every user's row, one user after the other on a CPU."""
+
+    def some_at_once(size: int | None):
+        return lambda shared, *rows: jax.lax.map(lambda row: function(shared, *row), rows, batch_size=size)
+
+    return in_turn(some_at_once(None), some_at_once(USERS_TOGETHER))(shared, *rows)

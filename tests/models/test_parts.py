@@ -1,0 +1,229 @@
+"""A shared part and a part of every client: what the loss adds up, and PPSGD with heads as the formulas have it."""
+
+import math
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bench import predict
+from bench.algorithms import ALGORITHMS
+from bench.data.task import Task
+from bench.data.tasks import by_network, digits
+from bench.errors import InputError
+from bench.models import digits_cnn
+from bench.models.additive import Additive
+from bench.models.linear import Personal
+from bench.models.logits import apply_of, initial_parameters, loss_of
+from bench.models.parts import joined, split
+
+USERS, EACH = 3, 4
+
+
+class Small(nn.Module):
+    """A representation of three features, normalised within the example, and a head."""
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.LayerNorm(name="norm")(nn.tanh(nn.Dense(3, name="body")(x)))
+        return nn.Dense(2, name="head")(x)
+
+
+class Normalised(nn.Module):
+    """Normalises over the batch."""
+
+    running: bool
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.BatchNorm(use_running_average=False)(x) if self.running else x - jnp.mean(x, axis=0, keepdims=True)
+        return nn.Dense(2)(x)
+
+
+def small_task() -> Task:
+    rng = np.random.default_rng(0)
+    examples = [
+        (rng.normal(size=(EACH + user, 5)).astype(np.float32), rng.integers(0, 2, EACH + user)) for user in range(USERS)
+    ]
+    return by_network.network_task(
+        examples,
+        {"test": examples, "validation": examples[:1] + [(x[:0], y[:0]) for x, y in examples[1:]]},
+        module=Small(),
+        head=("head",),
+        seed=3,
+        name="small",
+        source="made up",
+        checksum="0",
+    )
+
+
+def test_a_missing_entry_is_nothing_and_one_that_both_have_is_added():
+    shared, local = {"a": jnp.ones(2), "b": {"c": jnp.ones(3)}}, {"b": {"c": jnp.full(3, 2.0)}, "d": jnp.zeros(1)}
+    whole = joined(shared, local)
+    assert {name: np.asarray(jax.tree.leaves(leaf)[0]).tolist() for name, leaf in whole.items()} == {
+        "a": [1, 1],
+        "b": [3, 3, 3],
+        "d": [0],
+    }
+    assert joined(shared, None) is shared
+    assert joined(None, shared) is shared
+    np.testing.assert_array_equal(joined(jnp.ones(2), jnp.ones(2)), [2, 2])
+    representation, head = split(shared, ["b"])
+    assert (list(representation), list(head)) == (["a"], ["b"])
+    jax.tree.map(np.testing.assert_array_equal, joined(representation, head), shared)
+
+
+@pytest.mark.parametrize(
+    ("params", "entries", "words"),
+    [
+        (jnp.ones(2), ["a"], "dictionary"),
+        ({"a": 1, "b": 2}, ["c"], "no entry 'c' for its head: name some of a, b"),
+        ({"a": 1, "b": 2}, ["a", "b"], "leave a part for either"),
+        ({"a": 1, "b": 2}, [], "nothing of a, b"),
+    ],
+)
+def test_parts_that_a_model_does_not_have_are_refused(params, entries, words):
+    with pytest.raises(InputError, match=words):
+        split(params, entries)
+
+
+def test_a_task_without_a_head_is_refused_by_methods_that_need_one():
+    from bench.data.tasks.bounded import bounded
+
+    with pytest.raises(InputError, match="has no representation with a head upon it: use a task that has it"):
+        bounded(0).parts()
+
+
+@pytest.mark.parametrize("theta", ["none", "all", "head", "representation and head"])
+def test_every_form_of_models_predicts_loses_and_is_measured_alike(theta):
+    """Against a loop over users whose whole models are put together by hand."""
+    task = small_task()
+    start, rng = task.init_params, np.random.default_rng(1)
+    moved = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=(USERS, *leaf.shape)), jnp.float32), start)
+    own = {name: moved[name] for name in (["head"] if "head" in theta else start)}
+    representation, _ = task.parts()
+    w = representation if theta == "representation and head" else start
+    params = start if theta == "none" else Additive(w, own)
+
+    def by_hand(user):
+        if theta == "none":
+            return start
+        mine = jax.tree.map(lambda leaf: leaf[user], own)
+        if theta == "representation and head":
+            return {**representation, "head": mine["head"]}
+        return {name: jax.tree.map(jnp.add, part, mine[name]) if name in mine else part for name, part in start.items()}
+
+    inputs, labels, sizes = task.evaluation["test"]
+    logits = predict(apply_of(Small()), params, inputs)
+    found, hits = jax.jit(task.metrics)(params, task), 0
+    for user, size in enumerate(np.asarray(sizes)):
+        whole = by_hand(user)
+        expected = Small().apply({"params": whole}, inputs[user])
+        np.testing.assert_allclose(logits[user], expected, atol=1e-5)
+        hits += int(jnp.sum(jnp.argmax(expected[:size], -1) == labels[user, :size]))
+        local = None if theta == "none" else jax.tree.map(lambda leaf, u=user: leaf[u], own)
+        loss = task.loss(w, local, (inputs[user, 0], labels[user, 0]))
+        assert float(loss) == pytest.approx(float(-jax.nn.log_softmax(expected[0])[labels[user, 0]]), rel=1e-3)
+    assert float(found["test_accuracy"]) == pytest.approx(hits / int(jnp.sum(sizes)))
+    x, y = task.evaluation["common"]
+    of_models = [jnp.mean(jnp.argmax(Small().apply({"params": by_hand(user)}, x), -1) == y) for user in range(USERS)]
+    assert float(found["common_accuracy"]) == pytest.approx(float(np.mean(of_models)))
+    if theta != "none":
+        everybody = jax.tree.map(lambda *leaves: jnp.stack(leaves), *map(by_hand, range(USERS)))
+        again = jax.jit(task.metrics)(Personal(everybody, 1.0), task)
+        assert float(again["test_accuracy"]) == float(found["test_accuracy"])
+        broken = jax.tree.map(lambda leaf: leaf.at[0].set(jnp.nan), own)
+        assert math.isnan(jax.jit(task.metrics)(Additive(w, broken), task)["test_accuracy"])
+
+
+@pytest.mark.parametrize(("running", "words"), [(True, "batch_stats"), (False, "change with the other examples")])
+def test_normalisation_over_a_batch_is_refused(running, words):
+    with pytest.raises(InputError, match=words):
+        initial_parameters(Normalised(running), jax.random.key(0), jax.random.normal(jax.random.key(1), (3, 5)))
+
+
+def test_a_network_that_does_not_fit_is_named():
+    with pytest.raises(InputError, match=r"network Small gives \(3, 4, 2\): logits \[example, class\] are needed"):
+        initial_parameters(Small(), jax.random.key(0), jnp.ones((3, 4, 5)))
+    with pytest.raises(InputError, match="network Classifier fails on inputs"):
+        initial_parameters(digits_cnn.Classifier(), jax.random.key(0), jnp.ones((3, 5)))
+
+
+def squares(logits, label):
+    """The loss of one class against the others, of Figure 1d."""
+    return jnp.mean(jnp.square(logits - (jax.nn.one_hot(label, digits_cnn.NUM_CLASSES) - 0.1)))
+
+
+def test_the_head_of_ppsgd_is_that_of_figure_1d():
+    """With the squared loss of its logits the network gives the rounds of the task that the figure was drawn from."""
+    rng = np.random.default_rng(0)
+    images = [(rng.random((EACH + 1, 784), np.float32), rng.integers(0, 10, EACH + 1)) for _ in range(USERS)]
+    made = digits.Digits(images, [(x[:2], y[:2]) for x, y in images])
+    common = dict(name="tiny", source="made up", checksum="0", batch_size=2)
+    theirs = digits.digit_task(made, model="cnn", **common)
+    parts = {
+        part: [(x[at], y[at]) for x, y in images]
+        for part, at in (("train", slice(4)), ("test", slice(2)), ("validation", slice(4, 5)))
+    }
+    module = digits_cnn.Classifier()
+    ours = by_network.network_task(
+        parts.pop("train"),
+        parts,
+        module=module,
+        of_logits=squares,
+        head=("head",),
+        seed=0,
+        name="",
+        source="",
+        checksum="",
+    )
+    start = {**theirs.init_params, "head": {"kernel": theirs.init_params["head"]}}
+    assert jax.tree.structure(start) == jax.tree.structure(ours.init_params)
+    ours = ours.__class__(**{**vars(ours), "init_params": start})
+    args = dict(
+        num_sampled=2,
+        batch_size=2,
+        sampler="fixed",
+        step_size=0.3,
+        personalization=0.5,
+        clip_norm=0.1,
+        noise_multiplier=0.7,
+    )
+    ends = []
+    for task, local in ((theirs, "dense"), (ours, "head")):
+        algorithm = ALGORITHMS["ppsgd"].make(task, local=local, **args)
+        state = algorithm.init(jax.random.key(0))
+        for t in range(2):
+            state, _ = jax.jit(algorithm.round)(jax.random.key(t), state)
+        ends.append(algorithm.params(state))
+    one, other = ends
+    np.testing.assert_allclose(other.theta["head"]["kernel"], one.theta, atol=1e-5)
+    np.testing.assert_allclose(other.w["head"]["kernel"], one.w["head"], atol=1e-5)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), other.w["representation"], one.w["representation"]
+    )
+    assert float(jnp.max(jnp.abs(one.theta))) > 0
+
+
+def test_learning_alone_and_fine_tuning_start_at_the_common_model():
+    """A local model is 0 at first: with steps of length 0 every user predicts as the common model does."""
+    task = small_task()
+    still = dict(num_sampled=2, batch_size=2, sampler="fixed", clip_norm=1.0, noise_multiplier=0.0, step_size=0.0)
+    for name, args in {
+        "local_learning": {"batch_size": 2, "step_size": 0.0},
+        "ppsgd": {**still, "personalization": 1.0},
+        "fine_tuning": {**still, "server_step_size": 0.0, "local_step_size": 0.0, "own_steps": 2},
+        "ditto": {**still, "local_step_size": 0.0, "regularization": 0.0},
+    }.items():
+        algorithm = ALGORITHMS[name].make(task, **args)
+        state, _ = jax.jit(algorithm.round)(jax.random.key(0), algorithm.init(jax.random.key(0)))
+        inputs = task.evaluation["test"][0]
+        expected = predict(apply_of(Small()), task.init_params, inputs)
+        np.testing.assert_allclose(predict(apply_of(Small()), algorithm.params(state), inputs), expected, atol=1e-6)
+
+
+def test_tasks_of_all_trials_share_one_loss_and_one_metric():
+    assert loss_of(Small()) is loss_of(Small())
+    assert by_network.Accuracy(Small()) == by_network.Accuracy(Small())
