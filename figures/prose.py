@@ -178,7 +178,8 @@ def apart(
         for rows in (table[condition(words, table)] for words in (first, second))
     )
     if not keys:
-        _only(here), _only(there)
+        _only(here)
+        _only(there)
     gaps = here / there if form.startswith("x") else here - there
     return _written(OF_ROWS[of_rows](gaps.dropna()), form.removeprefix("x"))
 

@@ -4,9 +4,11 @@ Convolutions are products of patches, which stay fast where every user has weigh
 """
 
 from functools import partial
+from typing import cast
 
 import flax.linen as nn
 import jax.numpy as jnp
+from jax import Array
 
 from bench.models.digits_cnn import patch_convolution
 
@@ -61,5 +63,5 @@ class CharacterLSTM(nn.Module):
     def __call__(self, before):
         x = nn.Embed(self.characters, self.embedding, name="embedding")(before.astype(jnp.int32))
         for layer in range(2):
-            x = nn.RNN(nn.OptimizedLSTMCell(self.hidden), name=f"recurrent_{layer}")(x)
+            x = cast(Array, nn.RNN(nn.OptimizedLSTMCell(self.hidden), name=f"recurrent_{layer}")(x))
         return nn.Dense(self.characters, name="head")(x[:, -1])

@@ -47,7 +47,7 @@ class Prepared(Source):
             import tensorflow_datasets as tfds
             from tensorflow_datasets.core import hashing
 
-            builder = tfds.builder_from_directory(where)
+            builder = tfds.builder_from_directory(str(where))
 
             def split(of: str) -> Rows:
                 report(f"{self}: reading {of}")

@@ -8,6 +8,7 @@ meets; beside it, all models are tested on the same test pictures of the data se
 import hashlib
 import math
 from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -72,7 +73,7 @@ def cifar_users(
         "train": members[:, NUM_TEST + NUM_VALIDATION :],
     }
     shares = "equal" if math.isinf(concentration) else f"{concentration:g}"
-    origin = {
+    origin: dict[str, Any] = {
         "name": f"cifar_users_{model}_{num_users}_{shares}",
         "source": f"CIFAR-10 ({copy.source})",
         "checksum": hashlib.blake2b(

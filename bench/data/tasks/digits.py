@@ -11,7 +11,7 @@ no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the
 
 import hashlib
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -158,7 +158,7 @@ def _cnn(common: dict, held: dict) -> Task:
 CNN_SEED = 42  # seed of the network's initial weights, the same in all runs, as in the authors' program
 
 
-def _network(train: list, held: dict, *, name: str, **origin: str) -> Task:
+def _network(train: list, held: dict, *, name: str, **origin: Any) -> Task:
     module = digits_cnn.Classifier()
     return network_task(train, held, module=module, head=("head",), seed=CNN_SEED, name=f"{name}_network", **origin)
 

@@ -7,6 +7,7 @@ Source: the task is that of LEAF (Caldas et al. 2018), on another edition of the
 """
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def numbered(speech: str) -> np.ndarray:
     return np.array([at.get(character, OTHER) for character in speech], np.uint8)
 
 
-def role_task(trial: int, roles: list[list[np.ndarray]], *, model: str, **origin: str) -> Task:
+def role_task(trial: int, roles: list[list[np.ndarray]], *, model: str, **origin: Any) -> Task:
     """Return the task of roles, each a list of its speeches.
 
     Args:
