@@ -83,7 +83,8 @@ def behind(ax: Axes, table: pd.DataFrame, look: Mapping[str, style.Look], **valu
     rows = table[table["origin"] == PUBLISHED]
     for name, value in values.items():
         rows = rows[rows[name] == value]
-    for name, line in rows.groupby("series"):
+    for series, line in rows.groupby("series"):
+        name = str(series)
         color = {"color": pale(look[name]["color"]), "alpha": 1.0} if name in look else {}
         ax.plot(line["x"], line["y"], **(GREY | color))
 
