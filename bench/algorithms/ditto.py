@@ -20,6 +20,7 @@ from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums, participation
+from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 from bench.errors import InputError
@@ -32,15 +33,15 @@ from bench.models.additive import Additive
 def ditto(
     task: Task,
     *,
-    num_sampled: int,
-    batch_size: int,
-    step_size: Scalar,
+    num_sampled: Count,
+    batch_size: Count,
+    step_size: Positive,
     local_step_size: Scalar,
-    regularization: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
+    regularization: NonNegative,
+    clip_norm: ClipNorm,
+    noise_multiplier: NonNegative,
     sampler: str = "fixed",
-    num_epochs: int = 1,
+    num_epochs: Count = 1,
 ) -> Algorithm:
     """Private Ditto on a task with an additive model, from w and theta_i = 0.
 

@@ -10,6 +10,7 @@ from bench.algorithms.base import Algorithm, Cost, Method, Scalar
 from bench.algorithms.dp_fedavg import dp_fedavg
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
+from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 
@@ -17,17 +18,17 @@ from bench.data.task import Task
 def fine_tuning(
     task: Task,
     *,
-    num_sampled: int,
-    batch_size: int,
-    step_size: Scalar,
+    num_sampled: Count,
+    batch_size: Count,
+    step_size: Positive,
     local_step_size: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
-    server_step_size: Scalar,
-    num_steps: int = 1,
+    clip_norm: ClipNorm,
+    noise_multiplier: NonNegative,
+    server_step_size: Positive,
+    num_steps: Count = 1,
     own_steps: int = 1000,
     sampler: str = "fixed",
-    num_epochs: int = 1,
+    num_epochs: Count = 1,
 ) -> Algorithm:
     """DP-FedAvg, and then SGD of every user on its own stored examples.
 

@@ -22,6 +22,8 @@ The personalisation ratio is alpha Q = eta_w / eta_theta here, the argument `per
     sweeps, results, --set                                      personalization   personalization
 """
 
+from typing import Annotated
+
 import jax
 import jax.numpy as jnp
 import optax
@@ -36,6 +38,7 @@ from bench.algorithms.parts.participation import (
     participation,
     separation,
 )
+from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive, Range
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import personal
@@ -55,22 +58,22 @@ def step_sizes(step_size, personalization):
 def ppsgd(
     task: Task,
     *,
-    num_sampled: int,
-    batch_size: int,
-    step_size: Scalar,
-    personalization: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
+    num_sampled: Count,
+    batch_size: Count,
+    step_size: Positive,
+    personalization: Annotated[Scalar, Range(lambda v: v >= 0, "at least 0 (inf is global learning)")],
+    clip_norm: ClipNorm,
+    noise_multiplier: NonNegative,
     sampler: str = "fixed",
-    num_epochs: int = 1,
+    num_epochs: Count = 1,
     reduce: str = "mean",
     local: str = "dense",
     average: bool = False,
     noise: str = INDEPENDENT,
-    num_bands: int = 0,
-    planned_rounds: int = 0,
+    num_bands: Annotated[int, Range(lambda v: v >= 0, "at least 0 (0 chooses it)")] = 0,
+    planned_rounds: Annotated[int, Range(lambda v: v >= 0, "at least 0")] = 0,
     clipping: str = "fixed",
-    quantile: Scalar = 0.5,
+    quantile: Annotated[Scalar, Range(lambda v: 0 < v < 1, "between 0 and 1")] = 0.5,
 ) -> Algorithm:
     """PPSGD on a task with an additive model, from w = theta_i = 0.
 

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from bench.cli.options import DataDir
+from bench.cli.options import Commands, DataDir
 from bench.data.dataset import LocalCopy
 from bench.data.fetch import cache, user_files
 from bench.data.fetch.retrieval import find, get
@@ -16,7 +16,7 @@ from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 
-app = typer.Typer(no_args_is_help=True, help="List, fetch and verify data sets. Example: python -m bench data list")
+app = typer.Typer(cls=Commands, help="List, fetch and verify data sets. Example: python -m bench data list")
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of data sets, as in `list`; default all.")]
 Name = Annotated[str | None, typer.Argument(help="Name of a data set, as in `list`; default all.")]

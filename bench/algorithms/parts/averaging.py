@@ -12,7 +12,7 @@ makes of Delta_i before it is clipped: neither changes what a user can add to th
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ from bench.algorithms.parts.clipping import clipping_of
 from bench.algorithms.parts.noise import INDEPENDENT, noise_of
 from bench.algorithms.parts.participation import participation, separation
 from bench.algorithms.parts.shared_arguments import SharedArguments
+from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive, Range
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels import local_steps
@@ -97,20 +98,20 @@ class AveragingArguments(SharedArguments):
     clipping, quantile: see `clipping_of`.
     """
 
-    num_sampled: int
-    batch_size: int
-    step_size: Scalar
-    clip_norm: Scalar
-    noise_multiplier: Scalar
-    server_step_size: Scalar
-    num_steps: int = 1
+    num_sampled: Count
+    batch_size: Count
+    step_size: Positive
+    clip_norm: ClipNorm
+    noise_multiplier: NonNegative
+    server_step_size: Positive
+    num_steps: Count = 1
     sampler: str = "fixed"
-    num_epochs: int = 1
+    num_epochs: Count = 1
     noise: str = INDEPENDENT
-    num_bands: int = 0
-    planned_rounds: int = 0
+    num_bands: Annotated[int, Range(lambda v: v >= 0, "at least 0 (0 chooses it)")] = 0
+    planned_rounds: Annotated[int, Range(lambda v: v >= 0, "at least 0")] = 0
     clipping: str = "fixed"
-    quantile: Scalar = 0.5
+    quantile: Annotated[Scalar, Range(lambda v: 0 < v < 1, "between 0 and 1")] = 0.5
 
 
 def averaging(
