@@ -8,8 +8,8 @@
 #   ./run_all.sh test                sets up and runs the tests; --slow runs the slow ones too, --slow-share K/N the K-th
 #                                    of N shares of them, and --part only a few tests of each package and the types
 #
-# Options: --scale NAME, --out DIR (default results), --data-dir DIR (data files that you have), --download (allow
-# downloads from official addresses), --workers N and --executor NAME (those of `bench run`), --gpu (the CUDA build of
+# Options: --scale NAME, --out DIR (default results), --data-dir DIR (data files that you have), --source NAME (what other
+# data are fetched from: docs/data.md), --workers N and --executor NAME (those of `bench run`), --gpu (the CUDA build of
 # jax), --jax VERSION (another jax than the locked one: a number, or newest, the newest that pyproject.toml admits).
 # Environment: PYTHON, the interpreter to use; BENCH_VENV, where the environment goes (default .venv). Relative paths
 # are relative to this folder.
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
     --scale) [ $# -gt 1 ] || fail "--scale needs a value: smoke, laptop or paper"; scale=$2; shift ;;
     --out) [ $# -gt 1 ] || fail "--out needs a folder"; out=$2; shift ;;
     --data-dir) [ $# -gt 1 ] || fail "--data-dir needs a folder"; run_options+=(--data-dir "$2"); get_options+=(--data-dir "$2"); shift ;;
-    --download) run_options+=(--download); get_options+=(--download) ;;
+    --source) [ $# -gt 1 ] || fail "--source needs a name"; run_options+=(--source "$2"); get_options+=(--source "$2"); shift ;;
     --workers) [ $# -gt 1 ] || fail "--workers needs a number, or auto"; run_options+=(--workers "$2"); shift ;;
     --executor) [ $# -gt 1 ] || fail "--executor needs local, ray, ray://HOST:PORT or slurm"; run_options+=(--executor "$2"); shift ;;
     --gpu) gpu=yes ;;

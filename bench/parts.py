@@ -5,7 +5,7 @@ them; docs/api.md describes each.
 """
 
 from bench.algorithms import ALGORITHMS
-from bench.algorithms.parts.averaging import AveragingArguments, Message, Server, averaging
+from bench.algorithms.parts.averaging import AveragingArguments, Message, Own, Server, averaging
 from bench.algorithms.parts.noise import noise_of
 from bench.algorithms.parts.participation import (
     check_participation,
@@ -61,6 +61,7 @@ __all__ = [
     "Message",
     "Network",
     "NonNegative",
+    "Own",
     "Peers",
     "Positive",
     "Range",

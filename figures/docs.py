@@ -6,6 +6,7 @@ A generated part is between a comment that names it and `<!-- end -->`:
     <!-- papers in full -->   the same with the citation, what is private, against whom, and what is implemented
     <!-- claims NAME -->      what a paper states, our reading and the verdict; and below, our further claims
     <!-- gallery -->          every figure with its title and caption
+    <!-- shares -->           which share of the published grids and tables has been run
 
 Single numbers in the prose are those of `figures.prose`. Verdicts are those that `python -m figures claims` wrote next
 to the figures.
@@ -19,13 +20,13 @@ import pandas as pd
 
 from bench.analysis.tables import markdown, no_markup
 from bench.errors import InputError
-from figures import PAPERS, prose
+from figures import PAPERS, prose, shares
 from figures.claims import said, tallies
 from figures.claims import written as read_claims
 from figures.shared.paper import Paper
 from figures.shared.verdicts import CONTRADICTED, DOES_NOT_CARRY_OVER, ERROR, FAILS, OURS
 
-PART = re.compile(r"(<!-- (papers|papers in full|gallery|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
+PART = re.compile(r"(<!-- (papers|papers in full|gallery|shares|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
 PICTURES = "../results/laptop/figures"  # as a page in docs links to them
 
 
@@ -138,6 +139,11 @@ def gallery_part() -> str:
     return "\n".join(parts)
 
 
+def shares_part(folder: Path) -> str:
+    """Two tables: which share of the published grids, and of the published tables, has been run."""
+    return "\n".join(markdown(table(folder.parent), words=True) for table in (shares.of_grids, shares.of_tables))
+
+
 def written_anew(text: str, folder: Path) -> str:
     """A page with its generated parts updated.
 
@@ -151,8 +157,8 @@ def written_anew(text: str, folder: Path) -> str:
             raise InputError(f"a page has a part `claims {name}`, but no paper is called {name}")
         if name:
             return match[1] + claims_part(PAPERS[name], folder) + match[4]
-        make = {"papers": papers_part, "papers in full": papers_in_full, "gallery": lambda _: gallery_part()}
-        return match[1] + make[match[2]](folder) + match[4]
+        make = {"papers": papers_part, "papers in full": papers_in_full, "shares": shares_part}
+        return match[1] + (make[match[2]](folder) if match[2] in make else gallery_part()) + match[4]
 
     return prose.written_anew(PART.sub(part, text), folder.parent)
 

@@ -177,8 +177,8 @@ def apart(
         _column(rows.set_index(keys) if keys else rows.reset_index(drop=True), column)
         for rows in (table[condition(words, table)] for words in (first, second))
     )
-    if not keys:
-        _only(here), _only(there)
+    if not keys and max(len(here), len(there)) > 1:
+        raise LookupError("several rows")
     gaps = here / there if form.startswith("x") else here - there
     return _written(OF_ROWS[of_rows](gaps.dropna()), form.removeprefix("x"))
 

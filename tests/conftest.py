@@ -12,6 +12,7 @@ from pathlib import Path
 _FOLDER = tempfile.TemporaryDirectory(prefix="bench-tests-")
 os.environ["BENCH_CACHE"] = _FOLDER.name
 os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
+os.environ["BENCH_SOURCE"] = "none"
 os.environ.pop("BENCH_DATA", None)
 
 from compiler_flags import compile_quickly  # noqa: E402

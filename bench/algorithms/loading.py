@@ -1,5 +1,6 @@
 """Loads methods: built-in ones by name, and users' methods from files or as objects."""
 
+import contextlib
 import hashlib
 import importlib.util
 import inspect
@@ -7,6 +8,9 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+import flax.linen as nn
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
@@ -68,6 +72,41 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
         method = _method(getattr(module, name), methods, target)
     method = _usable(method)
     return method.make.__name__, method._replace(version=_digest([path.read_bytes(), *_beside(path)]))
+
+
+def load_network(target: str | Callable) -> tuple[Any, str]:
+    """Load a network, with a digest of its code.
+
+    Args:
+        target: a function () -> flax module, or FILE.py:NAME, where NAME is the function or module in it.
+
+    Raises:
+        InputError: for a file or name that does not exist, or where it gives something other than a flax module.
+    """
+    if isinstance(target, str):
+        file, colon, name = target.partition(":")
+        if not (file.endswith(".py") and colon and name):
+            raise InputError(f"--network is {target}: give FILE.py:NAME, a function that returns a flax module")
+        path = Path(file)
+        module = _imported(path)
+        if not hasattr(module, name):
+            functions = [key for key, value in vars(module).items() if _is_defined_in(module, value)]
+            raise unknown_name(f"network in {file}", name, functions)
+        made, code = getattr(module, name), [path.read_bytes(), *_beside(path)]
+    else:
+        made, code = target, code_of(target) if inspect.isfunction(target) else []
+    if inspect.isfunction(made):
+        try:
+            made = made()
+        except Exception as error:
+            raise InputError(f"network {shown(target)} fails: {in_one_line(error)}") from error
+    if not isinstance(made, nn.Module):
+        raise InputError(
+            f"network {shown(target)} is {shown(made)}: give a flax module, or a function that returns one"
+        )
+    with contextlib.suppress(OSError, TypeError):  # of a class that was typed in; its fields still tell it apart
+        code.append(inspect.getsource(type(made)).encode())
+    return made, f"{_digest([*code, repr(made).encode()]):x}"
 
 
 def _usable(method: Method) -> Method:

@@ -48,7 +48,7 @@ def compare(
     executor: str = "local",
     devices: int | str | None = None,
     data_dir: str | os.PathLike | None = None,
-    download: bool = False,
+    source: str | None = None,
 ) -> pd.DataFrame:
     """Compare methods with the baselines of a task on equal terms; writes Parquet, a table and a figure.
 
@@ -76,7 +76,8 @@ def compare(
         fresh: first move earlier runs of that name aside.
         workers, executor, devices: as for `run`.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        download: whether data that no other source has may be downloaded from its authors' addresses.
+        source: what data are fetched from: "publisher", "packages", "tensorflow-datasets", "none", or "any", which
+            tries the publisher first; default the one that BENCH_SOURCE names, or "any".
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
@@ -92,7 +93,7 @@ def compare(
     request = _request(
         methods,
         against,
-        DataFiles(data_dir, download),
+        DataFiles(data_dir, source),
         task=task,
         epsilons=epsilons,
         seeds=seeds,
@@ -173,7 +174,7 @@ def add_to_board(
     workers: int | str = "auto",
     executor: str = "local",
     data_dir: str | os.PathLike | None = None,
-    download: bool = False,
+    source: str | None = None,
 ) -> Path:
     """Add your own method to a board: run it by the board's protocol, audit it, and store its runs beside the board's.
 
@@ -196,7 +197,7 @@ def add_to_board(
     from bench.comparison.entries import write_entry
     from bench.comparison.report import figure
 
-    request = _request(method, board, DataFiles(data_dir, download), task=task, tuned=tuned, fixed=fixed, out=out)
+    request = _request(method, board, DataFiles(data_dir, source), task=task, tuned=tuned, fixed=fixed, out=out)
     ((label, tried),) = request.methods.items()
     if not label.isidentifier() or not is_name(label):
         raise InputError(f"{label} cannot be the name of an entry: define the method by a function with a short name")
@@ -231,16 +232,16 @@ def _check_audit(label: str, found: "Audit") -> None:
 def board(
     tasks: str | Sequence[str] = (),
     *,
-    epsilons: float | Sequence[float] = EPSILONS,
+    epsilons: float | Sequence[float] | None = None,
     seeds: int | None = None,
-    num_settings: int = NUM_SETTINGS,
+    num_settings: int | None = None,
     rounds: int | None = None,
     out: str | os.PathLike = "results",
     fresh: bool = False,
     workers: int | str = "auto",
     executor: str = "local",
     data_dir: str | os.PathLike | None = None,
-    download: bool = False,
+    source: str | None = None,
 ) -> list[Path]:
     """Run the board: all methods of the suite on its tasks, by one protocol. An interrupted run resumes when repeated.
 
@@ -264,7 +265,7 @@ def board(
     chosen = {"epsilons": epsilons, "seeds": seeds, "num_settings": num_settings, "rounds": rounds}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     names = [tasks] if isinstance(tasks, str) else list(tasks) or list(ROUNDS)
-    files = DataFiles(data_dir, download)
+    files = DataFiles(data_dir, source)
     requests = []
     for name in names:
         request = board_request(name, out=out, fresh=fresh, data_files=files, **chosen)

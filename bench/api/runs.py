@@ -43,7 +43,7 @@ def run(
     executor: str = "local",
     devices: int | str | None = None,
     data_dir: str | os.PathLike | None = None,
-    download: bool = False,
+    source: str | None = None,
 ) -> pd.DataFrame:
     """Run what is missing of a sweep, and return all its rows.
 
@@ -65,7 +65,8 @@ def run(
         devices: number of this machine's devices over which the clients of each run are divided, or "auto" for all; in
             place of workers. None does not divide them.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        download: whether data that no other source has may be downloaded from its authors' addresses.
+        source: what data are fetched from: "publisher", "packages", "tensorflow-datasets", "none", or "any", which
+            tries the publisher first; default the one that BENCH_SOURCE names, or "any".
 
     Returns:
         One row per run and evaluation.
@@ -77,7 +78,7 @@ def run(
     from bench.execution.pool import Pool
     from bench.execution.run import use_compilation_cache
 
-    data_files = DataFiles(data_dir, download)
+    data_files = DataFiles(data_dir, source)
     wanted = chosen(sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name)
     use_compilation_cache()
     with Pool(executor, workers, devices=devices) as pool:
@@ -201,7 +202,7 @@ def merge(
     out: str | os.PathLike = "results",
     *,
     data_dir: str | os.PathLike | None = None,
-    download: bool = False,
+    source: str | None = None,
 ) -> pd.DataFrame:
     """Copy results made elsewhere into a results folder: checked, without duplicates, and in few files.
 
@@ -209,7 +210,8 @@ def merge(
         folders: folders of results, of a scale or of a sweep; they are not changed.
         out: the folder of results to copy into.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        download: whether data that no other source has may be downloaded from its authors' addresses.
+        source: what data are fetched from: "publisher", "packages", "tensorflow-datasets", "none", or "any", which
+            tries the publisher first; default the one that BENCH_SOURCE names, or "any".
 
     Returns:
         One row per sweep and scale: its folder, the number of runs added and of duplicates dropped, and its total
@@ -221,7 +223,7 @@ def merge(
     from bench.upkeep import merge as merging
 
     several = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
-    done, left_out, _ = merging.merge([Path(one) for one in several], Path(out), DataFiles(data_dir, download))
+    done, left_out, _ = merging.merge([Path(one) for one in several], Path(out), DataFiles(data_dir, source))
     table = pd.DataFrame(done, columns=list(merging.Merged._fields))
     table.attrs["left_out"] = left_out
     return table
@@ -237,7 +239,7 @@ def status(
     points: int | None = None,
     out: str | os.PathLike = "results",
     data_dir: str | os.PathLike | None = None,
-    download: bool = False,
+    source: str | None = None,
 ) -> pd.DataFrame:
     """Count the finished and missing runs of sweeps and the core-hours left, or predict the cost of all runs.
 
@@ -249,7 +251,8 @@ def status(
         points: number of points of each entry to predict for, in place of the sweep's.
         out: the folder of results.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        download: whether data that no other source has may be downloaded from its authors' addresses.
+        source: what data are fetched from: "publisher", "packages", "tensorflow-datasets", "none", or "any", which
+            tries the publisher first; default the one that BENCH_SOURCE names, or "any".
 
     Returns:
         One row per sweep and entry: wanted, there, missing and core_hours, or the fields of
@@ -261,7 +264,7 @@ def status(
     from bench.upkeep import predict as predicting
     from bench.upkeep.status import statuses
 
-    names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, download)
+    names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, source)
     predicting.check(names, predict=predict, users=users, points=points)
     found = statuses(names, scale, Path(out), data_files)
     if predict:
@@ -287,7 +290,7 @@ def verify(
     results: str | os.PathLike = "results",
     workers: int | str = "auto",
     data_dir: str | os.PathLike | None = None,
-    download: bool = False,
+    source: str | None = None,
 ) -> pd.DataFrame:
     """Run some finished runs again, drawn at random, and compare the results row by row; nothing is changed.
 
@@ -300,7 +303,8 @@ def verify(
         results: the folder of results.
         workers: number of worker processes; "auto" is one per GPU, or else one per core.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        download: whether data that no other source has may be downloaded from its authors' addresses.
+        source: what data are fetched from: "publisher", "packages", "tensorflow-datasets", "none", or "any", which
+            tries the publisher first; default the one that BENCH_SOURCE names, or "any".
 
     Returns:
         One row per run, with the fields of `bench.verification.verify.Checked`. Its `outcome` is "equal", "equal up to
@@ -314,6 +318,6 @@ def verify(
     from bench.verification import verify as verifying
 
     use_compilation_cache()
-    names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, download)
+    names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, source)
     numbers = {"points": points, "minutes": minutes, "seed": seed, "workers": workers}
     return verifying.verify(names, scale, results, **numbers, data_files=data_files).table()

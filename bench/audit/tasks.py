@@ -20,8 +20,9 @@ import numpy as np
 from jax import Array
 
 from bench.data.graphs import from_weights
-from bench.data.task import Linear, Network, Peers, Task
+from bench.data.task import Head, Linear, Network, Peers, Task
 from bench.kernels.per_example import Affine, cross_entropy
+from bench.models.parts import joined
 
 SIZE = 10.0  # S, the norm of a canary, and the task's Lipschitz bound
 CERTAIN = 50.0  # logit of class 0 at the start; exp(-50) is negligible in float32
@@ -50,6 +51,12 @@ def layered_loss(w: dict[str, Array], theta: dict[str, Array], example) -> Array
     """Return `product_loss` for a model in the leaves LEAVES."""
     one, other = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES]) for leaves in (w, theta))
     return product_loss(one, other, example)
+
+
+def headed_loss(shared: dict[str, Array], local: dict[str, Array], example) -> Array:
+    """Return `product_loss` for a model whose two entries add up, each of which may be shared or local."""
+    model = joined(shared, local)
+    return product_loss(model["body"], model["head"], example)
 
 
 class Certain(nn.Module):
@@ -138,6 +145,15 @@ def layers(canaries: Array, present: Array) -> Task:
         loss=layered_loss,
         linear=None,
         name="audit_layers",
+    )
+
+
+def heads(canaries: Array, present: Array) -> Task:
+    """Return the task of `users` with a model in two parts, in both of which a canary's gradient is the same."""
+    whole = users(canaries, present)
+    start = {name: jnp.zeros_like(whole.init_params) for name in ("body", "head")}
+    return dataclasses.replace(
+        whole, init_params=start, loss=headed_loss, head=Head(("head",)), linear=None, name="audit_heads"
     )
 
 
@@ -329,6 +345,7 @@ FAMILIES = {  # in the order in which they are tried
     "images": Family(images, ("example", "record"), _for_images),
     "convolutions": Family(convolutions, ("example", "record"), _for_convolutions),
     "copies": Family(copies, ("example", "record"), _for_copies),
+    "heads": Family(heads, ("user",), _for_users),
     "layers": Family(layers, ("user",), _for_users, MANY, ("dense",)),
     "pair": Family(pair, ("user",), _for_users, MANY, ("dense",)),
 }

@@ -11,7 +11,7 @@ from bench.cli.attacks import attack
 from bench.cli.audit import audit
 from bench.cli.conformance import conformance
 from bench.cli.data import app as data_app
-from bench.cli.options import Commands, DataDir, Download, Json, Out, Version, Workers, path
+from bench.cli.options import Commands, DataDir, Json, Out, Source, Version, Workers, path
 from bench.cli.privacy import epsilon, noise
 from bench.cli.upkeep import export, merge, status
 from bench.cli.verification import verify
@@ -105,7 +105,7 @@ def run(
     devices: Devices = None,
     hosts: Hosts = None,
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Run the missing points of sweeps. The command can be interrupted at any time and repeated to continue.
 
@@ -123,7 +123,7 @@ def run(
 
     if chunk is not None and not 1 <= chunk <= 10**9:
         raise InputError(f"--chunk is {chunk}: it must be between 1 and {10**9:,}")
-    data_files = DataFiles(data_dir, download)
+    data_files = DataFiles(data_dir, source)
     use_compilation_cache()
     if "all" in names and len(names) > 1:
         raise InputError(f"`all` is every sweep: leave out {' '.join(name for name in names if name != 'all')}")
@@ -160,12 +160,17 @@ def compare(
         str,
         typer.Option(
             help="synthetic, digits, tags, images, images_dirichlet, few_images, few_images_dirichlet, fashion, "
-            "odd_even, odd_even_dirichlet, school, linear_p2p, movielens, or your own: FILE.npz, or CSV or Parquet."
+            "odd_even, odd_even_dirichlet, school, linear_p2p, movielens, digits_cnn, cifar_users, cifar_users_0.1, "
+            "cifar_users_0.6, cifar_users_equal, cifar_users_cnn, shakespeare, shakespeare_lstm, insteval, or your "
+            "own: FILE.npz, or CSV or Parquet."
         ),
     ] = "digits",
     client: Annotated[str | None, typer.Option(help="Column of your table with the client; default client.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of your table with the label; default label.")] = None,
     regression: Annotated[bool, typer.Option("--regression", help="Predict the labels as numbers.")] = False,
+    network: Annotated[
+        str | None, typer.Option(help="FILE.py:NAME of a flax network for your own data; default a linear model.")
+    ] = None,
     epsilons: Epsilons = "0.5,1,2,4,8",
     seeds: Annotated[int, typer.Option(help="Number of data splits, each with its own randomness.")] = 5,
     tune: Annotated[
@@ -198,7 +203,7 @@ def compare(
     executor: Executor = "local",
     devices: Devices = None,
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Compare methods with a task's baselines on equal terms: the same privacy statement and tuning budget.
 
@@ -213,7 +218,7 @@ def compare(
         raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
     table = comparisons.compare(
         methods or [],
-        task=_of_own(task, client, label, regression),
+        task=_of_own(task, client, label, regression, network),
         epsilons=values(epsilons),
         seeds=seeds,
         tuned={key: searched(text) for key, text in distinct_pairs("--tune", tune).items()},
@@ -233,7 +238,7 @@ def compare(
         executor=executor,
         devices=devices,
         data_dir=data_dir,
-        download=download,
+        source=source,
     )
     folder, given = Path(table.attrs["folder"]), set(table.loc[~table["is_baseline"], "algorithm"])
     print(brief_text(table, [f"{note}." for note in table.attrs["notes"] if any(label in note for label in given)]))
@@ -244,9 +249,20 @@ def compare(
 @app.command()
 def board(
     tasks: Annotated[list[str] | None, typer.Argument(help="Names of tasks; default all of the board.")] = None,
-    epsilons: Epsilons = "0.5,1,2,4,8",
-    seeds: Annotated[int | None, typer.Option(help="Number of data splits; default 5.")] = None,
-    num_settings: NumSettings = NUM_SETTINGS,
+    epsilons: Annotated[
+        str | None,
+        typer.Option(help="Values separated by commas; default 0.5,1,2,4,8, and 1,4,8 on the longest tasks."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Number of data splits; default 5, and 3 on the longest tasks.")
+    ] = None,
+    num_settings: Annotated[
+        int | None,
+        typer.Option(
+            "--settings",
+            help="Largest number of settings tried for each method; default 64, and 24 on the longest tasks.",
+        ),
+    ] = None,
     rounds: Annotated[int | None, typer.Option(help="Number of communication rounds; default the task's.")] = None,
     add: Annotated[str | None, typer.Option(help="FILE.py:NAME to audit and add to a task's board.")] = None,
     fix: Annotated[list[str] | None, typer.Option("--set", help="With --add: NAME=VALUE; repeatable.")] = None,
@@ -255,7 +271,7 @@ def board(
     workers: Workers = "auto",
     executor: Executor = "local",
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Run the board: all methods of the suite on its tasks, by one protocol. Repeat an interrupted run to continue.
 
@@ -266,7 +282,7 @@ def board(
     from bench.api import comparisons
     from bench.inputs.values import distinct_pairs, value, values
 
-    where: dict = {"out": out, "workers": workers, "executor": executor, "data_dir": data_dir, "download": download}
+    where: dict = {"out": out, "workers": workers, "executor": executor, "data_dir": data_dir, "source": source}
     fixed = {key: value(text) for key, text in distinct_pairs("--set", fix).items()}
     if add is not None:
         if len(tasks or []) != 1:
@@ -282,7 +298,7 @@ def board(
         )
     folders = comparisons.board(
         tasks or [],
-        epsilons=values(epsilons),
+        epsilons=None if epsilons is None else values(epsilons),
         seeds=seeds,
         num_settings=num_settings,
         rounds=rounds,
@@ -293,17 +309,17 @@ def board(
         print(folder)
 
 
-def _of_own(task: str, client: str | None, label: str | None, regression: bool):
-    """The task as given, or the problem of a user's table with these columns."""
-    if client is None and label is None and not regression:
+def _of_own(task: str, client: str | None, label: str | None, regression: bool, network: str | None):
+    """The task as given, or the problem of a user's own data with these columns or this network."""
+    if client is None and label is None and not regression and network is None:
         return task
     from bench.comparison.problems import PROBLEMS, own_clients
 
     if task in PROBLEMS:
         raise InputError(
-            f"--client, --label and --regression apply to a table of your own, not to {task}: leave them out"
+            f"--client, --label, --regression and --network apply to data of your own, not to {task}: leave them out"
         )
-    return own_clients(task, client=client, label=label, regression=regression)
+    return own_clients(task, client=client, label=label, regression=regression, network=network)
 
 
 def _baselines(text: str) -> list[str]:
@@ -320,7 +336,7 @@ def perf(
         Path | None, typer.Option(parser=path, metavar="PATH", help="With --accelerator: the file to write.")
     ] = None,
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Measure speed and memory against plain NumPy loops, and the share of this machine's peak performance reached.
 
@@ -335,9 +351,9 @@ def perf(
     if accelerator:
         if names:
             raise InputError(f"--accelerator takes no names, but got {' '.join(names)}: leave them out")
-        report_accelerator(out, DataFiles(data_dir, download))
+        report_accelerator(out, DataFiles(data_dir, source))
         return
     for name in names or []:
         if name not in BENCHMARKS:
             raise unknown_name("benchmark", name, BENCHMARKS)
-    report(names or list(BENCHMARKS), DataFiles(data_dir, download))
+    report(names or list(BENCHMARKS), DataFiles(data_dir, source))

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.options import DataDir, Download, Out
+from bench.cli.options import DataDir, Out, Source
 from bench.data.files import DataFiles
 from bench.errors import InputError
 
@@ -32,7 +32,7 @@ def attack(
     out: Out = Path("results"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Run all attacks again.")] = False,
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Attack the methods of a board on its own data, with the settings that it chose.
 
@@ -62,7 +62,7 @@ def attack(
         split=split,
         seed=seed,
         fresh=fresh,
-        data_files=DataFiles(data_dir, download),
+        data_files=DataFiles(data_dir, source),
         say=lambda line: typer.echo(line, err=True),
     )
     typer.echo(folder_of(task, against, out) / PAGE)

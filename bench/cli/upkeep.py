@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.options import DataDir, Download, Json, Out, path
+from bench.cli.options import DataDir, Json, Out, Source, path
 
 
 def merge(
@@ -16,7 +16,7 @@ def merge(
     ],
     out: Out = Path("results"),
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Copy results made elsewhere into a results folder: checked, without duplicates, and in few files.
 
@@ -29,7 +29,7 @@ def merge(
     from bench.upkeep.merge import merge as merged
 
     use_compilation_cache()
-    done, left_out, notes = merged(folders, out, DataFiles(data_dir, download))
+    done, left_out, notes = merged(folders, out, DataFiles(data_dir, source))
     for one in done:
         now = f"{one.runs:,} runs in {one.parts:,} parts"
         print(f"{one.folder}: {one.added:,} runs added, {one.twice:,} duplicates dropped; now {now}")
@@ -63,7 +63,7 @@ def status(
         int | None, typer.Option(help="With --predict: number of points of each entry, in place of the sweep's.")
     ] = None,
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Show which runs of the sweeps are finished or missing, and the core-hours left. Changes nothing.
 
@@ -74,7 +74,7 @@ def status(
     from bench.upkeep.status import statuses, written
 
     predicting.check(names or [], predict=predict, users=users, points=points)
-    data_files = DataFiles(data_dir, download)
+    data_files = DataFiles(data_dir, source)
     found = statuses(names or [], scale, out, data_files, verified=verify)
     predictions = []
     if predict:

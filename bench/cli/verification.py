@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.options import DataDir, Download, Json, Out, Workers
+from bench.cli.options import DataDir, Json, Out, Source, Workers
 
 
 def verify(
@@ -22,7 +22,7 @@ def verify(
     workers: Workers = "auto",
     as_json: Json = False,
     data_dir: DataDir = None,
-    download: Download = False,
+    source: Source = None,
 ) -> None:
     """Run some of the finished runs again, drawn at random, and compare the results row by row.
 
@@ -44,7 +44,7 @@ def verify(
         minutes=minutes,
         seed=seed,
         workers=workers,
-        data_files=DataFiles(data_dir, download),
+        data_files=DataFiles(data_dir, source),
     )
     print(json.dumps(found.as_dict(), indent=2) if as_json else in_words(found, seed))
     if found.failures:

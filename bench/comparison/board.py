@@ -36,8 +36,13 @@ ROUNDS: dict[str, int] = {  # task of the board -> communication rounds of metho
     "school": 200,
     "linear_p2p": 1,
     "movielens": 1,
+    "insteval": 200,
+    "cifar_users": 200,
+    "shakespeare": 100,
 }
 SPLITS = 5
+LESS = {"epsilons": (1.0, 4.0, 8.0), "seeds": 3, "num_settings": 24}  # where the whole would take too long
+BY_LESS = ("insteval", "cifar_users", "shakespeare")  # tasks with this protocol, the same for all methods
 BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neighbors", "delta")  # options of a request
 
 
@@ -64,6 +69,7 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
         "rounds": ROUNDS[task],
         "baselines": [label for label, variant in known.items() if not variant.against],
         "name": task,
+        **(LESS if task in BY_LESS else {}),
     }
     request = make_request(task=task, out=out, data_files=data_files, **whole | options)
     return request._replace(scale=BOARD)

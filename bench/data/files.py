@@ -8,29 +8,34 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from bench.errors import InputError, expanded, shown
+from bench.errors import InputError, expanded, shown, unknown_name
 
 Result = TypeVar("Result")
+ANY = "any"
+SOURCES = (ANY, "publisher", "packages", "tensorflow-datasets", "none")  # what `--source` may name
 
 
 @dataclass(frozen=True, init=False)
 class DataFiles:
-    """The user's own files, and whether data may be downloaded: immutable and hashable, so that caches are keyed by it.
+    """The user's own files, and where other data may come from: immutable and hashable, so that caches are keyed by it.
 
     Attributes:
         data_dir: absolute path of the folder with the user's files; None where there is none.
-        download: whether data that no other source has may be downloaded from its authors' addresses.
+        source: the kind of sources that data are fetched from, one of SOURCES; ANY is one kind after the other.
     """
 
     data_dir: Path | None
-    download: bool
+    source: str
 
-    def __init__(self, data_dir: str | os.PathLike | None = None, download: bool = False):
-        """Set the options; the default folder is the current value of BENCH_DATA, if any.
+    def __init__(self, data_dir: str | os.PathLike | None = None, source: str | None = None):
+        """Set the options; by default the current values of BENCH_DATA and BENCH_SOURCE, and else no folder and ANY.
 
         Raises:
-            InputError: where the folder does not exist or cannot be read.
+            InputError: where the folder does not exist or cannot be read, or there is no such kind of sources.
         """
+        source = source or os.environ.get("BENCH_SOURCE") or ANY
+        if source not in SOURCES:
+            raise unknown_name("source of data (--source, BENCH_SOURCE)", str(source), SOURCES)
         folder = data_dir or os.environ.get("BENCH_DATA")
         path = expanded(folder, "--data-dir (BENCH_DATA)").absolute() if folder else None
         if path:
@@ -41,7 +46,7 @@ class DataFiles:
             except ValueError:  # a NUL character
                 raise InputError(f"{shown(str(path))} is not a path: give --data-dir another folder.") from None
         object.__setattr__(self, "data_dir", path)
-        object.__setattr__(self, "download", download)
+        object.__setattr__(self, "source", source)
 
 
 def with_files(function: Callable[..., Result], data_files: DataFiles | None) -> Callable[..., Result]:

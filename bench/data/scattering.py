@@ -21,7 +21,8 @@ from jax import Array
 from rich.console import Console
 from rich.progress import track
 
-from bench.data.fetch import cache as data_cache
+from bench.cache_folder import folder
+from bench.data.fetch.cache import filling
 from bench.errors import InputError
 
 SCALES, ANGLES = 2, 8  # J, L
@@ -96,9 +97,9 @@ def features(name: str, images: np.ndarray, checksum: str) -> np.ndarray:
     Raises:
         InputError: the cached file is not what was written, or the cache cannot be written.
     """
-    path = data_cache.folder("scattering") / f"{name}-{checksum}-{recipe()}.npy"
+    path = folder("scattering") / f"{name}-{checksum}-{recipe()}.npy"
     if not path.exists():
-        with data_cache.filling("scattering") as scratch:
+        with filling(path.parent) as scratch:
             if not path.exists():  # another process was faster
                 _compute(name, images if images.ndim == 4 else images[..., None], scratch / path.name)
                 (scratch / _sum(path).name).replace(_sum(path))

@@ -64,7 +64,7 @@ def run_sweep(
         out: the results folder; parts go to out/scale/sweep.
         whole: the sweep of which `sweep` is a selection; results of points that are not in it either are outdated and
             moved aside. Default: `sweep` itself.
-        data_files: the user's own files, and whether data may be downloaded; default DataFiles().
+        data_files: the user's own files, and where other data may come from; default DataFiles().
         fresh: set everything aside first.
         most: the largest number of points in a chunk; default as many as fit. Affects results only by rounding.
         shared_sizes: compile for rounded numbers of points, so that many small selections of one sweep share their

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
+FEW = 8  # entries of a row; with no more, rows are multiplied entry by entry
 DISTINCT = 2048  # most words of the small product; a minibatch with more words is multiplied entry by entry
 
 
@@ -76,6 +77,8 @@ def transposed_product(
 
 def _either(flat: Rows, by_words: Callable, by_entries: Callable) -> Array:
     """Apply `by_words` to the words in use and the rows over them, or `by_entries` where there are too many words."""
+    if flat.index.shape[-1] <= FEW:
+        return by_entries()
     most = min(flat.index.size, flat.num_features)
     if most <= DISTINCT:
         return by_words(*_in_use(flat, most))

@@ -7,7 +7,7 @@ LayerNorm or `bench.kernels.per_example.Affine`.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import flax.linen as nn
 import jax
@@ -29,7 +29,7 @@ def apply_of(module: nn.Module) -> Callable[[Any, Array], Array]:
 
 @cache
 def _applied(module: nn.Module) -> Callable[[Any, Array], Array]:
-    return lambda params, inputs: module.apply({PARAMETERS: params}, inputs)
+    return lambda params, inputs: cast(Array, module.apply({PARAMETERS: params}, inputs))
 
 
 def initial_parameters(module: nn.Module, key: Array, inputs: Any) -> Any:

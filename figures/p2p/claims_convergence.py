@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import select
-from figures.p2p import common, deviations, fig1, pairs, vectors
+from figures.p2p import common, fig1, pairs, vectors
 from figures.p2p.published import published
 from figures.shared.derived import derived
 from figures.shared.margins import every
@@ -18,32 +18,6 @@ from figures.shared.verdicts import NotTestable, Verdict, require, spread, verdi
 
 NAMES = {"objective": "objective", "test_accuracy": "accuracy"}
 TOLERANCES = {"objective": 0.05, "test_accuracy": 0.015}
-
-
-@derived
-def fitting_penalty(runs: pd.DataFrame) -> float:
-    """The penalty with which ADMM is the closest to its published curves.
-
-    ADMM starts from the short descent, as the published curves of ADMM and CD do. The distance is the mean, over the
-    published points of all four panels, of the squared logarithm of our value over theirs; logarithms are used because
-    the objective falls by a factor of four.
-
-    Raises:
-        NotTestable: where no run of ADMM can be compared.
-    """
-    admm = fig1.candidates(runs)
-    admm = admm[(admm["series"] == "ADMM") & (admm["variant"] == common.DESCENT)]
-    if admm.empty:
-        raise NotTestable(f"no run of ADMM from {common.DESCENT}")
-    points = deviations.compared(fig1.table_of(admm.assign(variant=admm["penalty"])))
-    points = points.assign(
-        off=np.log(points["here"] / points["published"]) ** 2, penalty=points["variant"].astype(float)
-    )
-    off = points.groupby("penalty")["off"]
-    means = off.mean().where(off.count() == off.size())  # excludes penalties whose runs diverged
-    if means.isna().all():
-        raise NotTestable("no run of ADMM has any of the published points")
-    return float(means.index.to_numpy(float)[np.nanargmin(means)])
 
 
 def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> dict[str, pd.DataFrame]:
@@ -56,7 +30,7 @@ def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> dict[str, pd.Data
         chosen = fig1.chosen(runs)
     else:
         candidates = fig1.candidates(runs)
-        penalties = pd.DataFrame({"variant": [variant], "penalty": [fitting_penalty(runs)]})
+        penalties = pd.DataFrame({"variant": [variant], "penalty": [fig1.fitting_penalty(runs)]})
         chosen = fig1.with_penalty(candidates, penalties)
     chosen = chosen[chosen["variant"] == variant]
     for name in fig1.SERIES:

@@ -9,7 +9,6 @@ low, high: the interval of the number.
 origin: whether the number is from the runs here or from the paper.
 """
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,6 +20,7 @@ from figures.p2p.published import published
 from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.published import HERE
+from figures.shared.published import PUBLISHED as OF_PAPER
 
 LOCAL, NON_PRIVATE = "local", "non-private"
 EXACT, DESCENT = "exact minimisers", "short descent"  # of the local objectives, where the paper names no solver
@@ -31,6 +31,8 @@ EPSILONS = ["epsilon", "epsilon_tight", "epsilon_true"]
 PRIVACY = ["privacy_unit", "neighbors", "delta"]
 ONE_RELEASE, ONCE = "one release", "one release, smoothed"  # the algorithm, and the variant that shows it
 SETTINGS = ["num_updates", "clip_norm", "mu"]  # what is tuned for a budget, the fewest updates first
+CONTINUOUS = ("iterations", "vectors_sent")  # axes on which curves are interpolated linearly between evaluations
+BEYOND = 1.01  # times our last x, as the ends of published curves are extracted with an error
 FEWEST_UPDATES = 1.0  # per agent: without updates only the start is left, which is shown as one release
 
 
@@ -106,6 +108,23 @@ def here(table: pd.DataFrame, **values) -> pd.DataFrame:
     return table[chosen]
 
 
+def compared(table: pd.DataFrame) -> pd.DataFrame:
+    """A figure's published points and ours at the same x: series, variant, x_name, x, y_name, here, published."""
+    ours, theirs = here(table), table[table["origin"] == OF_PAPER]
+    frames = []
+    for (series, variant, x_name, y_name), line in ours.groupby(["series", "variant", "x_name", "y_name"]):
+        points = theirs[(theirs["series"] == series) & (theirs["x_name"] == x_name) & (theirs["y_name"] == y_name)]
+        line = line.sort_values("x")
+        if x_name in CONTINUOUS:
+            points = points[points["x"] <= BEYOND * line["x"].max()]
+        else:
+            points = points[points["x"].isin(line["x"])]
+        at_them = np.interp(points["x"], line["x"], line["y"])
+        named = points[["series", "x_name", "x", "y_name"]]
+        frames.append(named.assign(variant=str(variant), here=at_them, published=points["y"]))
+    return pd.concat(frames, ignore_index=True)
+
+
 def epsilon_name(budget: float) -> str:
     """A budget as the series is called."""
     return f"epsilon {budget:g}"
@@ -149,8 +168,8 @@ def true_note(table: pd.DataFrame) -> str:
 
 def published_note(table: pd.DataFrame) -> str:
     """The source of the published curves; empty where there are none."""
-    any_published = (table["origin"] == PUBLISHED).any()
-    return "Grey curves are published, extracted from the paper's vector graphics." if any_published else ""
+    any_published = (table["origin"] == OF_PAPER).any()
+    return "Broad pale curves are published, extracted from the paper's vector graphics." if any_published else ""
 
 
 # ---- What was tuned, on other problem instances ----
@@ -240,25 +259,3 @@ def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
         private = tuned_private(runs, PUBLISHED, PAPER_MU)
         frames.append(private.assign(series=private["budget"].map(epsilon_name)))
     return pd.concat(frames, ignore_index=True).assign(variant=AS_PAPER)
-
-
-def tuned_note(table: pd.DataFrame, calibration: str = PUBLISHED) -> str:
-    """The settings chosen, in words."""
-    rows = here(table[table["variant"] != AS_PAPER])
-    mus = ", ".join(f"{mu:g}" for mu in sorted(rows.loc[rows["series"] == NON_PRIVATE, "mu"].unique()))
-    lines = {str(name): line for name, line in here(rows, calibration=calibration).groupby("series")}
-    names = sorted(lines, key=lambda name: -budget_of(name))
-    updates = "; ".join(f"{name.replace('epsilon', 'ε')}: {by_features(lines[name])}" for name in names)
-    updates_note = f"; updates per agent at {updates}" if updates else ""
-    return f"Tuned on other problem instances: mu = {mus}{updates_note}."
-
-
-def by_features(line: pd.DataFrame) -> str:
-    """The updates per agent by number of features, in words: "4 up to p = 25, then 2"."""
-    line = line.sort_values("x")
-    pairs = itertools.groupby(zip(line["num_updates"], line["x"], strict=True), key=lambda pair: pair[0])
-    spans = [(f"{updates:g}", [p for _, p in group]) for updates, group in pairs]
-    if len(spans) == 1:
-        return f"always {spans[0][0]}"
-    parts = [f"{updates} {'up to' if len(ps) > 1 else 'at'} p = {ps[-1]:g}" for updates, ps in spans[:-1]]
-    return f"{', '.join(parts)}, then {spans[-1][0]}"

@@ -8,7 +8,6 @@ import pandas as pd
 from bench.errors import InputError
 from figures.p2p import common, fig1, fig2c, fig3, fig4, private, table1
 from figures.shared.figure import Figure
-from figures.shared.published import PUBLISHED
 
 CURVES = {
     "p2p_fig1": fig1.FIGURE,
@@ -18,26 +17,7 @@ CURVES = {
     "p2p_fig3": fig3.FIGURE,
     "p2p_fig4": fig4.FIGURE,
 }
-CONTINUOUS = ("iterations", "vectors_sent")  # axes on which curves are interpolated linearly between evaluations
-BEYOND = 1.01  # times our last x, as the ends of published curves are extracted with an error
 COLUMNS = ["figure", "series", "variant", "x_name", "x", "y_name", "deviation", "here", "published", "points"]
-
-
-def compared(table: pd.DataFrame) -> pd.DataFrame:
-    """A figure's published points and ours at the same x: series, variant, x_name, x, y_name, here, published."""
-    ours, theirs = common.here(table), table[table["origin"] == PUBLISHED]
-    frames = []
-    for (series, variant, x_name, y_name), line in ours.groupby(["series", "variant", "x_name", "y_name"]):
-        points = theirs[(theirs["series"] == series) & (theirs["x_name"] == x_name) & (theirs["y_name"] == y_name)]
-        line = line.sort_values("x")
-        if x_name in CONTINUOUS:
-            points = points[points["x"] <= BEYOND * line["x"].max()]
-        else:
-            points = points[points["x"].isin(line["x"])]
-        here = np.interp(points["x"], line["x"], line["y"])
-        named = points[["series", "x_name", "x", "y_name"]]
-        frames.append(named.assign(variant=str(variant), here=here, published=points["y"]))
-    return pd.concat(frames, ignore_index=True)
 
 
 def largest(points: pd.DataFrame) -> pd.DataFrame:
@@ -53,7 +33,7 @@ def largest(points: pd.DataFrame) -> pd.DataFrame:
 def of_curves(figure: Figure, runs: pd.DataFrame) -> pd.DataFrame:
     """The largest deviations of those of a figure's curves that reproduce published ones."""
     table = figure.table(runs)
-    return largest(compared(private.drawn(table) if figure in (private.FIGURE_2A, private.FIGURE_2B) else table))
+    return largest(common.compared(private.drawn(table) if figure in (private.FIGURE_2A, private.FIGURE_2B) else table))
 
 
 def of_table(runs: pd.DataFrame) -> pd.DataFrame:

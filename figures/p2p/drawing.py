@@ -1,10 +1,11 @@
-"""The look of the figures of Bellet et al. 2018: a colour and a marker for each series, published curves in grey."""
+"""The look of the figures of Bellet et al. 2018: a colour and a marker for each series, published curves paler."""
 
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
 from bench.analysis import style
@@ -17,9 +18,11 @@ LOOKS: dict[str, style.Look] = {
     NON_PRIVATE: {"color": "#12355b", "marker": ">"},
     "CD": {"color": "#12355b", "marker": "o"},
     "ADMM": {"color": "#e07b39", "marker": "s"},
+    "ADMM at its best penalty": {"color": "#a8501a", "marker": "", "linewidth": 1.0},
 }
 SCALE = ["#e6a532", "#e07b39", "#c8443c", "#a02c6b", "#7a3b9a", "#3c78b4"]  # of ordered series, from light to dark
-GREY: style.Look = {"color": "#b4b4b4", "linestyle": "-", "linewidth": 2.6, "alpha": 0.75, "zorder": 1.5, "marker": ""}
+GREY: style.Look = {"color": "#b4b4b4", "linestyle": "-", "linewidth": 3.2, "alpha": 0.75, "zorder": 1.5, "marker": ""}
+PALE = 0.62  # share of white in the colour of a published curve
 NEUTRAL: style.Look = {"color": "#444444"}  # of a legend entry that is about several series
 SECOND: style.Look = {"linestyle": (0, (4, 2))}
 FURTHER = [(0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1, 2)), (0, (9, 3))]  # line styles after the second
@@ -69,13 +72,21 @@ def hold(ax: Axes, table: pd.DataFrame) -> None:
     ax.autoscale_view()
 
 
-def behind(ax: Axes, table: pd.DataFrame, **values) -> None:
-    """Draw the published curves with these values in grey."""
+def pale(color: str) -> tuple[float, float, float]:
+    """A colour mixed with white."""
+    red, green, blue = (PALE + (1 - PALE) * part for part in to_rgb(color))
+    return red, green, blue
+
+
+def behind(ax: Axes, table: pd.DataFrame, look: Mapping[str, style.Look], **values) -> None:
+    """Draw the published curves with these values, broad and in paler colours than ours of the same series."""
     rows = table[table["origin"] == PUBLISHED]
     for name, value in values.items():
         rows = rows[rows[name] == value]
-    for _, line in rows.groupby("series"):
-        ax.plot(line["x"], line["y"], **GREY)
+    for series, line in rows.groupby("series"):
+        name = str(series)
+        color = {"color": pale(look[name]["color"]), "alpha": 1.0} if name in look else {}
+        ax.plot(line["x"], line["y"], **(GREY | color))
 
 
 def draw(
@@ -89,7 +100,7 @@ def draw(
         variants: variant -> properties of its lines that replace those of the look.
         values: column -> value, for the rows of this panel.
     """
-    behind(ax, table, **values)
+    behind(ax, table, look, **values)
     rows = here(table, **values)
     for name, one in look.items():
         for variant, change in variants.items():
@@ -117,7 +128,7 @@ def variant_handles(variants: Mapping[str, style.Look]) -> list[Line2D]:
 
 def published_handles(table: pd.DataFrame) -> list[Line2D]:
     """The legend entry of published curves, where there are any."""
-    return [Line2D([], [], label="published", **GREY)] if (table["origin"] == PUBLISHED).any() else []
+    return [Line2D([], [], label="published (paler)", **GREY)] if (table["origin"] == PUBLISHED).any() else []
 
 
 def local_handles(variants: Iterable[str]) -> list[Line2D]:

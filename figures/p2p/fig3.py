@@ -66,9 +66,10 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        common.privacy_note(table) + " Settings are those of Figure 2c.",
+        common.privacy_note(table),
+        "Settings are those of Figure 2c, mu as tuned.",
         common.true_note(table),
-        common.published_note(table),
+        running=True,
     )
     return figure
 

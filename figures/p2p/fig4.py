@@ -55,7 +55,7 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         common.coordinate_note(ours[ours["series"] != LOCAL]),
-        common.published_note(table),
+        running=True,
     )
     return figure
 

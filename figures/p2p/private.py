@@ -62,29 +62,37 @@ def drawn(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame, title: str):
-    """Objective and accuracy against iterations: published calibration, equal split of the budget."""
+    """Rows are budgets, columns objective and accuracy against iterations: published calibration, equal split."""
     shown = drawn(table)
     epsilons = sorted(common.here(shown)["target_epsilon"].unique())
-    variants = dict(zip(map(variant, epsilons), drawing.styles(len(epsilons)), strict=True))
-    figure, axes = style.subplots(1, 2, figsize=(11.5, 4.6), sharex=True)
+    rows = len(epsilons)
+    figure, axes = style.subplots(
+        rows, 2, figsize=(11.5, 3.6 * rows + 1.0), sharex=True, sharey="col" if rows > 1 else False, squeeze=False
+    )
     ordered = common.here(table).sort_values("max_updates")
     look = drawing.looks(ordered["series"].unique())
-    for ax, y in zip(axes, METRICS, strict=True):
-        drawing.draw(ax, shown, look, variants, y_name=y)
+    for row, epsilon in zip(axes, epsilons, strict=True):
+        of_budget = shown[(shown["origin"] != common.HERE) | (shown["target_epsilon"] == epsilon)]
+        for ax, y in zip(row, METRICS, strict=True):
+            drawing.draw(ax, of_budget, look, {variant(epsilon): {}}, y_name=y)
+            ax.set_ylabel(drawing.NAMES[y])
+            if rows > 1:
+                ax.set_title(drawing.symbol(variant(epsilon)), fontsize=10)
+        style.percent(row[1].yaxis)
+    for ax in axes[-1]:
         ax.set_xlabel(drawing.NAMES["iterations"])
-        ax.set_ylabel(drawing.NAMES[y])
-    style.percent(axes[1].yaxis)
-    legend = [*drawing.handles(look), *drawing.published_handles(table)]
-    style.head(figure, title, [*legend, *(drawing.variant_handles(variants) if len(variants) > 1 else [])])
+    style.head(figure, title, [*drawing.handles(look), *drawing.published_handles(table)])
     epsilons = common.here(shown).groupby("target_epsilon")["epsilon"].max()
     spent = " or ".join(f"{epsilon:.3g}" for epsilon in epsilons)
     style.footer(
         figure,
         shown,
-        common.privacy_note(table)
-        + f" Each agent updates T/n times. The total epsilon, as the paper counts it, is {spent}.",
+        common.privacy_note(table),
+        f"Each agent updates T/n times. The total epsilon, as the paper counts it, is {spent}; it gives no budget of "
+        "this panel.",
         common.true_note(shown),
-        common.published_note(table) + " The CSV also has the other calibrations and splits of the budget.",
+        common.published_note(table),
+        running=True,
     )
     return figure
 
@@ -115,9 +123,9 @@ FIGURE_2B = figure_of(
     """\
 Bellet et al. 2018, Figure 2b: as Figure 2a, from a private warm start that costs epsilon 0.05 more.
 
-The paper does not say how its warm start was made private. Its curves end where ours do with twice the budget
-(dashed), not where ours do with the 0.5 of Figure 2a. Expected: every curve ends above its cold start in accuracy and
-below it in the objective.
+The paper gives neither the budget of this panel nor how its warm start was made private. Its curves end where ours do
+with twice the budget (lower row), not where ours do with the 0.5 of Figure 2a (upper row). Expected: every curve ends
+above its cold start in accuracy and below it in the objective.
 """,
     "p2p_fig2b",
     "propagation",

@@ -15,7 +15,6 @@ from figures.ppsgd import common
 from figures.ppsgd import digits as digits
 from figures.ppsgd import fig2_digits as one
 from figures.ppsgd.fig1d import GRID, WIDER
-from figures.shared import edges
 from figures.shared.figure import Figure
 
 NETWORK = "ppsgd_cnn"
@@ -79,7 +78,6 @@ def draw(table: pd.DataFrame):
         table,
         common.replaced(table),
         one.BLACK,
-        edges.short(table, "step size"),
         unequal=f"({', '.join(counts)} in the columns)",
         running=True,
     )

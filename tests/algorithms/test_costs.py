@@ -150,6 +150,8 @@ BY_HAND = [  # name, changes, numbers sent and gradients in a round
     ("dp_fedsmp", {}, CLIENTS * 2, 3 * ALL),  # two of three numbers
     ("dp_fedsmp", {"sampler": "poisson", "num_sampled": 2, "clipping": "adaptive"}, 2 * 3, 2 * 3 * EXAMPLES),
     ("dp_fedls", {}, CLIENTS * FEATURES, ALL),
+    ("dp_fedrep", {}, CLIENTS * FEATURES, 8 * ALL),  # three steps of the representation, after five of the head
+    ("dp_fedrep", {"order": "together", "num_sampled": 2, "sampler": "fixed"}, 2 * FEATURES, 2 * 3 * EXAMPLES),
     ("ppsgd", {}, CLIENTS * FEATURES, ALL),
     ("ppsgd", {"personalization": 0.0}, 0, ALL),
     ("ppsgd", {"personalization": math.inf, "num_sampled": 2, "sampler": "fixed"}, 2 * FEATURES, 2 * EXAMPLES),

@@ -16,7 +16,7 @@ from bench.errors import InputError
 QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
 SILENT = {"local_learning", "local_models", "local_networks"}
-LIKE_FEDAVG = {"dp_fedblur", "dp_fedls", "dp_fedopt", "dp_fedprox", "dp_fedsam"}  # the same release
+LIKE_FEDAVG = {"dp_fedblur", "dp_fedls", "dp_fedopt", "dp_fedprox", "dp_fedrep", "dp_fedsam"}  # the same release
 LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
 SAMPLED = {
     "ppsgd",
@@ -25,6 +25,7 @@ SAMPLED = {
     "dp_fedls",
     "dp_fedopt",
     "dp_fedprox",
+    "dp_fedrep",
     "dp_fedsam",
     "dp_fedsmp",
     "dpsgd_fedavg",

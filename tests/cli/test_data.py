@@ -5,12 +5,12 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from tiny_data import pictures, stand_in, write
 from typer.testing import CliRunner
 
+from bench.__main__ import main
 from bench.cli.data import app
 from bench.data.fetch import cache
 from bench.data.fetch.sources import DATASETS, IDX
@@ -19,10 +19,8 @@ from bench.errors import InputError
 
 @pytest.fixture(autouse=True)
 def sets(monkeypatch, tmp_path):
-    """Stand-ins for the two sets that share their file names; no set can be got from elsewhere."""
+    """Stand-ins for the two sets that share their file names."""
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
-    for name, dataset in DATASETS.items():
-        monkeypatch.setitem(DATASETS, name, replace(dataset, packages=(), addresses=(), indexes=()))
     return {
         "mnist": stand_in(monkeypatch, "mnist", pictures(seed=1)),
         "fashion_mnist": stand_in(monkeypatch, "fashion_mnist", pictures(seed=2)),
@@ -75,7 +73,7 @@ def test_get_without_a_name_gets_what_can_be_got(data):
     printed = run("get", "--data-dir", data)
     assert "mnist: " in printed
     assert f"fashion_mnist: {cache.folder('fashion_mnist')} (user files; terms: MIT)" in printed
-    assert "qmnist_writers: not here: get it with `python -m bench data get qmnist_writers --download`" in printed
+    assert "qmnist_writers: not here: put qmnist-train-labels-idx2-int, qmnist-test-labels-idx2-int in" in printed
     assert "federated_emnist: not here: put fed_emnist" in printed
 
 
@@ -133,6 +131,12 @@ def test_verify_reports_a_checksum_where_none_is_known(tmp_path):
     write(tmp_path / "emnist", dict.fromkeys(names, b"it"))
     printed = run("verify", "federated_emnist", "--data-dir", tmp_path / "emnist")
     assert re.search("sha256, with no published value to compare, [0-9a-f]{12}$", printed.strip())
+
+
+def test_the_earlier_option_for_downloads_is_answered_by_what_is_in_its_place(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["bench", "data", "get", "mnist", "--download"])
+    assert main() == 2
+    assert re.fullmatch("error: .*--download: leave it out, .*, or choose a --source\n", capsys.readouterr().err)
 
 
 def test_the_main_program_prints_the_message_alone_and_exits_with_2():

@@ -1,4 +1,4 @@
-"""The user's files and the leave to download: handed down as an argument, and in force for the one call."""
+"""The user's files and where others may come from: handed down as an argument, and in force for the one call."""
 
 import dataclasses
 import os
@@ -70,7 +70,7 @@ def test_without_a_folder_it_is_the_one_that_bench_data_names_at_that_moment(tmp
     assert DataFiles().data_dir is None
     monkeypatch.setenv("BENCH_DATA", str(tmp_path))
     assert DataFiles().data_dir == tmp_path
-    assert DataFiles(download=True) == DataFiles(tmp_path, download=True)
+    assert DataFiles(source="packages") == DataFiles(tmp_path, "packages")
     (tmp_path / "other").mkdir()
     assert DataFiles(tmp_path / "other").data_dir == tmp_path / "other"
     monkeypatch.setenv("BENCH_DATA", str(tmp_path / "other"))
@@ -100,6 +100,15 @@ def test_a_folder_that_is_none_is_one_line(tmp_path, monkeypatch):
         assert str(error.value) == line
 
 
+def test_the_source_is_that_of_the_call_or_of_the_environment_or_any(monkeypatch):
+    monkeypatch.setenv("BENCH_SOURCE", "packages")
+    assert (DataFiles().source, DataFiles(source="publisher").source) == ("packages", "publisher")
+    monkeypatch.delenv("BENCH_SOURCE")
+    assert DataFiles().source == "any"
+    with pytest.raises(InputError, match=r"BENCH_SOURCE\) is called 'publishers': did you mean publisher\?"):
+        DataFiles(source="publishers")
+
+
 def test_makers_that_read_files_get_them_and_others_stay_as_they_are(tmp_path):
     data_files = DataFiles(tmp_path)
 
@@ -108,7 +117,7 @@ def test_makers_that_read_files_get_them_and_others_stay_as_they_are(tmp_path):
 
     assert with_files(make, data_files)(7) == (7, 1, data_files)
     assert with_files(partial(make, size=2), data_files)(7) == (7, 2, data_files)
-    other = DataFiles(tmp_path, download=True)
+    other = DataFiles(tmp_path, "publisher")
     assert with_files(partial(make, data_files=other), data_files)(7) == (7, 1, other)
     assert with_files(TASKS["made_up_tags"], data_files) is TASKS["made_up_tags"]
 
@@ -156,7 +165,7 @@ def test_each_run_reads_the_folder_that_it_is_given(folders, sweep, tmp_path, en
 
 def test_each_command_reads_the_folder_that_it_is_given(folders, sweep, tmp_path, monkeypatch, capsys, environment):
     for i, folder in enumerate(folders):
-        words = ["run", "tiny", "--data-dir", str(folder), "--out", str(tmp_path / f"out{i}"), "--download"]
+        words = ["run", "tiny", "--data-dir", str(folder), "--out", str(tmp_path / f"out{i}"), "--source", "none"]
         monkeypatch.setattr("sys.argv", ["bench", *words])
         assert command.main() == 0
         assert str(tmp_path / f"out{i}") in capsys.readouterr().err

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.data.dataset import Source
 from bench.data.decode import cifar_binary, idx_bytes
 from bench.data.fetch.sources import CIFAR, DATASETS, IDX
 
@@ -27,11 +28,10 @@ def photographs(seed: int, rows: int = 3) -> dict[str, bytes]:
     return {name: cifar_binary(rng.integers(0, 256, (rows, 32, 32, 3)), rng.integers(0, 10, rows)) for name in CIFAR}
 
 
-def stand_in(monkeypatch, name: str, files: dict[str, bytes], **changes) -> dict[str, bytes]:
-    """Lets a data set consist of these files, with no packages or addresses unless given; returns the files."""
+def stand_in(monkeypatch, name: str, files: dict[str, bytes], *sources: Source) -> dict[str, bytes]:
+    """Lets a data set consist of these files, to be had from these sources; returns the files."""
     sums = {file: hashlib.md5(data).hexdigest() for file, data in files.items()}
-    changes = {"packages": (), "addresses": ()} | changes
-    monkeypatch.setitem(DATASETS, name, replace(DATASETS[name], files=sums, **changes))
+    monkeypatch.setitem(DATASETS, name, replace(DATASETS[name], files=sums, sources=sources))
     return files
 
 

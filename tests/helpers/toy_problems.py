@@ -4,21 +4,24 @@ All losses are squared, but for the network's; inputs have the same second momen
 gradient methods converge at a known rate.
 """
 
+import dataclasses
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from grouped_examples import frequencies, own_groups, own_probabilities, probabilities, saturated
 from tiny_gossip import standing_still
 from tiny_peers import MU, dense, listed, minimizer, squared_peers
 from tiny_silos import task_of
 
-from bench.data.task import Task
+from bench.data.task import Head, Task
 from bench.data.tasks.quadratic import half_square
 from bench.kernels.graph import confidence
 from bench.models.additive import squared_loss
+from bench.models.parts import joined
 
 CLIENTS, EXAMPLES, FEATURES = 5, 6, 3
 MOMENTS = np.array([1.0, 0.8, 0.6])  # of the inputs, X_i^T X_i / m = diag of these
@@ -76,6 +79,28 @@ def records(noise: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
 def least_squares(noise: float = 1.0) -> Task:
     """Loss (<w, x> - y)^2 / 2."""
     return task_of(*records(noise), half_square, squared_loss)
+
+
+FACTORS, DIRECTION = np.array([0.5, 1.5, 1.0, -0.7, 0.8]), np.array([1.0, -0.5, 0.7])
+
+
+@cache
+def one_factor() -> Task:
+    """Users whose models are multiples of one direction: loss (a_i <b, x> - y)^2 / 2 without noise, head a, body b."""
+    inputs, _ = records()
+    targets = np.einsum("nmd,d,n->nm", inputs, DIRECTION, FACTORS)
+
+    def loss(shared, local, example):
+        model, (x, y) = joined(shared, local), example
+        return half_square(model["head"] * (model["body"] @ x), y)
+
+    start = {"body": jnp.asarray([0.5, 0.1, 0.4]), "head": jnp.asarray(0.9)}
+    whole = task_of(inputs, targets, link=None, loss=loss, name="one_factor")
+    return dataclasses.replace(whole, init_params=start, head=Head(("head",)), metrics=size_of_model)
+
+
+def size_of_model(params, task):
+    return {"norm": sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(params))}
 
 
 def of_all(ridge: float = 0.0) -> np.ndarray:
@@ -201,6 +226,13 @@ TOYS: dict[str, Toy] = {
         USERS | {"step_size": 0.5, "server_step_size": 0.5, "proximal": 0.5, "num_steps": 3},
         40,
         of_all,
+    ),
+    "dp_fedrep": Toy(
+        one_factor,
+        USERS | {"step_size": 0.3, "server_step_size": 0.3, "local_step_size": 0.3, "num_steps": 3},
+        150,
+        lambda: FACTORS[:, None] * DIRECTION,
+        read=lambda params: params.theta["head"][:, None] * params.w["body"],
     ),
     "dp_fedsam": Toy(
         least_squares,

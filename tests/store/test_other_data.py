@@ -10,10 +10,11 @@ from tiny_sweeps import TASK, walks
 from bench import __main__ as command
 from bench import board, compare, run
 from bench.comparison.protocol import PROTOCOL
+from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
-from bench.data.files import DataFiles
 from bench.data.tasks import digits, school, stand_ins, tags
 from bench.data.tasks.registry import TASKS
+from bench.errors import InputError
 from bench.execution.run import run_sweep
 from bench.papers import SWEEPS
 from bench.store import other_data, part_files
@@ -67,7 +68,7 @@ def test_a_sweep_on_other_data_stops_in_a_line_that_says_how_to_get_them_and_not
     said = str(refused.value)
     assert said.startswith(f"{folder} has 1 runs on mnist_by_writer (MNIST (pip) by writer")
     assert "this machine has mnist_by_style in its place: get qmnist_writers by `python -m bench data get" in said
-    for remedy in ("--download", "--data-dir with qmnist-train", "--task mnist_by_style", "--out", "--fresh"):
+    for remedy in ("get qmnist_writers`", "--data-dir with qmnist-train", "--task mnist_by_style", "--out", "--fresh"):
         assert remedy in said
     assert "\n" not in said
     assert content(folder) == before
@@ -161,12 +162,24 @@ def test_what_would_be_chosen_is_what_is_chosen(here, monkeypatch):
     assert stand_ins.chosen_here(digits.best_available) == digits.best_available(0)
 
 
-def test_where_only_fetching_tells_nothing_is_said_of_it(monkeypatch):
-    monkeypatch.setattr(retrieval, "find", lambda name, data_files=None: False)
-    assert stand_ins.chosen_here(tags.best_available) is None
-    assert stand_ins.chosen_here(school.best_available) == "made_up_schools"
-    assert stand_ins.chosen_here(school.best_available, DataFiles(download=True)) is None
-    assert stand_ins.chosen_here(school.school) is None
+def test_what_can_be_fetched_is_here_and_is_not_asked_for_twice(monkeypatch):
+    asked = []
+
+    def fetched(name, data_files):
+        asked.append(name)
+        if name == "debian_packages":
+            raise InputError("no network")
+        return LocalCopy(name, {}, "", "")
+
+    monkeypatch.setattr(retrieval, "find", lambda name, data_files=None: None)
+    monkeypatch.setattr(retrieval, "get", fetched)
+    retrieval._fetched.cache_clear()
+    for _ in range(2):
+        assert stand_ins.chosen_here(tags.best_available) == "made_up_tags"
+        assert stand_ins.chosen_here(school.best_available) == "school"
+        assert stand_ins.chosen_here(school.school) is None
+    retrieval._fetched.cache_clear()
+    assert asked == ["debian_packages", "school"]
 
 
 def test_every_choice_is_a_task_that_can_be_asked_for_by_name():

@@ -23,13 +23,14 @@ from tiny_sweeps import sweep_of, table
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.data.task import Task
+from bench.data.task import Head, Task
 from bench.data.tasks.quadratic import half_square
 from bench.errors import InputError
 from bench.execution.pool import Pool
 from bench.execution.run import run_sweep
 from bench.kernels.division import Division
 from bench.models.additive import squared_loss
+from bench.models.parts import joined
 from bench.sweeps import devices, engine
 from bench.sweeps.spec import Entry, arguments, grid, parameters
 
@@ -59,6 +60,7 @@ def size_of(params, task: Task) -> dict:
     own = getattr(params, "coefficients", None) if own is None else own
     out = {"w": sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(w))}
     if own is not None:
+        (own,) = jax.tree.leaves(own)
         of_user = jnp.sum(jnp.square(own).reshape(task.num_clients, -1), axis=1)
         out |= {"mean": jnp.mean(of_user), "most": jnp.max(of_user)}
     return out
@@ -84,6 +86,18 @@ def dual_users() -> Task:
     inputs, targets = users().train
     gram = jnp.einsum("nid,njd->nij", inputs, inputs)
     return replace(users(), init_params=jnp.zeros((1, FEATURES)), train=(inputs, targets[..., None]), gram=gram)
+
+
+@cache
+def headed() -> Task:
+    """The same users with a factor of their own on a common direction."""
+
+    def loss(shared, local, example):
+        model, (x, y) = joined(shared, local), example
+        return half_square(model["head"] * (model["body"] @ x), y)
+
+    start = {"body": jnp.linspace(0.1, 1.0, FEATURES), "head": jnp.asarray(0.9)}
+    return replace(users(), init_params=start, loss=loss, head=Head(("head",)), name="headed")
 
 
 @cache
@@ -134,6 +148,7 @@ SLOW = {
     "sharpness": ("dp_fedsam", users, AVERAGED | {"sharpness": 0.3, "num_steps": 2, "kept": 0.5}),
     "bound": ("dp_fedblur", dual_users, AVERAGED | {"bound": 0.5, "num_steps": 3}),
     "random numbers": ("dp_fedsmp", users, AVERAGED | {"kept": 0.5}),
+    "head first": ("dp_fedrep", headed, AVERAGED | {"local_step_size": 0.2, "num_steps": 2, "own_steps": 2}),
     "smoothing of the sum": ("dp_fedls", users, AVERAGED | {"smoothing_strength": 0.5}),
     "queue, dense": ("dp_fedavg", users, AVERAGED | {"sampler": "queue", "batch_size": 2}),
     "poisson, one model": ("dp_fedavg", users, AVERAGED | {"sampler": "poisson"}),

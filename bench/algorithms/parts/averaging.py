@@ -10,7 +10,7 @@ The update is post-processing of the noisy sum. A method may change the objectiv
 makes of Delta_i before it is clipped: neither changes what a user can add to the sum.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -67,6 +67,24 @@ class Message(NamedTuple):
     noise: Callable[[Any, Any], Any] = lambda noise, common: noise
 
 
+class Own(NamedTuple):
+    """What every user keeps and never sends, in methods that share a part of the model only.
+
+    start: the shared part w before the first round.
+    init: () -> what the users of this device keep, leaves [client, ...].
+    steps: (w, kept, batch, clip_norm, common) -> (kept, (sum_i clip(Delta_i, C), norms before clipping [sampled])),
+        with `common` of the method's Message, () without one.
+    params: (w, kept) -> the parameters of all models, as the task's metrics take them.
+    size: of the numbers that a user of a round holds beside its examples.
+    """
+
+    start: Any
+    init: Callable[[], Any]
+    steps: Callable[..., tuple[Any, Any]]
+    params: Callable[[Any, Any], Any]
+    size: int
+
+
 def _stepped(server: Server, w, memory, total, divisor) -> tuple[Any, Any]:
     """What `step` of a server returns.
 
@@ -115,7 +133,13 @@ class AveragingArguments(SharedArguments):
 
 
 def averaging(
-    task: Task, shared: AveragingArguments, server: Server, *, message: Message | None = None, **objective: Scalar
+    task: Task,
+    shared: AveragingArguments,
+    server: Server,
+    *,
+    message: Message | None = None,
+    own: Own | None = None,
+    **objective: Scalar,
 ) -> Algorithm:
     """Federated averaging with a server's step.
 
@@ -123,7 +147,9 @@ def averaging(
         task: with loss(w, theta_i, example); theta_i is held at 0.
         shared: the shared arguments.
         server: the server's update of w.
-        message: what users send; None sends Delta_i.
+        message: what users send; None sends Delta_i. Together with `own`, whose steps then make the messages, it says
+            what a round has in common and where its noise is.
+        own: what users keep; None keeps nothing, and shares the whole model.
         objective: `proximal`, `sharpness` or `bound` of the local steps; see `local_steps.LocalSteps`.
     """
     drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}
@@ -136,20 +162,13 @@ def averaging(
         num_sampled=shared.num_sampled,
         quantile=shared.quantile,
     )
-    local = local_steps.LocalSteps(shared.step_size, shared.num_steps, **objective)
-    if task.gram is None or message is not None:
-        assert task.loss is not None
-        nothing_local = jax.tree.map(jnp.zeros_like, task.init_params)
-        steps = local_steps.dense(task.loss, nothing_local, local, message and message.of_user)
-        size = 2 * optax.tree.size(task.init_params)
-    else:
-        steps = local_steps.dual(task.gram, local)
-        size = shared.batch_size * (shared.batch_size + task.train[1].shape[-1])
+    if own is None:
+        own = _nothing_kept(task, shared, message, objective)
 
     def init(key):
-        w = task.init_params
+        w = own.start
         schedule = {"who": who.init(key), "noise": noises.init(w)}
-        return State(schedule, {"w": w, "server": server.init(w), "clipping": clips.init()})
+        return State(schedule, {"w": w, "own": own.init(), "server": server.init(w), "clipping": clips.init()})
 
     def one_round(key, state):
         key_draw, key_noise = jax.random.split(key)
@@ -157,11 +176,13 @@ def averaging(
         # Further keys are derived without changing the two of the split.
         common = () if message is None else message.common(jax.random.fold_in(key, 3), w)
 
-        def of_users(nothing_kept, batch):
-            total, norms = steps(w, batch, norm, common)
-            return nothing_kept, (total, jnp.sum(norms > norm, dtype=jnp.float32))
+        def of_users(kept, batch):
+            kept, (total, norms) = own.steps(w, kept, batch, norm, common)
+            return kept, (total, jnp.sum(norms > norm, dtype=jnp.float32))
 
-        _, (total, clipped), drawn, queue = who.in_blocks(key_draw, state.schedule["who"], of_users, (), size)
+        mine, (total, clipped), drawn, queue = who.in_blocks(
+            key_draw, state.schedule["who"], of_users, state.variables["own"], own.size
+        )
         direction, remembered = noises.draw(key_noise, state.schedule["noise"], w)
         direction = direction if message is None else message.noise(direction, common)
         std = jnp.where(drawn.released, clips.noise_scale(state.variables["clipping"]), 0.0)
@@ -173,10 +194,30 @@ def averaging(
             "clipped": clipped / jnp.maximum(drawn.count, 1.0),
             **clips.info(kept),
         }
-        return State({"who": queue, "noise": remembered}, {"w": w, "server": memory, "clipping": kept}), info
+        variables = {"w": w, "own": mine, "server": memory, "clipping": kept}
+        return State({"who": queue, "noise": remembered}, variables), info
 
     def public(state):
         w, kept = state.variables["w"], state.variables["clipping"]
         return (w, kept) if jax.tree.leaves(kept) else w
 
-    return Algorithm(init, one_round, lambda state: state.variables["w"], public)
+    return Algorithm(init, one_round, lambda state: own.params(state.variables["w"], state.variables["own"]), public)
+
+
+def _nothing_kept(
+    task: Task, shared: AveragingArguments, message: Message | None, objective: Mapping[str, Scalar]
+) -> Own:
+    """Return the steps of users who share the whole model."""
+    local = local_steps.LocalSteps(shared.step_size, shared.num_steps, **objective)
+    if task.gram is None or message is not None:
+        assert task.loss is not None
+        steps = local_steps.dense(task.loss, task.nothing_local(), local, message and message.of_user)
+        size = 2 * optax.tree.size(task.init_params)
+    else:
+        steps = local_steps.dual(task.gram, local)
+        size = shared.batch_size * (shared.batch_size + task.train[1].shape[-1])
+
+    def keeping(w, kept, batch, clip_norm, common):
+        return kept, steps(w, batch, clip_norm, common)
+
+    return Own(task.init_params, tuple, keeping, lambda w, kept: w, size)

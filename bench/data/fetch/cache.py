@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bench.cache_folder import folder
-from bench.data.dataset import LocalCopy, Unavailable
+from bench.data.dataset import DataSet, LocalCopy, Unavailable
 from bench.data.decode import Contents, plain
-from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
 from bench.files import PART, open_lock, write_whole
 
@@ -46,64 +45,56 @@ def checksum(sums: Mapping[str, str]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()[:12]
 
 
-def load(name: str) -> LocalCopy | None:
-    """Return the data set as cached; None unless every file exists with the right md5."""
-    files = {file: folder(name) / file for file in DATASETS[name].files}
-    present = files and all(path.is_file() for path in files.values())
-    if not present or wrong(name):
-        return None
-    try:
-        source = json.loads((folder(name) / RECORD).read_text())["source"]
-    except (OSError, ValueError, KeyError, TypeError):
-        source = "cache"  # put there by hand, or by a process that ended before it wrote the record
-    return LocalCopy(name, files, source, checksum(DATASETS[name].files))
+class Cached:
+    """The folder of a data set in the cache, which need not exist."""
 
+    def __init__(self, dataset: DataSet):
+        self.dataset, self.here = dataset, folder(dataset.name)
 
-def wrong(name: str) -> list[Path]:
-    """Return the cached files of a data set that have a wrong checksum."""
-    here = folder(name)
-    return [
-        here / file
-        for file, right in DATASETS[name].files.items()
-        if (here / file).is_file() and md5(here / file) != right
-    ]
+    def load(self) -> LocalCopy | None:
+        """Return the data set; None unless every file exists with the right md5."""
+        files = {file: self.here / file for file in self.dataset.files}
+        present = files and all(path.is_file() for path in files.values())
+        if not present or self.wrong():
+            return None
+        try:
+            source = json.loads((self.here / RECORD).read_text())["source"]
+        except (OSError, ValueError, KeyError, TypeError):
+            source = "cache"  # put there by hand, or by a process that ended before it wrote the record
+        return LocalCopy(self.dataset.name, files, source, checksum(self.dataset.files))
 
+    def wrong(self) -> list[Path]:
+        """Return the files that have a wrong checksum."""
+        paths = {self.here / file: right for file, right in self.dataset.files.items()}
+        return [path for path, right in paths.items() if path.is_file() and md5(path) != right]
 
-def set_aside(path: Path) -> Path:
-    """Rename a wrong file, so that it is not read but can still be inspected."""
-    return path.rename(path.with_name(f"{path.name}.corrupt"))
+    def store(self, contents: Contents, source: str) -> LocalCopy:
+        """Fill the folder: each file is checked, written under another name, then moved into place.
 
+        Args:
+            contents: the canonical file names with their bytes.
+            source: the source in words, which is recorded beside them.
 
-def store(name: str, contents: Contents, source: str) -> LocalCopy:
-    """Fill the cache: each file is checked, written under another name, then moved into place.
-
-    Args:
-        name: the data set.
-        contents: the canonical file names with their bytes.
-        source: the source in words, which is recorded beside them.
-
-    Raises:
-        Unavailable: the bytes of a file have another md5; files before it are kept, since they are right.
-    """
-    for file, data in contents:
-        if (got := hashlib.md5(data).hexdigest()) != DATASETS[name].files[file]:
-            raise Unavailable(f"its {file} has md5 {got}, not {DATASETS[name].files[file]}")
-        write_whole(folder(name) / file, data)
-    write_whole(folder(name) / RECORD, json.dumps({"source": source}))
-    copy = load(name)
-    if copy is None:
-        raise InputError(f"{folder(name)}: what was just written there reads back differently: check the disk.")
-    return copy
+        Raises:
+            Unavailable: the bytes of a file have another md5; files before it are kept, since they are right.
+        """
+        for file, data in contents:
+            if (got := hashlib.md5(data).hexdigest()) != self.dataset.files[file]:
+                raise Unavailable(f"its {file} has md5 {got}, not {self.dataset.files[file]}")
+            write_whole(self.here / file, data)
+        write_whole(self.here / RECORD, json.dumps({"source": source}))
+        if copy := self.load():
+            return copy
+        raise InputError(f"{self.here}: what was just written there reads back differently: check the disk.")
 
 
 @contextlib.contextmanager
-def filling(name: str) -> Iterator[Path]:
-    """Lock the cache of one data set for writing, one process at a time, and yield a scratch folder.
+def filling(here: Path) -> Iterator[Path]:
+    """Lock a folder of the cache for writing, one process at a time, and yield a scratch folder.
 
     Raises:
         InputError: the folder cannot be written, or the disk is full.
     """
-    here = folder(name)
     try:
         here.mkdir(parents=True, exist_ok=True)
         with open(open_lock(here / ".lock")) as lock:

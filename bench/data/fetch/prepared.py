@@ -6,56 +6,57 @@ rebuilt and checked like those of any other source.
 """
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench.data.dataset import Report, Unavailable
+from bench.data.dataset import Report, Source, Unavailable
 from bench.data.decode import Contents, Rows
-from bench.data.fetch.sources import DATASETS
 from bench.errors import expanded
 
-SOURCE = "tensorflow_datasets"
 
-
-def folder(name: str) -> Path | None:
-    """Return the folder of a prepared version, under TFDS_DATA_DIR, or in tensorflow_datasets in the home folder."""
-    prepared = DATASETS[name].prepared
-    if prepared is None:
-        return None
-    root = expanded(os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets", "TFDS_DATA_DIR")
-    versions = sorted((root / prepared.name).glob("*.*.*/dataset_info.json"))
-    return versions[-1].parent if versions else None
-
-
-def contents(name: str, report: Report) -> Contents:
-    """Return the canonical files, rebuilt from the prepared examples.
+@dataclass(frozen=True)
+class Prepared(Source):
+    """A copy that tensorflow_datasets has prepared on this machine.
 
     Args:
-        name: the data set.
-        report: receives progress messages.
-
-    Returns:
-        an iterator over canonical names and their bytes, not yet checked.
-
-    Raises:
-        Unavailable: it does not exist, or its format is readable only by TensorFlow.
+        name: its name there.
+        rebuild: (split -> its rows in the original order) -> the canonical files.
     """
-    prepared, where = DATASETS[name].prepared, folder(name)
-    if prepared is None or where is None:
-        raise Unavailable("not prepared")
-    try:
-        import tensorflow_datasets as tfds
-        from tensorflow_datasets.core import hashing
 
-        builder = tfds.builder_from_directory(where)
+    name: str
+    rebuild: Callable[[Callable[[str], Rows]], Contents]
+    kind = "tensorflow-datasets"
+    client = "tensorflow_datasets"
 
-        def split(of: str) -> Rows:
-            report(f"{SOURCE}: reading {of}")
-            shuffled = builder.as_data_source(of)  # pyright: ignore[reportCallIssue]
-            order = sorted(range(len(shuffled)), key=hashing.Hasher(of).hash_key)
-            return [row for _, row in sorted(zip(order, shuffled, strict=True), key=lambda pair: pair[0])]
+    def __str__(self) -> str:
+        return self.client
 
-        yield from prepared.rebuild(split)
-    except NotImplementedError:
-        raise Unavailable(f"{where} is not in the form array_record, the one read without TensorFlow") from None
-    except Exception as error:  # a foreign library on a foreign folder; the next source is tried
-        raise Unavailable(f"{where} cannot be read ({type(error).__name__})") from None
+    def folder(self) -> Path | None:
+        """Return the folder of the newest version, in TFDS_DATA_DIR, or in tensorflow_datasets in the home folder."""
+        root = expanded(os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets", "TFDS_DATA_DIR")
+        versions = sorted((root / self.name).glob("*.*.*/dataset_info.json"))
+        return versions[-1].parent if versions else None
+
+    def here(self) -> bool:
+        return self.folder() is not None
+
+    def contents(self, scratch: Path, report: Report) -> Contents:
+        where = self.folder()
+        try:
+            import tensorflow_datasets as tfds
+            from tensorflow_datasets.core import hashing
+
+            builder = tfds.builder_from_directory(str(where))
+
+            def split(of: str) -> Rows:
+                report(f"{self}: reading {of}")
+                shuffled = builder.as_data_source(of)  # pyright: ignore[reportCallIssue]
+                order = sorted(range(len(shuffled)), key=hashing.Hasher(of).hash_key)
+                return [row for _, row in sorted(zip(order, shuffled, strict=True), key=lambda pair: pair[0])]
+
+            yield from self.rebuild(split)
+        except NotImplementedError:
+            raise Unavailable(f"{where} is not in the form array_record, the one read without TensorFlow") from None
+        except Exception as error:  # a foreign library on a foreign folder; the next source is tried
+            raise Unavailable(f"{where} cannot be read ({type(error).__name__})") from None

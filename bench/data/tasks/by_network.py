@@ -41,6 +41,7 @@ def network_task(
     source: str,
     checksum: str,
     head: tuple[str, ...] = (),
+    optional_head: bool = False,
     of_logits: Callable = cross_entropy,
     common: tuple[np.ndarray, np.ndarray] | None = None,
     room: Mapping[str, int] | None = None,
@@ -54,6 +55,7 @@ def network_task(
         seed: of the initial parameters, the same in all trials.
         name, source, checksum: of the data.
         head: the entries of the parameters that make up the head; empty where the model has no representation.
+        optional_head: whether a network without these entries, or with no others, is a model without a head.
         of_logits: (logits [class], label) -> loss.
         common: inputs and labels to test the models of all users on; default NUM_COMMON examples of the test that are
             drawn evenly from the list of all users' examples.
@@ -71,6 +73,8 @@ def network_task(
 
     inputs, labels, sizes = stack("train", train)
     params = initial_parameters(module, jax.random.key(seed), inputs[:2, 0])
+    if optional_head and not (isinstance(params, dict) and set(head) < set(params)):
+        head = ()
     if head:
         split(params, head)
     if common is None:

@@ -4,6 +4,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,18 +14,24 @@ from bench.data.partition import by_label, hold_out, pack
 from bench.data.read.tables import CLIENT, EXACT, LABEL, client_table, distinct
 from bench.data.task import Task
 from bench.data.tasks import digits
+from bench.data.tasks.by_network import network_task
 from bench.data.tasks.by_user import WORST
 from bench.errors import InputError, cut, in_one_line, shown
 from bench.models.additive import scores, squared_loss
+from bench.models.logits import apply_of
 
 NEEDED = ("inputs", "targets", "clients")
 LARGEST = float(np.finfo(np.float32).max)
 TEST, VALIDATION = 0.2, 0.1  # shares of each client's examples
+HEAD, SEED = "head", 0  # the layer of a network that is its head, and the seed of its initial parameters
 
 
 @cache
-def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
-    """Return inputs [example, feature], classes [example], clients [example], and a checksum."""
+def _read(path: Path, network: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+    """Return inputs [example, feature], classes [example], clients [example], and a checksum.
+
+    For a network, inputs are [example, ...], and whole numbers stay what they are.
+    """
     if not path.is_file():
         raise InputError(f"{path} is not a file: give one that numpy.savez wrote")
     try:
@@ -44,13 +51,16 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
             f"{path} is not an npz file of plain arrays ({cut(in_one_line(error))}): write it with numpy.savez, "
             "without objects"
         ) from None
-    if inputs.ndim > 2:
+    if inputs.ndim > 2 and not network:
         raise InputError(
             f"{path}: inputs are {inputs.shape}, but files are for linear models of features [example, feature]: "
-            "flatten them, or write a task with your own network (docs/adding-a-network.md)"
+            "flatten them, or give --network with a network for them (docs/adding-a-network.md)"
         )
     for wrong, what in (
-        (inputs.ndim != 2, f"inputs are {inputs.shape}: one row of features per example"),
+        (
+            inputs.ndim < 2 or (inputs.ndim > 2 and not network),
+            f"inputs are {inputs.shape}: one row of features per example",
+        ),
         (targets.shape != inputs.shape[:1], f"targets are {targets.shape}: one class per example"),
         (clients.shape != inputs.shape[:1], f"clients are {clients.shape}: one client per example"),
     ):
@@ -78,10 +88,9 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
         raise InputError(f"{path}: inputs are {inputs.dtype}: give finite real numbers")
     wrong = ~(np.abs(inputs.astype(np.float64)) <= LARGEST)
     if wrong.any():
-        row, column = np.argwhere(wrong)[0]
+        place = tuple(np.argwhere(wrong)[0].tolist())
         raise InputError(
-            f"{path}: inputs has {inputs[row, column]} at index ({row}, {column}): give finite numbers of at most "
-            f"{LARGEST:.2g}"
+            f"{path}: inputs has {inputs[place]} at index {place}: give finite numbers of at most {LARGEST:.2g}"
         )
     classes = np.unique(targets)
     if len(classes) < 2 or classes[-1] != len(classes) - 1:
@@ -90,6 +99,8 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
         )
     distinct(path, "clients", map(str, np.unique(clients)))
     digest = hashlib.blake2b(b"".join(np.ascontiguousarray(a).tobytes() for a in (inputs, targets, clients)))
+    if network and np.issubdtype(inputs.dtype, np.integer) and np.abs(inputs.astype(np.float64)).max() < 2**31:
+        return inputs.astype(np.int32), targets.astype(np.int64), clients, digest.hexdigest()[:12]
     return inputs.astype(np.float32), targets.astype(np.int64), clients, digest.hexdigest()[:12]
 
 
@@ -109,6 +120,51 @@ def clients_file(trial: int, *, path: str | Path) -> Task:
     path = Path(path)
     inputs, classes, clients, checksum = _read(path)
     return _task(trial, path, inputs, classes, clients, checksum)
+
+
+def clients_with_network(
+    trial: int, *, path: str | Path, module: nn.Module, code: str, client: str = CLIENT, label: str = LABEL
+) -> Task:
+    """Classification of a user's own examples by client, by a network and its cross-entropy.
+
+    Examples are split as in `clients_file`. Where the network has a layer called "head", that is its head.
+
+    Args:
+        trial: the number of the split.
+        path: an npz file as for `clients_file`, but with inputs [example, ...] of any shape, of which whole numbers
+            reach the network as int32; or a table as for `clients_table`.
+        module: inputs [example, ...] -> logits [example, class].
+        code: a digest of the network's code; results of another one are not mixed.
+        client, label: columns of a table.
+
+    Raises:
+        InputError: as `clients_file` and `clients_table`, for a network that does not fit, or one with fewer logits
+            than classes.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        inputs, targets, clients, checksum = _read(path, network=True)
+    else:
+        inputs, targets, clients, checksum = client_table(path, client, label, False)
+    parts = _parts(trial, path, clients)
+    examples = {part: [(inputs[rows], targets[rows]) for rows in listed] for part, listed in parts.items()}
+    name, classes = type(module).__name__, int(targets.max()) + 1
+    train = examples.pop("train")
+    task = network_task(
+        train,
+        examples,
+        module=module,
+        seed=SEED,
+        head=(HEAD,),
+        optional_head=True,
+        name=f"{path.name}_{name}",
+        source=f"{path.name}, {len(train)} clients",
+        checksum=hashlib.blake2b(f"{checksum}/{code}".encode(), digest_size=8).hexdigest(),
+    )
+    logits = jax.eval_shape(apply_of(module), task.init_params, task.evaluation["common"][0]).shape[1]
+    if logits < classes:
+        raise InputError(f"network {name} gives {logits} logits, but {path} has {classes} classes: give as many")
+    return task
 
 
 def clients_table(
@@ -143,19 +199,7 @@ def _task(
     regression: bool = False,
 ) -> Task:
     """Return the task of inputs [example, feature], classes or numbers [example], and clients [example]."""
-    numbers, names = pd.factorize(clients, sort=True)
-    if len(names) < 2:
-        raise InputError(f"{path}: all examples are of client {shown(str(names[0]))}: give at least two clients")
-    rng = np.random.default_rng([trial, 0x0F11E])
-    parts: dict[str, list] = {"train": [], "validation": [], "test": []}
-    for members in by_label(numbers):
-        if len(members) < 5:
-            client = shown(str(clients[members[0]]))
-            raise InputError(f"{path}: client {client} has {len(members)} examples: five at least")
-        rest, test = hold_out(members, TEST, rng)
-        train, validation = hold_out(rest, VALIDATION / (1 - TEST), rng)
-        for part, chosen in (("train", train), ("validation", validation), ("test", test)):
-            parts[part].append(chosen)
+    parts = _parts(trial, path, clients)
     answers = targets.astype(np.float32 if regression else np.int32)
 
     def stack(part: str):
@@ -181,6 +225,24 @@ def _task(
     )
 
 
+def _parts(trial: int, path: Path, clients: np.ndarray) -> dict[str, list]:
+    """Return the rows of the examples of each client in "train", "validation" and "test"."""
+    numbers, names = pd.factorize(clients, sort=True)
+    if len(names) < 2:
+        raise InputError(f"{path}: all examples are of client {shown(str(names[0]))}: give at least two clients")
+    rng = np.random.default_rng([trial, 0x0F11E])
+    parts: dict[str, list] = {"train": [], "validation": [], "test": []}
+    for members in by_label(numbers):
+        if len(members) < 5:
+            client = shown(str(clients[members[0]]))
+            raise InputError(f"{path}: client {client} has {len(members)} examples: five at least")
+        rest, test = hold_out(members, TEST, rng)
+        train, validation = hold_out(rest, VALIDATION / (1 - TEST), rng)
+        for part, chosen in (("train", train), ("validation", validation), ("test", test)):
+            parts[part].append(chosen)
+    return parts
+
+
 ERRORS_BY_USER = ("test_squared_error_per_user", "test_squared_error_worst_tenth")
 
 
@@ -188,14 +250,21 @@ def squared_errors(params, task: Task) -> dict:
     """Return the mean of (prediction - label)^2 over all test and over all held-out examples, and for the test its mean
     over users and over the tenth of users with the largest error, rounded up to whole users.
     """
-    out = {}
-    for split in ("test", "validation"):
-        of_user, sizes = sums_of_squares(params, task, split)
-        out[f"{split}_squared_error"] = jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)
-        if split == "test":  # every user has a test example
-            own = of_user / sizes.astype(jnp.float32)
-            worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
-            out |= dict(zip(ERRORS_BY_USER, (jnp.mean(own), jnp.mean(worst)), strict=True))
+    return mean_squares("test", *sums_of_squares(params, task)) | mean_squares(
+        "validation", *sums_of_squares(params, task, "validation")
+    )
+
+
+def mean_squares(split: str, of_user: jax.Array, sizes: jax.Array) -> dict:
+    """Return the metrics of `squared_errors` of a split, from the sums of squares of users and their numbers, [user].
+
+    Every user has an example of the split.
+    """
+    out = {f"{split}_squared_error": jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)}
+    if split == "test":
+        own = of_user / sizes.astype(jnp.float32)
+        worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
+        out |= dict(zip(ERRORS_BY_USER, (jnp.mean(own), jnp.mean(worst)), strict=True))
     return out
 
 

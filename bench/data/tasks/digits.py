@@ -10,9 +10,8 @@ no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the
 """
 
 import hashlib
-import logging
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,12 +25,10 @@ from bench.data.read import emnist, formats
 from bench.data.task import Task
 from bench.data.tasks.by_network import network_task
 from bench.data.tasks.by_user import accuracies, by_client, or_nan
-from bench.errors import InputError, unknown_name
+from bench.errors import unknown_name
 from bench.kernels.platforms import in_turn
 from bench.models import digits_cnn
 from bench.models.additive import scores, squared_loss
-
-log = logging.getLogger(__name__)
 
 NUM_CLASSES = 10
 
@@ -161,7 +158,7 @@ def _cnn(common: dict, held: dict) -> Task:
 CNN_SEED = 42  # seed of the network's initial weights, the same in all runs, as in the authors' program
 
 
-def _network(train: list, held: dict, *, name: str, **origin: str) -> Task:
+def _network(train: list, held: dict, *, name: str, **origin: Any) -> Task:
     module = digits_cnn.Classifier()
     return network_task(train, held, module=module, head=("head",), seed=CNN_SEED, name=f"{name}_network", **origin)
 
@@ -308,24 +305,8 @@ def best_available(
 
     Every row of results and every figure names the data that were used.
     """
-    if retrieval.find("federated_emnist", data_files):
+    if retrieval.available("federated_emnist", data_files):
         make = emnist_digits
     else:
-        make = mnist_by_writer if _writers_are_here(data_files) else mnist_by_style
+        make = mnist_by_writer if retrieval.available("qmnist_writers", data_files) else mnist_by_style
     return make(trial, batch_size=batch_size, model=model, data_files=data_files)
-
-
-def _writers_are_here(data_files: DataFiles | None) -> bool:
-    """Return whether the writers of MNIST are known, after a download where one is allowed."""
-    if retrieval.find("qmnist_writers", data_files):
-        return True
-    return data_files is not None and data_files.download and _downloaded(data_files)
-
-
-@cache  # so that all splits are of the same data
-def _downloaded(data_files: DataFiles) -> bool:
-    try:
-        return bool(retrieval.get("qmnist_writers", data_files))
-    except InputError as why:
-        log.warning("%s Continuing with MNIST by style.", why)
-        return False

@@ -1,18 +1,22 @@
 """The tasks by name: those that sweeps run on, and those that methods are compared on. Commands know both."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 
 from bench.data.task import Task
 from bench.data.tasks import digits, odd_even, tags
 from bench.data.tasks.bounded import bounded
+from bench.data.tasks.cifar_users import cifar_users
 from bench.data.tasks.gossip import GRAPHS, gossip
 from bench.data.tasks.images import images
 from bench.data.tasks.movielens import movielens
 from bench.data.tasks.peers import linear_p2p
 from bench.data.tasks.quadratic import quadratic
 from bench.data.tasks.rare_features import rare_features
+from bench.data.tasks.ratings import insteval
 from bench.data.tasks.school import made_up_schools, school
+from bench.data.tasks.shakespeare import shakespeare
 from bench.data.tasks.softmax import softmax
 from bench.data.tasks.synthetic import synthetic
 from bench.errors import unknown_name
@@ -61,6 +65,13 @@ COMPARED: dict[str, Callable[..., Task]] = {
     "digits": digits.best_available,
     "digits_cnn": partial(digits.best_available, model="network"),
     "tags": tags.best_available,
+    "cifar_users": cifar_users,
+    **{f"cifar_users_{share:g}": partial(cifar_users, concentration=share) for share in (0.1, 0.6)},
+    "cifar_users_equal": partial(cifar_users, concentration=math.inf),
+    "cifar_users_cnn": partial(cifar_users, model="cnn"),
+    "shakespeare": shakespeare,
+    "shakespeare_lstm": partial(shakespeare, model="lstm"),
+    "insteval": insteval,
     "images": partial(images, dataset="mnist", model="scatter_linear", disjoint=True),
     "images_dirichlet": partial(images, dataset="mnist", model="scatter_linear", disjoint=True, concentration=0.3),
     "fashion": partial(images, dataset="fashion_mnist", model="scatter_linear", disjoint=True),

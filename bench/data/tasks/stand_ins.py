@@ -9,7 +9,7 @@ from functools import partial
 from types import MappingProxyType
 
 from bench.data.fetch import retrieval
-from bench.data.fetch.sources import DATASETS
+from bench.data.fetch.sources import known
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.data.tasks import digits, school, tags
@@ -35,21 +35,17 @@ CHOICES: Mapping[Callable[..., Task], Mapping[str, str]] = MappingProxyType(
 
 
 def chosen_here(make: Callable[..., Task], data_files: DataFiles | None = None) -> str | None:
-    """Return the name of the task that a function makes on this machine, without making it.
+    """Return the name of the task that a function makes on this machine, without making it, but fetching its data.
 
-    None for a function that does not choose, and where only an attempt to fetch the data would tell.
+    None for a function that does not choose.
     """
     if isinstance(make, partial):
         data_files = make.keywords.get("data_files") or data_files
-    allowed = data_files or DataFiles()
     for name, dataset in _choices(make).items():
         try:
-            if not dataset or retrieval.find(dataset, data_files):
+            if not dataset or retrieval.available(dataset, data_files):
                 return name
         except InputError:  # about the user's files: whoever reads them says it
-            return None
-        known = DATASETS[dataset]
-        if known.packages or known.indexes or known.prepared or (known.addresses and allowed.download):
             return None
     return None
 
@@ -61,14 +57,12 @@ def alternatives(name: str) -> set[str]:
 
 def remedy(name: str) -> str:
     """Return how to get the data of a task, in words; "" where they are always here or nothing is known of them."""
-    dataset = next((choices[name] for choices in CHOICES.values() if choices.get(name)), "")
-    if not dataset:
+    needed = next((choices[name] for choices in CHOICES.values() if choices.get(name)), "")
+    if not needed:
         return ""
-    known = DATASETS[dataset]
-    files = " or ".join(" and ".join(files) for files in known.user_files) or " and ".join(known.files)
-    fetched = f"`python -m bench data get {dataset}{' --download' if known.addresses else ''}`"
-    by_hand = f"--data-dir with {files}"
-    return f"get {dataset} by {by_hand}" if known.user_files else f"get {dataset} by {fetched}, or by {by_hand}"
+    dataset = known(needed)
+    fetched = f"`python -m bench data get {needed}`, or by " if dataset.sources else ""
+    return f"get {needed} by {fetched}--data-dir with {dataset.file_names}"
 
 
 def as_task(make: Callable[..., Task], name: str) -> str:

@@ -9,7 +9,6 @@ Vocabulary and tags to predict are the most frequent words and tags of all docum
 paper.
 """
 
-import logging
 import re
 from functools import cache
 
@@ -23,9 +22,6 @@ from bench.data.partition import by_label
 from bench.data.read import debian, stackoverflow
 from bench.data.task import Task, recipe_checksum
 from bench.data.tasks.bag_of_words import Bags, bags, most_frequent, tag_task
-from bench.errors import InputError
-
-log = logging.getLogger(__name__)
 
 NUM_WORDS, NUM_TAGS = 5000, 80
 WORD = re.compile(r"[a-z][a-z0-9+#-]*")
@@ -222,10 +218,8 @@ def best_available(trial: int, *, batch_size: int = 10, data_files: DataFiles | 
 
     Every row of results and every figure names the data that were used.
     """
-    if retrieval.find("federated_stackoverflow", data_files):
+    if retrieval.available("federated_stackoverflow", data_files):
         return stackoverflow_tags(trial, batch_size=batch_size, data_files=data_files)
-    try:
+    if retrieval.available("debian_packages", data_files):
         return debian_tags(trial, batch_size=batch_size, data_files=data_files)
-    except InputError as why:
-        log.warning("%s Continuing with generated documents.", why)
-        return made_up_tags(trial, batch_size=batch_size, num_clients=300, num_documents=(20, 80))
+    return made_up_tags(trial, batch_size=batch_size, num_clients=300, num_documents=(20, 80))

@@ -1,9 +1,10 @@
-"""Getting a data set from packages and addresses: what is accepted, what is refused, and how long it may take."""
+"""Getting a data set from addresses and packages: what is accepted, what is refused, and how long it may take."""
 
 import hashlib
 import http.server
 import io
 import os
+import re
 import shutil
 import stat
 import sys
@@ -16,8 +17,10 @@ import pytest
 from tiny_data import photographs, pictures, stand_in, write
 
 from bench.data import decode
-from bench.data.dataset import Address, Package
-from bench.data.fetch import packages, retrieval
+from bench.data.dataset import DataSet
+from bench.data.fetch import cache, packages, retrieval
+from bench.data.fetch.addresses import Address
+from bench.data.fetch.packages import AptIndex, Package
 from bench.data.fetch.sources import DATASETS, IDX
 from bench.data.files import DataFiles
 from bench.errors import InputError
@@ -35,6 +38,7 @@ def patience(monkeypatch):
 def alone(monkeypatch, tmp_path):
     """No cache, no prepared sets, and no settings of the machine's own clients."""
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("BENCH_SOURCE")
     for name in [name for name in os.environ if name.startswith(("PIP_", "npm_config_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
@@ -93,7 +97,7 @@ def test_a_wheel_by_the_real_pip(monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
     absent = package("pip", b"", name="not-there")
-    stand_in(monkeypatch, "mnist", files, packages=(absent, package("pip", wheel)))
+    stand_in(monkeypatch, "mnist", files, absent, package("pip", wheel))
     reports = []
     found = retrieval.get("mnist", report=reports.append)
     assert found.source == "pip stand-in 1.0"
@@ -118,9 +122,9 @@ def test_cifar10_from_pictures_with_one_image_a_row(monkeypatch, tmp_path, clien
         members[f"package/{name.removesuffix('.bin')}.png"] = png.getvalue()
     members |= {f"package/{split}_lables.json": str(values).encode() for split, values in labels.items()}
     data = archive(members, "tar")
-    real = DATASETS["cifar10"].packages[0]
+    (real,) = [source for source in DATASETS["cifar10"].sources if isinstance(source, Package)]
     given = package("npm", data, members=real.members, decode=real.decode)
-    stand_in(monkeypatch, "cifar10", files, packages=(given,))
+    stand_in(monkeypatch, "cifar10", files, given)
     (tmp_path / "it.tgz").write_bytes(data)
     client("npm", f"open('it-1.0.tgz', 'wb').write(open({str(tmp_path / 'it.tgz')!r}, 'rb').read())")
     found = retrieval.get("cifar10")
@@ -140,7 +144,7 @@ def test_a_debian_package(monkeypatch, tmp_path, client):
     deb = tmp_path / "it.deb"
     packages.subprocess.run(["dpkg-deb", "--build", tmp_path / "deb", deb], check=True, capture_output=True)
     given = package("apt", deb.read_bytes(), members={name: (f"usr/share/{name}.gz",) for name in IDX})
-    stand_in(monkeypatch, "fashion_mnist", files, packages=(given,))
+    stand_in(monkeypatch, "fashion_mnist", files, given)
     script = f"if 'download' in sys.argv: open('it_1_all.deb', 'wb').write(open({str(deb)!r}, 'rb').read())"
     client("apt-get", script)
     found = retrieval.get("fashion_mnist")
@@ -152,7 +156,7 @@ def test_another_archive_and_other_bytes_are_refused(monkeypatch, tmp_path, clie
     data = archive({f"package/{name}": data for name, data in others.items()}, "tar")
     (tmp_path / "it.tgz").write_bytes(data)
     client("npm", f"open('it-1.0.tgz', 'wb').write(open({str(tmp_path / 'it.tgz')!r}, 'rb').read())")
-    stand_in(monkeypatch, "mnist", files, packages=(package("npm", b"another"), package("npm", data)))
+    stand_in(monkeypatch, "mnist", files, package("npm", b"another"), package("npm", data))
     said = refusal()
     assert "npm stand-in 1.0: it-1.0.tgz has sha256 " in said
     assert f"npm stand-in 1.0: its {IDX[0]} has md5 " in said
@@ -161,10 +165,10 @@ def test_another_archive_and_other_bytes_are_refused(monkeypatch, tmp_path, clie
 
 def test_a_client_that_is_not_installed_is_asked_once(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    given = (package("npm", b"", name="one"), package("npm", b"", name="two"), package("apt", b"", name="three"))
-    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=given)
+    index = AptIndex("sid", "main", {}, lambda *parts: b"")
+    stand_in(monkeypatch, "mnist", pictures(seed=1), package("npm", b"", name="one"), package("npm", b""), index)
     said = refusal()
-    for words in ("npm one 1.0: npm is not installed", "npm two 1.0: npm", "apt three 1.0: apt-get is not installed"):
+    for words in ("npm one 1.0: npm is not", "npm stand-in 1.0: npm is not", "sid/main: apt-get is not installed"):
         assert words in said
     assert said.endswith(f"put {', '.join(IDX)} in a folder and pass --data-dir.")  # it has no address to download
 
@@ -177,13 +181,16 @@ def test_no_network_ends_within_seconds_in_one_line(monkeypatch, tmp_path):
     monkeypatch.setenv("npm_config_registry", nobody)
     (tmp_path / "apt.conf").write_text(f'Acquire::http::Proxy "{nobody}"; Acquire::https::Proxy "{nobody}";')
     monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
-    given = [package(client, b"", name=name) for name in "ab" for client in ("pip", "npm", "apt")]
-    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=tuple(given))
+    given = [
+        at(f"{nobody}/{{}}"),
+        *(package(client, b"", name=name) for name in "ab" for client in ("pip", "npm", "apt")),
+    ]
+    stand_in(monkeypatch, "mnist", pictures(seed=1), *given)
     start = time.monotonic()
     said = refusal()
     assert time.monotonic() - start < 15
-    assert "pip a 1.0: no network; " in said
-    assert said.count("no network") + said.count("not installed") + said.count("not in the registry") == 6
+    assert "; 127.0.0.1:9: no network; pip a 1.0: no network; " in said
+    assert said.count("no network") + said.count("not installed") + said.count("not in the registry") == 7
 
 
 def test_a_client_that_hears_nothing_is_ended_with_its_helpers(monkeypatch, tmp_path, client):
@@ -191,7 +198,7 @@ def test_a_client_that_hears_nothing_is_ended_with_its_helpers(monkeypatch, tmp_
     mark = tmp_path / "helper"
     helper = f"import time; time.sleep(1.5); open({str(mark)!r}, 'w')"
     client("npm", f"subprocess.run([sys.executable, '-c', {helper!r}])")
-    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=(package("npm", b""),))
+    stand_in(monkeypatch, "mnist", pictures(seed=1), package("npm", b""))
     assert "npm stand-in 1.0: no network" in refusal()
     time.sleep(1.5)
     assert not mark.exists()
@@ -212,7 +219,7 @@ with open('it.tgz', 'wb') as file:
     client("npm", body)
     monkeypatch.setattr(packages, "SILENT", 1.5)
     monkeypatch.setattr(packages, "STALLED", 1.5)
-    stand_in(monkeypatch, "mnist", files, packages=(package("npm", data),))
+    stand_in(monkeypatch, "mnist", files, package("npm", data))
     reports = []
     assert retrieval.get("mnist", report=reports.append).source == "npm stand-in 1.0"
     assert len([text for text in reports if text.endswith(" MB")]) > 4
@@ -221,27 +228,84 @@ with open('it.tgz', 'wb') as file:
 def test_a_download_that_stalls_is_ended(monkeypatch, client):
     monkeypatch.setattr(packages, "STALLED", 0.5)
     client("npm", "open('it.tgz', 'wb').write(bytes(1 << 17)); time.sleep(60)")
-    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=(package("npm", b""),))
+    stand_in(monkeypatch, "mnist", pictures(seed=1), package("npm", b""))
     assert "npm stand-in 1.0: the download stalled" in refusal()
 
 
 def test_what_a_client_says_is_passed_on_without_passwords(monkeypatch, client):
     client("npm", "print('npm error odd thing at https://me:secret@host/x'); sys.exit(1)")
-    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=(package("npm", b""),))
+    stand_in(monkeypatch, "mnist", pictures(seed=1), package("npm", b""))
     assert "npm stand-in 1.0: npm error odd thing at https://host/x" in refusal()
 
 
 def test_a_disk_that_a_client_fills_is_one_line(monkeypatch, client):
     client("npm", "print('npm error code ENOSPC'); sys.exit(1)")
-    stand_in(monkeypatch, "mnist", pictures(seed=1), packages=(package("npm", b""),))
+    stand_in(monkeypatch, "mnist", pictures(seed=1), package("npm", b""))
     assert "No space left on device: set BENCH_CACHE" in refusal()
 
 
+APT = """
+folder = os.path.join(os.path.dirname(sys.argv[1].removeprefix("-c=")), "apt", "lists", "the ")
+text = open(sys.argv[1].removeprefix("-c=")).read()
+assert 'Acquire::Languages {{ "en"; }}' in text and "source/Sources" in text and 'Architecture "amd64"' in text
+if sys.argv[2] == "update":
+    open(folder + "Packages", "w").write("one ")
+    open(folder + "Sources", "w").write("two")
+    {update}
+else:
+    assert sys.argv[2] == "indextargets"
+    for codename in ("sid", "bookworm"):
+        for target in ("Packages", "Sources", "Missing"):
+            print(codename, "main", target, folder + target if codename == "bookworm" else "not there")
+"""
+
+
 @pytest.fixture
-def site(tmp_path):
+def apt(monkeypatch, client):
+    """Lets apt-get write index files, do as it is told besides, and lets a data set "x" be made of the index."""
+
+    def make(update: str = "", codename: str = "bookworm", targets=("Packages", "Sources")) -> None:
+        client("apt-get", APT.format(update=update))
+        index = AptIndex(codename, "main", {"x.txt": targets}, lambda name, *parts: b"".join(parts))
+        files = {"x.txt": hashlib.md5(b"one two").hexdigest()}
+        monkeypatch.setitem(DATASETS, "x", DataSet("x", "", files, "free", "", (index,)))
+
+    return make
+
+
+def test_the_index_of_a_release_is_decoded_checked_and_kept(apt):
+    apt()
+    found = retrieval.get("x")
+    assert found.files["x.txt"].read_bytes() == b"one two"
+    assert found.source == "apt index of bookworm/main"
+    apt(update="sys.exit(1)")
+    assert retrieval.get("x").checksum == found.checksum  # from the cache
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (
+            {"update": "print('Temporary failure: Could not resolve deb.debian.org')", "codename": "sid"},
+            "sid/main: no network",
+        ),
+        ({"codename": "trixie"}, "apt is set up for no archive with Packages of trixie/main"),
+        ({"targets": ("Packages", "Missing")}, "no archive with Missing of bookworm/main"),
+        ({"targets": ("Packages",)}, "its x.txt has md5"),
+        ({"update": "sys.exit('E: it broke')"}, "E: it broke"),
+    ],
+)
+def test_an_index_that_cannot_be_had_is_one_line(apt, how, said):
+    apt(**how)
+    assert said in refusal("x")
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
     """A web site on this machine: its folder, its address, and what it was asked for."""
     asked, folder = [], tmp_path / "site"
     folder.mkdir()
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def __init__(self, *args):
@@ -249,7 +313,15 @@ def site(tmp_path):
 
         def do_GET(self):
             asked.append(self.path)
-            super().do_GET()
+            if self.path == "/cut":
+                self.send_response(200)
+                self.send_header("Content-Length", "1000")
+                self.end_headers()
+                self.wfile.write(b"half")
+            elif self.path == "/silent":
+                time.sleep(10)
+            else:
+                super().do_GET()
 
         def log_message(self, *args):
             pass
@@ -260,39 +332,61 @@ def site(tmp_path):
         server.shutdown()
 
 
-def test_addresses_are_asked_only_with_download_and_archives_fetched_once(monkeypatch, site):
+def at(url: str, member: str = "") -> Address:
+    """An address of MNIST's files, each at its own URL or in one archive, where a name takes the place of {}."""
+    return Address({name: (url.format(name), member.format(name)) for name in IDX})
+
+
+@pytest.mark.parametrize("source", ["any", "publisher", "packages", "tensorflow-datasets", "none"])
+def test_the_publisher_is_asked_first_once_for_an_archive_unless_a_source_is_named(
+    monkeypatch, site, client, caplog, source
+):
     folder, url, asked = site
     files = pictures(seed=1)
-    (folder / "all.tar.gz").write_bytes(archive({f"in/{name}": data for name, data in files.items()}, "tar"))
-    addresses = (
-        Address("gone", {name: (f"{url}/{name}.gz", "") for name in IDX}),
-        Address("nobody", {name: (f"http://127.0.0.1:9/{name}.gz", "") for name in IDX}),
-        Address("official", {name: (f"{url}/all.tar.gz", f"in/{name}") for name in IDX}),
-    )
-    stand_in(monkeypatch, "mnist", files, addresses=addresses)
-    refusal()
-    assert asked == []
-    found = retrieval.get("mnist", DataFiles(download=True))
-    assert found.source == "official"
-    assert asked == [f"/{IDX[0]}.gz", "/all.tar.gz"]
-    (folder / "all.tar.gz").write_bytes(b"not an archive")
-    found.files[IDX[0]].unlink()
-    said = refusal(data_files=DataFiles(download=True))
-    for words in ("gone: the answer is 404", "nobody: no network", "official: all.tar.gz cannot be unpacked"):
-        assert words in said
-    assert said.endswith("pass --data-dir.")
+    data = archive({f"package/{name}": data for name, data in files.items()}, "tar")
+    (folder / "all.tar.gz").write_bytes(data)
+    client("npm", f"open('it-1.0.tgz', 'wb').write(open({str(folder / 'all.tar.gz')!r}, 'rb').read())")
+    stand_in(monkeypatch, "mnist", files, at(f"{url}/all.tar.gz", "package/{}"), package("npm", data))
+    if source in ("any", "publisher", "packages"):
+        found = retrieval.get("mnist", DataFiles(source=source))
+        assert {name: path.read_bytes() for name, path in found.files.items()} == files
+        assert found.source == ("npm stand-in 1.0" if source == "packages" else url.removeprefix("http://"))
+        assert caplog.messages == [f"mnist: from {found.source}"]
+    else:
+        said = refusal(data_files=DataFiles(source=source))
+        assert said.startswith("mnist: not in --data-dir, cache or tensorflow_datasets: put train-images-idx3-ubyte")
+        assert said.endswith("and pass --data-dir, or let --source (BENCH_SOURCE) be any.")
+    assert asked == (["/all.tar.gz"] if source in ("any", "publisher") else [])
 
 
-def test_single_files_from_an_address_may_be_gzipped(monkeypatch, site):
+def test_whatever_goes_wrong_the_next_is_asked_and_one_line_says_why(monkeypatch, site, caplog):
     folder, url, _ = site
     files = pictures(seed=1)
-    write(folder, files, packed=True)
-    stand_in(
-        monkeypatch,
-        "mnist",
-        files,
-        addresses=(Address("mirror", {name: (f"{url}/{name}.gz", "") for name in IDX}),),
+    write(folder / "good", files, packed=True)
+    write(folder / "sign-in", dict.fromkeys(files, b"<html>"))
+    (folder / "no.tar").write_bytes(b"not an archive")
+    faults = (
+        (at("http://127.0.0.1:9/{}"), "no network"),
+        (at(f"{url}/none/{{}}"), "error: 404 Client Error.*"),
+        (at(f"{url}/cut"), "error: .'Connection broken.*"),
+        (at(f"{url}/sign-in/{{}}"), f"its {IDX[0]} has md5 .*"),
+        (at(f"{url}/no.tar", "{}"), "no.tar cannot be unpacked"),
     )
-    found = retrieval.get("mnist", DataFiles(download=True))
-    assert found.source == "mirror"
+    stand_in(monkeypatch, "mnist", files, *(address for address, _ in faults), at(f"{url}/good/{{}}.gz"))
+    found = retrieval.get("mnist", report=lambda text: None)
     assert {name: path.read_bytes() for name, path in found.files.items()} == files
+    tried = "; ".join(f"{address}: {fault}" for address, fault in faults)
+    (line,) = caplog.messages
+    assert re.fullmatch(rf"mnist: from {found.source} \({tried}\)", line)
+    assert {path.name for path in cache.folder("mnist").iterdir()} == {*IDX, cache.RECORD, ".lock"}
+
+
+def test_an_address_that_is_silent_is_left_within_seconds(monkeypatch, site):
+    _, url, asked = site
+    monkeypatch.setattr(packages, "SILENT", 4)
+    stand_in(monkeypatch, "mnist", pictures(seed=1), at(f"{url}/silent"), at(f"{url}/none"))
+    start = time.monotonic()
+    said = refusal()
+    assert time.monotonic() - start < 10
+    assert said.count(": no network") == 2
+    assert asked in ([], ["/silent"])  # one attempt, and none at all where a process takes long to start

@@ -10,6 +10,7 @@ from tiny_data import photographs, pictures, stand_in
 from bench.data import decode
 from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
+from bench.data.fetch.sources import DATASETS
 from bench.data.read import formats
 from bench.errors import InputError
 
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of a library that is not ou
 @pytest.fixture(autouse=True)
 def folders(monkeypatch, tmp_path):
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("BENCH_SOURCE", "tensorflow-datasets")
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
 
 
@@ -70,7 +72,7 @@ def test_the_canonical_bytes_are_rebuilt(monkeypatch, tmp_path, name, files, rea
     of = arrays(read, files, tmp_path / "raw")
     spec = {"image": tfds.features.Tensor(shape=shape, dtype=np.uint8), "label": np.int64}
     prepare(name, tmp_path / "tfds", {split: examples(of, split) for split in ("train", "test")}, spec)
-    stand_in(monkeypatch, name, files)
+    stand_in(monkeypatch, name, files, *DATASETS[name].sources)
     found = retrieval.get(name)
     assert found.source == "tensorflow_datasets"
     assert {file: path.read_bytes() for file, path in found.files.items()} == files
@@ -81,7 +83,7 @@ def test_a_copy_with_other_content_is_refused_and_the_next_source_tried(monkeypa
     of = arrays(formats.mnist, pictures(seed=2), tmp_path / "raw")
     spec = {"image": tfds.features.Tensor(shape=(28, 28, 1), dtype=np.uint8), "label": np.int64}
     prepare("mnist", tmp_path / "tfds", {split: examples(of, split) for split in ("train", "test")}, spec)
-    stand_in(monkeypatch, "mnist", pictures(seed=1))
+    stand_in(monkeypatch, "mnist", pictures(seed=1), *DATASETS["mnist"].sources)
     with pytest.raises(InputError, match="tensorflow_datasets: its train-images-idx3-ubyte has md5"):
         retrieval.get("mnist")
 
@@ -90,7 +92,7 @@ def test_a_folder_that_cannot_be_read_is_named(monkeypatch, tmp_path):
     where = tmp_path / "tfds" / "mnist" / "3.0.1"
     where.mkdir(parents=True)
     (where / "dataset_info.json").write_text("{}")
-    stand_in(monkeypatch, "mnist", pictures(seed=1))
+    stand_in(monkeypatch, "mnist", pictures(seed=1), *DATASETS["mnist"].sources)
     with pytest.raises(InputError, match=f"tensorflow_datasets: {where} cannot be read") as error:
         retrieval.get("mnist")
     assert "\n" not in str(error.value)

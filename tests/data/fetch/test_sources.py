@@ -9,11 +9,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from tiny_data import pictures, stand_in, write
 
 from bench.data.fetch import cache, retrieval
+from bench.data.fetch.addresses import Address
+from bench.data.fetch.packages import AptIndex, Package
 from bench.data.fetch.sources import DATASETS, IDX
 from bench.data.files import DataFiles
 from bench.errors import InputError
@@ -45,22 +48,28 @@ def one_line(error) -> str:
 
 def test_every_source_in_the_table_yields_every_file_and_is_pinned():
     for dataset in DATASETS.values():
-        assert bool(dataset.files) != bool(dataset.user_files)
+        assert bool(dataset.files) == bool(dataset.sources) != bool(dataset.user_files)
         assert all(re.fullmatch("[0-9a-f]{32}", md5) for md5 in dataset.files.values())
-        for package in dataset.packages:
-            assert package.members.keys() == dataset.files.keys()
-            assert re.fullmatch("[0-9a-f]{64}", package.sha256)
-        for address in dataset.addresses:
-            assert address.files.keys() == dataset.files.keys()
+        for source in dataset.sources:
+            if isinstance(source, Package | AptIndex):
+                assert source.members.keys() == dataset.files.keys()
+            if isinstance(source, Package):
+                assert re.fullmatch("[0-9a-f]{64}", source.sha256)
+            if isinstance(source, Address):
+                assert source.files.keys() == dataset.files.keys()
+                assert {urlsplit(url).netloc for url, _ in source.files.values()} == {str(source)}
+        # What is here comes before what is fetched, and whoever published a data set before a registry.
+        kinds = [source.kind for source in dataset.sources]
+        assert kinds == sorted(kinds, key=("tensorflow-datasets", "publisher", "packages").index)
     # Two sets share their file names, so no md5 may be shared: the md5 tells them apart.
     sums = [md5 for dataset in DATASETS.values() for md5 in dataset.files.values()]
     assert len(set(sums)) == len(sums)
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("packed", "separator"), [(False, "-"), (True, "-"), (False, ".")])
 @pytest.mark.parametrize("where", [".", "mnist", "a/b/MNIST/raw"])
-def test_files_the_user_has_are_taken_gzipped_or_not_and_nested(mnist, tmp_path, packed, where):
-    write(tmp_path / "data" / where, mnist, packed)
+def test_files_the_user_has_are_taken_gzipped_or_not_and_nested(mnist, tmp_path, packed, separator, where):
+    write(tmp_path / "data" / where, {name.replace("-idx", f"{separator}idx"): mnist[name] for name in mnist}, packed)
     found = retrieval.get("mnist", DataFiles(tmp_path / "data"))
     assert content(found) == mnist
     assert found.source == "user files"
@@ -74,11 +83,6 @@ def test_find_leaves_the_users_files_where_they_are(mnist, tmp_path):
     found = retrieval.find("mnist", DataFiles(tmp_path / "data"))
     assert {path.parent for path in found.files.values()} == {tmp_path / "data"}
     assert not (tmp_path / "cache").exists()
-
-
-def test_names_with_a_dot_before_idx_are_the_same_files(mnist, tmp_path):
-    write(tmp_path / "data", {name.replace("-idx", ".idx"): data for name, data in mnist.items()})
-    assert content(retrieval.get("mnist", DataFiles(tmp_path / "data"))) == mnist
 
 
 def test_mnist_and_fashion_mnist_are_never_mistaken_for_each_other(mnist, fashion, tmp_path, monkeypatch):
@@ -137,11 +141,7 @@ def test_a_damaged_cached_file_is_set_aside_named_and_replaced(mnist, tmp_path, 
     assert content(retrieval.get("mnist", DataFiles(data))) == mnist
     assert path.with_name(f"{IDX[1]}.corrupt").read_bytes() == b"damaged"
     assert str(path) in caplog.text
-
-
-def test_a_damaged_cached_file_is_named_where_nothing_can_replace_it(mnist, tmp_path):
-    path = retrieval.get("mnist", DataFiles(write(tmp_path / "data", mnist))).files[IDX[1]]
-    path.write_bytes(b"damaged")
+    path.write_bytes(b"damaged again")  # and now nothing can replace it
     with pytest.raises(InputError) as error:
         retrieval.get("mnist")
     assert f"{path} was damaged and is now {IDX[1]}.corrupt" in one_line(error)
@@ -181,14 +181,14 @@ def test_a_crash_between_writing_and_moving_leaves_no_half_file(mnist, tmp_path,
 
 
 def test_many_at_once_fill_the_cache_once(mnist, tmp_path, monkeypatch):
-    data, stored, store = write(tmp_path / "data", mnist, packed=True), [], cache.store
+    data, stored, store = write(tmp_path / "data", mnist, packed=True), [], cache.Cached.store
 
     def slow(*args):
         stored.append(1)
         time.sleep(0.1)
         return store(*args)
 
-    monkeypatch.setattr(cache, "store", slow)
+    monkeypatch.setattr(cache.Cached, "store", slow)
     threads = [threading.Thread(target=retrieval.get, args=("mnist", DataFiles(data))) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -238,7 +238,7 @@ def test_an_unknown_name_and_a_set_that_only_the_user_can_bring():
     with pytest.raises(
         InputError, match=r"federated_emnist: not in --data-dir: put fed_emnist_digitsonly_train\.h5 and"
     ):
-        retrieval.get("federated_emnist", DataFiles(download=True))
+        retrieval.get("federated_emnist", DataFiles(source="any"))
 
 
 def test_federated_emnist_is_read_in_place_with_its_own_checksum(tmp_path):

@@ -57,7 +57,7 @@ def test_other_data_have_another_checksum(tmp_path):
     ("arrays", "words"),
     [
         ({"inputs": INPUTS[:, 0]}, "one row of features"),
-        ({"inputs": INPUTS[:, None]}, "a task with your own network"),
+        ({"inputs": INPUTS[:, None]}, "or give --network with a network for them"),
         ({"targets": TARGETS[:5]}, "one class per example"),
         ({"clients": CLIENTS[:5]}, "one client per example"),
         ({"targets": TARGETS / 2}, "whole numbers"),

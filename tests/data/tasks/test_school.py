@@ -103,9 +103,10 @@ def test_without_the_file_generated_schools_go_on_with_a_warning(tmp_path, monke
     monkeypatch.setattr(module, "_schools", module._schools.__wrapped__)
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
     with caplog.at_level(logging.WARNING):
-        assert best_available(0, data_files=DataFiles(tmp_path)).source == "generated"
-    assert "Continuing with generated schools" in caplog.text
-    with pytest.raises(InputError, match=r"put school\.mat in a folder and pass --data-dir, or use --download"):
+        for trial in (0, 1):
+            assert best_available(trial, data_files=DataFiles(tmp_path)).source == "generated"
+    assert caplog.text.count("Continuing without it.") == 1
+    with pytest.raises(InputError, match=r"put school\.mat in a folder and pass --data-dir, or let --source"):
         school(0, data_files=DataFiles(tmp_path))
 
 

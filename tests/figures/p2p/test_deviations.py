@@ -73,7 +73,7 @@ def test_between_evaluations_a_curve_is_a_straight_line_and_nothing_is_compared_
         origin="here", series="CD", variant="", x_name="iterations", y_name="objective"
     )
     theirs = points.tail(1).assign(x=2.5, y=0.0, origin="published")
-    assert deviations.compared(pd.concat([points, theirs]))["here"].tolist() == [0.25]
+    assert common.compared(pd.concat([points, theirs]))["here"].tolist() == [0.25]
 
 
 def test_deviations_of_what_is_there_only():

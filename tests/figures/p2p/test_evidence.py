@@ -6,7 +6,7 @@ import pytest
 from made_up_p2p import MAKE, claim_of
 from made_up_runs import at, changed, judge
 
-from figures.p2p import claims_convergence, claims_private, pairs
+from figures.p2p import claims_convergence, claims_private, fig1, pairs
 from figures.p2p.claims import CLAIMS
 from figures.p2p.published import published
 from figures.shared.verdicts import FAILS, HOLDS, NotTestable
@@ -58,14 +58,14 @@ def like_published(r):
 def test_the_penalty_that_fits_is_the_one_closest_to_the_published_curves(penalty):
     where = at(algorithm="ADMM", start="descent", penalty=penalty)
     runs = changed(RUNS["p2p_convergence"], where, objective=like_published)
-    assert claims_convergence.fitting_penalty(runs) == penalty
+    assert fig1.fitting_penalty(runs) == penalty
     elsewhere = at(algorithm="ADMM", start="local")  # where the published curves do not start
-    assert claims_convergence.fitting_penalty(changed(runs, elsewhere, objective=3.0)) == penalty
+    assert fig1.fitting_penalty(changed(runs, elsewhere, objective=3.0)) == penalty
     lost = changed(runs, lambda r: where(r) & (r["seed"] == 2) & (r["rounds"] == 3), objective=lambda r: NAN)
-    assert claims_convergence.fitting_penalty(lost) != penalty
+    assert fig1.fitting_penalty(lost) != penalty
     diverged = changed(RUNS["p2p_convergence"], at(algorithm="ADMM"), objective=lambda r: NAN, test_accuracy=np.inf)
     with pytest.raises(NotTestable, match="has any of the published points"):
-        claims_convergence.fitting_penalty(diverged)
+        fig1.fitting_penalty(diverged)
 
 
 def test_a_claim_of_the_paper_has_the_fitting_penalty_and_one_of_ours_the_best():
@@ -78,7 +78,7 @@ def test_a_claim_of_the_paper_has_the_fitting_penalty_and_one_of_ours_the_best()
         claim_of("ADMM is behind CD in objective at every point against it"),
     )
     assert (theirs.ours, ours.ours) == (False, True)
-    assert claims_convergence.fitting_penalty(runs) == 0.1
+    assert fig1.fitting_penalty(runs) == 0.1
     found = judge(theirs, runs)
     assert (found.outcome, found.margin.edges) == (HOLDS, ("penalty = 0.1, the largest tried",))
     found = judge(ours, runs)

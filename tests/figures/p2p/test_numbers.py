@@ -43,10 +43,12 @@ def test_a_figure_without_published_numbers_is_said(name):
 # The numbers.
 
 
-def test_fig1_is_the_mean_of_cd_and_of_admm_at_its_best_penalty():
+def test_fig1_is_the_mean_of_cd_and_of_admm_at_the_fitting_and_at_its_best_penalty():
     table = common.here(fig1.table(RUNS["p2p_convergence"]), x_name="iterations")
-    table = table.set_index(["series", "variant", "y_name", "x"])
-    row = table.loc[("ADMM", "short descent", "objective", 500)]
+    table = table.set_index(["series", "variant", "y_name", "x"]).sort_index()
+    fitting = fig1.fitting_penalty(RUNS["p2p_convergence"])
+    assert set(table.loc["ADMM", "penalty"]) == {fitting}
+    row = table.loc[(fig1.AT_BEST, "short descent", "objective", 500)]
     values = [objective("ADMM", "descent", 500, 0.05) + 0.0002 * (seed - 1) for seed in range(3)]
     low, high = stats.t.interval(0.95, 2, loc=np.mean(values), scale=stats.sem(values))
     assert (row["y"], row["low"], row["high"]) == pytest.approx((np.mean(values), low, high))

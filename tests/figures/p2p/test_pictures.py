@@ -13,7 +13,7 @@ from reading import text_of
 from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import FIGURES
-from figures.p2p import common, fig2c, fig3, fig4
+from figures.p2p import common, drawing, fig2c, fig3, fig4
 
 NAMES = [name for name in FIGURES if name.startswith("p2p")]
 SLOW = {"p2p_calibration", "p2p_fig3"}  # of several panels
@@ -58,13 +58,39 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
     assert ("Privacy: one" in text) == (name != "p2p_fig1")
     assert ("delta = 0.006738" in text) == (name not in ("p2p_fig1", "p2p_fig4", "p2p_perturbed"))
     shows_published = name not in ("p2p_allocation", "p2p_calibration", "p2p_perturbed", "p2p_table1")
-    assert ("extracted from the paper's vector graphics" in text) == shows_published
-    greys = [line for ax in picture.axes for line in ax.lines if line.get_color() == "#b4b4b4"]
-    assert bool(greys) == shows_published
+    assert ("published (paler)" in text) == shows_published
+    assert bool(broad(picture)) == shows_published
     if shows_published:
         theirs = table.loc[table["origin"] == "published", "y"]
-        assert np.isin(np.concatenate([line.get_ydata() for line in greys]), theirs).all()
-        assert sum(len(line.get_ydata()) for line in greys) == len(theirs)
+        drawn = [line.get_ydata() for line in broad(picture)]
+        assert np.isin(np.concatenate(drawn), theirs).all()
+        rows = 2 if name == "p2p_fig2b" and len(picture.axes) == 4 else 1  # a row for each budget
+        assert sum(map(len, drawn)) == rows * len(theirs)
+        if name != "p2p_table1":
+            (footer,) = [one for one in picture.texts if "Scale: laptop" in one.get_text()]
+            assert footer.get_text().count("\n") < 3
+
+
+@pytest.mark.parametrize("name", ["p2p_fig1", "p2p_fig2a", "p2p_fig2c"])
+def test_a_published_curve_is_a_paler_one_of_its_series(name, no_layout):
+    figure, runs = FIGURES[name], runs_of(name)
+    table = figure.table(runs)
+    picture = figure.picture(table)
+    ours = {line.get_color() for ax in picture.axes for line in ax.lines} - {
+        line.get_color() for line in broad(picture)
+    }
+    colors = {drawing.pale(color) for color in ours if isinstance(color, str)}
+    assert {line.get_color() for line in broad(picture)} <= colors
+
+
+def test_the_papers_mu_is_solid_where_another_was_tuned(no_layout):
+    table = fig2c.table(RUNS["p2p_dimensions"])
+    tuned = common.here(table, variant="")
+    at_paper = tuned.assign(variant=common.AS_PAPER, y=tuned["y"] - 0.01, mu=common.PAPER_MU)
+    (ax,) = fig2c.FIGURE.picture(pd.concat([table, at_paper], ignore_index=True)).axes
+    for series, rows in at_paper.groupby("series"):
+        drawn = [line for line in ax.lines if list(line.get_ydata()) == list(rows.sort_values("x")["y"])]
+        assert any(line.get_linestyle() == "-" for line in drawn), series
 
 
 def test_the_published_setting_is_labelled_as_what_it_spends(no_layout):
@@ -87,22 +113,23 @@ def test_half_of_the_runs_can_be_drawn_or_say_what_is_missing(name, no_layout):
             figure.picture(figure.table(part))
 
 
-def greys(picture) -> list:
-    return [line for ax in picture.axes for line in ax.lines if line.get_color() == "#b4b4b4"]
+def broad(picture) -> list:
+    """The published curves."""
+    return [line for ax in picture.axes for line in ax.lines if line.get_linewidth() == drawing.GREY["linewidth"]]
 
 
 def test_published_curves_are_kept_to_the_numbers_of_features_that_are_there(no_layout):
     runs = RUNS["p2p_dimensions"]
     some = runs[runs["num_features"].isin([5, 10, 50])]
     for figure in (fig2c.FIGURE, fig4.FIGURE):
-        lines = greys(figure.picture(figure.table(some)))
+        lines = broad(figure.picture(figure.table(some)))
         assert lines
         assert {tuple(line.get_xdata()) for line in lines} == {(5, 10, 25, 50)}
     others = runs[runs["num_features"] == 10].assign(num_features=7)
     for figure in (fig2c.FIGURE, fig3.FIGURE, fig4.FIGURE):
         picture = figure.picture(figure.table(others))
-        assert greys(picture) == []
-        assert not {"published", "Grey"} & set(text_of(picture).replace("The published noise", "").split())
+        assert broad(picture) == []
+        assert "published (paler)" not in text_of(picture)
 
 
 def test_intervals_stretch_the_axes_where_they_are_the_point(no_layout):
@@ -118,23 +145,8 @@ def test_intervals_stretch_the_axes_where_they_are_the_point(no_layout):
     assert 1 <= high < 1.01
 
 
-@pytest.mark.parametrize(
-    ("updates", "said"),
-    [
-        ([4, 4, 2], "4 up to p = 5, then 2"),
-        ([4, 2, 1], "4 at p = 2, 2 at p = 5, then 1"),
-        ([1, 1, 1], "always 1"),
-        ([4, 1, 4], "4 at p = 2, 1 at p = 5, then 4"),
-    ],
-)
-def test_updates_by_number_of_features_in_text_of(updates, said):
-    line = pd.DataFrame({"x": [2.0, 5.0, 10.0], "num_updates": updates}).sample(frac=1, random_state=1)
-    assert common.by_features(line) == said
-
-
-def test_the_footer_names_the_largest_budget_first_and_tasks_in_their_order(no_layout):
+def test_the_footer_names_tasks_in_their_order(no_layout):
     text = text_of(fig2c.FIGURE.picture(fig2c.table(RUNS["p2p_dimensions"])))
-    assert "updates per agent at ε 1.05: always 8; ε 0.55: always 2; ε 0.15: always 1." in text
     assert "linear_p2p_2, linear_p2p_5, linear_p2p_10, linear_p2p_25, linear_p2p_50, linear_p2p_75, linear_p" in text
 
 

@@ -172,10 +172,10 @@ def test_an_interval_is_written_up_to_0_and_100_percent():
 
 def test_full_cells_have_an_interval():
     cells = TABLE_5.printed(TABLE_5.table(CLIENTS))
-    assert list(cells["k"]) == ["1", "10", "25", "50", "100"]
+    assert list(cells["k"]) == ["10", "25", "50", "100", "1"]
     assert cells.shape == (5, 13)
     half = 100 * stats.t.ppf(0.975, 2) * 0.001 / math.sqrt(3)
-    said = cells["Fashion-MNIST\n$\\varepsilon$ = 2.7\nSN+Lin"][1]
+    said = cells["Fashion-MNIST\n$\\varepsilon$ = 2.7\nSN+Lin"][0]
     assert said == f"86.01 ± {half:.2f}\n86.01, +0.00\n3 seeds"
 
 
@@ -245,3 +245,13 @@ def test_files_are_the_same_every_time(tmp_path):
 def test_made_up_runs_are_shaped_like_results(make):
     runs = make(repetitions=1)
     assert not runs.duplicated(["point", "trial", "seed", "rounds"]).any()
+
+
+def test_one_client_has_a_second_row_with_the_settings_of_the_single_node_program():
+    alone = CLIENTS[CLIENTS["num_clients"] == 1]
+    single = alone.assign(sweep="pfl_one_client", clip_norm=0.1, test_accuracy=alone["test_accuracy"] + 0.05)
+    table = TABLE_5.table(pd.concat([CLIENTS, single], ignore_index=True))
+    cells = TABLE_5.printed(table)
+    assert list(cells["k"]) == ["10", "25", "50", "100", "1", "1,\nsingle-node program"]
+    both = table[table["num_clients"] == 1].dropna(subset="test_accuracy").groupby("program")["test_accuracy"].mean()
+    assert both["single-node program"] == pytest.approx(both[""] + 0.05)

@@ -119,7 +119,9 @@ def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path):
 
 
 def test_data_that_stand_in_are_named():
-    assert "312 Debian maintainers" in words(FIGURES["ppsgd_fig1b"].picture(FIGURES["ppsgd_fig1b"].table(RUNS["ppsgd_fig1b"])))
+    assert "312 Debian maintainers" in words(
+        FIGURES["ppsgd_fig1b"].picture(FIGURES["ppsgd_fig1b"].table(RUNS["ppsgd_fig1b"]))
+    )
     text = words(fig2.FIGURE.picture(fig2.table(RUNS["ppsgd_fig2"])))
     assert "312 Debian maintainers" in text
     assert "836 writers" in text

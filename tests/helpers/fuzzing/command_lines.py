@@ -171,7 +171,7 @@ PROGRAMS = ("bench", "figures")
 def options(command: Any) -> dict[str, Any]:
     """Name -> option, of those that may be drawn."""
     named = {max(one.opts, key=len): one for one in command.params if one.opts and one.opts[0].startswith("-")}
-    return {name: one for name, one in named.items() if name not in ("--help", "--version", "--download")}
+    return {name: one for name, one in named.items() if name not in ("--help", "--version")}
 
 
 def commands(program: str) -> dict[tuple[str, ...], Any]:
@@ -246,7 +246,7 @@ def small_suite() -> Iterator[None]:
     import bench.perf
     from bench.comparison.problems import PROBLEMS
     from bench.data.dataset import Unreachable
-    from bench.data.fetch import apt_index, official, packages
+    from bench.data.fetch import packages
     from bench.data.tasks.registry import TASKS
     from bench.papers import SWEEPS
 
@@ -265,8 +265,6 @@ def small_suite() -> Iterator[None]:
             (bench.audit.subject, "run", _reached),
             (bench.perf, "report", _reached),
             (packages, "watch", offline),
-            (apt_index, "watch", offline),
-            (official, "_download", offline),
         ):
             stack.enter_context(mock.patch.object(owner, name, instead))
         yield

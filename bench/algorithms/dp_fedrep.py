@@ -1,0 +1,168 @@
+"""FedRep (Collins, Hassani, Mokhtari, Shakkottai, ICML 2021) and FedPer (Arivazhagan et al. 2019), private for users.
+
+All users share a representation w, and each has a head theta_i of its own upon it, which never leaves the user. In a
+round every participating user improves its head on the shared representation, then the representation below its head,
+and sends the latter update:
+
+    theta_i <- theta_i - eta_local (gradient of user i's loss in theta_i at (w, theta_i)),   H times
+    z       <- z - eta (gradient of user i's loss in z at (z, theta_i)),                     K times from z = w
+    Delta_i  = (w - z) / eta
+    w       <- w - eta_server (sum_i clip(Delta_i, C) + sigma C N(0, I)) / D
+
+With `order="together"` (FedPer) a user takes K steps of both at once in place of this. CENTAUR (Shen, Ye, Kang, Hassani
+and Shokri, ICLR 2023) is the first order with privacy for users; here the same minibatch serves all steps of a round.
+With `own_steps` every user goes on with that many steps of its head, on fresh minibatches, before it predicts. With
+H = 0 and heads that stay where they are this is `dp_fedavg` on the representation.
+
+What is protected is all data of one user, against all other users together: the sequence of w is public, and theta_i
+never leaves user i. The norm that is clipped and the noise are those of the representation alone.
+"""
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar
+from bench.algorithms.parts.averaging import AveragingArguments, Own, averaging, plain_step
+from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums, participation
+from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.then_alone import cost_then_alone
+from bench.algorithms.search_space import Interval
+from bench.data.task import Head, Task
+from bench.errors import InputError, unknown_name
+from bench.kernels.gradient import clipped_sum
+from bench.kernels.platforms import over_clients
+from bench.models.additive import Additive
+
+ORDERS = ("head first", "together")
+
+
+@sharing(AveragingArguments, num_steps=5)
+def dp_fedrep(
+    task: Task,
+    shared: AveragingArguments,
+    *,
+    local_step_size: Scalar,
+    head_steps: int = 5,
+    own_steps: int = 0,
+    order: str = "head first",
+) -> Algorithm:
+    """Private FedRep, FedPer and CENTAUR on a task whose model is a representation with a head upon it.
+
+    Args:
+        task: with loss(shared, local, example), which joins the entries of both; see `Task.parts`.
+        shared: see AveragingArguments; of the representation.
+        local_step_size: eta_local > 0, of the heads.
+        head_steps: H >= 0; "together" does not use it.
+        own_steps: steps of every head, by eta_local, before a user predicts; they start anew whenever it does.
+        order: "head first" or "together".
+    """
+    assert task.loss is not None
+    representation, head = task.parts()
+    loss, users = task.loss, task.num_held
+
+    def of_batch(w, theta, examples, weight):
+        return weight @ jax.vmap(lambda example: loss(w, theta, example))(examples)
+
+    def descended(theta, slope, step):
+        return jax.tree.map(lambda leaf, g: leaf - step * g, theta, slope)
+
+    def to_head(w, theta, examples, weight, step):
+        return descended(theta, jax.grad(of_batch, argnums=1)(w, theta, examples, weight), step)
+
+    def travelled(common, theta, examples, weight):
+        """Return Delta_i and the head of one user after its steps."""
+        w, step, local_step = common
+
+        def both(carry, _):
+            z, theta = carry
+            slopes = jax.grad(of_batch, argnums=(0, 1))(z, theta, examples, weight)
+            return (descended(z, slopes[0], step), descended(theta, slopes[1], local_step)), slopes[0]
+
+        def of_head(theta, _):
+            return to_head(w, theta, examples, weight, local_step), None
+
+        def of_representation(z, _):
+            slope = jax.grad(of_batch)(z, theta, examples, weight)
+            return descended(z, slope, step), slope
+
+        if order == "together":
+            (_, theta), slopes = jax.lax.scan(both, (w, theta), length=shared.num_steps)
+        else:
+            theta = jax.lax.scan(of_head, theta, length=head_steps)[0]
+            _, slopes = jax.lax.scan(of_representation, w, length=shared.num_steps)
+        return jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), slopes), theta
+
+    def steps(w, heads, batch, clip_norm, common):
+        del common
+        clients = jnp.arange(users) if batch.clients is None else batch.clients
+        mine = jax.tree.map(lambda leaf: leaf[clients], heads)
+        given = w, shared.step_size, local_step_size
+        sent, new = over_clients(travelled, given, mine, batch.examples, batch.weight)
+        there = jnp.sum(batch.weight, axis=1) > 0  # a Poisson sample has empty places
+
+        def moved(leaf, before, after):
+            change = jnp.where(there.reshape(-1, *[1] * (after.ndim - 1)), after - before, 0.0)
+            return leaf.at[clients].add(change)
+
+        return jax.tree.map(moved, heads, mine, new), clipped_sum(sent, clip_norm)
+
+    def trained_further(w, heads):
+        """Return the heads after the own steps of all users."""
+        who = participation(task, num_sampled=task.num_clients, batch_size=shared.batch_size, sampler="all")
+
+        def one_user(common, theta, examples, weight):
+            return to_head(common[0], theta, examples, weight, common[1])
+
+        def step(t, heads):
+            batch = who.draw(jax.random.fold_in(jax.random.key(0), t), ())[0].batch
+            return over_clients(one_user, (w, local_step_size), heads, batch.examples, batch.weight)
+
+        return jax.lax.fori_loop(0, own_steps, step, heads)
+
+    def params(w, heads):
+        return Additive(w, trained_further(w, heads) if own_steps else heads)
+
+    def first():
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (users, *leaf.shape)), head)
+
+    size = 3 * (optax.tree.size(representation) + optax.tree.size(head))
+    return averaging(
+        task, shared, plain_step(shared.server_step_size), own=Own(representation, first, steps, params, size)
+    )
+
+
+def check(task: Task, *, order: str, head_steps: int, own_steps: int, num_steps: int, **args) -> None:
+    """Refuse incompatible values before anything is compiled."""
+    if order not in ORDERS:
+        raise unknown_name("order", order, ORDERS)
+    for name, value in (("head_steps", head_steps), ("own_steps", own_steps)):
+        if value < 0:
+            raise InputError(f"{name} is {value}: it must be at least 0")
+    if own_steps and task.train is None:
+        raise InputError(f"users of {task.name} have no stored examples for own_steps: leave it at 0")
+    check_participation(task, num_steps=num_steps, **args)
+
+
+def cost(task: Task, *, order: str, head_steps: int, own_steps: int, num_steps: int, batch_size: int, **args) -> Cost:
+    """Return the cost of a round: a gradient in both parts counts once. Users send the representation alone; their own
+    steps are counted once, after the last round.
+    """
+    gradients = num_steps if order == "together" else num_steps + head_steps
+    whole = cost_of_sums(task, num_steps=gradients, batch_size=batch_size, **args)
+    bit = args.get("clipping") == "adaptive"
+    numbers, sent = (optax.tree.size(model) + bit for model in (task.init_params, task.parts()[0]))
+    together = whole._replace(uploads=whole.uploads * sent / numbers)
+    return cost_then_alone(task, together, batch_size=batch_size, num_steps=own_steps) if own_steps else together
+
+
+METHOD = Method(
+    dp_fedrep,
+    noisy_sums("all other users together"),
+    version=1,
+    check=check,
+    needs=(Head,),
+    space={"local_step_size": Interval(0.01, 1.0)},
+    cost=cost,
+    divides=True,
+)

@@ -1,0 +1,49 @@
+"""Plays in Markdown: a speech begins with a line that names its role in bold, and directions are in italics."""
+
+import re
+
+from bench.data.dataset import LocalCopy
+from bench.data.read.formats import content
+from bench.errors import InputError
+
+TITLE = re.compile(r"^# (.+)$")
+ROLE = re.compile(r"^\*\*(.+?)\*\*\s*$")
+DIRECTION = re.compile(r"_[^_]*_")
+
+
+def speeches(copy: LocalCopy) -> dict[tuple[str, str], list[str]]:
+    """Return (play, role) -> the role's speeches in the order of the play, of every play.
+
+    Stage directions, headings and marks of escape are left out; lines of a speech are joined by a new line.
+
+    Args:
+        copy: the file plays.md.
+
+    Raises:
+        InputError: a file that cannot be read, or without a speech.
+    """
+    path = copy.files["plays.md"]
+    try:
+        lines = content(path).decode().splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a text in UTF-8: replace it by the original.") from None
+    found: dict[tuple[str, str], list[str]] = {}
+    play = role = None
+    for line in lines:
+        if title := TITLE.match(line):
+            play, role = title[1].strip(), None
+        elif line.startswith("#"):
+            role = None
+        elif name := ROLE.match(line):
+            role = name[1].strip()
+            if play is not None:
+                found.setdefault((play, role), []).append("")
+        elif play is not None and role is not None:
+            spoken = DIRECTION.sub("", line).replace("\\", "").strip()
+            if spoken:
+                said = found[play, role]
+                said[-1] = f"{said[-1]}\n{spoken}" if said[-1] else spoken
+    found = {who: spoken for who, said in found.items() if (spoken := [one for one in said if one])}
+    if not found:
+        raise InputError(f"{path}: holds no speech: replace it by the original.")
+    return found

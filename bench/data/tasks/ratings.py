@@ -1,0 +1,181 @@
+"""Ratings of lectures by students: a linear regression in which every student is a user.
+
+A rating of 1 to 5 is predicted from the lecturer, the department, the semester of the lecture and of the student, and
+whether the lecture is held for another department. Inputs are sparse: one of the features of each kind is 1. Students
+have 22 ratings in the median. Alone they know nothing about a lecturer whom they have not rated before.
+
+Source: the data set InstEval of lme4 (Bates et al. 2015).
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from bench.data.dataset import LocalCopy
+from bench.data.fetch import retrieval
+from bench.data.files import DataFiles
+from bench.data.partition import by_label, hold_out, pack
+from bench.data.read import r_data
+from bench.data.task import Task
+from bench.data.tasks.clients_file import TEST, VALIDATION, mean_squares
+from bench.errors import InputError
+from bench.kernels.sparse import Rows
+from bench.models.additive import Additive, sparse_squared_loss
+
+KINDS = ("d", "dept", "service", "studage", "lectage")  # lecturer, department, service, and ages in semesters
+FEWEST = 5  # ratings of a user, as for clients of a file
+MIDDLE, HALF = 3.0, 2.0  # targets are (rating - 3) / 2, in -1 to 1
+NUM_COMMON = 500  # test ratings on which the models of all users are tested alike
+
+
+class Ratings(NamedTuple):
+    """Ratings of all users, in the order of the file.
+
+    features: the numbers of those features that are 1, int32 [rating, kind]; the first is the same for all, the bias.
+    values: of 1 to 5, [rating].
+    users: [rating].
+    num_features: of all kinds together.
+    """
+
+    features: np.ndarray
+    values: np.ndarray
+    users: np.ndarray
+    num_features: int
+
+
+@cache
+def _ratings(data_files: DataFiles) -> tuple[Ratings, LocalCopy]:
+    copy = retrieval.get("insteval", data_files)
+    return ratings_of(r_data.table(copy, "lme4.rdx", "lme4.rdb", "InstEval")), copy
+
+
+def ratings_of(table: dict[str, r_data.Column]) -> Ratings:
+    """Return the ratings in a table with the columns s (student), y (rating) and KINDS.
+
+    Raises:
+        InputError: for a missing column, or a rating outside 1 to 5.
+    """
+    if missing := [name for name in ("s", "y", *KINDS) if name not in table]:
+        raise InputError(f"insteval has no column {missing[0]}: fetch it again")
+    values = table["y"].values
+    if not ((values >= 1) & (values <= 5)).all():
+        raise InputError("insteval has a rating outside 1 to 5: fetch it again")
+    features, start = [np.zeros(len(values), np.int32)], 1
+    for name in KINDS:
+        column = table[name]
+        features.append((column.values + start).astype(np.int32))
+        start += len(column.levels or [])
+    return Ratings(np.stack(features, axis=1), values, table["s"].values, start)
+
+
+def insteval(trial: int, *, data_files: DataFiles | None = None) -> Task:
+    """The ratings of the students who gave five or more, split anew in every trial: 20 % of a student's ratings are for
+    the test, 10 % for tuning, and the rest for training.
+
+    Args:
+        trial: the number of the split.
+        data_files: the allowed sources of the data; default DataFiles().
+    """
+    ratings, copy = _ratings(data_files or DataFiles())
+    return rating_task(trial, ratings, name="insteval", source=f"InstEval ({copy.source})", checksum=copy.checksum)
+
+
+def rating_task(trial: int, ratings: Ratings, *, name: str, source: str, checksum: str) -> Task:
+    """Return the task of ratings; arguments as for `insteval`."""
+    rng = np.random.default_rng([trial, 0x1257])
+    parts: dict[str, list] = {"train": [], "validation": [], "test": []}
+    for rows in by_label(ratings.users):
+        if len(rows) < FEWEST:
+            continue
+        rest, test = hold_out(rows, TEST, rng)
+        train, validation = hold_out(rest, VALIDATION / (1 - TEST), rng)
+        for part, chosen in (("train", train), ("validation", validation), ("test", test)):
+            parts[part].append(chosen)
+
+    def stack(part: str) -> tuple[Rows, Array, Array]:
+        """Return inputs [user, rating, feature], targets [user, rating], and the numbers of ratings [user]."""
+        listed = parts[part]
+        sizes = np.array([len(rows) for rows in listed], np.int32)
+        index = pack([ratings.features[rows] for rows in listed])
+        targets = pack([((ratings.values[rows] - MIDDLE) / HALF).astype(np.float32) for rows in listed])
+        real = np.arange(index.shape[1])[None] < sizes[:, None]
+        value = np.broadcast_to(real[..., None], index.shape).astype(np.float32)
+        return (
+            Rows(jnp.asarray(index), jnp.asarray(value), ratings.num_features),
+            jnp.asarray(targets),
+            jnp.asarray(sizes),
+        )
+
+    inputs, targets, sizes = stack("train")
+    in_common = np.concatenate(parts["test"])
+    in_common = in_common[np.unique(np.linspace(0, len(in_common) - 1, NUM_COMMON).astype(int))]
+    evaluation: dict = {part: stack(part) for part in ("test", "validation")}
+    evaluation["common"] = (
+        jnp.asarray(ratings.features[in_common]),
+        jnp.asarray((ratings.values[in_common] - MIDDLE) / HALF, jnp.float32),
+    )
+    return Task(
+        init_params=jnp.zeros((ratings.num_features, 1)),
+        num_examples=sizes,
+        train=(inputs, targets[..., None]),
+        evaluation=evaluation,
+        gram=_products(inputs),
+        loss=sparse_squared_loss,
+        metrics=squared_errors,
+        name=name,
+        source=source,
+        checksum=checksum,
+    )
+
+
+def _products(inputs: Rows) -> Array:
+    """Return the products of a user's inputs, [user, rating, rating]: the number of features that both have."""
+    total = jnp.zeros((*inputs.index.shape[:2], inputs.index.shape[1]))
+    for kind in range(inputs.index.shape[2]):  # features of different kinds have different numbers
+        index, value = inputs.index[..., kind], inputs.value[..., kind]
+        alike = index[:, :, None] == index[:, None, :]
+        total = total + jnp.where(alike, value[:, :, None] * value[:, None, :], 0.0)
+    return total
+
+
+def squared_errors(params, task: Task) -> dict:
+    """Return mean squared errors in units of squared points: those of `clients_file.squared_errors`, and
+
+    common_squared_error: of every user's model on the common ratings, the mean over users.
+    """
+    out = {}
+    for part in ("test", "validation"):
+        out |= mean_squares(part, *sums_of_squares(params, task, part))
+    features, targets = task.evaluation["common"]
+    predicted = jnp.sum(_models(params, task)[:, features], axis=-1)  # [user or 1, rating]
+    return out | {"common_squared_error": HALF**2 * jnp.mean(jnp.square(predicted - targets[None]))}
+
+
+def sums_of_squares(params, task: Task, part: str = "test") -> tuple[Array, Array]:
+    """The sum of (prediction - rating)^2 over the ratings of each user, and their number, [user]."""
+    inputs, targets, sizes = task.evaluation[part]
+    models = jnp.broadcast_to(_models(params, task), (task.num_clients, inputs.num_features))
+    chosen = jax.vmap(lambda model, index: model[index])(models, inputs.index)
+    errors = jnp.square(jnp.sum(chosen * inputs.value, axis=-1) - targets)
+    real = jnp.arange(targets.shape[1])[None] < sizes[:, None]
+    return HALF**2 * jnp.sum(jnp.where(real, errors, 0.0), axis=1), sizes
+
+
+def _models(params, task: Task) -> Array:
+    """Return the weights of every user's model, [user, feature], or [1, feature] where all have one."""
+    model = params if isinstance(params, Additive) else Additive(params)
+    common = model.w[None, :, 0]
+    if model.theta is not None:
+        return common + model.theta[..., 0]
+    if model.coefficients is None:
+        return common
+    inputs, _ = task.train
+
+    def own(index, value, coefficients):
+        return jnp.zeros(inputs.num_features).at[index].add(value * coefficients)
+
+    return common + jax.vmap(own)(inputs.index, inputs.value, model.coefficients)

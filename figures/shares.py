@@ -1,0 +1,100 @@
+"""Which share of the published grids of Bietti et al. 2022, and of the tables of Bhaskar et al. 2025, has been run."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from bench.errors import InputError
+from bench.papers import SWEEPS
+from bench.store import part_files
+from figures.ppsgd.common import CLIP_NORM, CLIP_NORMS, PUBLISHED
+
+GRIDS = {
+    "1a, generated data": "ppsgd_synthetic",
+    "1b and 2, tags": "ppsgd_tags",
+    "1b and 2, generated documents": "ppsgd_tags_made_up",
+    "1c and 2, digits": "ppsgd_digits",
+    "1d and 2, network": "ppsgd_cnn",
+}
+TUNED = {"alpha": "personalization", "sigma": "noise_multiplier", "steps": "step_size"}
+PAPER = "paper"  # the scale with the published grid
+TABLES = ("pfl_table2", "pfl_table3", "pfl_table4", "pfl_table5")
+
+
+def of_grids(folder: Path) -> pd.DataFrame:
+    """A row for each figure of Bietti et al.: how many of the published values were run at the clipping norm that is
+    shown, and which share of their combinations. `folder`: of a scale.
+
+    Raises:
+        InputError: where a sweep has no results.
+    """
+    rows = []
+    for figure, sweep in GRIDS.items():
+        grid = SWEEPS[sweep](PAPER).entries[PUBLISHED].points
+        names = {word: f"legend_{name}" if f"legend_{name}" in grid else name for word, name in TUNED.items()}
+        norm = CLIP_NORMS.get(sweep, CLIP_NORM)
+        asked = grid[grid["clip_norm"] == norm]
+        runs = _finished(folder, sweep)
+        there = runs[(runs["algorithm"] == PUBLISHED) & (runs["clip_norm"] == norm)]
+        columns = [*names.values(), *(name for name in ("delta_std",) if name in asked)]
+        whole = _combinations(asked, columns)
+        cells = {word: f"{len(_run(there, asked, name))} of {asked[name].nunique()}" for word, name in names.items()}
+        done = len(whole & _combinations(there, columns))
+        norms = f"{len(_run(runs, grid, 'clip_norm'))} of {grid['clip_norm'].nunique()}"
+        seeds = f"{there.groupby('point')[['trial', 'seed']].nunique().max(axis=1).max()}"
+        rows.append({"figure": figure} | cells | {"clipping norms": norms, "share": _percent(done, len(whole))})
+        rows[-1]["repetitions"] = seeds
+    return pd.DataFrame(rows)
+
+
+def of_tables(folder: Path) -> pd.DataFrame:
+    """A row for each table of Bhaskar et al.: how many of its cells were run, and how many have ten runs, as published.
+
+    Raises:
+        InputError: where a table was not drawn.
+    """
+    rows = []
+    for name in TABLES:
+        path = folder / "figures" / f"{name}.csv"
+        if not path.is_file():
+            raise InputError(f"{path} is missing: run `python -m figures {name}`")
+        cells = pd.read_csv(path)
+        cells = cells[cells["program"].isna()] if "program" in cells else cells
+        done, full = int((cells["repetitions"] > 0).sum()), int((cells["repetitions"] >= 10).sum())
+        seeds = cells.loc[cells["repetitions"] > 0, "repetitions"].astype(int)
+        span = f"{seeds.min()} to {seeds.max()}"
+        rows.append(
+            {
+                "table": name[-1],
+                "cells": f"{done} of {len(cells)}",
+                "share": _percent(done, len(cells)),
+                "with ten runs, as published": f"{full}",
+                "repetitions": span,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _finished(folder: Path, sweep: str) -> pd.DataFrame:
+    if not part_files.parts_in(folder / sweep):
+        raise InputError(f"{folder / sweep} has no results: run `python -m bench run {sweep} --scale {folder.name}`")
+    rows = part_files.read(folder / sweep)
+    return rows[rows["rounds"] == rows["num_rounds"]]
+
+
+def _run(runs: pd.DataFrame, grid: pd.DataFrame, name: str) -> set[float]:
+    return _rounded(runs[name]) & _rounded(grid[name])
+
+
+def _rounded(values: pd.Series) -> set[float]:
+    """Values to nine digits, in which those of runs and of grids agree."""
+    return {float(f"{value:.9g}") for value in values.dropna()}
+
+
+def _combinations(table: pd.DataFrame, columns: list[str]) -> set[tuple[float, ...]]:
+    unique = table[columns].drop_duplicates()
+    return {tuple(float(f"{value:.9g}") for value in row) for row in unique.itertuples(index=False)}
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %"
