@@ -168,14 +168,17 @@ def test_a_task_has_one_canary_and_silence(family, shape, sign):
         w = task.init_params
         nothing = jax.tree.map(lambda leaf: 0 * leaf, w)
         grads = jax.vmap(jax.vmap(lambda one: jax.grad(task.loss)(w, nothing, one)))(task.train)
-        leaves = [np.asarray(grads[name]) for name in LEAVES] if family == "layers" else [np.asarray(grads)]
+        named = {"layers": tuple(LEAVES), "heads": ("body",)}.get(
+            family
+        )  # both parts of `heads` have the same gradient
+        leaves = [np.asarray(grads[name]) for name in named] if named else [np.asarray(grads)]
         places = leaves[0].shape[0] * leaves[0].shape[1]
         along = np.concatenate([leaf.reshape(places, -1) for leaf in leaves], axis=1)
-    present = 4 if family in ("users", "pair", "layers") else 1  # a user's examples are all its canary
+    present = 4 if family in ("users", "heads", "pair", "layers") else 1  # a user's examples are all its canary
     np.testing.assert_allclose(along[:present], np.broadcast_to(sign * SIZE * unit, along[:present].shape))
     assert np.abs(along[present:]).max() < 1e-20
     if family == "images":  # a network has no Lipschitz bound; the canary's gradient has the length S
         assert np.linalg.norm(along, axis=1).max() <= SIZE * (1 + 1e-6)
-    elif family != "layers":  # whose loss is none of a linear score
+    elif family not in ("layers", "heads"):  # whose loss is none of a linear score
         assert np.linalg.norm(along, axis=1).max() <= task.linear.lipschitz[1] * (1 + 1e-6)
         assert np.abs(along).sum(1).max() <= task.linear.lipschitz[0] * (1 + 1e-6)

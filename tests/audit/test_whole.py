@@ -155,7 +155,7 @@ def test_an_audit_that_cannot_run_stops_no_other(few, tmp_path, monkeypatch):
 
     monkeypatch.setattr(whole, "audit", but_the_first)
     with pytest.raises(
-        InputError, match="2 of 4 audits were not run, the others are kept; dp_fedavg on users: too few"
+        InputError, match="3 of 5 audits were not run, the others are kept; dp_fedavg on users: too few"
     ):
         audited(tmp_path)
     assert set(pd.read_csv(tmp_path / "audit.csv")["method"]) == {"minibatch_sgd", "admm"}

@@ -77,7 +77,7 @@ def test_a_number_that_changes_makes_its_page_outdated(tmp_path):
     table = pd.read_csv(overlap)
     overlap.unlink()
     table.assign(mean=2 * table["mean"]).to_csv(overlap, index=False)
-    assert {page.name for page in outdated(ROOT, tmp_path / "figures")} == {"index.md", "pfl.md"}
+    assert {page.name for page in outdated(ROOT, tmp_path / "figures")} == {"index.md", "is-your-dp-right.md", "pfl.md"}
 
 
 def test_the_papers_pages_have_such_numbers():

@@ -105,6 +105,7 @@ MAY_IMPORT = {
         "bench.algorithms",
         "bench.data",
         "bench.kernels",
+        "bench.models",
         "bench.privacy",
         "bench.files",
         "bench.errors",

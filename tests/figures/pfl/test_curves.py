@@ -31,6 +31,8 @@ AS_PUBLISHED = (
 EXAMINED = {
     "pfl_one_client": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5 to 0.9, clipping norm 0.1 to "
     "1, batches of 64 to 2048)",
+    "pfl_table5": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5 to 0.9, clipping norm 0.1 to 1, "
+    "batches of 64)",
     "pfl_small_epsilon": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5, clipping norm 1, batches "
     "of 64 to 128)",
 }
