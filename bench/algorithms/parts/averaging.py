@@ -12,6 +12,7 @@ makes of Delta_i before it is clipped: neither changes what a user can add to th
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import jax
@@ -19,9 +20,9 @@ import jax.numpy as jnp
 import optax
 
 from bench.algorithms.base import Algorithm, Scalar, State
-from bench.algorithms.parts.clipping import clipping_of
-from bench.algorithms.parts.noise import INDEPENDENT, noise_of
-from bench.algorithms.parts.participation import participation, separation
+from bench.algorithms.parts.clipping import Clipping, clipping_of
+from bench.algorithms.parts.noise import INDEPENDENT, Noise, noise_of
+from bench.algorithms.parts.participation import Participation, participation, separation
 from bench.algorithms.parts.shared_arguments import SharedArguments
 from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive, Range
 from bench.data.task import Task
@@ -42,6 +43,10 @@ class Server(NamedTuple):
 
     init: Callable[[Any], Any]
     step: Callable[..., tuple[Any, Any]]
+
+
+# The shared arguments of methods whose users send one gradient: `step_size` is that of the server, the only one.
+ONE_STEP: Mapping[str, Any] = MappingProxyType({"server_step_size": 1.0, "num_steps": 1})
 
 
 def plain_step(step_size: Scalar) -> Server:
@@ -102,7 +107,7 @@ def _stepped(server: Server, w, memory, total, divisor) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class AveragingArguments(SharedArguments):
-    """The arguments shared by all methods of federated averaging.
+    """The arguments shared by all methods that protect users by noisy sums of their messages.
 
     num_sampled: Q, users in a round; with "poisson" the expected number, with "cyclic" the most.
     batch_size: m, examples of a user in a round, the same ones in each of its K steps.
@@ -132,6 +137,23 @@ class AveragingArguments(SharedArguments):
     quantile: Annotated[Scalar, Range(lambda v: 0 < v < 1, "between 0 and 1")] = 0.5
 
 
+def rounds_of(task: Task, shared: AveragingArguments, reduce: str = "mean") -> tuple[Participation, Noise, Clipping]:
+    """Return who takes part in the rounds, with a user's gradients reduced as for `participation`, the server's noise
+    and the clipping.
+    """
+    drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}
+    who = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, reduce=reduce, **drawn_by)
+    noises = noise_of(shared.noise, separation(task, **drawn_by) or 1, shared.num_bands, shared.planned_rounds)
+    clips = clipping_of(
+        shared.clipping,
+        clip_norm=shared.clip_norm,
+        noise_multiplier=shared.noise_multiplier,
+        num_sampled=shared.num_sampled,
+        quantile=shared.quantile,
+    )
+    return who, noises, clips
+
+
 def averaging(
     task: Task,
     shared: AveragingArguments,
@@ -152,16 +174,7 @@ def averaging(
         own: what users keep; None keeps nothing, and shares the whole model.
         objective: `proximal`, `sharpness` or `bound` of the local steps; see `local_steps.LocalSteps`.
     """
-    drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}
-    who = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, **drawn_by)
-    noises = noise_of(shared.noise, separation(task, **drawn_by) or 1, shared.num_bands, shared.planned_rounds)
-    clips = clipping_of(
-        shared.clipping,
-        clip_norm=shared.clip_norm,
-        noise_multiplier=shared.noise_multiplier,
-        num_sampled=shared.num_sampled,
-        quantile=shared.quantile,
-    )
+    who, noises, clips = rounds_of(task, shared)
     if own is None:
         own = _nothing_kept(task, shared, message, objective)
 
