@@ -31,9 +31,6 @@ def exit_status(app: typer.Typer) -> int:
         message = error.format_message()
         if getattr(error, "option_name", "") == "--download":  # of earlier versions
             message += ": leave it out, since data are downloaded without it, or choose a --source"
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(message)
-            return 0
         print(f"error: {message}", file=sys.stderr)
         return 2
     except SystemExit as error:  # called by a user's method or task; the suite itself never calls it

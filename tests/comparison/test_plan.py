@@ -129,7 +129,7 @@ def test_an_argument_that_nothing_gives_a_value_is_named():
     def powerful(task, *, step_size: Scalar, power: int):
         return walk(task, step_size=step_size**power)
 
-    with pytest.raises(InputError, match="powerful needs a value of power: give --set power=VALUE"):
+    with pytest.raises(InputError, match="powerful needs a value of power"):
         planned(powerful)
     assert planned(powerful, fixed={"power": 2}).candidates["powerful"].args == {"power": 2}
 
@@ -283,7 +283,7 @@ def test_another_privacy_unit_is_named_before_the_arguments_that_are_missing(met
 def test_baselines_can_be_named_by_their_methods():
     named = planned(task="synthetic", baselines=["dp_fedavg", "ppsgd", "global private sgd", "DP-FedAvg"])
     assert list(named.candidates) == ["DP-FedAvg", "PPSGD", "Global private SGD"]
-    with pytest.raises(InputError, match="dp_fedopt is the method of FedAvgM, FedAdam, FedYogi: name one of these"):
+    with pytest.raises(InputError, match="dp_fedopt is the method of FedAvgM, FedAdam, FedYogi"):
         planned(task="synthetic", baselines=["dp_fedopt"])
 
 
@@ -327,7 +327,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_plan(tmp_path):
     for place in ("file", "file/below"):
         with pytest.raises(InputError, match=f"cannot write .*: {tmp_path / 'file'} is in the way"):
             make_request(**SMALL, out=tmp_path / place)
-    with pytest.raises(InputError, match=r"cannot write /proc/nope: it cannot be made .*; choose another --out"):
+    with pytest.raises(InputError, match="cannot write /proc/nope: it cannot be made"):
         make_request(**SMALL, out="/proc/nope")
     make_request(**SMALL, out=tmp_path / "a" / "b")
     assert not (tmp_path / "a").exists()

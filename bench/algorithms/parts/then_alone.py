@@ -32,7 +32,7 @@ def then_alone(
 
     Args:
         task: with stored examples.
-        together: a method whose public state is the common model w and nothing else.
+        together: a method whose predictions are those of the common model w, which is public.
         batch_size: m, examples of a step, drawn afresh without replacement.
         step_size: of the users, > 0.
         num_steps: number of steps of every user, from w + 0; taken whenever the method predicts, and never before the
@@ -57,7 +57,7 @@ def then_alone(
 
     def params(state):
         steps = jnp.where(state.schedule[1] > 0, num_steps, 0)
-        return train_alone(jax.random.key(0), public(before(state)), steps)
+        return train_alone(jax.random.key(0), together.params(before(state)), steps)
 
     return Algorithm(init, one_round, params, public=lambda state: public(before(state)))
 

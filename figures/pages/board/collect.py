@@ -175,7 +175,7 @@ def task(folder: Path) -> Task:
         raise InputError(f"{folder / 'test'} has no column {metric!r}: run `python -m bench board {name}` again")
     scores = _scores(runs, rows, metric)
     _check_means(folder, scores, rows)
-    tried = _table(folder / "tuning.csv") if (folder / "tuning.csv").is_file() else runs
+    tried = _tried(folder, runs, list({name for own in arguments.values() for name in own}))
     chosen = {
         method: _chosen(runs[runs["algorithm"] == method], tried[tried["algorithm"] == method], own)
         for method, own in arguments.items()
@@ -304,6 +304,19 @@ def _check_means(folder: Path, scores: pd.DataFrame, rows: pd.DataFrame) -> None
             f"{folder / 'comparison.csv'} is not of the runs in {folder / 'test'} ({name} at epsilon {epsilon:g}): "
             f"run `python -m bench board {folder.name}` again"
         )
+
+
+def _tried(folder: Path, runs: pd.DataFrame, arguments: list[str]) -> pd.DataFrame:
+    """The methods and arguments of the tuning runs; of the tested runs where there are no others."""
+    again, problems = f"run `python -m bench board {folder.name}` again", []
+    frames = [
+        part.select([name for name in ("algorithm", *arguments) if name in part.column_names]).to_pandas()
+        for stage in sorted(folder.glob("tuning*/"))
+        for _, part in part_files.readable_parts(stage, problems, again)
+    ]
+    if problems:
+        raise InputError(problems[0])
+    return pd.concat(frames, ignore_index=True) if frames else runs
 
 
 def _chosen(runs: pd.DataFrame, tried: pd.DataFrame, arguments: list[str]) -> Chosen:
