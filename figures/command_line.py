@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
+import pyarrow as pa
 import typer
 from typer.core import TyperGroup
 
@@ -22,6 +23,7 @@ from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
 from figures.shared.runs import REPOSITORY, UNREAD, command, no_results, nothing_in, runs_of
 
+pa.set_memory_pool(pa.system_memory_pool())  # the default one asks for huge pages, which takes as long as reading
 TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"  # the default command
 FLAGS = ("--help", "--pdf", "--brief", "--json", "--check")  # options without a value

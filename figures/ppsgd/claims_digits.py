@@ -56,6 +56,7 @@ def final_accuracy(runs: pd.DataFrame, tuning: str, further: bool = True) -> pd.
 def with_repetitions(table: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """A table of tuned cells, by cell, with the test accuracies of their repetitions in "by_repetition"."""
     rows = runs.merge(table[[*by, "step_size"]], on=[*by, "step_size"])
+    rows = rows.sort_values(select.REPETITION, kind="stable")  # in one order, so that cells need no aligning
     accuracy = rows.set_index(select.REPETITION)["test_accuracy"].astype(float)
     single = {cell: accuracy.iloc[places] for cell, places in rows.groupby(by).indices.items()}
     table = table.set_index(by).sort_index()

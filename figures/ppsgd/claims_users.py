@@ -7,6 +7,7 @@ import pandas as pd
 
 from figures.ppsgd import claims_digits as digits
 from figures.ppsgd.claims_digits import POINTS, by_each_tuning, final_accuracy, percent, silent
+from figures.shared.derived import derived
 from figures.shared.margins import Margin, paired
 from figures.shared.verdicts import NotTestable, Verdict
 
@@ -28,6 +29,7 @@ def by(column: str, check: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.Da
     return of_users
 
 
+@derived
 def _with(runs: pd.DataFrame, column: str) -> pd.DataFrame:
     if column not in runs or runs[column].isna().all():
         raise NotTestable("the runs have no accuracy by user")
