@@ -21,6 +21,7 @@ from bench.files import write_whole
 from figures import PAPERS
 from figures.shared.derived import derived
 from figures.shared.drawn import JUDGED, digest_of, recorded
+from figures.shared.runs import together
 from figures.shared.verdicts import (
     CARRIES_OVER,
     CONTRADICTED,
@@ -42,11 +43,6 @@ COLUMNS = [
     *("paper", "whose", "statement", "where", "claim", "how", "settings", "verdict", "outcome"),
     *("published", "published_numbers", "margin", "to_decide", "edges", "evidence", "source", "scale", "repetitions"),
 ]
-# Columns of the runs that no check reads; leaving them out saves a third of the data in every selection.
-UNREAD = frozenset(
-    {"checksum", "date", "jax_version", "jaxlib_version", "python_version", "device", "version"}
-    | {"wall_s", "compile_s", "points_per_chunk"}
-)
 COUNTED = {
     HOLDS: ("holds", "hold"),
     CARRIES_OVER: ("carries over", "carry over"),
@@ -194,9 +190,7 @@ def runs_for(claim: Claim, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame | N
     """The runs of a claim's sweeps in one table; None where one of the sweeps has no results."""
     if any(sweep not in runs for sweep in claim.sweeps):
         return None
-    return (
-        runs[claim.sweep] if not claim.also else pd.concat([runs[sweep] for sweep in claim.sweeps], ignore_index=True)
-    )
+    return runs[claim.sweep] if not claim.also else together([runs[sweep] for sweep in claim.sweeps])
 
 
 def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:

@@ -20,10 +20,11 @@ from bench.store import SCALES
 from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
-from figures.shared.runs import REPOSITORY, command, no_results, nothing_in, runs_of
+from figures.shared.runs import REPOSITORY, UNREAD, command, no_results, nothing_in, runs_of
 
 TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"  # the default command
+FLAGS = ("--help", "--pdf", "--brief", "--json", "--check")  # options without a value
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of figures; default all.")]
 Papers = Annotated[list[str] | None, typer.Argument(help="Short names of papers; default all.")]
@@ -69,12 +70,12 @@ class DrawByDefault(TyperGroup):
 
 
 def first_argument(args: list[str]) -> int | None:
-    """The index of the first argument that is neither an option nor its value; all options except --help take one."""
+    """The index of the first argument that is neither an option nor its value."""
     place = 0
     while place < len(args):
         if not args[place].startswith("-"):
             return place
-        place += 1 if "=" in args[place] or args[place] == "--help" else 2
+        place += 1 if "=" in args[place] or args[place] in FLAGS else 2
     return None
 
 
@@ -129,22 +130,35 @@ class Incomplete(InputError):
 def write_figure(
     name: str,
     figure: Figure,
+    made_of: tuple[pd.DataFrame, Path] | None,
     results: Path,
     scale: str | None,
     tune: str,
     out: Path | None,
     width: float | None = None,
+    *,
+    pdf: bool = False,
 ) -> Path:
     """Draw one figure and write its files, or with a width only the PDF for print; returns the path of the image.
+
+    Args:
+        name: of the figure.
+        figure: the figure.
+        made_of: the runs that it shows, and the folder of their scale, as `runs_of` finds them.
+        results: the results folder.
+        scale: that was asked for.
+        tune: which ways of tuning are drawn.
+        out: folder to write to; default figures/ beside the runs.
+        width: in inches, for print.
+        pdf: whether a PDF is written beside the PNG.
 
     Raises:
         Incomplete: where the figure cannot be made from the available runs.
         InputError: where a file cannot be read or written.
     """
-    pair = runs_of(results, scale, figure.sweeps)
-    if pair is None:
+    if made_of is None:
         raise Incomplete(no_results(results, scale, figure.sweeps))
-    runs, scale_folder = pair
+    runs, scale_folder = made_of
     drawn_from = digest(scale_folder, figure, tune)
     try:
         drawing, table = picture(figure, runs, lambda rows: one_tuning(rows, figure, tune), width=width)
@@ -156,7 +170,7 @@ def write_figure(
     try:
         if width is not None:
             return save_printed(drawing, folder, name, figure.alt)
-        path = save_picture(drawing, table, folder, name, figure.alt)[0]
+        path = save_picture(drawing, table, folder, name, figure.alt, pdf=pdf)[0]
         if figure.printed:
             tables.save(figure.printed(table), folder, name)
         record(folder, name, drawn_from)
@@ -180,8 +194,9 @@ def draw(
     ] = None,
     where: Annotated[str | None, typer.Option(help="With --runs: draw only rows that satisfy this condition.")] = None,
     width: Width = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also write each picture as a PDF.")] = False,
 ) -> None:
-    """Draw figures from results as PNG, PDF and CSV; tables also as Markdown and LaTeX.
+    """Draw figures from results as PNG and CSV; tables also as Markdown and LaTeX.
 
     The word `draw` can be omitted.
 
@@ -203,23 +218,36 @@ def draw(
         if not names:
             raise InputError("--runs needs the name of a figure, as in `python -m figures ppsgd_fig1a --runs F`")
         for name in names:
-            path, lines = user_grids.write(name, FIGURES[name], runs, where, out, width)
+            path, lines = user_grids.write(name, FIGURES[name], runs, where, out, width, pdf=pdf)
             print(path)
             for line in lines:
                 print(line, file=sys.stderr)
         return
     drawn = 0
-    for name in names or FIGURES:
-        try:
-            print(write_figure(name, FIGURES[name], results, scale, tune, out, width))
-        except Incomplete as error:
-            if names:
-                raise
-            print(f"{name} is left out: {error}", file=sys.stderr)
-        else:
-            drawn += 1
+    for sweeps, together in by_sweeps(names or list(FIGURES)).items():
+        made_of = runs_of(results, scale, sweeps, UNREAD)
+        for name in together:
+            try:
+                print(write_figure(name, FIGURES[name], made_of, results, scale, tune, out, width, pdf=pdf))
+            except Incomplete as error:
+                if names:
+                    raise
+                print(f"{name} is left out: {error}", file=sys.stderr)
+            else:
+                drawn += 1
+        del made_of  # before the next ones are read
     if not drawn:
         raise nothing_in(results, scale, "nothing to draw")
+
+
+def by_sweeps(names: Sequence[str]) -> dict[tuple[str, ...], list[str]]:
+    """The names of figures by the sweeps that they show, whose runs are then read once."""
+    from figures import FIGURES
+
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name in dict.fromkeys(names):
+        found.setdefault(FIGURES[name].sweeps, []).append(name)
+    return found
 
 
 @app.command("list")
@@ -262,7 +290,7 @@ def claims(
     Example: python -m figures claims ppsgd
     """
     from figures import PAPERS
-    from figures.claims import UNREAD, check, join, judged, judged_from, stopped
+    from figures.claims import check, join, judged, judged_from, stopped
 
     check_scale(scale)
     for name in papers or []:

@@ -41,7 +41,7 @@ from tempfile import TemporaryDirectory
 from bench.analysis.saving import save_picture
 
 with TemporaryDirectory() as folder:
-    save_picture(picture, figure.table(None), Path(folder), "table")
+    save_picture(picture, figure.table(None), Path(folder), "table", pdf=True)
 assert dict(matplotlib.rcParams) == before
 assert matplotlib.get_backend() == "svg"
 
@@ -62,7 +62,7 @@ if sys.argv[2] == "other":
     matplotlib.rcParams.update({"font.size": 20, "axes.facecolor": "red", "savefig.dpi": 30, "figure.figsize": (1, 1)})
 figure = FIGURES["isrl_table1"]
 table = figure.table(None)
-save_picture(figure.picture(table), table, Path(sys.argv[1]), sys.argv[2])
+save_picture(figure.picture(table), table, Path(sys.argv[1]), sys.argv[2], pdf=True)
 """
 
 

@@ -10,16 +10,31 @@ from bench.analysis.tables import without_formulas
 from bench.files import written_whole
 
 
-def save_picture(figure: Figure, table: pd.DataFrame, folder: Path, name: str, alt: str = "") -> list[Path]:
-    """Save PNG, PDF and the numbers behind them as CSV; the files do not depend on the time.
+def save_picture(
+    figure: Figure, table: pd.DataFrame, folder: Path, name: str, alt: str = "", *, pdf: bool = False
+) -> list[Path]:
+    """Save a picture as PNG and the numbers behind it as CSV; the files do not depend on the time.
 
-    alt: a description of the picture for readers who cannot see it; it is in the metadata of both pictures.
+    Args:
+        figure: the picture.
+        table: the numbers behind it.
+        folder: where the files go.
+        name: their name, without the ending.
+        alt: a description of the picture for readers who cannot see it; it is in the metadata of the pictures.
+        pdf: whether to save a PDF as well, which takes as long again. An earlier PDF of this name is removed otherwise,
+            since it may show other numbers.
+
+    Returns:
+        The paths of PNG, CSV and, where it is made, PDF.
     """
-    paths = [folder / f"{name}.{kind}" for kind in ("png", "pdf", "csv")]
-    with applied(), written_whole(paths) as (png, pdf, csv):
+    paths = [folder / f"{name}.{kind}" for kind in ("png", "csv", *(("pdf",) if pdf else ()))]
+    with applied(), written_whole(paths) as (png, csv, *printed):
         figure.savefig(png, bbox_inches="tight", metadata={"Software": None} | ({"Description": alt} if alt else {}))
-        figure.savefig(pdf, bbox_inches="tight", metadata=_pdf_metadata(name, alt))
+        for path in printed:
+            figure.savefig(path, bbox_inches="tight", metadata=_pdf_metadata(name, alt))
         without_formulas(table).to_csv(csv, index=False, float_format="%.6g")
+    if not pdf:
+        (folder / f"{name}.pdf").unlink(missing_ok=True)
     return paths
 
 

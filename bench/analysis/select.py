@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,8 +26,13 @@ def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str
     edge: where several values were tried and the chosen is the smallest or largest, says so, "step_size = 0.1, the
         largest tried"; otherwise empty.
     """
-    chosen = choose(runs, by=by, over=over, on=on, best=best, log=log)
-    return runs.merge(chosen.assign(edge=edges(runs, chosen, by, over)), on=[*by, over])
+    tried = _tried(runs, by, over)
+    numbers = _best(tried, runs[on], best, log)
+    chosen = tried.values.iloc[numbers]
+    edge = np.full(len(tried.values), None, object)
+    edge[numbers] = edges(tried.values, chosen, by, over)
+    found = tried.among(numbers)
+    return runs[found].reset_index(drop=True).assign(edge=list(edge[tried.number[found]]))
 
 
 def tune_apart(
@@ -43,12 +48,13 @@ def tune_apart(
         folds: their number; with fewer repetitions every one is a fold.
         others: as for `choose`.
     """
-    fold_of, parts = runs.groupby(REPETITION).ngroup() % folds, []
-    for fold in sorted(fold_of.unique()):
-        others = runs[fold_of != fold]
-        chosen = choose(runs if others.empty else others, by=by, over=over, on=on, best=best, log=log)
-        parts.append(runs[fold_of == fold].merge(chosen, on=[*by, over]))
-    return pd.concat(parts, ignore_index=True)
+    tried, places = _tried(runs, by, over), []
+    fold_of = tried.repetition % folds
+    for fold in np.unique(fold_of):
+        own = fold_of == fold
+        numbers = _best(tried, runs[on], best, log, np.ones_like(own) if own.all() else ~own)
+        places.append(np.flatnonzero(own & tried.among(numbers)))
+    return runs.iloc[np.concatenate(places)].reset_index(drop=True)
 
 
 def edges(runs: pd.DataFrame, chosen: pd.DataFrame, by: Sequence[str], over: str) -> list[str]:
@@ -90,14 +96,76 @@ def choose(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: s
     Returns:
         The columns of `by`, and `over`, one row per group.
     """
+    tried = _tried(runs, by, over)
+    return tried.values.iloc[_best(tried, runs[on], best, log)].reset_index(drop=True)
+
+
+class _Tried(NamedTuple):
+    """The values that were tried, and the runs by number, since numbers are compared faster than several columns.
+
+    values: the columns of a group, and the value, a row each, sorted.
+    group: of every row of values, the number of its group.
+    number: of every run, the row of values that it has; -1 where one of its columns is missing.
+    repetition: of every run, its number.
+    """
+
+    values: pd.DataFrame
+    group: np.ndarray
+    number: np.ndarray
+    repetition: np.ndarray
+
+    def among(self, numbers: np.ndarray) -> np.ndarray:
+        """Return whether every run has one of the values with these numbers."""
+        chosen = np.zeros(len(self.values) + 1, bool)  # of which the last, False, is that of -1
+        chosen[numbers] = True
+        return chosen[self.number]
+
+
+def _tried(runs: pd.DataFrame, by: Sequence[str], over: str) -> _Tried:
+    keys = [*by, over]
+    number, repetition = (_numbers(runs, names) for names in (keys, REPETITION))
+    first = np.empty(number.max(initial=-1) + 1, int)
+    present = np.flatnonzero(number >= 0)[::-1]
+    first[number[present]] = present
+    values = runs[keys].iloc[first].reset_index(drop=True)
+    return _Tried(values, _numbers(values, list(by)), number, repetition)
+
+
+def _numbers(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
+    """Return the number of the group of every row, in order; -1 where one of the columns is missing."""
+    return rows.groupby(names, observed=True).ngroup().fillna(-1).to_numpy(int)
+
+
+def _best(tried: _Tried, on: pd.Series, best: str, log: bool, among: np.ndarray | None = None) -> np.ndarray:
+    """Return the number of the value that `choose` selects in each group, by the metric `on` of some of the runs."""
     sign = {"min": 1.0, "max": -1.0}[best]
-    runs = runs[_common(runs, by, over)]
-    value = (sign * _measured(runs[on], log)).fillna(np.inf)
-    candidates = value.groupby([runs[c] for c in [*by, over]], observed=True)
-    means, counts = candidates.mean(), candidates.size()
-    whole = counts == counts.groupby(level=list(by), observed=True).transform("max")
-    chosen = means[whole].groupby(level=list(by), observed=True).idxmin()
-    return pd.DataFrame(list(chosen), columns=[*by, over])
+    used = (tried.number >= 0) & (tried.repetition >= 0)
+    used = used if among is None else used & among
+    number, repetition = tried.number[used], tried.repetition[used]
+    common = _common(number, tried.group, repetition)
+    number = number[common]
+    values = (sign * _measured(on[used][common], log)).fillna(np.inf).groupby(number)
+    means, counts = values.mean(), values.size()
+    group = tried.group[means.index]
+    whole = (counts == counts.groupby(group).transform("max")).to_numpy()
+    return means[whole].groupby(group[whole]).idxmin().to_numpy(int)
+
+
+def _common(number: np.ndarray, group: np.ndarray, repetition: np.ndarray) -> np.ndarray:
+    """Select the runs of repetitions that at least half of the values have, within each group.
+
+    Args:
+        number: of the value of every run.
+        group: number of a value -> number of its group.
+        repetition: of every run.
+    """
+    runs = pd.DataFrame({"number": number, "repetition": repetition})
+    once = ~runs.duplicated().to_numpy()
+    place = pd.factorize(group[number] * (repetition.max(initial=0) + 1) + repetition)[0]
+    present = np.zeros(len(group), bool)
+    present[number] = True
+    have, values = np.bincount(place[once]), np.bincount(group[present])
+    return 2 * have[place] >= values[group[number]]
 
 
 def tuned_elsewhere(
@@ -117,14 +185,6 @@ def tuned_elsewhere(
     chosen = choose(numbered, by=by, over="setting", on=on, best=best)
     keys = chosen.merge(settings.assign(setting=settings.index), on="setting").drop(columns="setting")
     return runs.merge(keys, on=[*by, *over])
-
-
-def _common(runs: pd.DataFrame, by: Sequence[str], over: str) -> pd.Series:
-    """Select the rows of repetitions that at least half of the values of `over` have, within each group."""
-    groups = [runs[c] for c in by]
-    values = runs[over].groupby(groups, observed=True).transform("nunique")
-    have = runs[over].groupby([*groups, *(runs[c] for c in REPETITION)], observed=True).transform("nunique")
-    return 2 * have >= values
 
 
 def half_width(std, count):
@@ -179,7 +239,8 @@ def row(table: pd.DataFrame, label: Any) -> pd.Series:
 
 def repetitions(runs: pd.DataFrame) -> tuple[int, int]:
     """Return the fewest and the most repetitions of the points of a table of runs; 0 without runs."""
-    counts = runs[["sweep", "point", *REPETITION]].drop_duplicates().groupby(["sweep", "point"]).size()
+    apart = ["sweep", "point"]
+    counts = runs[[*apart, *REPETITION]].drop_duplicates().groupby(apart, observed=True).size()
     return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
 
 

@@ -112,24 +112,42 @@ def content_digest(content: bytes | pa.Buffer) -> str:
     return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
-def parquet(content: bytes, only: Collection[str] | None = None) -> pa.Table | None:
-    """The table of a Parquet file with this content, or only these of its columns; None where it is damaged, which its
-    checksums tell, or has text that is no text."""
+def parquet(
+    content: bytes, only: Collection[str] | None = None, without: Collection[str] = (), *, categories: bool = False
+) -> pa.Table | None:
+    """The table of a Parquet file with this content; None where it is damaged, which its checksums tell, or has text
+    that is no text.
+
+    Args:
+        content: of the file.
+        only: only these of its columns; None for all.
+        without: columns that are left out.
+        categories: whether text is read as a dictionary of its values, and a number for each row.
+    """
     try:
-        file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
-        table = file.read(None if only is None else [name for name in file.schema_arrow.names if name in only])
+        source, how = pa.BufferReader(content), {"page_checksum_verification": True}
+        file = pq.ParquetFile(source, **how)
+        names = [one for one in file.schema_arrow.names if (only is None or one in only) and one not in without]
+        if categories:
+            text = [name for name in names if _is_text(file.schema_arrow.field(name).type)]
+            file = pq.ParquetFile(source, **how, read_dictionary=text)
+        table = file.read(names)
         table.validate(full=True)
         return table
     except (pa.ArrowException, OSError, ValueError):
         return None
 
 
-def read_part(path: Path, only: Collection[str] | None = None) -> pa.Table:
+def read_part(
+    path: Path, only: Collection[str] | None = None, without: Collection[str] = (), *, categories: bool = False
+) -> pa.Table:
     """Read and check a single part: the digest in its name, and the columns that identify a run.
 
     Args:
         path: of the part.
         only: besides those that every part has, only these columns, where they exist; None for all.
+        without: columns that are left out, of those that not every part has.
+        categories: whether text is read as a dictionary of its values, and a number for each row.
 
     Raises:
         UnusablePart: where it is damaged, or not a part of results.
@@ -144,7 +162,8 @@ def read_part(path: Path, only: Collection[str] | None = None) -> pa.Table:
         raise InputError(f"{path} cannot be read ({error.strerror}): make it readable, or move it") from None
     named = DIGEST_IN_NAME.fullmatch(path.name)
     wanted = None if only is None else {*REQUIRED, *only}
-    table = None if named and named[1] != content_digest(content) else parquet(content, wanted)
+    intact = not named or named[1] == content_digest(content)
+    table = parquet(content, wanted, {*without} - {*REQUIRED}, categories=categories) if intact else None
     if table is None:
         raise UnusablePart(f"{path} is damaged", damaged=True)
     if not named:
@@ -192,6 +211,7 @@ def read(
     only: Collection[str] | None = None,
     *,
     columns: Collection[str] | None = None,
+    categories: bool = False,
 ) -> pd.DataFrame:
     """The whole table of one sweep at one scale, one row per run and evaluation.
 
@@ -200,6 +220,7 @@ def read(
         without: columns that are left out.
         only: besides those that every part has, only these columns, where they exist; None for all.
         columns: only these, in this order; None for all.
+        categories: whether text comes as categories in alphabetical order.
 
     Raises:
         InputError: where there is no table or no such column, or a part is damaged or foreign; each with what to do.
@@ -208,7 +229,7 @@ def read(
     tables: dict[Path, pa.Table] = {}
     for path in parts_in(folder):
         try:
-            tables[path] = read_part(path, only)
+            tables[path] = read_part(path, only, without, categories=categories)
         except UnusablePart as error:
             raise InputError(f"{error}: {REDO}") from None
     if not tables:
@@ -219,7 +240,11 @@ def read(
         if name not in table.column_names:
             raise unknown_name(f"column of {folder.name}", name, table.column_names)
     wanted = table.column_names if columns is None else {*columns, *IDENTITY, "rounds", "sweep"}
-    rows = table.select([name for name in table.column_names if name in wanted and name not in without]).to_pandas()
+    table = table.select([name for name in table.column_names if name in wanted and name not in without])
+    if categories:  # each column by itself, without copying numbers: the table is read only, and not used further
+        rows = _sorted_categories(table.unify_dictionaries().to_pandas(split_blocks=True, self_destruct=True))
+    else:
+        rows = table.to_pandas()
     doubled = rows.duplicated([*IDENTITY, "rounds"])
     if doubled.any():
         file = np.repeat(np.arange(len(tables)), [len(one) for one in tables.values()])[int(np.argmax(doubled))]
@@ -228,6 +253,14 @@ def read(
         names = ", ".join(sorted(rows["sweep"].unique()))
         raise InputError(f"{folder} holds results of several sweeps ({names}): move the foreign parts elsewhere")
     return rows if columns is None else rows[list(columns)]
+
+
+def _sorted_categories(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the categories of text in alphabetical order, in which groups and sorted rows come then."""
+    text = {name: column for name, column in rows.items() if isinstance(column.dtype, pd.CategoricalDtype)}
+    return rows.assign(
+        **{str(name): column.cat.set_categories(sorted(column.cat.categories)) for name, column in text.items()}
+    )
 
 
 def unified(schemas: Mapping[Any, pa.Schema], remedy: str = "move the wrong part elsewhere") -> pa.Schema:

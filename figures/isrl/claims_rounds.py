@@ -16,7 +16,9 @@ from figures.isrl import gradients, heterogeneity
 from figures.isrl import rounds as isrl_rounds
 from figures.isrl.rounds import LOCALIZED, MULTI_STAGE, ONE_PASS, ONE_PASS_ACCELERATED
 from figures.shared import edges
+from figures.shared.derived import derived
 from figures.shared.margins import Margin, computed, every, paired, some
+from figures.shared.runs import at_end
 from figures.shared.verdicts import Claim, NotTestable, Verdict, verdict
 
 LOGS = "of the logarithm of the risks' ratio"
@@ -28,7 +30,7 @@ FACTOR = 2.0  # by which a risk may grow with heterogeneity and still count as o
 
 def _need(runs: pd.DataFrame, *names: str) -> None:
     """Raise NotTestable where one of the methods compared is missing."""
-    if missing := [name for name in names if name not in set(runs["algorithm"])]:
+    if missing := [name for name in names if name not in set(runs["algorithm"].unique())]:
         raise NotTestable(f"{' and '.join(names)} are needed, and there is no run of {' and '.join(missing)}")
 
 
@@ -160,13 +162,15 @@ def lower_risk(first: str, second: str) -> Callable[[pd.DataFrame], Verdict]:
     return check
 
 
+@derived
 def _private(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with noise, of which the theorem speaks.
+    """The runs with noise after their last round, of which the theorem speaks.
 
     Raises:
         NotTestable: where there are none.
     """
-    private = runs[np.isfinite(runs["target_epsilon"])]
+    last = at_end(runs)
+    private = last[np.isfinite(last["target_epsilon"])]
     if private.empty:
         raise NotTestable("no private runs")
     return private

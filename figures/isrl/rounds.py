@@ -34,6 +34,7 @@ PANEL = ["num_records", "target_epsilon"]
 BY = [*PANEL, "algorithm", "num_rounds"]
 
 
+@derived
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Excess risk by n, epsilon, method and rounds, with the step size (and lambda) that is best on average.
 
@@ -46,16 +47,16 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rounds_low: the fewest rounds with a mean risk that is not significantly above the target.
     rounds_high: the fewest rounds with a mean risk that is significantly at most the target.
     """
-    runs = at_end(runs)
-    best = _tuned(runs)
+    last = at_end(runs)
+    best = _tuned(last)
     out = select.interval(best, by=BY, value="excess_risk", log=True)
     told = [name for name in ("epsilon", "epsilon_exact", "step_size", "theorem_lambda") if name in best]
-    tried = runs.groupby(BY, observed=True)["point"].nunique().rename("settings")
+    tried = last.groupby(BY, observed=True)["point"].nunique().rename("settings")
     out = out.merge(best.groupby(BY, observed=True)[told].mean().join(tried).reset_index(), on=BY)
     lowest = _lowest(best)
-    last = out[out["algorithm"] == ONE_PASS].groupby(PANEL)["num_rounds"].max().rename("last").reset_index()
-    lowest = lowest.merge(last, on=PANEL)
-    lowest["interior"] = lowest["num_rounds"] < lowest.pop("last")
+    most = out[out["algorithm"] == ONE_PASS].groupby(PANEL)["num_rounds"].max().rename("most").reset_index()
+    lowest = lowest.merge(most, on=PANEL)
+    lowest["interior"] = lowest["num_rounds"] < lowest.pop("most")
     ratios = select.interval(of_trials(runs), by=BY, value="ratio", log=True)
     ratios = ratios.rename(columns={"low": "ratio_low", "high": "ratio_high"}).drop(columns="repetitions")
     out = out.merge(ratios, on=BY, how="left")
@@ -63,9 +64,10 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     for name, bound in (("rounds_low", "ratio_low"), ("rounds_to_target", "ratio"), ("rounds_high", "ratio_high")):
         reached = out[out[bound] <= 1 + 1e-12].groupby([*PANEL, "algorithm"])["num_rounds"].min()
         out = out.merge(reached.rename(name).reset_index(), on=[*PANEL, "algorithm"], how="left")
-    return out.assign(delta=runs["delta"].iloc[0], mean="geometric", **select.where_from(runs))
+    return out.assign(delta=last["delta"].iloc[0], mean="geometric", **select.where_from(last))
 
 
+@derived
 def _tuned(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs after their last round, at the setting that is best on average for each method and number of rounds."""
     return select.tune(runs, by=BY, over="point", on="excess_risk", best="min", log=True)
@@ -100,6 +102,7 @@ def ratios(runs: pd.DataFrame, first: str, second: str, panel: list[str]) -> pd.
     return both.assign(ratio=both["excess_risk"] / both["excess_risk_of_second"])
 
 
+@derived
 def lowest(runs: pd.DataFrame, panel: list[str], *, apart: bool = False) -> pd.DataFrame:
     """The runs after their last round, at the setting and number of rounds that are best on average for each method.
 

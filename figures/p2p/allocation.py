@@ -26,7 +26,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final objective and accuracy by T/n and split of the budget, with the published calibration."""
     rows = common.part(runs, algorithm="private CD", calibration=common.PUBLISHED, start="propagation")
     rows = private.named(rows[(rows["rounds"] == rows["num_rounds"]) & (rows["target_epsilon"] == private.EPSILON)])
-    rows = rows.assign(series=rows["allocation"].map(ALLOCATIONS))
+    rows = rows.assign(series=rows["allocation"].astype(object).map(ALLOCATIONS))  # in the order of these words
     frames = [
         common.curves(
             rows, by=["series", "variant", "allocation", "calibration"], x="max_updates", y=y, carry=common.EPSILONS

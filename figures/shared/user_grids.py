@@ -103,7 +103,14 @@ def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[GridRequest]) 
 
 
 def write(
-    name: str, figure: Figure, folders: Sequence[Path], where: str | None, out: Path | None, width: float | None = None
+    name: str,
+    figure: Figure,
+    folders: Sequence[Path],
+    where: str | None,
+    out: Path | None,
+    width: float | None = None,
+    *,
+    pdf: bool = False,
 ) -> tuple[Path, list]:
     """Draw a figure from folders of runs.
 
@@ -112,6 +119,7 @@ def write(
     Args:
         out: folder to write to; default figures/NAME beside the first folder, called NAME.
         width: in inches, of a PDF for print that is then the only file, and does not say that its values are own ones.
+        pdf: whether a PDF is written beside the PNG.
 
     Raises:
         InputError: where the figure cannot be made from them, or cannot be written.
@@ -128,7 +136,7 @@ def write(
         if width is None:
             with style.applied():
                 say_own(drawing, requests)
-            path = save_picture(drawing, table, folder, name, figure.alt)[0]
+            path = save_picture(drawing, table, folder, name, figure.alt, pdf=pdf)[0]
         else:
             path = save_printed(drawing, folder, name, figure.alt)
     except OSError as error:

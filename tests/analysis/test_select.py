@@ -70,6 +70,26 @@ def test_of_equals_the_smallest_is_taken(best):
         assert chosen(table, best) == 0.1
 
 
+def test_text_as_categories_changes_nothing_and_runs_of_unknown_settings_are_left_out():
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {
+            "method": random.choice(["a", "b", None], 400),
+            "step_size": random.choice([0.1, 0.2, 0.3, np.nan], 400),
+            "trial": random.integers(2, size=400),
+            "seed": random.integers(3, size=400),
+            "metric": random.random(400),
+        }
+    )
+    as_categories = rows.assign(method=rows["method"].astype("category"))
+    how = {"by": ["method"], "over": "step_size", "on": "metric", "best": "min"}
+    for choice in (select.tune, select.tune_apart):
+        found = choice(rows, **how)
+        assert set(found["method"]) == {"a", "b"}
+        assert found[["step_size", "metric"]].notna().all(axis=None)
+        pd.testing.assert_frame_equal(choice(as_categories, **how).astype({"method": found["method"].dtype}), found)
+
+
 def test_tune_takes_every_group_by_itself_also_infinite_ones():
     one = runs({0.1: [1.0, 1.0], 0.2: [2.0, 2.0]}, personalization=np.inf, rounds=10)
     other = runs({0.1: [2.0, 2.0], 0.2: [1.0, 1.0]}, personalization=np.inf, rounds=20)

@@ -124,10 +124,17 @@ def test_a_width_that_leaves_panels_no_room_is_refused():
 
 def test_pictures_carry_what_they_show(tmp_path):
     figure, _ = drawn(share=True)
-    png, pdf, _ = save_picture(figure, TABLE, tmp_path, "name", "Shares by x, ε = 1.")
+    png, _, pdf = save_picture(figure, TABLE, tmp_path, "name", "Shares by x, ε = 1.", pdf=True)
     with Image.open(png) as picture:
         assert picture.info["Description"] == "Shares by x, ε = 1."
     assert b"/Subject" in pdf.read_bytes()
+
+
+def test_a_pdf_is_made_where_it_is_asked_for_and_an_earlier_one_does_not_stay_beside_other_numbers(tmp_path):
+    figure, _ = drawn(share=True)
+    assert [path.suffix for path in save_picture(figure, TABLE, tmp_path, "name", pdf=True)] == [".png", ".csv", ".pdf"]
+    assert [path.suffix for path in save_picture(figure, TABLE, tmp_path, "name")] == [".png", ".csv"]
+    assert {path.name for path in tmp_path.iterdir()} == {"name.png", "name.csv"}
 
 
 @pytest.mark.parametrize(

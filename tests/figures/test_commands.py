@@ -56,7 +56,7 @@ def drawn(monkeypatch):
     """What would be written, without the pictures: name -> (folder, table)."""
     there = {}
 
-    def save(figure, table, folder, name, alt):
+    def save(figure, table, folder, name, alt, pdf):
         assert alt
         there[name] = folder, table
         return [folder / f"{name}.png"]
@@ -71,8 +71,15 @@ def test_all_figures_are_drawn_beside_the_results(figures, results):
     assert (status, err) == (0, [])
     assert out == [str(results / "smoke" / "figures" / f"{name}.png") for name in SOME]
     files = {path.name for path in (results / "smoke" / "figures").iterdir()}
-    assert files == {f"{name}.{kind}" for name in SOME for kind in ("png", "pdf", "csv")} | {"drawn.json"}
+    assert files == {f"{name}.{kind}" for name in SOME for kind in ("png", "csv")} | {"drawn.json"}
     assert len(pd.read_csv(results / "smoke" / "figures" / "ppsgd_fig1c.csv")) > 10
+
+
+def test_pdf_is_written_beside_the_picture_where_it_is_asked_for(figures, tmp_path):
+    for place, words in enumerate((["--pdf", "ppsgd_fig1c"], ["--pdf", "draw", "ppsgd_fig1c"])):
+        assert figures(*words, "--out", tmp_path / str(place))[0] == 0
+        files = {path.name for path in (tmp_path / str(place)).iterdir()}
+        assert files == {f"ppsgd_fig1c.{kind}" for kind in ("png", "csv", "pdf")} | {"drawn.json"}
 
 
 def test_list_names_each_figure_with_a_line_about_it(command):

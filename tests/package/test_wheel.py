@@ -67,7 +67,7 @@ def test_the_installed_suite_works_from_any_folder(command, target, tmp_path):
     assert "server_optimisers" in command("list")
     command("run", "server_optimisers", "--seeds", "1", "--workers", "2")
     drawn = command("figures", "server_steps_optimisers").strip()
-    assert (tmp_path / drawn).with_suffix(".pdf").is_file()
+    assert (tmp_path / drawn).with_suffix(".csv").is_file()
     shutil.copy(ROOT / "examples" / "normalised_gradients.py", tmp_path / "mine.py")
     few = ("--epsilons", "1", "--seeds", "2", "--settings", "2", "--rounds", "5", "--baselines", "none")
     compared = command("compare", "mine.py", "--task", "synthetic", "--name", "mine", *few)

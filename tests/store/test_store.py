@@ -39,6 +39,21 @@ def test_parts_with_different_columns_are_one_table_with_all_of_them(tmp_path):
             pd.testing.assert_frame_equal(table[list(whole)], whole, check_dtype=False)
 
 
+def test_text_as_categories_is_the_same_table_and_comes_in_alphabetical_order(tmp_path):
+    frames = [rows("b", label="x"), rows("a", label="c"), rows("c")]
+    with Store(tmp_path) as opened:
+        opened.open_parts(shapes("abc"))
+        for frame in frames:
+            opened.write(frame)
+    plain, table = part_files.read(tmp_path), part_files.read(tmp_path, categories=True)
+    text = [name for name, column in plain.items() if pd.api.types.is_string_dtype(column.dtype)]
+    assert {"point", "label"} <= set(text)
+    for name in text:
+        assert list(table[name].cat.categories) == sorted(plain[name].dropna().unique())
+        table[name] = table[name].astype(plain[name].dtype)
+    pd.testing.assert_frame_equal(table, plain)
+
+
 def test_columns_that_no_part_has_any_more_leave_the_table(tmp_path):
     with Store(tmp_path) as opened:
         opened.open_parts(shapes("a"))

@@ -147,9 +147,9 @@ def write(comparison: Comparison) -> pd.DataFrame:
     try:
         with style.applied():
             drawn = draw(whole, problem.held_out, problem.remark, problem.measured_on.get(problem.metric, ""))
-            save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON])
-            save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET])
-            save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE])
+            save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
+            save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET], pdf=True)
+            save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE], pdf=True)
         shown, notes = printed(whole), "".join(f"\n{tables.no_links(note)}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
         measured_on = measured.words(whole, problem.metric)

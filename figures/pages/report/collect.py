@@ -19,12 +19,12 @@ from bench.analysis.saving import save_picture
 from bench.errors import InputError, in_one_line
 from bench.files import AS_TEXT
 from figures import PAPERS
-from figures.claims import UNREAD, deviations_of, judged, recall
+from figures.claims import deviations_of, judged, recall
 from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
 from figures.pages.report.pictures import is_whole
 from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
-from figures.shared.runs import COMMITTED, command, first_with, folders_of, nothing_in, read
+from figures.shared.runs import COMMITTED, UNREAD, command, first_with, folders_of, nothing_in, read
 from figures.shared.verdicts import NOT_RUN
 
 SIDE_BY_SIDE = [  # columns of a table with published numbers that are shown line by line

@@ -115,7 +115,7 @@ def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path):
     if name != "ppsgd_theory":
         assert np.isin(values, numbers).all()
     files = save_picture(picture, table, tmp_path, name)
-    pd.testing.assert_frame_equal(pd.read_csv(files[2]), table, rtol=1e-5, check_dtype=False)
+    pd.testing.assert_frame_equal(pd.read_csv(files[1]), table, rtol=1e-5, check_dtype=False)
 
 
 def test_data_that_stand_in_are_named():
