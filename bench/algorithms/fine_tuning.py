@@ -35,6 +35,7 @@ def fine_tuning(task: Task, shared: AveragingArguments, *, local_step_size: Scal
         step_size=local_step_size,
         num_steps=own_steps,
         local="dense" if task.gram is None else "dual",
+        model=together.params,
     )
 
 

@@ -88,7 +88,7 @@ def test_what_is_no_method_is_refused_with_the_culprit(file, text, words):
         (FILE + "\nMETHOD = METHOD._replace(space={'nosuch': [1]})\n", "named in its `space`, is called 'nosuch'"),
         (
             FILE + "\nMETHOD = METHOD._replace(space={'step_size': []})\n",
-            "`space` of still has .* for step_size: give a",
+            "`space` of still has .* for step_size",
         ),
         (FILE + "\nMETHOD = METHOD._replace(make=None)\n", "`make` of a Method is None"),
         (FILE + "\nMETHOD = METHOD._replace(releases=None)\n", "`releases` of still is None"),

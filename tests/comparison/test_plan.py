@@ -152,7 +152,7 @@ def private_walk(releases):
             lambda task, *, delta, noise_multiplier, **_: full_gaussian(
                 noise_multiplier, delta=delta, privacy_unit="usr"
             ),
-            "no privacy unit is called 'usr': did you mean user",
+            "no privacy unit is called 'usr'",
         ),
     ],
 )
@@ -205,7 +205,7 @@ def test_a_built_in_method_by_name_is_counted_as_the_baseline():
         ({"name": "../../x"}, "is not the name of a folder"),
         ({"name": ".."}, "is not the name of a folder"),
         ({"methods": None}, "None is not a method"),
-        ({"delta": 1.0}, "delta=1.0: give a probability"),
+        ({"delta": 1.0}, "delta=1.0"),
         ({"task": "digitz"}, "did you mean digits"),
         ({"task": "absent.npz"}, "is not a file"),
         ({"baselines": ["PPSG"]}, "no baseline"),
@@ -226,7 +226,7 @@ def test_bad_input_is_refused_before_anything_runs(tmp_path, changes, words):
     [
         (
             {"fixed": {"personalization": 1.0, "ppsgd:step_size": 1.0}},
-            "--set ppsgd:step_size is for one method only: write --tune",
+            "--set ppsgd:step_size is for one method only",
         ),
         (
             {"fixed": {"personalization": 1.0}, "tuned": {"personalization": [1.0, 2.0]}},
@@ -269,9 +269,9 @@ def test_a_method_of_ones_own_takes_as_many_local_steps_as_the_baselines():
         (
             "accelerated",
             "synthetic",
-            "accelerated protects one record, but synthetic protects one user: choose .*odd_even",
+            "accelerated protects one record, but synthetic protects one user",
         ),
-        (mine(), "linear_p2p", "mine protects one user, but linear_p2p protects one point: choose .*synthetic, digits"),
+        (mine(), "linear_p2p", "mine protects one user, but linear_p2p protects one point"),
         ("coordinate_descent", "synthetic", "has no graph of peers"),
     ],
 )

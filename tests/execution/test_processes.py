@@ -218,9 +218,9 @@ def test_close_ends_the_workers(tmp_path, undisturbed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"workers": 0}, "--workers is 0: give a number from 1 to 10,000, or auto"),
-        ({"workers": "many"}, "--workers is many: give"),
-        ({"executor": "dask"}, "no executor is called 'dask': choose from local, ray"),
+        ({"workers": 0}, "--workers is 0"),
+        ({"workers": "many"}, "--workers is many"),
+        ({"executor": "dask"}, "no executor is called 'dask'"),
     ],
 )
 def test_words_that_nobody_knows_are_refused(options, message):
