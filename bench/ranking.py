@@ -139,7 +139,7 @@ def _gains_at(here: pd.DataFrame, candidates: Sequence[str], test_ratio: float) 
     """Return `_gains` of the methods at one task and epsilon."""
     best = here["best"].iloc[0]
     values = here.pivot(index="split", columns="method", values="score")
-    mean = values.mean(skipna=False).where(np.isfinite(values).all())
+    mean = values.replace([np.inf, -np.inf], np.nan).mean(skipna=False)
     ranks = (SIGN[best] * mean).rank(ascending=False, method="min")
     out = pd.DataFrame({"score": mean, "splits": len(values), "rank": ranks})
     chosen = ranks[ranks.index.isin(candidates)].dropna()

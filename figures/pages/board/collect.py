@@ -126,8 +126,8 @@ class Board:
     def mean_ranks(self) -> dict[tuple[str, str], pd.DataFrame]:
         """`bench.ranking.mean_ranks` by unit of privacy and relation, with the names of columns that `rows` has."""
         table = ranking.mean_ranks(self.scores()).rename(columns={"method": "algorithm", "epsilon": "target_epsilon"})
-        groups = table.groupby(ranking.COMPARED, sort=True)
-        return {panel: part.drop(columns=ranking.COMPARED).reset_index(drop=True) for panel, part in groups}
+        parts = {panel: table[(table[ranking.COMPARED] == list(panel)).all(axis=1)] for panel in self.panels}
+        return {panel: part.drop(columns=ranking.COMPARED).reset_index(drop=True) for panel, part in parts.items()}
 
 
 def collect(results: Path) -> Board:
