@@ -143,6 +143,7 @@ background=
 cmp -s "$here/redrawn/claims.csv" results/laptop/figures/claims.csv \
   && echo "the verdicts are those that the repository has" || echo "the verdicts differ from results/laptop/figures/claims.csv"
 stage 5 "the page"
+"$run" -m figures board >"$here/board.log" 2>&1 || fail "the board's page could not be drawn: see $here/board.log"
 "$run" -m figures report --results "$here" --out "$out/report/index.html"
 echo "done after $SECONDS s: open $out/report/index.html; every sweep is run by ./run_all.sh --scale smoke"
 exit "$verified"

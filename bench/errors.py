@@ -33,10 +33,16 @@ def unknown_name(kind: str, name: str, names: Iterable[str]) -> InputError:
         names: the valid names.
     """
     names = sorted(names)
+    near = nearest(name, names)
+    hint = f"choose from {', '.join(names)}." if near is None else f"did you mean {near}?"
+    return InputError(f"no {kind} is called {shown(name)}: {hint}")
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The one of the names that is meant by a misspelt one; None where none is near."""
     in_lower_case = {known.lower(): known for known in names}
     near = get_close_matches(name.lower(), in_lower_case, n=1)
-    hint = f"did you mean {in_lower_case[near[0]]}?" if near else f"choose from {', '.join(names)}."
-    return InputError(f"no {kind} is called {shown(name)}: {hint}")
+    return in_lower_case[near[0]] if near else None
 
 
 def cannot_write(error: OSError, place: Path) -> InputError:

@@ -17,6 +17,7 @@ from bench.algorithms.parts.participation import (
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
 from bench.algorithms.parts.user_gradients import user_gradients
+from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive, Range
 from bench.algorithms.search_space import Interval
 from bench.comparison.problems import own_clients
 from bench.data.task import Head, Linear, Network, Peers, Task
@@ -50,6 +51,8 @@ __all__ = [
     "Additive",
     "Affine",
     "AveragingArguments",
+    "ClipNorm",
+    "Count",
     "Entry",
     "Head",
     "InputError",
@@ -57,8 +60,11 @@ __all__ = [
     "Linear",
     "Message",
     "Network",
+    "NonNegative",
     "Own",
     "Peers",
+    "Positive",
+    "Range",
     "Release",
     "Server",
     "Sweep",

@@ -18,6 +18,7 @@ from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.parts import silos
 from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments, silo_method
 from bench.algorithms.parts.solver import Solver, run_phases, same_subproblem
+from bench.algorithms.ranges import Count, NonNegative, Positive, Radius
 from bench.data.task import Task
 from bench.kernels.proximal import proximal_step
 
@@ -80,12 +81,12 @@ def accelerated(
     task: Task,
     shared: SiloArguments,
     *,
-    step_size: Scalar,
-    regularization: Scalar = 0.0,
-    radius: Scalar = float("inf"),
-    variance: Scalar = 0.0,
-    gap: Scalar = 1.0,
-    num_stages: int = 1,
+    step_size: Positive,
+    regularization: NonNegative = 0.0,
+    radius: Radius = float("inf"),
+    variance: NonNegative = 0.0,
+    gap: Positive = 1.0,
+    num_stages: Count = 1,
 ) -> Algorithm:
     """Accelerated noisy minibatch SGD from w = 0.
 

@@ -27,6 +27,7 @@ from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
 from bench.algorithms.parts import peers
 from bench.algorithms.parts.counting import num_parameters
 from bench.algorithms.parts.peers import LOCAL_STARTS, Agent, check_choice, check_peers
+from bench.algorithms.ranges import Count, Positive, Ticks
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import Graph, confidence
 from bench.models.linear import Personal
@@ -192,12 +193,12 @@ def edges_awake(key: Array, graph: Graph, num_ticks: int) -> tuple[Array, Array]
 def admm(
     task: Task,
     *,
-    mu: Scalar,
-    penalty: Scalar,
-    num_steps: int = 10,
-    num_ticks: int = 1,
+    mu: Positive,
+    penalty: Positive,
+    num_steps: Count = 10,
+    num_ticks: Ticks = 1,
     start: str = "local",
-    start_step_size: Scalar = 1.0,
+    start_step_size: Positive = 1.0,
 ) -> Algorithm:
     """Gossip ADMM; a round is `num_ticks` ticks, in each of which one agent and one of its neighbours wake up.
 

@@ -12,6 +12,9 @@ Laplace noise needs the L1 norm of an example's gradient bounded by L0. (The pap
 in the L1 norm, which bounds the gradient in the maximum norm; its proof uses the L1 norm.)
 """
 
+import math
+from typing import Annotated
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -21,6 +24,7 @@ from bench.algorithms.parts import peers
 from bench.algorithms.parts.block_step import ALLOCATIONS, block_step
 from bench.algorithms.parts.peers import MECHANISMS, check_choice, check_peers
 from bench.algorithms.parts.wake_ups import Clocks, Updates, WakeUp
+from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive, Range, Ticks
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
 from bench.kernels.graph import propagate
@@ -53,20 +57,20 @@ def propagated_start(
 def coordinate_descent(
     task: Task,
     *,
-    mu: Scalar,
-    noise_multiplier: Scalar = 0.0,
-    lipschitz: Scalar = 1.0,
-    clip_norm: Scalar = jnp.inf,
-    num_updates: Scalar = jnp.inf,
-    max_updates: int = 0,
+    mu: Positive,
+    noise_multiplier: NonNegative = 0.0,
+    lipschitz: Positive = 1.0,
+    clip_norm: ClipNorm = jnp.inf,
+    num_updates: Annotated[Scalar, Range(lambda v: v >= 1, "at least 1 (inf never stops)")] = jnp.inf,
+    max_updates: Annotated[int, Range(lambda v: v >= 0, "at least 0 (0 never stops)")] = 0,
     start: str = "zero",
-    start_value: Scalar = 0.0,
-    start_noise_multiplier: Scalar = 0.0,
-    start_step_size: Scalar = 0.05,
+    start_value: Annotated[Scalar, Range(math.isfinite, "finite")] = 0.0,
+    start_noise_multiplier: NonNegative = 0.0,
+    start_step_size: Positive = 0.05,
     mechanism: str = "laplace",
     allocation: str = "equal",
-    num_ticks: int = 1,
-    num_awake: int = 1,
+    num_ticks: Ticks = 1,
+    num_awake: Count = 1,
     regularization_scale: Scalar = 1.0,
 ) -> Algorithm:
     """Coordinate descent; a round is `num_ticks` ticks, in each of which one agent (or `num_awake` agents) wakes up.

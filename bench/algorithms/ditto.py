@@ -18,8 +18,13 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
-from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums, participation
+from bench.algorithms.base import Algorithm, Cost, Method, Scalar
+from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, Own, averaging, plain_step
+from bench.algorithms.parts.clipping import FIXED
+from bench.algorithms.parts.noise import PLAIN
+from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
+from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.ranges import NonNegative
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 from bench.errors import InputError
@@ -29,67 +34,32 @@ from bench.kernels.platforms import over_clients
 from bench.models.additive import Additive
 
 
-def ditto(
-    task: Task,
-    *,
-    num_sampled: int,
-    batch_size: int,
-    step_size: Scalar,
-    local_step_size: Scalar,
-    regularization: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
-    sampler: str = "fixed",
-    num_epochs: int = 1,
-) -> Algorithm:
+@sharing(AveragingArguments, fixed=ONE_STEP, last=("clip_norm", "noise_multiplier"))
+def ditto(task: Task, shared: AveragingArguments, *, local_step_size: Scalar, regularization: NonNegative) -> Algorithm:
     """Private Ditto on a task with an additive model, from w and theta_i = 0.
 
     Args:
         task: with loss(w, theta_i, example), whose own models have the shape of the common one.
-        num_sampled: Q, users in a round; with "poisson" the expected number.
-        batch_size: m, examples of a user in a round.
-        step_size: eta > 0, of w.
+        shared: of w, see AveragingArguments: step_size is eta > 0, and the norm that is clipped at C is that of a
+            user's gradient at w.
         local_step_size: eta_local > 0, of theta_i; at most about 1 / (curvature of the loss + lambda).
         regularization: lambda >= 0; 0 does not hold the models near w.
-        clip_norm: C > 0, on a user's gradient at w; inf does not clip.
-        noise_multiplier: sigma >= 0; the noise on the sum of clipped gradients has std sigma C.
-        sampler, num_epochs: see `participation`, which also gives D.
     """
-    who = participation(task, num_sampled=num_sampled, batch_size=batch_size, sampler=sampler, num_epochs=num_epochs)
-    name, nothing, both, size = _dense(task) if task.gram is None else _dual(task, task.gram, batch_size)
+    form = _dense(task) if task.gram is None else _dual(task, task.gram, shared.batch_size)
 
-    def init(key):
-        return State(who.init(key), {"w": task.init_params, name: nothing()})
+    def steps(w, models, batch, clip_norm, common):
+        del common
+        sent, models = form.both(w, models, batch, clip_norm, local_step_size, regularization)
+        return models, sent
 
-    def one_round(key, state):
-        key_draw, key_noise = jax.random.split(key)
-        w = state.variables["w"]
+    def params(w, models):
+        return Additive(w, **{form.name: models})
 
-        def of_users(own, batch):
-            (total, norms), own = both(w, own, batch, clip_norm, local_step_size, regularization)
-            return own, (total, jnp.sum(norms > clip_norm, dtype=jnp.float32))
-
-        own, (total, clipped), drawn, schedule = who.in_blocks(
-            key_draw, state.schedule, of_users, state.variables[name], size
-        )
-        noise = kernel.gaussian_like(key_noise, w)
-        std = jnp.where(drawn.released, kernel.noise_scale(noise_multiplier, clip_norm), 0.0)
-        w = jax.tree.map(lambda z, g, n: z - step_size * (g + std * n) / drawn.divisor, w, total, noise)
-        info = {
-            "released": drawn.released.astype(jnp.float32),
-            "clipped": clipped / jnp.maximum(drawn.count, 1.0),
-        }
-        return State(schedule, {"w": w, name: own}), info
-
-    return Algorithm(
-        init,
-        one_round,
-        lambda state: Additive(**state.variables),
-        public=lambda state: state.variables["w"],
-    )
+    own = Own(task.init_params, form.nothing, steps, params, form.size)
+    return averaging(task, shared, plain_step(shared.step_size), own=own)
 
 
-class _Own(NamedTuple):
+class _Form(NamedTuple):
     """A form of the users' own models.
 
     name: of these models in `Additive`.
@@ -110,7 +80,7 @@ def _there(batch: personal.Batch) -> Array:
     return jnp.sum(batch.weight, axis=1) > 0
 
 
-def _dense(task: Task) -> _Own:
+def _dense(task: Task) -> _Form:
     """Return the form that keeps the models themselves, for any loss."""
     example_loss = task.loss
     assert example_loss is not None
@@ -135,10 +105,10 @@ def _dense(task: Task) -> _Own:
 
         return sent, jax.tree.map(moved, theta, mine, own_gradients)
 
-    return _Own("theta", nothing, both, 4 * optax.tree.size(task.init_params))
+    return _Form("theta", nothing, both, 4 * optax.tree.size(task.init_params))
 
 
-def _dual(task: Task, gram: Array, batch_size: int) -> _Own:
+def _dual(task: Task, gram: Array, batch_size: int) -> _Form:
     """Return the form that keeps coefficients of the users' examples, for linear models under the squared loss."""
     outputs = task.train[1].shape[-1]
     form = personal.dual(gram, outputs)
@@ -152,7 +122,7 @@ def _dual(task: Task, gram: Array, batch_size: int) -> _Own:
         pull = jnp.where(_there(batch)[:, None, None], regularization * coefficients[clients], 0.0)
         return sent, form.move(coefficients.at[clients].add(-step_size * pull), batch, slopes, step_size)
 
-    return _Own("coefficients", form.init, both, gram.shape[1] * (batch_size + outputs))
+    return _Form("coefficients", form.init, both, gram.shape[1] * (batch_size + outputs))
 
 
 def cost(task: Task, **args) -> Cost:
@@ -178,6 +148,7 @@ METHOD = Method(
     noisy_sums("all other users together"),
     version=1,
     check=check,
+    added={**PLAIN, **FIXED},
     cost=cost,
     divides=True,
     space={

@@ -30,6 +30,7 @@ from jax import Array
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
 from bench.algorithms.parts import peers
 from bench.algorithms.parts.peers import check_peers
+from bench.algorithms.ranges import ClipNorm, NonNegative, Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
@@ -67,10 +68,10 @@ def shared_noise(key: Array, graph: Graph, speaks: Array, num_features: int) -> 
 def dp_dsgd(
     task: Task,
     *,
-    step_size: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
-    pair_noise_ratio: Scalar = 0.0,
+    step_size: Positive,
+    clip_norm: ClipNorm,
+    noise_multiplier: NonNegative,
+    pair_noise_ratio: NonNegative = 0.0,
     regularization_scale: Scalar = 1.0,
 ) -> Algorithm:
     """Private decentralised SGD from the task's start; a round is one step and one message of every agent.

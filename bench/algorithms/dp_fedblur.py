@@ -14,17 +14,18 @@ so every number gets noise. What is protected is all data of one user, against e
 The paper bounds |z - w| by a constant S; here S = eta C, at which clipping begins.
 """
 
-from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.base import Algorithm, Method
 from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.sparse_messages import check_kept, largest
+from bench.algorithms.ranges import Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 
 
 @sharing(AveragingArguments, num_steps=5)
-def dp_fedblur(task: Task, shared: AveragingArguments, *, bound: Scalar = 1.0, kept: float = 1.0) -> Algorithm:
+def dp_fedblur(task: Task, shared: AveragingArguments, *, bound: Positive = 1.0, kept: float = 1.0) -> Algorithm:
     """BLUR and LUS on a task with a shared model.
 
     Args:

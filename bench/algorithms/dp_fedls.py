@@ -20,6 +20,7 @@ from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.ranges import NonNegative
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 
@@ -43,7 +44,7 @@ def smoothing_step(step_size: Scalar, strength: Scalar) -> Server:
 
 
 @sharing(AveragingArguments, num_steps=5)
-def dp_fedls(task: Task, shared: AveragingArguments, *, smoothing_strength: Scalar = 1.0) -> Algorithm:
+def dp_fedls(task: Task, shared: AveragingArguments, *, smoothing_strength: NonNegative = 1.0) -> Algorithm:
     """DP-Fed-LS on a task with a shared model.
 
     Args:

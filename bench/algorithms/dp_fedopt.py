@@ -26,6 +26,7 @@ from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.ranges import BelowOne, Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 from bench.errors import unknown_name
@@ -77,9 +78,9 @@ def dp_fedopt(
     task: Task,
     shared: AveragingArguments,
     *,
-    beta1: Scalar = 0.9,
-    beta2: Scalar = 0.99,
-    tau: Scalar = 1e-3,
+    beta1: BelowOne = 0.9,
+    beta2: BelowOne = 0.99,
+    tau: Positive = 1e-3,
     optimiser: str = "momentum",
 ) -> Algorithm:
     """Private FedAvg with an optimiser on the server.

@@ -10,16 +10,17 @@ With mu = 0, and with K = 1, this is `dp_fedavg`. The paper lets a user solve it
 K steps. What is protected is all data of one user, against everybody who sees w.
 """
 
-from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.base import Algorithm, Method
 from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.ranges import NonNegative
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 
 
 @sharing(AveragingArguments, num_steps=5)
-def dp_fedprox(task: Task, shared: AveragingArguments, *, proximal: Scalar = 0.1) -> Algorithm:
+def dp_fedprox(task: Task, shared: AveragingArguments, *, proximal: NonNegative = 0.1) -> Algorithm:
     """Private FedProx on a task with a shared model.
 
     Args:

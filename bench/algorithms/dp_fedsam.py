@@ -16,17 +16,18 @@ The norm that is clipped is that of the whole message. The program of the author
 and makes noise for one C, although a user can then move the sum by C times the root of the number of tensors.
 """
 
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar
+from bench.algorithms.base import Algorithm, Cost, Method
 from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.sparse_messages import check_kept, largest
+from bench.algorithms.ranges import NonNegative
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 
 
 @sharing(AveragingArguments, num_steps=5)
-def dp_fedsam(task: Task, shared: AveragingArguments, *, sharpness: Scalar = 0.1, kept: float = 1.0) -> Algorithm:
+def dp_fedsam(task: Task, shared: AveragingArguments, *, sharpness: NonNegative = 0.1, kept: float = 1.0) -> Algorithm:
     """DP-FedSAM on a task with a shared model.
 
     Args:

@@ -27,9 +27,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
+from bench.algorithms.base import Algorithm, Cost, Method, State, check_noise_has_a_scale
 from bench.algorithms.parts.counting import num_parameters, used_at_least_once
 from bench.algorithms.parts.participation import drawn_clients, sum_over
+from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling
@@ -42,13 +43,13 @@ SERVER, THIRD = "the server", "a third party who sees the shared model and contr
 def dp_scaffold(
     task: Task,
     *,
-    num_sampled: int,
-    batch_size: int,
-    step_size: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
-    server_step_size: Scalar = 1.0,
-    num_steps: int = 1,
+    num_sampled: Count,
+    batch_size: Count,
+    step_size: Positive,
+    clip_norm: ClipNorm,
+    noise_multiplier: NonNegative,
+    server_step_size: Positive = 1.0,
+    num_steps: Count = 1,
     sampler: str = "poisson",
     control_variates: bool = True,
 ) -> Algorithm:

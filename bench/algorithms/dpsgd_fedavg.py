@@ -18,6 +18,7 @@ Without noise and clipping, this is FedAvg (McMahan et al. 2017).
 """
 
 import math
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +27,7 @@ import optax
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
 from bench.algorithms.parts.counting import num_parameters, used_at_least_once
+from bench.algorithms.ranges import BelowOne, ClipNorm, Count, NonNegative, Positive, Range
 from bench.data.task import Network, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient, sampling
@@ -42,13 +44,13 @@ FAILURE = 1e-15
 def dpsgd_fedavg(
     task: Task,
     *,
-    total_epochs: int,
-    batch_size: int,
-    num_epochs: Scalar,
-    step_size: Scalar,
-    momentum: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
+    total_epochs: Count,
+    batch_size: Count,
+    num_epochs: Annotated[Scalar, Range(lambda v: v >= 1, "at least 1")],
+    step_size: Positive,
+    momentum: BelowOne,
+    clip_norm: ClipNorm,
+    noise_multiplier: NonNegative,
     sampler: str = "poisson",
 ) -> Algorithm:
     """DP-SGD + FedAvg on a task with a network and a pool of examples.

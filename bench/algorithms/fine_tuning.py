@@ -7,51 +7,36 @@ makes this a strong baseline for personalised methods.
 
 from bench.algorithms import local_learning
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar
-from bench.algorithms.dp_fedavg import dp_fedavg
+from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
+from bench.algorithms.parts.clipping import FIXED
+from bench.algorithms.parts.noise import PLAIN
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
+from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 
 
-def fine_tuning(
-    task: Task,
-    *,
-    num_sampled: int,
-    batch_size: int,
-    step_size: Scalar,
-    local_step_size: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
-    server_step_size: Scalar,
-    num_steps: int = 1,
-    own_steps: int = 1000,
-    sampler: str = "fixed",
-    num_epochs: int = 1,
-) -> Algorithm:
+@sharing(AveragingArguments, last=("clip_norm", "noise_multiplier", "server_step_size"), first=("num_steps",))
+def fine_tuning(task: Task, shared: AveragingArguments, *, local_step_size: Scalar, own_steps: int = 1000) -> Algorithm:
     """DP-FedAvg, and then SGD of every user on its own stored examples.
 
     Args:
         task: with loss(w, theta_i, example) and stored examples.
+        shared: of `dp_fedavg`, see AveragingArguments; batch_size also of the own steps.
         local_step_size: of a user's own steps, > 0.
         own_steps: number of steps of every user, taken whenever the method predicts.
-        num_sampled, batch_size, step_size, clip_norm, noise_multiplier, server_step_size, num_steps, sampler,
-            num_epochs: of `dp_fedavg`; batch_size also of the own steps.
     """
-    together = dp_fedavg(
+    together = averaging(task, shared, plain_step(shared.server_step_size))
+    return then_alone(
         task,
-        num_sampled=num_sampled,
-        batch_size=batch_size,
-        step_size=step_size,
-        clip_norm=clip_norm,
-        noise_multiplier=noise_multiplier,
-        server_step_size=server_step_size,
-        num_steps=num_steps,
-        sampler=sampler,
-        num_epochs=num_epochs,
+        together,
+        batch_size=shared.batch_size,
+        step_size=local_step_size,
+        num_steps=own_steps,
+        local="dense" if task.gram is None else "dual",
+        model=together.params,
     )
-    form = "dense" if task.gram is None else "dual"
-    return then_alone(task, together, batch_size=batch_size, step_size=local_step_size, num_steps=own_steps, local=form)
 
 
 def cost(task: Task, *, batch_size: int, own_steps: int, **args) -> Cost:
@@ -75,6 +60,7 @@ METHOD = Method(
     noisy_sums("all other users together"),
     version=1,
     check=check,
+    added={**PLAIN, **FIXED},
     cost=cost,
     divides=True,
     space={"local_step_size": Interval(1e-4, 1e-2)},  # for inputs with norms like those of digits

@@ -17,10 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms import local_models
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
+from bench.algorithms.base import Algorithm, Cost, Method, State
 from bench.algorithms.local_models import own_step
 from bench.algorithms.parts import peers
 from bench.algorithms.parts.peers import check_choice, check_peers
+from bench.algorithms.ranges import NonNegative, Positive, Ticks
 from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError
 from bench.kernels import draws
@@ -35,13 +36,13 @@ LEARNING = ("alone", "together")
 def local_dp(
     task: Task,
     *,
-    mu: Scalar,
-    noise_multiplier: Scalar,
-    bound: Scalar,
-    step_size: Scalar = 1.0,
+    mu: Positive,
+    noise_multiplier: NonNegative,
+    bound: Positive,
+    step_size: Positive = 1.0,
     solver: str = "newton",
     learning: str = "alone",
-    num_ticks: int = 1,
+    num_ticks: Ticks = 1,
 ) -> Algorithm:
     """Learning from perturbed inputs; a round is one step of every agent, or `num_ticks` ticks.
 

@@ -6,18 +6,19 @@ too, but only in the rounds that draw a user, as in the experiments of Bietti et
 
 import math
 
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar
+from bench.algorithms.base import Algorithm, Cost, Method
 from bench.algorithms.ppsgd import check as check_ppsgd
 from bench.algorithms.ppsgd import cost as cost_of_ppsgd
 from bench.algorithms.ppsgd import ppsgd
 from bench.algorithms.ppsgd import releases as releases_of_ppsgd
+from bench.algorithms.ranges import Count, Positive
 from bench.data.task import Task
 from bench.errors import InputError
 
 ALONE = {"personalization": 0.0, "clip_norm": math.inf, "noise_multiplier": 0.0, "sampler": "all"}
 
 
-def local_learning(task: Task, *, batch_size: int, step_size: Scalar, local: str = "dense") -> Algorithm:
+def local_learning(task: Task, *, batch_size: Count, step_size: Positive, local: str = "dense") -> Algorithm:
     """SGD of every user on its own stored examples, from 0; a round is one step of every user.
 
     Args:

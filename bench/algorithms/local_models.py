@@ -9,6 +9,7 @@ import numpy as np
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
 from bench.algorithms.parts import peers
 from bench.algorithms.parts.peers import check_choice, check_peers
+from bench.algorithms.ranges import Positive
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.newton import newton_step
 from bench.models.linear import Personal
@@ -20,8 +21,8 @@ SOLVERS = ("newton", "descent")
 def local_models(
     task: Task,
     *,
-    mu: Scalar,
-    step_size: Scalar = 1.0,
+    mu: Positive,
+    step_size: Positive = 1.0,
     solver: str = "newton",
     regularization_scale: Scalar = 1.0,
 ) -> Algorithm:

@@ -9,9 +9,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar
+from bench.algorithms.base import Algorithm, Cost, Method
 from bench.algorithms.dpsgd_fedavg import check as check_dpsgd
 from bench.algorithms.dpsgd_fedavg import dpsgd_fedavg
+from bench.algorithms.ranges import BelowOne, Count, Positive
 from bench.data.task import Network, Task
 from bench.models.linear import Personal
 from bench.privacy.events import ADD_OR_REMOVE, nothing_released
@@ -19,7 +20,9 @@ from bench.privacy.events import ADD_OR_REMOVE, nothing_released
 ALONE: dict[str, Any] = {"num_epochs": math.inf, "clip_norm": math.inf, "noise_multiplier": 0.0, "sampler": "in_order"}
 
 
-def local_networks(task: Task, *, total_epochs: int, batch_size: int, step_size: Scalar, momentum: Scalar) -> Algorithm:
+def local_networks(
+    task: Task, *, total_epochs: Count, batch_size: Count, step_size: Positive, momentum: BelowOne
+) -> Algorithm:
     """SGD of every client on its own examples; a round is one epoch of every client.
 
     Args:

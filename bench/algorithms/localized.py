@@ -19,6 +19,7 @@ budget.
 
 from collections.abc import Callable
 from functools import partial
+from typing import Annotated
 
 import jax.numpy as jnp
 
@@ -28,6 +29,7 @@ from bench.algorithms.minibatch_sgd import sgd
 from bench.algorithms.parts import silos
 from bench.algorithms.parts.silo_arguments import SiloArguments, silo_method
 from bench.algorithms.parts.solver import Solver, Subproblem, run_phases
+from bench.algorithms.ranges import NonNegative, Positive, Range
 from bench.algorithms.subgradient import decreasing_steps
 from bench.data.task import Task
 from bench.errors import unknown_name
@@ -45,10 +47,10 @@ def localized(
     task: Task,
     shared: SiloArguments,
     *,
-    step_size: Scalar,
-    regularization: Scalar,
+    step_size: Positive,
+    regularization: NonNegative,
     growth: Scalar = 3.0,
-    constraint: Scalar = 1.0,
+    constraint: Annotated[Scalar, Range(lambda v: v > 0, "positive (inf does not constrain)")] = 1.0,
     solver: str = "minibatch_sgd",
 ) -> Algorithm:
     """Phases of regularised problems from w = 0.

@@ -9,9 +9,10 @@ once, through local_i. With noise on local_i every agent makes one release, for 
 import jax.numpy as jnp
 import numpy as np
 
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
+from bench.algorithms.base import Algorithm, Cost, Method, State
 from bench.algorithms.parts import peers
 from bench.algorithms.parts.peers import MECHANISMS, check_choice, check_peers
+from bench.algorithms.ranges import ClipNorm, NonNegative, Positive, Ticks
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import confidence, propagate
 from bench.models.linear import Personal
@@ -23,15 +24,15 @@ STARTS = ("local", "solution")
 def model_propagation(
     task: Task,
     *,
-    mu: Scalar,
+    mu: Positive,
     local: str = "minimizer",
-    noise_multiplier: Scalar = 0.0,
-    lipschitz: Scalar = 1.0,
-    clip_norm: Scalar = jnp.inf,
-    step_size: Scalar = 0.05,
+    noise_multiplier: NonNegative = 0.0,
+    lipschitz: Positive = 1.0,
+    clip_norm: ClipNorm = jnp.inf,
+    step_size: Positive = 0.05,
     mechanism: str = "laplace",
     start: str = "local",
-    num_ticks: int = 1,
+    num_ticks: Ticks = 1,
 ) -> Algorithm:
     """Propagation of local models; a round is `num_ticks` ticks, in each of which one agent wakes up.
 

@@ -29,6 +29,7 @@ from jax import Array
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
 from bench.algorithms.parts.counting import num_parameters, used_at_least_once
 from bench.algorithms.parts.participation import uniform_of_clients
+from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
@@ -44,11 +45,11 @@ AGAINST = "the server and the other silos"
 def mr_mtl(
     task: Task,
     *,
-    batch_size: int,
-    step_size: Scalar,
-    regularization: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
+    batch_size: Count,
+    step_size: Positive,
+    regularization: NonNegative,
+    clip_norm: ClipNorm,
+    noise_multiplier: NonNegative,
     sampler: str = "poisson",
     start: str = "own",
 ) -> Algorithm:

@@ -22,20 +22,19 @@ The personalisation ratio is alpha Q = eta_w / eta_theta here, the argument `per
     sweeps, results, --set                                      personalization   personalization
 """
 
+from typing import Annotated
+
 import jax
 import jax.numpy as jnp
 import optax
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
-from bench.algorithms.parts.clipping import FIXED, clipping_of
-from bench.algorithms.parts.noise import INDEPENDENT, PLAIN, noise_of
-from bench.algorithms.parts.participation import (
-    check_participation,
-    cost_of_sums,
-    noisy_sums,
-    participation,
-    separation,
-)
+from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, rounds_of
+from bench.algorithms.parts.clipping import FIXED
+from bench.algorithms.parts.noise import PLAIN
+from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
+from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.ranges import Range
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import personal
@@ -52,25 +51,20 @@ def step_sizes(step_size, personalization):
     return step_size * jnp.minimum(personalization, 1.0), step_size / jnp.maximum(personalization, 1.0)
 
 
+@sharing(
+    AveragingArguments,
+    fixed=ONE_STEP,
+    last=("clip_norm", "noise_multiplier"),
+    first=("sampler", "num_epochs"),
+)
 def ppsgd(
     task: Task,
+    shared: AveragingArguments,
     *,
-    num_sampled: int,
-    batch_size: int,
-    step_size: Scalar,
-    personalization: Scalar,
-    clip_norm: Scalar,
-    noise_multiplier: Scalar,
-    sampler: str = "fixed",
-    num_epochs: int = 1,
+    personalization: Annotated[Scalar, Range(lambda v: v >= 0, "at least 0 (inf is global learning)")],
     reduce: str = "mean",
     local: str = "dense",
     average: bool = False,
-    noise: str = INDEPENDENT,
-    num_bands: int = 0,
-    planned_rounds: int = 0,
-    clipping: str = "fixed",
-    quantile: Scalar = 0.5,
 ) -> Algorithm:
     """PPSGD on a task with an additive model, from w = theta_i = 0.
 
@@ -80,33 +74,16 @@ def ppsgd(
 
     Args:
         task: with loss(w, theta_i, example).
-        num_sampled: Q, users in a round; with "poisson" the expected number, q = Q / N.
-        batch_size: m, examples of a user in a round; a user with fewer uses all it has, except with "queue".
-        step_size: s > 0; the larger of the two steps.
+        shared: see AveragingArguments: step_size is s > 0, the larger of the two steps, and the norm that is clipped at
+            C is that of a user's reduced gradient. The experiments use the sampler "queue" on real data.
         personalization: alpha Q = eta_w / eta_theta >= 0; 0 learns locally, inf globally.
-        clip_norm: C > 0, on a user's reduced gradient; inf does not clip.
-        noise_multiplier: sigma >= 0; the noise on the sum of clipped gradients has std sigma C.
-        sampler, num_epochs, reduce: see `participation`, which also gives D. The experiments use "queue" on real
-            data.
+        reduce: see `participation`, which also gives D.
         local: "dense" keeps theta_i, "dual" its coefficients (linear model on stored examples); "head" keeps a theta_i
             of the head alone, so that client i predicts with the shared representation and the head w + theta_i
             (Figure 1d).
         average: predict with the average of the iterates 0..t-1, which the theorems are about.
-        noise, num_bands, planned_rounds: see `noise_of`.
-        clipping, quantile: see `clipping_of`.
     """
-    who = participation(
-        task,
-        num_sampled=num_sampled,
-        batch_size=batch_size,
-        sampler=sampler,
-        num_epochs=num_epochs,
-        reduce=reduce,
-    )
-    noises = noise_of(noise, separation(task, num_sampled=num_sampled, sampler=sampler) or 1, num_bands, planned_rounds)
-    clips = clipping_of(
-        clipping, clip_norm=clip_norm, noise_multiplier=noise_multiplier, num_sampled=num_sampled, quantile=quantile
-    )
+    who, noises, clips = rounds_of(task, shared, reduce)
     if local != "dual":
         assert task.loss is not None
         start = jax.tree.map(jnp.zeros_like, task.parts()[1]) if local == "head" else task.nothing_local()
@@ -116,8 +93,8 @@ def ppsgd(
         assert task.gram is not None
         outputs = task.train[1].shape[-1]
         form = personal.dual(task.gram, outputs)
-        size = task.gram.shape[1] * (batch_size + outputs)
-    eta_w, eta_theta = step_sizes(step_size, personalization)
+        size = task.gram.shape[1] * (shared.batch_size + outputs)
+    eta_w, eta_theta = step_sizes(shared.step_size, personalization)
 
     def init(key):
         models = {"w": task.init_params, "local": form.init()}

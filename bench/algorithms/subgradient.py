@@ -12,6 +12,7 @@ from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.parts import silos
 from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments, silo_method
 from bench.algorithms.parts.solver import Solver, run_phases, same_subproblem
+from bench.algorithms.ranges import NonNegative, Positive, Radius
 from bench.data.task import Task
 from bench.kernels.proximal import project_ball
 
@@ -43,9 +44,9 @@ def subgradient(
     task: Task,
     shared: SiloArguments,
     *,
-    step_size: Scalar,
-    regularization: Scalar = 0.0,
-    radius: Scalar = float("inf"),
+    step_size: Positive,
+    regularization: NonNegative = 0.0,
+    radius: Radius = float("inf"),
 ) -> Algorithm:
     """The noisy subgradient method from w = 0.
 

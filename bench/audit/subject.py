@@ -17,13 +17,17 @@ from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.privacy import accounting
 from bench.privacy.events import Release
-from bench.sweeps.spec import arguments, parameters
+from bench.sweeps.spec import argument, arguments, parameters
 
 TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
 CHUNK = 1000  # runs at once
 RELEASED = "released"  # what `round` reports of the number of releases
 ABSENT, ZERO, KEPT = "absent", "zero", "kept"  # what a removed canary is
 LITTLE, STILL = 1e-7, 1e-3  # a noise multiplier that is next to nothing, and what it moves nothing by
+
+
+class TooManyCanaries(InputError):
+    """A method that can be audited by the game refuses the larger task of the one run."""
 
 
 class Subject(NamedTuple):
@@ -74,22 +78,39 @@ def subject_of(method: Method, *, family: str | None, rounds: int, delta: float,
             raise unknown_name(f"argument of {method.make.__name__}", name, keywords)
     if family is not None and family not in FAMILIES:
         raise unknown_name("family of tasks", family, FAMILIES)
+    for name, value in given.items():  # out of its range on any task
+        argument(method, name, value)
     refused: dict[str, list[str]] = {}  # reason -> families
+    of_given: list[InputError] = []  # of tasks that the method accepts, but not with the given values
     for name in [family] if family else FAMILIES:
         try:
             found = _on(name, method, keywords, rounds, delta, given)
-            units = {release.privacy_unit for release in found.readings().values()}
-            if family or units & set(FAMILIES[name].units):
+            if family or _protects_a_canary(found):
                 return found
+            units = {release.privacy_unit for release in found.readings().values()}
             reason = f"a canary is no {' and no '.join(sorted(units))}"
         except InputError as error:
+            if given and _fits(name, method, rounds, delta):
+                of_given.append(error)
             reason = str(error).rstrip(".")
         refused.setdefault(reason, []).append(name)
-    for reason in refused:  # a value given by the user is the likeliest cause
-        if any(reason.startswith(f"{name} is ") for name in given):
-            raise InputError(reason)
+    if of_given:
+        raise of_given[0]
     why = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in refused.items())
     raise InputError(f"{method.make.__name__} fits no audit task ({why}): give its arguments with --set, or --family")
+
+
+def _protects_a_canary(subject: Subject) -> bool:
+    units = {release.privacy_unit for release in subject.readings().values()}
+    return bool(units & set(FAMILIES[subject.family].units))
+
+
+def _fits(family: str, method: Method, rounds: int, delta: float) -> bool:
+    """Return whether the method accepts the family's task with the arguments that the audit has for it."""
+    try:
+        return _protects_a_canary(_on(family, method, parameters(method)[0], rounds, delta, {}))
+    except InputError:
+        return False
 
 
 def families_of(method: Method) -> list[str]:
@@ -136,13 +157,13 @@ def for_canaries(subject: Subject, number: int) -> Subject:
     """Return the same subject on the task with `number` canaries; arguments that depend on a task's size grow with it.
 
     Raises:
-        InputError: where the method refuses it.
+        TooManyCanaries: where the method refuses it.
     """
     many = _resized(subject, subject._replace(canaries=number))
     try:
         many.method.fits(_task(many.family, number), **many.args)
     except InputError as error:
-        raise InputError(f"{str(error).rstrip('.')}; for the game alone give --canaries 0") from None
+        raise TooManyCanaries(f"{str(error).rstrip('.')}; for the game alone give --canaries 0") from None
     return many
 
 

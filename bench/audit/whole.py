@@ -17,7 +17,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.analysis.tables import markdown, without_formulas
 from bench.audit.report import Audit, audit, check, shorter
-from bench.audit.subject import families_of
+from bench.audit.subject import TooManyCanaries, families_of
 from bench.audit.text import number
 from bench.errors import InputError, cannot_write
 from bench.execution.estimate import LONG_S, duration, long_text
@@ -114,9 +114,7 @@ def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
     """The audit on a family; without the one run where the method refuses its larger task."""
     try:
         return audit(name, family=family, **options)
-    except InputError as error:
-        if "--canaries 0" not in str(error):
-            raise
+    except TooManyCanaries:
         return audit(name, family=family, **{**options, "canaries": 0})
 
 

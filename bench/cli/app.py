@@ -11,7 +11,7 @@ from bench.cli.attacks import attack
 from bench.cli.audit import audit
 from bench.cli.conformance import conformance
 from bench.cli.data import app as data_app
-from bench.cli.options import DataDir, Json, Out, Source, Version, Workers, path
+from bench.cli.options import Commands, DataDir, Json, Out, Source, Version, Workers, path
 from bench.cli.privacy import epsilon, noise
 from bench.cli.upkeep import export, merge, status
 from bench.cli.verification import verify
@@ -22,7 +22,7 @@ from bench.errors import InputError, unknown_name
 app = typer.Typer(
     help="A benchmark suite for private federated learning. Example: python -m bench run ppsgd_synthetic",
     epilog="Figures, verdicts and the report: python -m figures --help, or private-federated-bench figures --help.",
-    no_args_is_help=True,
+    cls=Commands,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from bench.cli.options import DataDir, Source
+from bench.cli.options import Commands, DataDir, Source
 from bench.data.dataset import DataSet, LocalCopy
 from bench.data.fetch import user_files
 from bench.data.fetch.cache import Cached, md5
@@ -17,7 +17,7 @@ from bench.data.fetch.sources import DATASETS, known
 from bench.data.files import DataFiles
 from bench.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="List, fetch and verify data sets. Example: python -m bench data list")
+app = typer.Typer(cls=Commands, help="List, fetch and verify data sets. Example: python -m bench data list")
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of data sets, as in `list`; default all.")]
 Name = Annotated[str | None, typer.Argument(help="Name of a data set, as in `list`; default all.")]

@@ -9,7 +9,7 @@ import traceback
 
 import typer
 
-from bench.cli.signals import LINE, on_stop, stop_line
+from bench.cli.signals import LINE, on_stop, stop_line, stopping
 from bench.errors import TRACEBACK, InputError, in_one_line
 
 # Messages of the system, and of libraries that cannot start a thread. Chunks that do not fit are halved first.
@@ -21,7 +21,7 @@ def exit_status(app: typer.Typer) -> int:
     """Run a command. Bad input prints one line (status 2), a missing command the help, Ctrl-C one line (status 130)."""
     on_stop(LINE)
     try:
-        code = app(standalone_mode=False) or 0  # of a command that ended with typer.Exit
+        code = _run(app)
     except InputError as error:
         if TRACEBACK in os.environ and error.__cause__ is not None:  # an error in a user's code
             traceback.print_exception(error.__cause__)
@@ -31,9 +31,6 @@ def exit_status(app: typer.Typer) -> int:
         message = error.format_message()
         if getattr(error, "option_name", "") == "--download":  # of earlier versions
             message += ": leave it out, since data are downloaded without it, or choose a --source"
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(message)
-            return 0
         print(f"error: {message}", file=sys.stderr)
         return 2
     except SystemExit as error:  # called by a user's method or task; the suite itself never calls it
@@ -62,6 +59,16 @@ def exit_status(app: typer.Typer) -> int:
     if code == 130:  # typer also reports Ctrl-C this way
         print(stop_line(), file=sys.stderr)
     return code
+
+
+def _run(app: typer.Typer) -> int:
+    """Run a command; an error after a signal is raised as the KeyboardInterrupt that it began as."""
+    try:
+        return app(standalone_mode=False) or 0  # of a command that ended with typer.Exit
+    except Exception:
+        if stopping() and TRACEBACK not in os.environ:
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _of_exception(error: Exception) -> tuple[str, int]:

@@ -6,8 +6,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 PACKAGE = "private-federated-bench"
+
+
+class Commands(TyperGroup):
+    """Commands, whose help is printed where none is given."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args or ["--help"])
 
 
 def path(text: str | Path) -> Path:

@@ -21,6 +21,7 @@ AGAIN_S = 0.05  # until a KeyboardInterrupt that was lost, or came during an imp
 IMPORT_S = 5.0  # the longest wait for an import
 LINE = "stopped; everything finished is kept, run the same command again to continue"
 _said = [LINE]  # of the command that is running
+_received: list[int] = []  # signals, by the command that is running
 
 
 def on_stop(line: str) -> None:
@@ -33,19 +34,28 @@ def stop_line() -> str:
     return _said[0]
 
 
+def stopping() -> bool:
+    """Return whether a signal has arrived that ends the command.
+
+    An error that follows it is not one of the command: compiled modules can turn the KeyboardInterrupt into an error of
+    their own, or into a wrong answer, on which their caller then fails.
+    """
+    return bool(_received)
+
+
 def until_stopped(work: Callable[[], int]) -> int:
     """Return the exit status of `work`, or that of the signal which stopped it.
 
     The previous signal handlers are restored when it returns.
     """
     on_stop(LINE)
-    received: list[int] = []
+    _received.clear()
     waited, ended = 0.0, False
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal waited
         if number in SIGNALS:
-            received.append(number)
+            _received.append(number)
         if ended:
             return
         if waited < IMPORT_S and _importing(frame):
@@ -79,7 +89,9 @@ def until_stopped(work: Callable[[], int]) -> int:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in handlers.items():
             signal.signal(number, handler)
-    return 128 + received[0] if received and code == 130 else code
+    number, stopped = next(iter(_received), 0), code == 130
+    _received.clear()
+    return 128 + number if number and stopped else code
 
 
 def leave(status: int) -> NoReturn:

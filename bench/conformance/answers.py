@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.conformance import ACCOUNTING, FOLDER, GOLDEN_RUNS, VERSION
 from bench.conformance.runs import QUANTITIES
-from bench.errors import MOST_SHOWN, InputError, remedy_of, shown, unknown_name
+from bench.errors import MOST_SHOWN, InputError, nearest, remedy_of, shown, unknown_name
 
 TEMPLATE = "python -m bench conformance > answers.json"
 LARGEST = 50_000_000  # bytes of a file of answers; that of all numbers has some ten thousand
@@ -139,9 +139,8 @@ def _check_version(path: Path, version: Any) -> None:
 
 def _unknown_id(path: Path, name: str) -> InputError:
     """Return the error for an id that does not exist; the message has a near one, and never all of them."""
-    error = unknown_name(f"number of {path}", name, numbers())
-    if "did you mean" in str(error):
-        return error
+    if nearest(name, numbers()) is not None:
+        return unknown_name(f"number of {path}", name, numbers())
     return InputError(f"no number of {path} is called {shown(name)}: take the ids from {TEMPLATE}")
 
 

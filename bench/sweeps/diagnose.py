@@ -56,7 +56,35 @@ def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, t
                 return f"`params` of {name} returns {shapes}, which {task.name} cannot score: {_in_one_line(error)}"
     except _Wrong as wrong:
         return str(wrong)
+    if _schedule_depends_on_the_point(lambda hyper: make(task, hyper), hypers, key):
+        return f"the schedule of {name} depends on a hyper-parameter: keep that part in State.variables"
     return None
+
+
+def _schedule_depends_on_the_point(algorithm: Callable[[Mapping], Algorithm], hypers: Mapping, key: Any) -> bool:
+    """Whether start and round can be traced over two points with a schedule for each, but not with one for both."""
+    both = {name: jax.ShapeDtypeStruct((2, *leaf.shape), leaf.dtype) for name, leaf in hypers.items()}
+
+    def traced(axes: State) -> bool:
+        def start(key, both):
+            return jax.vmap(lambda hyper: algorithm(hyper).init(key), out_axes=axes)(both)
+
+        def end(key, both, state):
+            def one(hyper, state):
+                return algorithm(hyper).round(key, state)[0]
+
+            return jax.vmap(one, in_axes=(0, axes), out_axes=axes)(both, state)
+
+        try:
+            state = jax.eval_shape(start, key, both)
+            jax.eval_shape(end, key, both, state)
+        except MemoryError:
+            raise
+        except Exception:
+            return False
+        return True
+
+    return traced(State(0, 0)) and not traced(State(schedule=None, variables=0))
 
 
 @contextmanager

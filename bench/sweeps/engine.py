@@ -323,27 +323,15 @@ def _pad(hypers: Mapping[str, np.ndarray], length: int) -> dict:
 
 
 def shapes_of(program: Program, task: Task, num_seeds: int, names, num_points: int):
-    """The shapes of keys, points and state; refuses a method whose schedule is not the same for all points."""
+    """The shapes of keys, points and state."""
     seeds = jax.ShapeDtypeStruct((num_seeds,), jnp.int32)
     keys = jax.eval_shape(run_keys, seeds, seeds)
     hypers = {name: jax.ShapeDtypeStruct((num_points,), jnp.float32) for name in names}
     keys, hypers = devices.shapes_on_all((keys, hypers), task)
-    try:
-        state = jax.eval_shape(partial(start, program=program), task, keys, hypers)[0]
-        if task.division is not None:
-            state = _parts(program, task, keys, hypers).placed(state)
-        return keys, hypers, state
-    except ValueError as error:
-        raise _schedule_error(program, error) from error
-
-
-def _schedule_error(program: Program, error: ValueError) -> ValueError:
-    """The error to raise for one of tracing: in our words where an output that must be shared has a point axis."""
-    if "out_axes" not in str(error):
-        return error
-    return InputError(
-        f"the schedule of {program.make.__name__} depends on a hyper-parameter: keep that part in State.variables"
-    )
+    state = jax.eval_shape(partial(start, program=program), task, keys, hypers)[0]
+    if task.division is not None:
+        state = _parts(program, task, keys, hypers).placed(state)
+    return keys, hypers, state
 
 
 def _compiled(program: Program, task: Task, keys, hypers, state):
@@ -362,10 +350,7 @@ def _compiled(program: Program, task: Task, keys, hypers, state):
 
 def _peak(program: Program, task: Task, keys, hypers, state):
     """The step for these shapes, and its peak memory."""
-    try:
-        compiled, step = _compiled(program, task, keys, hypers, state)
-    except ValueError as error:
-        raise _schedule_error(program, error) from error
+    compiled, step = _compiled(program, task, keys, hypers, state)
     memory = compiled.memory_analysis()
     if memory is None:  # a backend that does not say
         return step, 0

@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bench.algorithms.ranges import Range
 from bench.errors import InputError, shown, unknown_name
 from bench.inputs.values import MOST, as_float, values
-from bench.sweeps.ranges import RANGES
-from bench.sweeps.spec import Entry, Sweep, arguments, grid, parameters
+from bench.sweeps.spec import Entry, Sweep, arguments, grid, parameters, ranges
 
 Grid = Mapping[str, list[Any]]  # column -> its new values
 MOST_POINTS = 1_000_000
+LABELS = {  # the ranges of free columns that are no arguments, from which the points are completed
+    "target_epsilon": Range(lambda v: v >= 0, "at least 0 (0 releases nothing, inf has no noise)"),
+    "budget": Range(lambda v: v > 0, "positive"),
+    "start_share": Range(lambda v: 0 <= v < 1, "at least 0 and below 1"),
+}
 COUNTS = ("num_epochs", "total_epochs", "phase_rounds", "max_updates")  # what rounds follow from, where they do
 
 
@@ -95,7 +100,8 @@ def _replaced(sweep: Sweep, label: str, entry: Entry, columns: Grid) -> Entry:
     typed = {column: [_typed(entry, column, value) for value in several] for column, several in columns.items()}
     for column, several in typed.items():  # out of range before anything is computed from it
         for value in several:
-            _check_range(column, value)
+            if stated := (LABELS | ranges(entry.method)).get(column):
+                stated.check(f"--grid {column}", value)
     replaced = grid(**typed)
     free = others.merge(replaced, how="cross") if len(others.columns) else replaced
     entry = replace(entry, free=free[list(entry.free)])
@@ -138,12 +144,6 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
         return value
     number = as_float(column, value)
     return int(value) if pd.api.types.is_integer_dtype(entry.free[column]) and number.is_integer() else number
-
-
-def _check_range(column: str, value: Any) -> None:
-    test, words = RANGES.get(column, (None, ""))
-    if test is not None and not test(float(value)):
-        raise InputError(f"--grid {column} has the value {value}: it must be {words}")
 
 
 def with_rounds(sweep: Sweep, rounds: int) -> Sweep:

@@ -6,18 +6,18 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import numpy as np
 import pandas as pd
 
 from bench.algorithms.base import Method, Scalar
+from bench.algorithms.ranges import Range
 from bench.data.files import DataFiles, with_files
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.inputs.values import as_float
 from bench.sweeps.condition import condition, names
-from bench.sweeps.ranges import RANGES
 
 
 @dataclass(frozen=True)
@@ -267,18 +267,30 @@ def _more(first: int | None, second: int | None) -> int | None:
 
 
 def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:
-    """The keyword-only parameters of a method's factory, and the names of those that are traced.
+    """The keyword-only parameters of a method's factory, with their types, and the names of those that are traced.
 
     Raises:
         InputError: where none is traced; the engine's points are vmapped over those.
     """
-    return _parameters(method.make)
+    return _parameters(method.make)[:2]
+
+
+def ranges(method: Method) -> dict[str, Range]:
+    """The ranges that a method states for its arguments."""
+    return _parameters(method.make)[2]
 
 
 @cache
-def _parameters(make: Callable) -> tuple[dict[str, inspect.Parameter], set[str]]:
+def _parameters(make: Callable) -> tuple[dict[str, inspect.Parameter], set[str], dict[str, Range]]:
     given = inspect.signature(make, eval_str=True).parameters.values()
-    keywords = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
+    keywords, stated = {}, {}
+    for parameter in given:
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            annotation = parameter.annotation
+            if get_origin(annotation) is Annotated:
+                annotation, *notes = get_args(annotation)
+                stated.update((parameter.name, note) for note in notes if isinstance(note, Range))
+            keywords[parameter.name] = parameter.replace(annotation=annotation)
     for name, parameter in keywords.items():
         if name == "self":
             raise InputError(f"{make.__name__} has an argument self: rename it")
@@ -291,7 +303,7 @@ def _parameters(make: Callable) -> tuple[dict[str, inspect.Parameter], set[str]]
     traced = {name for name, p in keywords.items() if p.annotation == Scalar}
     if not traced:
         raise InputError(f"no argument of {make.__name__} is annotated with Scalar: annotate those that a sweep varies")
-    return keywords, traced
+    return keywords, traced, stated
 
 
 def _is_plain(value: Any) -> bool:
@@ -308,28 +320,34 @@ def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: where a required argument is missing, or a value is out of its range or no number.
     """
-    keywords, traced = parameters(method)
     out = {}
-    for name, parameter in keywords.items():
+    for name, parameter in parameters(method)[0].items():
         if name in point:
-            value = point[name].item() if isinstance(point[name], np.generic) else point[name]
+            out[name] = argument(method, name, point[name])
         elif parameter.default is not parameter.empty:
-            value = parameter.default
+            out[name] = argument(method, name, parameter.default)
         else:
             raise InputError(f"the points of {method.make.__name__} have no column {name}: add it")
-        if isinstance(value, Later):
-            out[name] = value
-            continue
-        if name in traced or parameter.annotation is int:
-            if not isinstance(value, int | float) or math.isnan(as_float(name, value)):
-                raise InputError(f"{name} is {value}: it must be a number")
-            if parameter.annotation is int and not float(value).is_integer():
-                raise InputError(f"{name} is {value}: it must be a whole number")
-            value = float(value) if name in traced else int(value)
-        out[name] = value
-    for name, value in (dict(point) | out).items():
-        if name in RANGES and not isinstance(value, Later):
-            test, words = RANGES[name]
-            if not (isinstance(value, int | float | np.number) and not math.isnan(value) and test(float(value))):
-                raise InputError(f"{name} is {value}: it must be {words}")
     return out
+
+
+def argument(method: Method, name: str, value: Any) -> Any:
+    """A value of an argument as the method's factory takes it, a plain Python value. What is left for later stays so.
+
+    Raises:
+        InputError: where it is out of its range or no number.
+    """
+    keywords, traced = parameters(method)
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, Later):
+        return value
+    is_int = keywords[name].annotation is int
+    if name in traced or is_int:
+        if not isinstance(value, int | float) or math.isnan(as_float(name, value)):
+            raise InputError(f"{name} is {value}: it must be a number")
+        if is_int and not float(value).is_integer():
+            raise InputError(f"{name} is {value}: it must be a whole number")
+        value = float(value) if name in traced else int(value)
+    if stated := ranges(method).get(name):
+        stated.check(name, value)
+    return value

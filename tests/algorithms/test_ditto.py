@@ -66,6 +66,40 @@ def test_the_common_model_of_ditto_is_that_of_global_private_sgd():
     same(ditto.public(run(ditto)), whole.public(run(whole)))
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"sampler": "poisson"},
+        {"sampler": "poisson", "clipping": "adaptive", "quantile": 0.3},
+        {"sampler": "cyclic", "num_sampled": 3, "noise": "banded_sqrt"},
+        {"sampler": "cyclic", "num_sampled": 3, "noise": "tree", "planned_rounds": 4, "clipping": "fixed"},
+    ],
+)
+def test_every_noise_and_clipping_of_ditto_is_that_of_global_private_sgd_to_the_bit(chosen):
+    task, args = least_squares(), SHARED | chosen
+    whole = ALGORITHMS["ppsgd"].make(task, personalization=math.inf, **args)
+    ditto = ALGORITHMS["ditto"].make(task, **args, **DITTO)
+    jax.tree.map(np.testing.assert_array_equal, ditto.public(run(ditto)), whole.public(run(whole)))
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"sampler": "fixed"},
+        {"sampler": "poisson", "clipping": "adaptive", "quantile": 0.3},
+        {"sampler": "cyclic", "num_sampled": 3, "noise": "banded_sqrt"},
+    ],
+)
+def test_fine_tuning_without_own_steps_is_dp_fedavg_to_the_bit(chosen):
+    task, args = least_squares(), SHARED | {"server_step_size": 0.3, "num_steps": 2} | chosen
+    together = ALGORITHMS["dp_fedavg"].make(task, **args)
+    tuned = ALGORITHMS["fine_tuning"].make(task, local_step_size=0.2, own_steps=0, **args)
+    here, there = run(tuned), run(together)
+    jax.tree.map(np.testing.assert_array_equal, tuned.public(here), together.public(there))
+    np.testing.assert_array_equal(tuned.params(here).w, together.params(there))
+    assert not np.asarray(tuned.params(here).theta).any()
+
+
 def test_ditto_with_everybody_is_ditto_with_a_sample_of_everybody():
     task = least_squares()
     args = SHARED | DITTO | {"num_sampled": task.num_clients, "batch_size": 6, "noise_multiplier": 0.0}

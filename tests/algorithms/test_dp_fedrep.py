@@ -141,9 +141,9 @@ def test_privacy_is_that_of_fedavg_and_against_the_other_users():
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ({"order": "head"}, "no order is called 'head': choose from head first, together"),
-        ({"head_steps": -1}, "head_steps is -1: it must be at least 0"),
-        ({"own_steps": -1}, "own_steps is -1: it must be at least 0"),
+        ({"order": "head"}, "no order is called 'head'"),
+        ({"head_steps": -1}, "head_steps is -1"),
+        ({"own_steps": -1}, "own_steps is -1"),
     ],
 )
 def test_bad_values_are_refused(args, said):

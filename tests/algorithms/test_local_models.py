@@ -75,11 +75,11 @@ def test_padding_has_no_effect_and_an_agent_without_examples_stays_at_0(solver):
 
 
 def test_what_makes_no_sense_is_refused():
-    with pytest.raises(InputError, match="no solver is called 'newtn': did you mean newton"):
+    with pytest.raises(InputError, match="no solver is called 'newtn'"):
         METHOD.fits(logistic_peers(), **arguments(METHOD, {"mu": MU, "solver": "newtn"}))
     with pytest.raises(InputError, match=r"task synthetic_0\.1 has no graph of peers"):
         METHOD.fits(synthetic(0, num_clients=4), **arguments(METHOD, {"mu": MU}))
     with pytest.raises(InputError, match="no link function"):
         METHOD.fits(replace(logistic_peers(), linear=None), **arguments(METHOD, {"mu": MU}))
-    with pytest.raises(InputError, match=r"step_size is 0\.0: it must be positive"):
+    with pytest.raises(InputError, match=r"step_size is 0\.0"):
         arguments(METHOD, {"mu": MU, "step_size": 0.0})

@@ -83,7 +83,7 @@ def test_epsilon_does_not_depend_on_it(name):
 def test_a_regulariser_that_does_not_hold_back_is_refused(name, wrong):
     method = ALGORITHMS[name]
     given = {key: value.default for key, value in parameters(method)[0].items() if value.default is not value.empty}
-    with pytest.raises(InputError, match=r"regularization_scale is .*: give a finite number, 0 or more"):
+    with pytest.raises(InputError, match="regularization_scale is"):
         method.fits(logistic_peers(), **{**given, **ARGS[name], "regularization_scale": wrong})
 
 

@@ -251,7 +251,7 @@ def test_an_unknown_solver_is_refused():
     args = dict(
         num_sampled=3, num_phases=1, phase_rounds=2, clip_norm=1.0, noise_multiplier=0.0, sampler="all", batch_size=1
     )
-    with pytest.raises(InputError, match="no solver is called 'acelerated': did you mean accelerated"):
+    with pytest.raises(InputError, match="no solver is called 'acelerated'"):
         ALGORITHMS["localized"].check(random_records(0), solver="acelerated", smoothing="none", **args)
 
 

@@ -117,7 +117,7 @@ def test_a_legend_within_a_single_panel_stands_above_it_in_print():
 
 
 def test_a_width_that_leaves_panels_no_room_is_refused():
-    with pytest.raises(InputError, match=r"2\.39 inches is too narrow for this picture: give 2\.4 or more"):
+    with pytest.raises(InputError, match=r"2\.39 inches is too narrow for this picture"):
         drawn(share=True, width=2.39)
     drawn(share=True, width=2.4)
 

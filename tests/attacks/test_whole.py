@@ -145,15 +145,15 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"runs": 7}, "runs is 7: give 8 to 10,000"),
-        ({"canaries": 5}, "canaries is 5: give 0, or 10 to 10,000"),
-        ({"seed": -1}, "seed is -1: give 0 to 99,999"),
+        ({"runs": 7}, "runs is 7"),
+        ({"canaries": 5}, "canaries is 5"),
+        ({"seed": -1}, "seed is -1"),
         ({"split": 1}, "split is 1, but .* has splits 0 to 0"),
         ({"labels": ["DP-FedAwg"]}, "did you mean DP-FedAvg"),
         ({"labels": ["Local learning"]}, "release nothing, so nothing can be attacked"),
         ({"epsilons": [3.0]}, "epsilon is 3, but .* has 1, inf"),
         ({"board": "nowhere"}, "nowhere/tiny is not the folder of a board's task"),
-        ({"runs": 9}, "has attacks with runs = 8: ask for the same, or give --fresh"),
+        ({"runs": 9}, "has attacks with runs = 8"),
     ],
 )
 def test_what_cannot_be_attacked_is_refused_in_one_line(made, options, said):
@@ -166,7 +166,7 @@ def test_what_cannot_be_attacked_is_refused_in_one_line(made, options, said):
 def test_a_damaged_table_is_never_overwritten(tmp_path, text):
     path = tiny_attacks.board(tmp_path) / "attacks.csv"
     path.write_text(text)
-    with pytest.raises(InputError, match="is no whole table of attacks: move it elsewhere"):
+    with pytest.raises(InputError, match="is no whole table of attacks"):
         whole.attack_all("tiny", out=tmp_path, **FEW)
     assert path.read_text() == text
 

@@ -8,9 +8,10 @@ import pytest
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
 from bench.audit.report import Audit
-from bench.audit.subject import for_canaries, spent, subject_of
+from bench.audit.subject import TooManyCanaries, for_canaries, spent, subject_of
 from bench.audit.text import text_of
 from bench.cli.exits import exit_status
+from bench.errors import InputError
 
 QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
@@ -153,6 +154,16 @@ def test_with_many_canaries_the_same_share_takes_part(name, given, sized):
             assert spent(many.readings()[reading], 3) == pytest.approx(spent(release, 3), rel=0.05)
 
 
+def test_a_method_that_refuses_many_canaries_can_still_be_audited_by_the_game():
+    def few(task, **_):
+        if task.capacity > 20:
+            raise InputError(f"{task.name} is too large: take a smaller one")
+
+    one = subject_of(ALGORITHMS["minibatch_sgd"]._replace(check=few), family=None, rounds=3, delta=1e-5, given={})
+    with pytest.raises(TooManyCanaries, match="for the game alone give --canaries 0"):
+        for_canaries(one, 50)
+
+
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_numbers_and_another_does_not():
     args = {"runs": 600, "canaries": 20, "args": {"noise_multiplier": 1.0}}
@@ -169,6 +180,8 @@ WRONG = {
     ("minibatch_sgd", "--family", "nosuch"): "no family of tasks is called 'nosuch'",
     ("ppsgd", "--epsilon", "0"): "epsilon is 0.0: give a finite number above 0",
     ("ppsgd", "--set", "clip_norm=-1"): "error: clip_norm is -1.0: it must be positive",
+    ("ppsgd", "--set", "num_sampled=100"): "error: num_sampled is 100, more than the 4 clients",
+    ("ppsgd", "--set", "clipping=nosuch"): "error: no clipping is called 'nosuch'",
     ("ppsgd", "--seed", "-1"): "seed is -1: give 0 or more",
     ("ppsgd", "--seed", "99999999999999999999"): "seed is 99999999999999999999: give 0 or more",
     ("ppsgd", "--rounds", "100000"): "rounds is 100000: give 1 to 1,000",

@@ -83,7 +83,7 @@ def test_what_is_in_the_file_is_not_run_again_but_for_another_version(few, tmp_p
 def test_a_table_of_audits_with_other_options_is_kept(few, tmp_path):
     rows, _ = audited(tmp_path)
     before = (tmp_path / "audit.csv").read_bytes()
-    with pytest.raises(InputError, match="audits with seed = 0: ask for the same, give --fresh"):
+    with pytest.raises(InputError, match="audits with seed = 0"):
         audited(tmp_path, seed=1)
     assert (tmp_path / "audit.csv").read_bytes() == before
     _, said = audited(tmp_path, seed=1, fresh=True)
@@ -169,7 +169,7 @@ def test_the_table_of_an_earlier_version_is_read(tmp_path):
     kept = whole._earlier(path, DEFAULTS | {"seconds": 0.0})
     assert len(kept) > 300
     assert "not refuted" in set(whole.summary(kept)["verdict"])
-    with pytest.raises(InputError, match=r"audits with seconds = 0\.0: ask for the same"):
+    with pytest.raises(InputError, match=r"audits with seconds = 0\.0"):
         whole._earlier(path, DEFAULTS | {"seconds": 20.0})
 
 
@@ -184,12 +184,12 @@ def test_a_table_that_was_cut_off_is_refused(few, tmp_path):
 def test_a_folder_that_cannot_be_is_refused_before_anything_runs(few, tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "audit", None)
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="Not a directory; choose another --out"):
+    with pytest.raises(InputError, match="Not a directory"):
         audited(tmp_path / "file" / "audit")
 
 
 def test_a_file_of_something_else_is_left_alone(few, tmp_path):
     (tmp_path / "audit.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="is no whole table of audits: move it elsewhere, or choose --out"):
+    with pytest.raises(InputError, match="is no whole table of audits"):
         audited(tmp_path)
     assert (tmp_path / "audit.csv").read_text() == "a,b\n1,2\n"

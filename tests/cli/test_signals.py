@@ -66,6 +66,17 @@ def test_a_signal_that_arrives_with_its_handler_is_one_line(number, command, cap
     assert {known: signal.getsignal(known) for known in before} == before
 
 
+def test_an_error_that_a_library_makes_of_an_interrupt_is_a_stop(command, capsys):
+    """As pandas, whose check of an argument answered wrongly when a signal came during it."""
+    lost = "    try:\n        send()\n        time.sleep(20)\n"
+    lost += "    except KeyboardInterrupt:\n        raise TypeError('lost')\n"
+    of_a_command = "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n"
+    assert command(SENDS.format(name="SIGTERM") + of_a_command + lost) == 128 + signal.SIGTERM
+    assert capsys.readouterr().err == LINE + "\n"
+    assert command(of_a_command + "    raise TypeError('own')\n") == 1
+    assert "own" in capsys.readouterr().err
+
+
 def test_a_signal_that_is_ignored_stays_ignored(command, monkeypatch):
     """As SIGINT in a shell's background jobs."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

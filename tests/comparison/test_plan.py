@@ -129,7 +129,7 @@ def test_an_argument_that_nothing_gives_a_value_is_named():
     def powerful(task, *, step_size: Scalar, power: int):
         return walk(task, step_size=step_size**power)
 
-    with pytest.raises(InputError, match="powerful needs a value of power: give --set power=VALUE"):
+    with pytest.raises(InputError, match="powerful needs a value of power"):
         planned(powerful)
     assert planned(powerful, fixed={"power": 2}).candidates["powerful"].args == {"power": 2}
 
@@ -152,7 +152,7 @@ def private_walk(releases):
             lambda task, *, delta, noise_multiplier, **_: full_gaussian(
                 noise_multiplier, delta=delta, privacy_unit="usr"
             ),
-            "no privacy unit is called 'usr': did you mean user",
+            "no privacy unit is called 'usr'",
         ),
     ],
 )
@@ -205,7 +205,7 @@ def test_a_built_in_method_by_name_is_counted_as_the_baseline():
         ({"name": "../../x"}, "is not the name of a folder"),
         ({"name": ".."}, "is not the name of a folder"),
         ({"methods": None}, "None is not a method"),
-        ({"delta": 1.0}, "delta=1.0: give a probability"),
+        ({"delta": 1.0}, "delta=1.0"),
         ({"task": "digitz"}, "did you mean digits"),
         ({"task": "absent.npz"}, "is not a file"),
         ({"baselines": ["PPSG"]}, "no baseline"),
@@ -226,7 +226,7 @@ def test_bad_input_is_refused_before_anything_runs(tmp_path, changes, words):
     [
         (
             {"fixed": {"personalization": 1.0, "ppsgd:step_size": 1.0}},
-            "--set ppsgd:step_size is for one method only: write --tune",
+            "--set ppsgd:step_size is for one method only",
         ),
         (
             {"fixed": {"personalization": 1.0}, "tuned": {"personalization": [1.0, 2.0]}},
@@ -269,9 +269,9 @@ def test_a_method_of_ones_own_takes_as_many_local_steps_as_the_baselines():
         (
             "accelerated",
             "synthetic",
-            "accelerated protects one record, but synthetic protects one user: choose .*odd_even",
+            "accelerated protects one record, but synthetic protects one user",
         ),
-        (mine(), "linear_p2p", "mine protects one user, but linear_p2p protects one point: choose .*synthetic, digits"),
+        (mine(), "linear_p2p", "mine protects one user, but linear_p2p protects one point"),
         ("coordinate_descent", "synthetic", "has no graph of peers"),
     ],
 )
@@ -283,7 +283,7 @@ def test_another_privacy_unit_is_named_before_the_arguments_that_are_missing(met
 def test_baselines_can_be_named_by_their_methods():
     named = planned(task="synthetic", baselines=["dp_fedavg", "ppsgd", "global private sgd", "DP-FedAvg"])
     assert list(named.candidates) == ["DP-FedAvg", "PPSGD", "Global private SGD"]
-    with pytest.raises(InputError, match="dp_fedopt is the method of FedAvgM, FedAdam, FedYogi: name one of these"):
+    with pytest.raises(InputError, match="dp_fedopt is the method of FedAvgM, FedAdam, FedYogi"):
         planned(task="synthetic", baselines=["dp_fedopt"])
 
 
@@ -327,7 +327,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_plan(tmp_path):
     for place in ("file", "file/below"):
         with pytest.raises(InputError, match=f"cannot write .*: {tmp_path / 'file'} is in the way"):
             make_request(**SMALL, out=tmp_path / place)
-    with pytest.raises(InputError, match=r"cannot write /proc/nope: it cannot be made .*; choose another --out"):
+    with pytest.raises(InputError, match="cannot write /proc/nope: it cannot be made"):
         make_request(**SMALL, out="/proc/nope")
     make_request(**SMALL, out=tmp_path / "a" / "b")
     assert not (tmp_path / "a").exists()

@@ -184,9 +184,9 @@ def test_a_task_that_does_not_say_what_it_is_tuned_by_is_refused(given, words):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"tuned_by": ""}, "would be tuned on its test set, by test_error: give tuning="),
+        ({"tuned_by": ""}, "would be tuned on its test set, by test_error"),
         ({"tuned_by": "", "tuning": lines}, "would be tuned on its test set"),
-        ({"privacy_unit": "usr"}, "no privacy unit is called 'usr': did you mean user"),
+        ({"privacy_unit": "usr"}, "no privacy unit is called 'usr'"),
         ({"neighbors": "add one"}, "no neighbouring relation is called"),
         ({"best": "highest"}, "best of problem lines is 'highest'"),
         ({"metric": "score"}, "best of problem lines is ''"),

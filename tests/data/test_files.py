@@ -105,7 +105,7 @@ def test_the_source_is_that_of_the_call_or_of_the_environment_or_any(monkeypatch
     assert (DataFiles().source, DataFiles(source="publisher").source) == ("packages", "publisher")
     monkeypatch.delenv("BENCH_SOURCE")
     assert DataFiles().source == "any"
-    with pytest.raises(InputError, match=r"BENCH_SOURCE\) is called 'publishers': did you mean publisher\?"):
+    with pytest.raises(InputError, match=r"BENCH_SOURCE\) is called 'publishers'"):
         DataFiles(source="publishers")
 
 
@@ -215,6 +215,6 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_is_run(sweep, tmp
         lambda: run("tiny", data_dir=tmp_path / "none", out=tmp_path / "out"),
         lambda: compare([], task="digits", data_dir=tmp_path / "none", out=tmp_path / "out"),
     ):
-        with pytest.raises(InputError, match="none: No such file or directory: give --data-dir"):
+        with pytest.raises(InputError, match="none: No such file or directory"):
             call()
     assert not (tmp_path / "out").exists()

@@ -137,7 +137,7 @@ def apart(*sizes):
         (entry(2, 5, np.nan), r"W\[2, 5\] = nan is not finite"),
         (entry(2, 5, np.inf), r"W\[2, 5\] = inf is not finite"),
         (entry(0, 1, 1e200), "is not finite"),
-        (entry(3, 3, 1.0), "client 3 is its own neighbour: set the diagonal to 0"),
+        (entry(3, 3, 1.0), "client 3 is its own neighbour"),
         (entry(1, 2, 0.123, both=False), "differs from .* make it symmetric"),
         (apart(3, 2, 4), r"3 components \(no path joins clients 0 and 3\): add edges, or keep the largest"),
         (apart(3, 1), r"2 components \(client 3 has no neighbour\)"),

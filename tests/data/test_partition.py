@@ -153,17 +153,17 @@ def test_disjoint_parts_are_uniform(size):
 
 def test_more_clients_or_examples_than_there_are_are_refused():
     rng = np.random.default_rng(0)
-    with pytest.raises(InputError, match="11 clients share 10 examples: use 1 to 10 clients"):
+    with pytest.raises(InputError, match="11 clients share 10 examples"):
         disjoint(rng, 10, 11)
     with pytest.raises(InputError, match="0 clients"):
         disjoint(rng, 10, 0)
     for size in (0, 4):
-        with pytest.raises(InputError, match=f"{size} examples for each of 3 clients: use 1 to 3"):
+        with pytest.raises(InputError, match=f"{size} examples for each of 3 clients"):
             disjoint(rng, 10, 3, size)
-    with pytest.raises(InputError, match="0 clients: use at least 1"):
+    with pytest.raises(InputError, match="0 clients"):
         independent_draws(rng, 10, 0, 1)
     for size in (0, 11):
-        with pytest.raises(InputError, match=f"{size} examples for each client: use 1 to 10"):
+        with pytest.raises(InputError, match=f"{size} examples for each client"):
             independent_draws(rng, 10, 1, size)
 
 

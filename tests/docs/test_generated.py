@@ -78,7 +78,7 @@ def test_a_verdict_that_changes_makes_the_pages_outdated(folder):
 def test_verdicts_on_other_claims_are_refused(folder):
     path = folder / "claims_isrl.csv"
     pd.read_csv(path, keep_default_na=False).iloc[1:].to_csv(path, index=False)
-    with pytest.raises(InputError, match="has other claims than figures/isrl: run `python -m figures claims isrl`"):
+    with pytest.raises(InputError, match="has other claims than figures/isrl"):
         verdicts(PAPERS["isrl"], folder)
     path.unlink()
     with pytest.raises(InputError, match="is missing"):

@@ -52,7 +52,7 @@ def test_a_number_is_that_of_the_table(words, number, folder):
         ("value the one y .2f \"series == 'a'\"", "cannot be computed"),
         ("value the one nosuch .2f", "cannot be computed"),
         ('value the one y .2f "nosuch == 1"', "nosuch"),
-        ("value the two y .2f", "two.csv is missing: run `python -m figures two`"),
+        ("value the two y .2f", "two.csv is missing"),
         ("value the one y .2f \"series == 'a'", "quotes do not match"),
         ("apart the one y .2f \"series == 'a'\" \"series == 'b'\"", "cannot be computed"),
         ("nosuch", "number in the prose"),

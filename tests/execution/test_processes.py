@@ -97,7 +97,7 @@ def test_bad_input_found_in_a_worker_is_bad_input(tmp_path, two, monkeypatch):
     monkeypatch.setattr(processes, "code", lambda: "other")
     with (
         Pool(workers=2) as pool,
-        pytest.raises(InputError, match=r"source on .* is not the driver's: install the same"),
+        pytest.raises(InputError, match=r"source on .* is not the driver's"),
     ):
         run(walks(), tmp_path, pool=pool)
 
@@ -218,9 +218,9 @@ def test_close_ends_the_workers(tmp_path, undisturbed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"workers": 0}, "--workers is 0: give a number from 1 to 10,000, or auto"),
-        ({"workers": "many"}, "--workers is many: give"),
-        ({"executor": "dask"}, "no executor is called 'dask': choose from local, ray"),
+        ({"workers": 0}, "--workers is 0"),
+        ({"workers": "many"}, "--workers is many"),
+        ({"executor": "dask"}, "no executor is called 'dask'"),
     ],
 )
 def test_words_that_nobody_knows_are_refused(options, message):

@@ -14,6 +14,7 @@ MAY_IMPORT = {
     "bench.theory": ["bench.theory", "bench.errors"],
     "bench.models": ["bench.models", "bench.kernels", "bench.errors"],
     "bench.analysis": ["bench.analysis", "bench.files", "bench.errors"],
+    "bench.ranking": ["bench.analysis.significance", "bench.errors"],
     "bench.data": [
         "bench.data",
         "bench.cache_folder",
@@ -84,6 +85,7 @@ MAY_IMPORT = {
     ],
     "bench.comparison": [
         "bench.comparison",
+        "bench.ranking",
         "bench.analysis",
         "bench.upkeep",
         "bench.execution",
@@ -144,6 +146,7 @@ MAY_IMPORT = {
     "figures": [
         "figures",
         "=bench.papers",
+        "bench.ranking",
         "bench.analysis",
         "bench.privacy",
         "bench.store",

@@ -101,7 +101,8 @@ def _write_runs(folder: Path, name: str, scores: dict, unit: str, relation: str,
     runs = pd.DataFrame(rows).astype({"target_epsilon": float, metric: float})
     put(folder / "test", runs)
     tried = runs.assign(clip_norm=runs["clip_norm"] * (1 + runs["trial"]))
-    tried.to_csv(folder / "tuning.csv", index=False)
+    (folder / "tuning").mkdir()
+    put(folder / "tuning", tried)
 
 
 def made_up_board(results: Path) -> Path:

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms import ppsgd
-from bench.algorithms.base import Algorithm, Method, Scalar, State
+from bench.algorithms.base import Algorithm, Method, State
+from bench.algorithms.ranges import NonNegative, Positive
 from bench.data.tasks.synthetic import synthetic
 from bench.execution.run import run_sweep
 from bench.privacy.events import full_gaussian
@@ -26,7 +27,7 @@ KEY = ["point", "trial", "seed", "rounds"]
 COLUMNS = ["excess_risk", "validation_loss", "clipped"]
 
 
-def walk(task, *, step_size: Scalar, noise_multiplier: Scalar = 1.0) -> Algorithm:
+def walk(task, *, step_size: Positive, noise_multiplier: NonNegative = 1.0) -> Algorithm:
     """w <- w + s N(0, I): every number depends on the key and on s, and it compiles in a moment."""
 
     def one_round(key, state):

@@ -31,6 +31,6 @@ def test_what_is_no_range_is_refused(text):
 
 @pytest.mark.parametrize("word", ["1e39", "-4e38", "1" + 400 * "0"])
 def test_a_number_beyond_single_precision_is_refused(word):
-    with pytest.raises(InputError, match=r"is too large: give at most 3\.4e"):
+    with pytest.raises(InputError, match="is too large"):
         values(f"1,{word}")
     assert values("inf,-inf") == [math.inf, -math.inf]

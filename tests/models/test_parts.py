@@ -92,7 +92,7 @@ def test_parts_that_a_model_does_not_have_are_refused(params, entries, words):
 def test_a_task_without_a_head_is_refused_by_methods_that_need_one():
     from bench.data.tasks.bounded import bounded
 
-    with pytest.raises(InputError, match="has no representation with a head upon it: use a task that has it"):
+    with pytest.raises(InputError, match="has no representation with a head upon it"):
         bounded(0).parts()
 
 
@@ -145,7 +145,7 @@ def test_normalisation_over_a_batch_is_refused(running, words):
 
 
 def test_a_network_that_does_not_fit_is_named():
-    with pytest.raises(InputError, match=r"network Small gives \(3, 4, 2\): logits \[example, class\] are needed"):
+    with pytest.raises(InputError, match=r"network Small gives \(3, 4, 2\)"):
         initial_parameters(Small(), jax.random.key(0), jnp.ones((3, 4, 5)))
     with pytest.raises(InputError, match="network Classifier fails on inputs"):
         initial_parameters(digits_cnn.Classifier(), jax.random.key(0), jnp.ones((3, 5)))

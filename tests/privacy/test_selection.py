@@ -104,11 +104,11 @@ def test_what_renyi_dp_does_not_say_is_nan():
 @pytest.mark.parametrize(
     ("mean", "delta", "shape", "words"),
     [
-        (0.5, None, POISSON, "mean_runs=0.5: give a finite number, 1 or more"),
+        (0.5, None, POISSON, "mean_runs=0.5"),
         (math.inf, None, POISSON, "mean_runs=inf"),
         (math.nan, None, POISSON, "mean_runs=nan"),
-        (2.0, 0.0, POISSON, "delta=0.0: give a probability"),
-        (2.0, None, -1.0, "shape=-1.0: give a number above 0"),
+        (2.0, 0.0, POISSON, "delta=0.0"),
+        (2.0, None, -1.0, "shape=-1.0"),
     ],
 )
 def test_numbers_out_of_range_are_refused(mean, delta, shape, words):
@@ -117,5 +117,5 @@ def test_numbers_out_of_range_are_refused(mean, delta, shape, words):
 
 
 def test_negative_rounds_are_refused():
-    with pytest.raises(InputError, match="count=-1: give 0 or more"):
+    with pytest.raises(InputError, match="count=-1"):
         epsilon_of_best(gaussian(), -1, 8.0)

@@ -55,8 +55,8 @@ def test_an_audit_is_refused(misspelt):
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ({"neighbors": "replace"}, "no neighbouring relation is called 'replace': did you mean replace one"),
-        ({"accountant": "rpd"}, "no accountant is called 'rpd': did you mean rdp"),
+        ({"neighbors": "replace"}, "no neighbouring relation is called 'replace'"),
+        ({"accountant": "rpd"}, "no accountant is called 'rpd'"),
     ],
 )
 def test_so_are_a_relation_and_an_accountant(word, message):

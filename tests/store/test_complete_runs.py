@@ -18,7 +18,7 @@ from bench.store.store import Store
 def test_a_copied_part_is_named_and_set_aside(tmp_path):
     (path,) = fill(tmp_path, "a")
     copy = put(tmp_path, path.read_bytes(), 2**64 - 1)
-    with pytest.raises(InputError, match=f"{copy} has runs that another part already has: run the sweep again"):
+    with pytest.raises(InputError, match=f"{copy} has runs that another part already has"):
         part_files.read(tmp_path)
     runs, notes = opened_runs(tmp_path, "a")
     aside = tmp_path / "_corrupt" / copy.name
@@ -32,7 +32,7 @@ def test_a_damaged_part_is_named_and_set_aside_and_the_rest_stays(tmp_path, how)
     first, second = fill(tmp_path, "a", "b")
     damage(first, how)
     broken = first.read_bytes()
-    with pytest.raises(InputError, match=f"{first} is damaged: run the sweep again"):
+    with pytest.raises(InputError, match=f"{first} is damaged"):
         part_files.read(tmp_path)
     runs, notes = opened_runs(tmp_path, "a", "b")
     assert {point for point, _, _ in runs} == {"b"}
@@ -60,7 +60,7 @@ def test_a_file_without_a_digest_in_its_name_is_no_part(tmp_path):
     (path,) = fill(tmp_path, "a")
     mine = tmp_path / "part-0123456789abcdef.parquet"
     pq.read_table(path).rename_columns({"risk": "accuracy"}).to_pandas().to_parquet(mine)
-    with pytest.raises(InputError, match=r"its name has no digest of its content.*: run the sweep again"):
+    with pytest.raises(InputError, match="its name has no digest of its content"):
         part_files.read(tmp_path)
     runs, (note,) = opened_runs(tmp_path, "a")
     assert len(runs) == 2
@@ -190,7 +190,7 @@ def test_what_is_not_a_part_is_named_and_set_aside(tmp_path):
         "v": "is a folder, not a part",
         "w": "is a link to nothing, not a part",
     }
-    with pytest.raises(InputError, match=r"u.parquet is not a part of these results .*: run the sweep again"):
+    with pytest.raises(InputError, match=r"u\.parquet is not a part of these results"):
         part_files.read(tmp_path)
     runs, notes = opened_runs(tmp_path, "a")
     assert len(runs) == 2
@@ -202,6 +202,6 @@ def test_what_is_not_a_part_is_named_and_set_aside(tmp_path):
 def test_a_part_that_cannot_be_opened_is_not_called_damaged(tmp_path, monkeypatch):
     (path,) = fill(tmp_path, "a")
     monkeypatch.setattr("pathlib.Path.read_bytes", fail(errno.EACCES))
-    with pytest.raises(InputError, match=f"{path} cannot be read .Permission denied.: make it readable"):
+    with pytest.raises(InputError, match=f"{path} cannot be read .Permission denied."):
         opened_runs(tmp_path, "a")
     assert parts(tmp_path) == [path.name]

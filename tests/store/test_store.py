@@ -92,7 +92,7 @@ def test_a_lock_that_is_a_link_is_refused_and_what_it_points_to_stays(tmp_path):
     folder = tmp_path / "sweep"
     folder.mkdir()
     (folder / ".lock").symlink_to(precious)
-    with pytest.raises(InputError, match=r"sweep/.lock is in the way: move it elsewhere"), Store(folder):
+    with pytest.raises(InputError, match=r"sweep/\.lock is in the way"), Store(folder):
         pass
     assert precious.read_text() == "mine"
 
@@ -106,7 +106,7 @@ def test_what_lies_where_the_store_writes_is_named(tmp_path, name):
         (tmp_path / name).mkdir()
     else:
         (tmp_path / name).write_text("mine")
-    with pytest.raises(InputError, match=f"{tmp_path}/{name} is in the way: move it elsewhere"):
+    with pytest.raises(InputError, match=f"{tmp_path}/{name} is in the way"):
         opened_runs(tmp_path, "a")
 
 
@@ -181,7 +181,7 @@ def test_a_file_where_the_folder_should_be_is_one_line(tmp_path):
 
 
 def test_one_writer_at_a_time(tmp_path):
-    with Store(tmp_path), pytest.raises(InputError, match="is in use by another run: wait for it, or choose --out"):
+    with Store(tmp_path), pytest.raises(InputError, match="is in use by another run"):
         Store(tmp_path).__enter__()
     with Store(tmp_path):
         pass

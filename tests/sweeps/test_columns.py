@@ -40,7 +40,7 @@ def test_a_round_can_report_anything_else(tmp_path):
 
 def test_a_label_is_not_overwritten_by_a_metric(tmp_path):
     points = grid(step_size=[0.1]).assign(excess_risk="mine")
-    with pytest.raises(InputError, match="Walk has a label excess_risk, which is also a measured quantity: rename it"):
+    with pytest.raises(InputError, match="Walk has a label excess_risk, which is also a measured quantity"):
         run(walks(points=points), tmp_path)
 
 
@@ -49,7 +49,7 @@ def test_an_argument_cannot_be_called_like_a_column_of_all_results(tmp_path):
         return walk(task, step_size=step_size, noise_multiplier=noise_multiplier)
 
     sweep = sweep_of({"Seeded": Entry(WALK._replace(make=seeded), grid(step_size=[0.1]))}, seeds=1)
-    with pytest.raises(InputError, match="seeded has an argument seed, which is a column of all results: rename"):
+    with pytest.raises(InputError, match="seeded has an argument seed, which is a column of all results"):
         run(sweep, tmp_path)
 
 

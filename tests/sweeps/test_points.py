@@ -35,9 +35,7 @@ def test_more_clients_than_there_are_cannot_be_sampled():
 
 
 def test_rounds_must_be_a_multiple_of_the_evaluations():
-    with pytest.raises(
-        InputError, match="the number of rounds of tiny is 21: it must be a positive multiple of eval_every = 5"
-    ):
+    with pytest.raises(InputError, match="the number of rounds of tiny is 21"):
         resolved(walks(num_rounds=21))
 
 

@@ -1,6 +1,7 @@
 """Arguments of methods: which are traced, their defaults, and values that are refused."""
 
 import math
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from tiny_sweeps import WALK
 
 from bench.algorithms import ppsgd
 from bench.algorithms.base import Method, Scalar
+from bench.algorithms.ranges import Range
 from bench.errors import InputError
 from bench.sweeps.spec import arguments, parameters
 
@@ -36,6 +38,29 @@ def test_a_value_out_of_range_is_refused(changes, said):
     assert arguments(ppsgd.METHOD, POINT)["step_size"] == 0.1
     with pytest.raises(InputError, match=said):
         arguments(ppsgd.METHOD, POINT | changes)
+
+
+def anybodys(
+    task, *, bound: Scalar, gap: Scalar, tau: Scalar, radius: Scalar, momentum: Scalar, num_sampled: int, epsilon: float
+):
+    """A method whose arguments are called like those of the suite, and mean something else."""
+
+
+def bounded(task, *, bound: Annotated[Scalar, Range(lambda v: v < 0, "negative")]):
+    """A method with a range of its own for an argument that is called like one of the suite."""
+
+
+def test_a_range_belongs_to_the_method_that_states_it():
+    anything = dict.fromkeys(("bound", "gap", "tau", "radius", "momentum", "num_sampled", "epsilon"), -2)
+    assert arguments(Method(anybodys, None, 1), anything) == anything
+    assert arguments(Method(bounded, None, 1), {"bound": -1}) == {"bound": -1.0}
+    with pytest.raises(InputError, match=r"bound is 1\.0"):
+        arguments(Method(bounded, None, 1), {"bound": 1})
+    assert parameters(Method(bounded, None, 1))[1] == {"bound"}
+
+
+def test_a_label_has_no_range():
+    assert arguments(ppsgd.METHOD, POINT | {"bound": -1.0, "label": math.nan})["step_size"] == 0.1
 
 
 def test_arguments_are_plain_values_with_the_defaults_filled_in():

@@ -12,17 +12,19 @@ makes of Delta_i before it is clipped: neither changes what a user can add to th
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
 
 from bench.algorithms.base import Algorithm, Scalar, State
-from bench.algorithms.parts.clipping import clipping_of
-from bench.algorithms.parts.noise import INDEPENDENT, noise_of
-from bench.algorithms.parts.participation import participation, separation
+from bench.algorithms.parts.clipping import Clipping, clipping_of
+from bench.algorithms.parts.noise import INDEPENDENT, Noise, noise_of
+from bench.algorithms.parts.participation import Participation, participation, separation
 from bench.algorithms.parts.shared_arguments import SharedArguments
+from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive, Range
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels import local_steps
@@ -41,6 +43,10 @@ class Server(NamedTuple):
 
     init: Callable[[Any], Any]
     step: Callable[..., tuple[Any, Any]]
+
+
+# The shared arguments of methods whose users send one gradient: `step_size` is that of the server, the only one.
+ONE_STEP: Mapping[str, Any] = MappingProxyType({"server_step_size": 1.0, "num_steps": 1})
 
 
 def plain_step(step_size: Scalar) -> Server:
@@ -101,7 +107,7 @@ def _stepped(server: Server, w, memory, total, divisor) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class AveragingArguments(SharedArguments):
-    """The arguments shared by all methods of federated averaging.
+    """The arguments shared by all methods that protect users by noisy sums of their messages.
 
     num_sampled: Q, users in a round; with "poisson" the expected number, with "cyclic" the most.
     batch_size: m, examples of a user in a round, the same ones in each of its K steps.
@@ -115,20 +121,37 @@ class AveragingArguments(SharedArguments):
     clipping, quantile: see `clipping_of`.
     """
 
-    num_sampled: int
-    batch_size: int
-    step_size: Scalar
-    clip_norm: Scalar
-    noise_multiplier: Scalar
-    server_step_size: Scalar
-    num_steps: int = 1
+    num_sampled: Count
+    batch_size: Count
+    step_size: Positive
+    clip_norm: ClipNorm
+    noise_multiplier: NonNegative
+    server_step_size: Positive
+    num_steps: Count = 1
     sampler: str = "fixed"
-    num_epochs: int = 1
+    num_epochs: Count = 1
     noise: str = INDEPENDENT
-    num_bands: int = 0
-    planned_rounds: int = 0
+    num_bands: Annotated[int, Range(lambda v: v >= 0, "at least 0 (0 chooses it)")] = 0
+    planned_rounds: Annotated[int, Range(lambda v: v >= 0, "at least 0")] = 0
     clipping: str = "fixed"
-    quantile: Scalar = 0.5
+    quantile: Annotated[Scalar, Range(lambda v: 0 < v < 1, "between 0 and 1")] = 0.5
+
+
+def rounds_of(task: Task, shared: AveragingArguments, reduce: str = "mean") -> tuple[Participation, Noise, Clipping]:
+    """Return who takes part in the rounds, with a user's gradients reduced as for `participation`, the server's noise
+    and the clipping.
+    """
+    drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}
+    who = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, reduce=reduce, **drawn_by)
+    noises = noise_of(shared.noise, separation(task, **drawn_by) or 1, shared.num_bands, shared.planned_rounds)
+    clips = clipping_of(
+        shared.clipping,
+        clip_norm=shared.clip_norm,
+        noise_multiplier=shared.noise_multiplier,
+        num_sampled=shared.num_sampled,
+        quantile=shared.quantile,
+    )
+    return who, noises, clips
 
 
 def averaging(
@@ -151,16 +174,7 @@ def averaging(
         own: what users keep; None keeps nothing, and shares the whole model.
         objective: `proximal`, `sharpness` or `bound` of the local steps; see `local_steps.LocalSteps`.
     """
-    drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}
-    who = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, **drawn_by)
-    noises = noise_of(shared.noise, separation(task, **drawn_by) or 1, shared.num_bands, shared.planned_rounds)
-    clips = clipping_of(
-        shared.clipping,
-        clip_norm=shared.clip_norm,
-        noise_multiplier=shared.noise_multiplier,
-        num_sampled=shared.num_sampled,
-        quantile=shared.quantile,
-    )
+    who, noises, clips = rounds_of(task, shared)
     if own is None:
         own = _nothing_kept(task, shared, message, objective)
 

@@ -34,6 +34,7 @@ def sharing(
     family: type[SharedArguments],
     *,
     last: Sequence[str] = (),
+    first: Sequence[str] = (),
     fixed: Mapping[str, Any] | None = None,
     **defaults: Any,
 ) -> Callable[[Callable[..., Algorithm]], Callable[..., Algorithm]]:
@@ -42,6 +43,7 @@ def sharing(
     Args:
         family: the class whose fields are the shared arguments.
         last: shared arguments without a default that come after the factory's own arguments without a default.
+        first: shared arguments with a default that come before the factory's own arguments with a default.
         fixed: values of shared arguments that the method does not offer.
         defaults: defaults of shared arguments that replace those of the family.
     """
@@ -59,7 +61,7 @@ def sharing(
             for field in fields(family)
             if field.name not in (fixed or {})
         ]
-        signature = declared.replace(parameters=[task, *_in_order(own, shared, last)])
+        signature = declared.replace(parameters=[task, *_in_order(own, shared, last, first)])
 
         @wraps(factory)
         def make(task: Task, **arguments: Any) -> Algorithm:
@@ -74,14 +76,16 @@ def sharing(
     return decorate
 
 
-def _in_order(own: list[Parameter], shared: list[Parameter], last: Sequence[str]) -> list[Parameter]:
-    """Sort the parameters of a signature: first those without a default, with `last` at their end, then those with one,
-    the factory's own first. The columns of results have this order.
+def _in_order(
+    own: list[Parameter], shared: list[Parameter], last: Sequence[str], first: Sequence[str]
+) -> list[Parameter]:
+    """Sort the parameters of a signature: those without a default, with `last` at their end, and then those with one,
+    `first`, the factory's own and the rest. The columns of results have this order.
     """
 
     def rank(parameter: Parameter) -> int:
         if parameter.default is not Parameter.empty:
-            return 3 if parameter in own else 4
+            return 4 if parameter in own else 3 if parameter.name in first else 5
         if parameter in own:
             return 1
         return 2 if parameter.name in last else 0

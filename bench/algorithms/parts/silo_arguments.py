@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from bench.algorithms.base import Scalar
 from bench.algorithms.parts.shared_arguments import SharedArguments, sharing
+from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive
 
 SAMPLERS = ("all", "once", "fixed", "poisson")
 SMOOTHINGS = ("none", "convolution", "moreau")
@@ -33,18 +33,18 @@ class SiloArguments(SharedArguments):
     moreau_smoothness: beta of the envelope.
     """
 
-    num_sampled: int
+    num_sampled: Count
     num_phases: int
     phase_rounds: int
-    clip_norm: Scalar
-    noise_multiplier: Scalar
+    clip_norm: ClipNorm
+    noise_multiplier: NonNegative
     share: float = 0.5
     rounds_ratio: float = 1.0
     sampler: str = "all"
-    batch_size: int = 1
+    batch_size: Count = 1
     smoothing: str = "none"
-    smoothing_radius: Scalar = 0.0
-    moreau_smoothness: Scalar = 1.0
+    smoothing_radius: NonNegative = 0.0
+    moreau_smoothness: Positive = 1.0
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Self:

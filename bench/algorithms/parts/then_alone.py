@@ -26,22 +26,31 @@ STEPS_TOGETHER = 50  # of a user, before the next one
 
 
 def then_alone(
-    task: Task, together: Algorithm, *, batch_size: int, step_size: Scalar, num_steps: int, local: str = "dense"
+    task: Task,
+    together: Algorithm,
+    *,
+    batch_size: int,
+    step_size: Scalar,
+    num_steps: int,
+    local: str = "dense",
+    model: Callable[[State], Any] | None = None,
 ) -> Algorithm:
     """Return the method with predictions by models that the users train from its public model by themselves.
 
     Args:
         task: with stored examples.
-        together: a method whose public state is the common model w and nothing else.
+        together: a method with a public model w.
         batch_size: m, examples of a step, drawn afresh without replacement.
         step_size: of the users, > 0.
         num_steps: number of steps of every user, from w + 0; taken whenever the method predicts, and never before the
             first round.
         local: form of the users' models, as for `ppsgd`.
+        model: state of `together` -> w; None where its public state is w and nothing else.
     """
     from_model = _in_span if local == "dual" else _dense
     train_alone = from_model(task, batch_size=batch_size, step_size=step_size)
     public = together.public or together.params
+    common = model or public
 
     def init(key):
         schedule, variables = together.init(key)
@@ -57,7 +66,7 @@ def then_alone(
 
     def params(state):
         steps = jnp.where(state.schedule[1] > 0, num_steps, 0)
-        return train_alone(jax.random.key(0), public(before(state)), steps)
+        return train_alone(jax.random.key(0), common(before(state)), steps)
 
     return Algorithm(init, one_round, params, public=lambda state: public(before(state)))
 

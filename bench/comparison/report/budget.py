@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import gammaln
 
 from bench.analysis import select
-from bench.comparison.report.table import SIGN
+from bench.ranking import SIGN
 
 KEYS = ["algorithm", "target_epsilon"]
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.analysis import select
 from bench.comparison.columns import COSTS
-from bench.comparison.report.table import SIGN
+from bench.ranking import SIGN
 
 EVALUATIONS = 20  # of a tested run after the one at its start, at most
 FEWEST = 4  # evaluations that make a curve

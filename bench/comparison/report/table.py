@@ -11,11 +11,10 @@ from bench.analysis import select, significance, tables
 from bench.analysis.measured import PANEL, methods_by_epsilon, titles
 from bench.comparison import resampled
 from bench.comparison.columns import COSTS, TUNED
+from bench.ranking import SIGN, improvements
 
-SIGN = {"max": 1.0, "min": -1.0}
 GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
 BEST_BASELINE = "best baseline"  # what gains are taken over, unless there is a reference
-ROUNDING = 1e-5  # relative to the score: smaller differences are rounding errors of float32 and count as 0
 
 
 def table(
@@ -106,20 +105,14 @@ def _with_gains(
     test_ratio: float,
     num_tests: int,
 ) -> pd.DataFrame:
-    """The methods at one epsilon, with their paired differences to the baseline with the best mean.
-
-    The same run computed in a chunk of another size differs in its last digits, by nearly the same amount on every
-    split; without a tolerance such differences would appear significant.
-    """
+    """The methods at one epsilon, with their paired differences to the baseline with the best mean."""
     at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
     candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
     if candidates.empty:
         return group.assign(best_baseline="", **dict.fromkeys(GAINS, np.nan))
     reference = candidates.sort_values("rank").iloc[0]["algorithm"]
     scores = at_epsilon.pivot(index="trial", columns="algorithm", values=metric).astype(float)
-    gains = SIGN[best] * scores.sub(scores[reference], axis=0)
-    gains = gains.replace([np.inf, -np.inf], np.nan)
-    gains = gains.where(gains.abs().gt(ROUNDING * scores[reference].abs(), axis=0) | gains.isna(), 0.0)
+    gains = improvements(scores, reference, best)
     names, same = group["algorithm"], gains.eq(0).all()
     # Where all gains are rounding errors, so is what they would be on other users or other test examples.
     of_users = resampled.error_of_gains(at_epsilon, metric, reference)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bench import ranking
 from bench.analysis.measured import PANEL, is_name, over_target, spent
 from bench.errors import InputError, shown
 from bench.files import AS_TEXT
@@ -19,7 +20,6 @@ BOARD = "board"  # the folder of the board in the results
 PLACE = ["algorithm", "target_epsilon"]  # names a row of a task
 TUNED = "tuned_epsilon"
 PRICES = ("floats_up", "gradients", "examples", TUNED)  # costs of a run, which are no arguments
-SIGN = {"max": 1.0, "min": -1.0}
 NUMBERS = ("target_epsilon", "low", "high", "repetitions", "rank", "gain", "gain_low", "gain_high", "delta")
 TRUE_OR_FALSE = ("decided", "reveals_nothing", "not_private")
 REQUIRED = ["algorithm", *PANEL, *NUMBERS, *TRUE_OR_FALSE, "best_baseline", "metric", "best", "source", "commit"]
@@ -88,7 +88,7 @@ class Task:
     @property
     def sign(self) -> float:
         """1.0 where the larger score is the better, -1.0 where the smaller is."""
-        return SIGN[self.rows["best"].iloc[0]]
+        return ranking.SIGN[self.rows["best"].iloc[0]]
 
     @property
     def panels(self) -> list[tuple[str, str]]:
@@ -111,6 +111,23 @@ class Board:
         """The rows of all tasks, of one unit of privacy or of all, with "name" of the task."""
         rows = pd.concat([task.with_attacks.assign(name=task.name) for task in self.tasks], ignore_index=True)
         return rows if panel is None else rows[(rows[PANEL] == list(panel)).all(axis=1)].reset_index(drop=True)
+
+    def scores(self) -> pd.DataFrame:
+        """The score of every method on every split, as a table for `bench.ranking`, with metric and delta."""
+        names = dict(zip(PANEL, ranking.COMPARED, strict=True)) | {"target_epsilon": "epsilon", "algorithm": "method"}
+        pieces = [
+            task.rows[[*PANEL, *PLACE, "metric", "best", "delta"]].merge(task.scores, on=PLACE).assign(task=task.name)
+            for task in self.tasks
+        ]
+        table = pd.concat(pieces, ignore_index=True).rename(columns=names | {"trial": "split"})
+        columns = ["task", *ranking.COMPARED, "epsilon", "method", "split", "score", "metric", "best", "delta"]
+        return table[columns].sort_values(columns[:6], ignore_index=True)
+
+    def mean_ranks(self) -> dict[tuple[str, str], pd.DataFrame]:
+        """`bench.ranking.mean_ranks` by unit of privacy and relation, with the names of columns that `rows` has."""
+        table = ranking.mean_ranks(self.scores()).rename(columns={"method": "algorithm", "epsilon": "target_epsilon"})
+        groups = table.groupby(ranking.COMPARED, sort=True)
+        return {panel: part.drop(columns=ranking.COMPARED).reset_index(drop=True) for panel, part in groups}
 
 
 def collect(results: Path) -> Board:
@@ -158,7 +175,7 @@ def task(folder: Path) -> Task:
         raise InputError(f"{folder / 'test'} has no column {metric!r}: run `python -m bench board {name}` again")
     scores = _scores(runs, rows, metric)
     _check_means(folder, scores, rows)
-    tried = _table(folder / "tuning.csv") if (folder / "tuning.csv").is_file() else runs
+    tried = _tried(folder, runs, list({name for own in arguments.values() for name in own}))
     chosen = {
         method: _chosen(runs[runs["algorithm"] == method], tried[tried["algorithm"] == method], own)
         for method, own in arguments.items()
@@ -204,7 +221,7 @@ def _rows(path: Path, protocol: dict[str, Any]) -> pd.DataFrame:
     if missing or rows.empty:
         raise InputError(f"{path} has no {'column ' + repr(missing[0]) if missing else 'row'}: {again}")
     metric, best = rows["metric"].iloc[0], rows["best"].iloc[0]
-    if best not in SIGN or metric not in rows:
+    if best not in ranking.SIGN or metric not in rows:
         raise InputError(f"{path} has no column for metric {metric!r}, best {best!r}: {again}")
     numbers = [*NUMBERS, metric]
     wrong = [name for name in numbers if not pd.api.types.is_numeric_dtype(rows[name])]
@@ -287,6 +304,19 @@ def _check_means(folder: Path, scores: pd.DataFrame, rows: pd.DataFrame) -> None
             f"{folder / 'comparison.csv'} is not of the runs in {folder / 'test'} ({name} at epsilon {epsilon:g}): "
             f"run `python -m bench board {folder.name}` again"
         )
+
+
+def _tried(folder: Path, runs: pd.DataFrame, arguments: list[str]) -> pd.DataFrame:
+    """The methods and arguments of the tuning runs; of the tested runs where there are no others."""
+    again, problems = f"run `python -m bench board {folder.name}` again", []
+    frames = [
+        part.select([name for name in ("algorithm", *arguments) if name in part.column_names]).to_pandas()
+        for stage in sorted(folder.glob("tuning*/"))
+        for _, part in part_files.readable_parts(stage, problems, again)
+    ]
+    if problems:
+        raise InputError(problems[0])
+    return pd.concat(frames, ignore_index=True) if frames else runs
 
 
 def _chosen(runs: pd.DataFrame, tried: pd.DataFrame, arguments: list[str]) -> Chosen:

@@ -8,14 +8,14 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import style
 from bench.analysis.looks import in_rows, looks
-from figures.pages.board.ranks import EVERY
+from bench.ranking import EVERY
 
 
 def picture(ranks: pd.DataFrame, panel: str) -> bytes:
     """A PNG file.
 
     Args:
-        ranks: of `figures.pages.board.ranks.mean_ranks`.
+        ranks: of `figures.pages.board.collect.Board.mean_ranks`.
         panel: the statement of privacy, in words.
     """
     ranks = ranks[ranks["target_epsilon"] != EVERY]

@@ -8,9 +8,9 @@ import pandas as pd
 
 from bench.analysis import measured
 from bench.analysis.measured import PANEL
+from bench.ranking import EVERY
 from figures.pages.board import attacks, curves, tables
 from figures.pages.board.collect import TUNED, Board, Chosen, Task, command, written
-from figures.pages.board.ranks import EVERY
 from figures.pages.board.reading import protected, reading
 from figures.pages.report import html
 from figures.pages.report.document import document, navigation
@@ -28,7 +28,7 @@ ALTS = {
     "convergence": "the score against the cost of the run so far, a line for each method",
     "budget": "the held-out score against the number of settings tried, a line for each method",
 }
-Ranks = dict[tuple[str, str], pd.DataFrame]  # of figures.pages.board.ranks.mean_ranks, by unit and relation
+Ranks = dict[tuple[str, str], pd.DataFrame]  # of figures.pages.board.collect.Board.mean_ranks, by unit and relation
 
 
 def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:

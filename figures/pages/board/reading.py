@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from bench.analysis.significance import FEWEST_SPLITS, LEVEL
+from bench.ranking import DRAWS
 from figures.pages.board import attacks, tables
 from figures.pages.board.collect import TUNED, Board, command
-from figures.pages.board.ranks import DRAWS
 
 UNITS = {  # what neighbouring data sets differ in
     "user": "everything that one user holds",

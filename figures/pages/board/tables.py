@@ -9,8 +9,8 @@ import pandas as pd
 
 from bench.analysis import measured, tables
 from bench.analysis.measured import PANEL
+from bench.ranking import EVERY
 from figures.pages.board.collect import Board, Task
-from figures.pages.board.ranks import EVERY
 
 COSTS = {  # column of a comparison -> heading; costs are those of a whole run
     "floats_up": "numbers sent up",
@@ -108,7 +108,7 @@ def methods_by_task(
 
     Args:
         rows: of `Board.rows`, of that unit.
-        ranks: of `ranks.mean_ranks`, of that unit.
+        ranks: of `Board.mean_ranks`, of that unit.
         epsilon: the epsilon; `EVERY` for the mean over the private ones.
         cell: writes a row.
         number: writes a number, given the number and its text.

@@ -11,14 +11,13 @@ from bench.files import written_whole
 from figures.pages.board import tables
 from figures.pages.board.collect import BOARD, Board, collect, command
 from figures.pages.board.page import Ranks, page
-from figures.pages.board.ranks import mean_ranks
 from figures.pages.board.reading import protected, reading
 
-TABLES = ".csv", ".md", ".tex"
+TABLES = f"{BOARD}.csv", f"{BOARD}.md", f"{BOARD}.tex", "scores.csv"
 
 
 def write(results: Path, out: Path | None) -> tuple[Path, Board]:
-    """Make the page of the board, and board.csv, board.md and board.tex beside it.
+    """Make the page of the board, and board.csv, board.md, board.tex and scores.csv beside it.
 
     Args:
         results: the folder of results.
@@ -31,16 +30,17 @@ def write(results: Path, out: Path | None) -> tuple[Path, Board]:
         InputError: where there is no board, or a file cannot be written.
     """
     out = out or results / BOARD / "index.html"
-    beside = [out.with_name(f"{BOARD}{ending}") for ending in TABLES]
+    beside = [out.with_name(name) for name in TABLES]
     for path in (out, *beside):
         if path.is_dir():
             raise InputError(f"cannot write {path}: it is a folder; name another file with --out")
     if out in beside:
         raise InputError(f"cannot write the page as {out}, which is a table of it: name another file with --out")
     board = collect(results)
-    ranks = {panel: mean_ranks(board, panel) for panel in board.panels}
+    ranks = board.mean_ranks()
     csv = without_formulas(tables.all_rows(board)).to_csv(index=False, float_format="%.6g")
-    texts = [page(board, ranks, results, csv), csv, markdown(board, ranks, results), latex(board, ranks)]
+    scores = without_formulas(board.scores()).to_csv(index=False, float_format="%.9g")
+    texts = [page(board, ranks, results, csv), csv, markdown(board, ranks, results), latex(board, ranks), scores]
     try:
         with written_whole([out, *beside]) as files:
             for path, text in zip(files, texts, strict=True):

@@ -78,5 +78,5 @@ def test_what_is_no_such_table_is_named(tmp_path, damage):
     if damage == "short":
         copy.files["it.rdb"].write_bytes(copy.files["it.rdb"].read_bytes()[:-9])
     name = "Pupils" if damage == "name" else "Lectures"
-    with pytest.raises(InputError, match=rf"it.rdb: holds no table {name} in the format of R: replace it"):
+    with pytest.raises(InputError, match=f"it.rdb: holds no table {name} in the format of R"):
         r_data.table(copy, "it.rdx", "it.rdb", name)

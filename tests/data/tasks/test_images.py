@@ -224,10 +224,10 @@ def test_every_model_of_every_data_set_has_a_task_of_ten_clients():
         ({"normalisation": "svhn"}, "normalisation is called 'svhn'"),
         ({"normalisation": "cifar10"}, "normalisation = cifar10 does not fit pixels of mnist"),
         ({"model": "scatter_cnn", "normalisation": "fashion_mnist"}, "does not fit scattering of mnist"),
-        ({"share": 0.0}, "share = 0.0: give a number above 0 and at most 1"),
+        ({"share": 0.0}, "share = 0.0"),
         ({"share": 1.5, "disjoint": True}, "share = 1.5"),
         ({"share": float("nan")}, "share = nan"),
-        ({"num_clients": 21, "disjoint": True}, "21 clients share 20 examples: use 1 to 20 clients"),
+        ({"num_clients": 21, "disjoint": True}, "21 clients share 20 examples"),
     ],
 )
 def test_what_cannot_be_is_one_line(change, line):

@@ -191,8 +191,8 @@ def test_an_agent_may_have_no_examples():
         ({"input_range": math.nan}, "input_range = nan: positive"),
         ({"label_noise": 1.2}, "label_noise = 1.2: a share"),
         ({"graph_width": -1.0}, "graph_width = -1.0: positive"),
-        ({"instances": "tset"}, "no instances is called 'tset': did you mean test"),
-        ({"smoothness": "dat"}, "no smoothness is called 'dat': did you mean data"),
+        ({"instances": "tset"}, "no instances is called 'tset'"),
+        ({"smoothness": "dat"}, "no smoothness is called 'dat'"),
         ({"graph_width": 1e-5}, "components .* add edges"),
     ],
 )

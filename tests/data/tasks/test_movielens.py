@@ -54,15 +54,15 @@ def test_users_and_films_are_numbered_without_gaps_in_their_own_order(table):
 def test_a_damaged_line_is_named(table, damage, said):
     table = table.copy()
     damage(table)
-    with pytest.raises(InputError, match=f"folder/u.data: {said}: replace the file by the original") as error:
+    with pytest.raises(InputError, match=f"folder/u.data: {said}") as error:
         checked(table, "folder/u.data")
     assert "\n" not in str(error.value)
 
 
 def test_a_table_of_nobody_or_of_one_user_is_refused(table):
-    with pytest.raises(InputError, match="no ratings: replace it"):
+    with pytest.raises(InputError, match="no ratings"):
         checked(table[:0], "u.data")
-    with pytest.raises(InputError, match="only one user: replace it"):
+    with pytest.raises(InputError, match="only one user"):
         checked(table[table[:, 0] == 2], "u.data")
 
 
@@ -203,8 +203,8 @@ def test_the_work_on_the_host_is_done_once(here, monkeypatch):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ({"part": "tets"}, "no part is called 'tets': did you mean test"),
-        ({"similarity": "centered"}, "no similarity is called 'centered': did you mean centred"),
+        ({"part": "tets"}, "no part is called 'tets'"),
+        ({"similarity": "centered"}, "no similarity is called 'centered'"),
         ({"rank": 0}, "rank = 0, sweeps = 4: at least 1"),
         ({"sweeps": 0}, "sweeps = 0: at least 1"),
         ({"ridge": 0.0}, "ridge = 0.0: positive"),

@@ -159,7 +159,7 @@ def test_the_network_on_pictures_takes_a_private_round(pictures):
 
 
 def test_too_few_pictures_and_unknown_models_are_refused(pictures):
-    with pytest.raises(InputError, match="size = 30: give more than the 30 pictures that are held out"):
+    with pytest.raises(InputError, match="size = 30"):
         cifar_users.cifar_users(0, size=30)
     with pytest.raises(InputError, match="tree"):
         cifar_users.cifar_users(0, model="tree")

@@ -137,7 +137,7 @@ def test_mu_is_one_for_all_numbers_of_features_and_of_the_run_without_privacy():
 def test_without_validation_runs_nothing_is_tuned():
     runs = RUNS["p2p_dimensions"]
     for name in ("p2p_fig2c", "p2p_fig3", "p2p_calibration"):
-        with pytest.raises(InputError, match="instances = validation: run the whole sweep, without --where"):
+        with pytest.raises(InputError, match="instances = validation"):
             FIGURES[name].table(runs[runs["instances"] == "test"])
 
 

@@ -125,7 +125,7 @@ def test_runs_of_one_cell_that_differ_in_what_is_not_shown_are_refused():
 
 
 def test_runs_of_another_table_make_none():
-    with pytest.raises(InputError, match="no run of pfl_splits is in a cell of pfl_table2: run the whole sweep"):
+    with pytest.raises(InputError, match="no run of pfl_splits is in a cell of pfl_table2"):
         TABLE_2.table(SPLITS[SPLITS["dataset"] == "CIFAR-10"])
 
 

@@ -64,7 +64,7 @@ def test_a_value_that_the_figure_drops_is_named(folder):
 
 def test_values_that_would_be_averaged_are_refused_until_one_is_chosen(folder):
     blind = STEPS._replace(apart={})
-    with pytest.raises(InputError, match=r'does not tell step_size = 0.5, 0.6 apart: .* --where "step_size == 0.5"'):
+    with pytest.raises(InputError, match=r"does not tell step_size = 0\.5, 0\.6 apart"):
         user_grids.write("steps", blind, [folder], None, None)
     path, _ = user_grids.write("steps", blind, [folder], "step_size == 0.5", None)
     assert pd.read_csv(path.parent / "steps.csv")["step_size"].tolist() == [0.5]
@@ -79,14 +79,14 @@ def test_a_condition_that_does_not_fit_is_one_line(folder, where, words):
 
 
 def test_runs_of_another_sweep_are_refused(folder):
-    with pytest.raises(InputError, match="steps shows ppsgd_synthetic, not tiny: choose another figure"):
+    with pytest.raises(InputError, match="steps shows ppsgd_synthetic, not tiny"):
         user_grids.write("steps", STEPS._replace(sweeps=("ppsgd_synthetic",)), [folder], None, None)
 
 
 def test_a_width_gives_a_pdf_of_that_width_alone(folder):
     path, _ = user_grids.write("steps", STEPS, [folder], None, None, 2.5)
     assert [each.name for each in path.parent.iterdir()] == ["steps_2.5in.pdf"]
-    with pytest.raises(InputError, match=r"1 inches is too narrow for steps: give 1\.2 or more"):
+    with pytest.raises(InputError, match="1 inches is too narrow for steps"):
         user_grids.write("steps", STEPS, [folder], None, None, 1.0)
 
 
@@ -96,9 +96,9 @@ def test_a_path_relative_to_the_current_folder_gives_one(folder, monkeypatch):
 
 
 def test_a_folder_without_results_is_told_from_one_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match=r"--runs nope is not a folder: .* `python -m bench run SWEEP --grid"):
+    with pytest.raises(InputError, match="--runs nope is not a folder"):
         user_grids.read([Path("nope")], None)
-    with pytest.raises(InputError, match=r"has no results: give the folder"):
+    with pytest.raises(InputError, match="has no results"):
         user_grids.read([tmp_path], None)
 
 

@@ -155,5 +155,5 @@ def test_every_accountant_that_a_release_may_name_is_explained_and_computes():
 
 
 def test_negative_rounds_are_refused():
-    with pytest.raises(InputError, match=r"rounds=-1: give 0 or more"):
+    with pytest.raises(InputError, match="rounds=-1"):
         epsilon(make(1.0, 0.1, 1e-5), -1)

@@ -116,7 +116,7 @@ def test_a_release_by_name_is_the_one_by_factory(sampling, accountant, same_as):
 
 @pytest.mark.parametrize("num_sampled", [0, 1001])
 def test_a_sample_must_fit_among_the_clients(num_sampled):
-    with pytest.raises(InputError, match=r"num_sampled=\d+: give 1 to 1000 clients"):
+    with pytest.raises(InputError, match=r"num_sampled=\d+"):
         readings(num_sampled=num_sampled)
 
 

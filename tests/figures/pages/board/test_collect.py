@@ -38,7 +38,7 @@ def test_a_task_is_read(tmp_path):
 
 
 def test_without_what_was_tried_arguments_that_differ_between_runs_were_tuned(folder):
-    (folder / "tuning.csv").unlink()
+    shutil.rmtree(folder / "tuning")
     chosen = collect(folder.parent.parent).tasks[1].chosen["Shared"]
     assert list(chosen.tuned.columns) == ["target_epsilon", "trial", "step_size"]
     assert chosen.fixed == "batch_size = 10, clipping = fixed, clip_norm = 2"
@@ -82,6 +82,11 @@ def text(name, content):
     return lambda folder: (folder / name).write_text(content)
 
 
+def damaged_tuning(folder):
+    (path,) = (folder / "tuning").glob("part-*")
+    path.write_text("")
+
+
 WRONG = {
     "no protocol": (lambda folder: (folder / "protocol.json").unlink(), "protocol.json is missing"),
     "protocol is no JSON": (text("protocol.json", "{"), "protocol.json cannot be read"),
@@ -117,7 +122,7 @@ WRONG = {
     "a name that is a formula": (called("=cmd"), "a method called '=cmd'"),
     "runs twice": (runs(lambda rows: pd.concat([rows, rows.assign(point="x")])), "has several runs of one method"),
     "a method without runs": (runs(lambda rows: rows[rows["algorithm"] != "Shared"]), "(Shared at epsilon 1)"),
-    "what was tried is damaged": (text("tuning.csv", ""), "tuning.csv cannot be read"),
+    "what was tried is damaged": (damaged_tuning, "tuning/part-"),
 }
 
 
@@ -141,7 +146,7 @@ def test_where_none_can_be_used_the_first_says_why(tmp_path):
 
 
 def test_no_board(tmp_path):
-    with pytest.raises(InputError, match=r"no board in .*: run `python -m bench board --out .*` first"):
+    with pytest.raises(InputError, match="no board in"):
         collect(tmp_path)
     (tmp_path / "board").mkdir()
     with pytest.raises(InputError, match="no task in"):

@@ -5,7 +5,7 @@ from made_up_board import USERS, add_task, made_up_board
 
 from figures.pages.board.write import write
 
-FILES = ["board.csv", "board.md", "board.tex", "index.html"]
+FILES = ["board.csv", "board.md", "board.tex", "index.html", "scores.csv"]
 
 
 def written(folder):
@@ -27,7 +27,7 @@ def test_the_command_says_where_the_page_is(command, tmp_path):
 def test_tables_for_a_paper(tmp_path):
     made_up_board(tmp_path)
     page, _ = write(tmp_path, tmp_path / "elsewhere" / "b.html")
-    assert written(page.parent) == ["b.html", "board.csv", "board.md", "board.tex"]
+    assert written(page.parent) == ["b.html", "board.csv", "board.md", "board.tex", "scores.csv"]
     markdown, latex = (page.with_name(f"board.{kind}").read_text() for kind in ("md", "tex"))
     protected = (
         "Protected: everything that one user holds, against everybody who sees the shared model. δ is 0.0001 on "

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from made_up_board import add_task
 
-from figures.pages.board import ranks
+from bench import ranking
+from bench.ranking import EVERY, drawn_ranks
 from figures.pages.board.collect import collect
-from figures.pages.board.ranks import EVERY, mean_ranks, ranks_of
 
 USER = ("user", "add-or-remove one")
 
@@ -18,11 +18,11 @@ USER = ("user", "add-or-remove one")
 @pytest.fixture(autouse=True)
 def many_draws(monkeypatch):
     """So many that quantiles over a few outcomes are theirs."""
-    monkeypatch.setattr(ranks, "DRAWS", 4000)
+    monkeypatch.setattr(ranking, "DRAWS", 4000)
 
 
 def found(results, panel=USER):
-    table = mean_ranks(collect(results), panel)
+    table = collect(results).mean_ranks()[panel]
     return {(row.algorithm, row.target_epsilon): row for row in table.itertuples()}
 
 
@@ -71,7 +71,8 @@ def counted_out():
 
 def drawn(results):
     """The ranks of the three methods in every draw, a task after another."""
-    of_tasks = [ranks_of(task, USER)[0] for task in collect(results).tasks]
+    scores = collect(results).scores()
+    of_tasks = [dict(drawn_ranks(task, of_task)) for task, of_task in scores.groupby("task")]
     return [np.array([of_task[1.0, method][1:] for method in SPREAD], int).T for of_task in of_tasks]
 
 
@@ -82,7 +83,7 @@ def test_draws_are_as_often_as_counted_out(tmp_path):
     assert set(found) == set(exact)
     for outcome, times in exact.items():
         share = times / number
-        assert abs(found[outcome] / ranks.DRAWS - share) < 4 * math.sqrt(share * (1 - share) / ranks.DRAWS)
+        assert abs(found[outcome] / ranking.DRAWS - share) < 4 * math.sqrt(share * (1 - share) / ranking.DRAWS)
 
 
 def test_tasks_are_drawn_independently(tmp_path):
@@ -90,7 +91,7 @@ def test_tasks_are_drawn_independently(tmp_path):
         add_task(tmp_path, name, at_one(**SPREAD))
     one, other = drawn(tmp_path)
     firsts = (one[:, 1] == 1).astype(float), (other[:, 1] == 1).astype(float)
-    assert abs(np.corrcoef(*firsts)[0, 1]) < 4 / math.sqrt(ranks.DRAWS)
+    assert abs(np.corrcoef(*firsts)[0, 1]) < 4 / math.sqrt(ranking.DRAWS)
 
 
 def test_an_interval_is_the_middle_of_the_draws(tmp_path):
@@ -114,7 +115,7 @@ def test_what_diverged_stands_behind(tmp_path):
 def test_what_was_not_on_all_tasks_stands_below_and_says_so(tmp_path):
     add_task(tmp_path, "a", at_one(Shared=[0.1, 0.2], B=[0.3, 0.4]))
     add_task(tmp_path, "b", at_one(Shared=[0.1, 0.2]))
-    table = mean_ranks(collect(tmp_path), USER)
+    table = collect(tmp_path).mean_ranks()[USER]
     every = table[table["target_epsilon"] == EVERY]
     assert list(every["algorithm"]) == ["Shared", "B"]
     assert list(every["mean_rank"]) == [1.5, 1.0]

@@ -1,4 +1,4 @@
-"""Figures and claims of Bietti et al. beyond the first two experiments, from runs with known answers."""
+"""Figures 1d and 2, sampling and the theory of Bietti et al., and the claims on them, from runs with known answers."""
 
 import math
 
