@@ -53,7 +53,7 @@ def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     if len(tables) == 1:
         return tables[0]
     text = dict.fromkeys(
-        name for table in tables for name, kind in table.dtypes.items() if isinstance(kind, pd.CategoricalDtype)
+        str(name) for table in tables for name, kind in table.dtypes.items() if isinstance(kind, pd.CategoricalDtype)
     )
     known = {name: [table[name] for table in tables if name in table] for name in text}
     whole = {
