@@ -126,13 +126,17 @@ stage 3 "some of the committed results are run again, and compared"
 verified=0
 "$run" -m bench verify --minutes 1 ${get_options[@]+"${get_options[@]}"} || verified=$?
 stage 4 "every figure and claim from the committed results, into $here/redrawn"
-halves() { "$run" -c 'import sys; from figures import FIGURES; print(*[*FIGURES][int(sys.argv[1])::2])' "$1"; }
-draw() { # shellcheck disable=SC2046
-  "$run" -m figures $(halves "$1") --scale laptop --out "$here/redrawn"
+# Two thirds of the figures take about as long as the claims and the others; those of one sweep share its runs.
+third() {
+  "$run" -c 'import sys; from figures import FIGURES; from figures.command_line import by_sweeps
+of_sweeps = [*by_sweeps([*FIGURES]).values()]; print(*[name for at in sys.argv[1:] for one in of_sweeps[int(at)::3] for name in one])' "$@"
 }
-draw 0 >"$here/redrawn.log" 2>&1 &
+draw() { # shellcheck disable=SC2046
+  "$run" -m figures $(third "$@") --scale laptop --out "$here/redrawn"
+}
+draw 0 1 >"$here/redrawn.log" 2>&1 &
 background=$!
-draw 1 >"$here/redrawn_1.log" 2>&1 || fail "a figure could not be drawn: see $here/redrawn_1.log"
+draw 2 >"$here/redrawn_1.log" 2>&1 || fail "a figure could not be drawn: see $here/redrawn_1.log"
 "$run" -m figures claims --scale laptop --brief --out "$here/redrawn" >"$here/claims.log" 2>&1 || fail "a claim could not be judged: see $here/claims.log"
 wait "$background" || fail "a figure could not be drawn: see $here/redrawn.log"
 background=

@@ -1,5 +1,6 @@
 """Runs a finished run again: finds its point in the sweep as the code has it now, and trains it."""
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -39,6 +40,10 @@ class Gone(InputError):
     """The sweep does not have this run any more."""
 
 
+class NoData(InputError):
+    """The data of a run are not on this machine, and cannot be fetched."""
+
+
 class Tasks:
     """The data of sweeps, kept for the runs that need them again.
 
@@ -51,6 +56,7 @@ class Tasks:
         self.scale, self.data_files = scale, data_files
         self._sweeps: dict[str, Sweep] = {}
         self._tasks: dict[tuple[str, str, int], Any] = {}
+        self._refused: dict[Path, other_data.OtherData | None] = {}
 
     def sweep(self, name: str) -> Sweep:
         """A sweep at this scale."""
@@ -59,13 +65,36 @@ class Tasks:
         return self._sweeps[name]
 
     def task(self, sweep: Sweep, name: str, trial: int) -> Any:
-        """The data of one trial; only those of the last sweep are kept, which may be large."""
+        """The data of one trial; only those of the last sweep are kept, which may be large.
+
+        Raises:
+            NoData: where they cannot be had.
+        """
         key = sweep.name, name, trial
         if key not in self._tasks:
             if any(other != sweep.name for other, _, _ in self._tasks):
                 self._tasks.clear()
-            self._tasks[key] = sweep.task(name, trial, self.data_files)
+            try:
+                self._tasks[key] = sweep.task(name, trial, self.data_files)
+            except InputError as error:
+                raise NoData(str(error)) from None
         return self._tasks[key]
+
+    def check(self, sweep: Sweep, folder: Path) -> None:
+        """Refuse the runs of a sweep whose data are not on this machine; the folder is read once.
+
+        Raises:
+            OtherData: naming the data, and what to do.
+        """
+        if folder not in self._refused:
+            try:
+                other_data.check_choice(sweep.tasks.values(), folder, self.data_files, otherwise=())
+                self._refused[folder] = None
+            except other_data.OtherData as error:
+                self._refused[folder] = error
+        refused = self._refused[folder]
+        if refused is not None:
+            raise refused
 
 
 def prepare(run: Run, tasks: Tasks) -> Prepared:
@@ -73,10 +102,11 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
 
     Raises:
         Gone: where the sweep has no such point now, or its data or a method's version are others.
-        OtherData: where the data of the run are not on this machine.
+        OtherData: where this machine has other data in their place.
+        NoData: where the data of the run cannot be had.
     """
     sweep = tasks.sweep(run.sweep)
-    other_data.check_choice(sweep.tasks.values(), run.part.parent, tasks.data_files, otherwise=())
+    tasks.check(sweep, run.part.parent)
     entry = sweep.entries.get(run.algorithm)
     candidates = _candidates(entry, run) if entry else pd.DataFrame()
     if entry is None or candidates.empty:

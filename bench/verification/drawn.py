@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from bench.errors import InputError
 from bench.store.part_files import IDENTITY, UnusablePart, parts_in, read_part
 
-ALONE = 16.0  # how much longer a run takes by itself than its share of many that are trained together, at most
+ALONE = 25.0  # how much longer a run takes by itself than its share of many trained together, at most: ppsgd_longer
 LEAST_S = 5.0  # of making a run's data and compiling its program, for which recorded times are those of a warm cache
 LARGEST = 0.25  # share of all the time that a single run may take
 ATTEMPTS = 5  # draws per run that is wanted, after which too few are short enough

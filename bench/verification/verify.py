@@ -20,7 +20,7 @@ from bench.papers import SWEEPS
 from bench.store import SCALES
 from bench.store.other_data import OtherData
 from bench.sweeps.rows import platform_columns
-from bench.verification.again import Gone, Prepared, Tasks, prepare
+from bench.verification.again import Gone, NoData, Prepared, Tasks, prepare
 from bench.verification.compared import CHAOTIC, DIFFERENT, EQUAL, ROUNDED, Difference, compared
 from bench.verification.drawn import Drawn, Folder, Run, draw
 
@@ -180,7 +180,7 @@ def _check(drawn: Drawn, folders: dict[str, Folder], tasks: Tasks, pool: Pool) -
         since = time.monotonic()
         try:
             prepared = prepare(run, tasks)
-        except OtherData as why:
+        except (OtherData, NoData) as why:
             note(number, _of(run, LEFT_OUT, what=str(why)))
         except Gone as why:
             note(number, _of(run, OUTDATED, what=str(why)))

@@ -17,6 +17,14 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 NEEDS_BROWSER = pytest.mark.skipif(BROWSER is None, reason=f"no browser: set CHROMIUM, or install one of {NAMES}")
 
+TIMED = """<script>
+addEventListener("load", () => {
+  const out = document.createElement("pre");
+  out.id = "found";
+  out.textContent = performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd;
+  document.body.append(out);
+});
+</script>"""
 EARLY = """<script>
 window.complaints = [];
 addEventListener("error", (event) => complaints.push(event.message ?? event.target.outerHTML), true);
@@ -69,10 +77,25 @@ def tried_in_browser(path, tries, width=None, options=(), after=""):
         page = f'<body><iframe style="width: {width}px; height: 900px; border: 0" srcdoc="{escape(page)}"></iframe>'
     copy = path.with_name("tried.html")
     copy.write_text(page)
-    words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"]
-    words += [f"--user-data-dir={path.parent / 'profile'}", "--window-size=1280,1000", *options]
-    words += ["--disable-background-networking", "--no-first-run", copy.as_uri()]
+    return json.loads(_found(copy, "--virtual-time-budget=20000", *options))
+
+
+def seconds_to_content(path, tries=5):
+    """How long the browser takes from the address of a page to its content, the shortest of several tries.
+
+    The browser's own start is not counted, nor are pictures that are loaded when they are scrolled to.
+    """
+    copy = path.with_name("timed.html")
+    copy.write_text(path.read_text().replace("</body>", f"{TIMED}</body>"))
+    return min(float(_found(copy)) for _ in range(tries)) / 1000
+
+
+def _found(page, *options):
+    """What a script of the page wrote into it."""
+    words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", *options]
+    words += [f"--user-data-dir={page.parent / 'profile'}", "--window-size=1280,1000"]
+    words += ["--disable-background-networking", "--no-first-run", page.as_uri()]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stdout[-500:] + done.stderr[-500:]
-    return json.loads(unescape(found[1]))
+    return unescape(found[1])

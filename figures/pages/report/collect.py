@@ -24,7 +24,7 @@ from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
 from figures.pages.report.pictures import is_whole
 from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
-from figures.shared.runs import COMMITTED, UNREAD, command, first_with, folders_of, nothing_in, read
+from figures.shared.runs import COMMITTED, UNREAD, command, first_with, folders_of, nothing_in, read, together
 from figures.shared.verdicts import NOT_RUN
 
 SIDE_BY_SIDE = [  # columns of a table with published numbers that are shown line by line
@@ -160,6 +160,7 @@ class Place:
         self.folders, self.title = folders, title
         self._whole: dict[tuple[str, ...], pd.DataFrame] = {}
         self._origins: dict[str, pd.DataFrame] = {}
+        self._facts: dict[tuple[str, ...], Facts] = {}
 
     def folder(self, *sweeps: str) -> Path | None:
         """The folder of the scale with runs of one of these sweeps, None where nothing was run.
@@ -184,7 +185,9 @@ class Place:
         for sweep in sweeps:
             if sweep not in self._origins and first_with([folder], [sweep]):
                 self._origins[sweep] = read(folder, [sweep], only=COLUMNS).drop_duplicates(RUN)
-        return facts_of(pd.concat([self._origins[name] for name in sweeps if name in self._origins], ignore_index=True))
+        if sweeps not in self._facts:
+            self._facts[sweeps] = facts_of(together([self._origins[name] for name in sweeps if name in self._origins]))
+        return self._facts[sweeps]
 
 
 def collect(results: Path, scale: str | None, repository: Path | None) -> Report:

@@ -3,8 +3,11 @@
 import re
 
 import pytest
-from browser import NEEDS_BROWSER, tried_in_browser
+from browser import NEEDS_BROWSER, seconds_to_content, tried_in_browser
 from made_up_report import beside, made
+
+from figures.pages.report.write import write
+from figures.shared.runs import COMMITTED, REPOSITORY
 
 pytestmark = NEEDS_BROWSER
 
@@ -94,6 +97,20 @@ def test_a_phone_has_nothing_that_sticks_out(path):
     assert found["width"][0] == 390
     assert found["width"][1] <= 390
     assert found["outside"] == []
+
+
+@pytest.mark.slow
+def test_the_page_of_the_committed_results_is_there_within_a_second(tmp_path):
+    page, _, _ = write(REPOSITORY, COMMITTED, tmp_path / "index.html", REPOSITORY)
+    assert page.stat().st_size < 3e6
+    assert seconds_to_content(page) < 1.0
+
+
+def test_the_time_of_a_page_is_that_to_its_content(path):
+    slow = path.with_name("slow.html")
+    busy = "<script>const end = performance.now() + 700; while (performance.now() < end);</script></body>"
+    slow.write_text(path.read_text().replace("</body>", busy))
+    assert seconds_to_content(slow, tries=1) > 0.7 > seconds_to_content(path, tries=3)
 
 
 def test_these_tests_find_what_is_wrong(path):
