@@ -57,7 +57,7 @@ def test_the_command_writes_a_table_as_text_too_and_knows_of_one_way_of_tuning(c
     write(RUNS["p2p_movielens"], tmp_path / "results")
     assert command("p2p_table1", "--tune", "paper", "--results", tmp_path / "results")[0] == 0
     folder = tmp_path / "results" / "smoke" / "figures"
-    kinds = ("png", "pdf", "csv", "md", "tex")
+    kinds = ("png", "csv", "md", "tex")
     assert {path.name for path in folder.iterdir()} == {"drawn.json", *(f"p2p_table1.{kind}" for kind in kinds)}
     cells = table1.printed(pd.read_csv(folder / "p2p_table1.csv").fillna({"variant": ""}))
     assert (folder / "p2p_table1.md").read_text() == tables.markdown(cells)
