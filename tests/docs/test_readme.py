@@ -1,6 +1,7 @@
 """What the README and the pages in docs show works."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,8 @@ def test_the_python_of_reproducing_and_comparing_runs_and_gives_tables(tmp_path,
     rows = python_of(DOCS / "reproducing.md", tmp_path, monkeypatch)["rows"]
     assert set(rows["seed"]) == {0}
     assert set(rows["step_size"]) == {0.4}
+    (tmp_path / "results" / "board").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "results" / "board" / "scores.csv", tmp_path / "results" / "board")
     table = python_of(DOCS / "comparing.md", tmp_path, monkeypatch)["table"]
     assert set(table["target_epsilon"]) >= {1.0, 4.0}
     assert (tmp_path / "results" / "compare" / "mine" / "comparison.png").is_file()
