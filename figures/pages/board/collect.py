@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,7 @@ class Board:
         rows = pd.concat([task.with_attacks.assign(name=task.name) for task in self.tasks], ignore_index=True)
         return rows if panel is None else rows[(rows[PANEL] == list(panel)).all(axis=1)].reset_index(drop=True)
 
+    @cached_property
     def scores(self) -> pd.DataFrame:
         """The score of every method on every split, as a table for `bench.ranking`, with metric and delta."""
         names = dict(zip(PANEL, ranking.COMPARED, strict=True)) | {"target_epsilon": "epsilon", "algorithm": "method"}
@@ -125,7 +127,7 @@ class Board:
 
     def mean_ranks(self) -> dict[tuple[str, str], pd.DataFrame]:
         """`bench.ranking.mean_ranks` by unit of privacy and relation, with the names of columns that `rows` has."""
-        table = ranking.mean_ranks(self.scores()).rename(columns={"method": "algorithm", "epsilon": "target_epsilon"})
+        table = ranking.mean_ranks(self.scores).rename(columns={"method": "algorithm", "epsilon": "target_epsilon"})
         parts = {panel: table[(table[ranking.COMPARED] == list(panel)).all(axis=1)] for panel in self.panels}
         return {panel: part.drop(columns=ranking.COMPARED).reset_index(drop=True) for panel, part in parts.items()}
 

@@ -39,7 +39,7 @@ def write(results: Path, out: Path | None) -> tuple[Path, Board]:
     board = collect(results)
     ranks = board.mean_ranks()
     csv = without_formulas(tables.all_rows(board)).to_csv(index=False, float_format="%.6g")
-    scores = without_formulas(board.scores()).to_csv(index=False, float_format="%.9g")
+    scores = without_formulas(board.scores).to_csv(index=False, float_format="%.9g")
     texts = [page(board, ranks, results, csv), csv, markdown(board, ranks, results), latex(board, ranks), scores]
     try:
         with written_whole([out, *beside]) as files:

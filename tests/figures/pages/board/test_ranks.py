@@ -71,7 +71,7 @@ def counted_out():
 
 def drawn(results):
     """The ranks of the three methods in every draw, a task after another."""
-    scores = collect(results).scores()
+    scores = collect(results).scores
     of_tasks = [dict(drawn_ranks(task, of_task)) for task, of_task in scores.groupby("task")]
     return [np.array([of_task[1.0, method][1:] for method in SPREAD], int).T for of_task in of_tasks]
 
