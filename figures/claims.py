@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -21,7 +22,7 @@ from bench.files import write_whole
 from figures import PAPERS
 from figures.shared.derived import derived
 from figures.shared.drawn import JUDGED, digest_of, recorded
-from figures.shared.runs import together
+from figures.shared.runs import UNREAD, read, together
 from figures.shared.verdicts import (
     CARRIES_OVER,
     CONTRADICTED,
@@ -199,7 +200,34 @@ def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.Data
     return deviations(runs) if deviations else (pd.DataFrame(), [])
 
 
-def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path, *, brief: bool = False) -> pd.DataFrame:
+class Findings(NamedTuple):
+    """What runs say of a paper.
+
+    verdicts: the table of `judged`.
+    deviations, left_out: as of `deviations_of`.
+    """
+
+    verdicts: pd.DataFrame
+    deviations: pd.DataFrame
+    left_out: list[str]
+
+
+def findings(paper: str, runs: Mapping[str, pd.DataFrame]) -> Findings:
+    """The verdicts on a paper's claims, and the deviations from its curves.
+
+    Args:
+        paper: its short name.
+        runs: sweep -> its runs; a sweep without results is left out.
+    """
+    return Findings(judged(paper, runs), *deviations_of(paper, runs))
+
+
+def findings_in(paper: str, folders: Mapping[str, Path]) -> Findings:
+    """As `findings`, of the runs in folders: sweep -> the folder of the scale that its runs are in."""
+    return findings(paper, {sweep: read(folder, [sweep], UNREAD) for sweep, folder in folders.items()})
+
+
+def check(paper: str, found: Findings, folder: Path, *, brief: bool = False) -> None:
     """Print the claims of a paper with their verdicts, and write them to claims_<paper>.csv and .md.
 
     Where the paper's curves are available as numbers, the deviations from them are printed too, and written to
@@ -207,26 +235,20 @@ def check(paper: str, runs: Mapping[str, pd.DataFrame], folder: Path, *, brief: 
 
     Args:
         paper: its short name.
-        runs: sweep -> its runs; a sweep without results is left out.
+        found: what its runs say.
         folder: where the files go.
         brief: whether to print the verdicts alone; the files are the same.
-
-    Returns:
-        The table of `judged`.
     """
-    table = judged(paper, runs)
-    text = as_text(table)
-    deviations, left_out = deviations_of(paper, runs)
-    if len(deviations) or left_out:
-        text += "\n\n" + deviations_as_text(deviations, left_out)
-    print(as_text(table, brief=True) if brief else text)
+    text = as_text(found.verdicts)
+    if len(found.deviations) or found.left_out:
+        text += "\n\n" + deviations_as_text(found.deviations, found.left_out)
+    print(as_text(found.verdicts, brief=True) if brief else text)
     with writing(folder):
-        write_whole(folder / f"claims_{paper}.csv", table.to_csv(index=False))
-        if len(deviations):
-            numbers = deviations.to_csv(index=False, float_format="%.6g")
+        write_whole(folder / f"claims_{paper}.csv", found.verdicts.to_csv(index=False))
+        if len(found.deviations):
+            numbers = found.deviations.to_csv(index=False, float_format="%.6g")
             write_whole(folder / f"claims_{paper}_deviations.csv", numbers)
         write_whole(folder / f"claims_{paper}.md", text + "\n")
-    return table
 
 
 def count(table: pd.DataFrame, column: str = "verdict") -> str:

@@ -21,7 +21,8 @@ from bench.store import SCALES
 from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
-from figures.shared.runs import REPOSITORY, UNREAD, command, no_results, nothing_in, runs_of
+from figures.shared.processes import side_by_side
+from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders_of, no_results, nothing_in, runs_of
 
 pa.set_memory_pool(pa.system_memory_pool())  # the default one asks for huge pages, which takes as long as reading
 TUNINGS = ("paper", "validation", "both")
@@ -292,31 +293,32 @@ def claims(
     Example: python -m figures claims ppsgd
     """
     from figures import PAPERS
-    from figures.claims import check, join, judged, judged_from, stopped
+    from figures.claims import check, findings_in, join, judged, judged_from, stopped
 
     check_scale(scale)
     for name in papers or []:
         if name not in PAPERS:
             raise unknown_name("paper with claims", name, PAPERS)
-    missing, verdicts, folders = {}, {}, {}
+    missing, judged_on = {}, {}
     for name in papers or PAPERS:
         sweeps = dict.fromkeys(sweep for claim in PAPERS[name].claims for sweep in claim.sweeps)
-        pairs = {sweep: runs_of(results, scale, (sweep,), UNREAD) for sweep in sweeps}
-        if any(pairs.values()):
-            folders[name] = out or next(folder for _, folder in filter(None, pairs.values())) / "figures"
-            found = {sweep: pair[0] for sweep, pair in pairs.items() if pair}
-            verdicts[name] = check(name, found, folders[name], brief=brief)
-            if not stopped(verdicts[name]):
-                judged_on = {sweep: pair[1] for sweep, pair in pairs.items() if pair}
-                record(folders[name], name, judged_from(name, judged_on), JUDGED)
-        else:
+        places = {sweep: first_with(folders_of(results, scale), [sweep]) for sweep in sweeps}
+        if not any(places.values()):
             missing[name] = no_results(results, scale, [next(iter(sweeps))])
-            verdicts[name] = judged(name, {})
-    if missing and (papers or not folders):
+        judged_on[name] = {sweep: place for sweep, place in places.items() if place}
+    if missing and (papers or len(missing) == len(judged_on)):
         raise next(iter(missing.values()))
+    verdicts, folders = {name: judged(name, {}) for name in missing}, {}
+    given = [(name, places) for name, places in judged_on.items() if places]
+    for (name, places), found in zip(given, side_by_side(findings_in, given), strict=True):
+        folders[name] = out or next(iter(places.values())) / "figures"
+        verdicts[name] = found.verdicts
+        check(name, found, folders[name], brief=brief)
+        if not stopped(found.verdicts):
+            record(folders[name], name, judged_from(name, places), JUDGED)
     for name, why in missing.items():
         print(f"the claims of {name} are left out: {why}", file=sys.stderr)
-    join(verdicts, next(iter(folders.values())))
+    join({name: verdicts[name] for name in judged_on}, next(iter(folders.values())))
     fail_for_stopped(pd.concat(verdicts.values(), ignore_index=True))
 
 

@@ -108,7 +108,9 @@ def test_a_claim_on_two_sweeps_has_the_runs_of_both():
 
 
 def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
-    table = claims.check("ppsgd", {"ppsgd_synthetic": SHORT, "ppsgd_digits": DIGITS}, tmp_path / "new")
+    found = claims.findings("ppsgd", {"ppsgd_synthetic": SHORT, "ppsgd_digits": DIGITS})
+    claims.check("ppsgd", found, tmp_path / "new")
+    table = found.verdicts
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 100
     flat = " ".join(text.split())
@@ -129,7 +131,7 @@ def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
 def test_the_brief_text_has_the_same_verdicts_and_the_same_files(tmp_path, capsys):
     printed, written = [], []
     for brief in (False, True):
-        claims.check("ppsgd", {"ppsgd_synthetic": SHORT}, tmp_path, brief=brief)
+        claims.check("ppsgd", claims.findings("ppsgd", {"ppsgd_synthetic": SHORT}), tmp_path, brief=brief)
         printed.append(capsys.readouterr().out)
         written.append((tmp_path / "claims_ppsgd.md").read_text())
     whole, short = ([line for line in text.splitlines() if line.startswith("- ")] for text in printed)
@@ -140,7 +142,9 @@ def test_the_brief_text_has_the_same_verdicts_and_the_same_files(tmp_path, capsy
 
 def test_that_nothing_was_run_for_one_reason_is_said_once(tmp_path, capsys):
     smoke = {sweep: SYNTHETIC.assign(scale="smoke") for claim in ALL_CLAIMS for sweep in claim.sweeps}
-    table = claims.check("ppsgd", smoke, tmp_path)
+    found = claims.findings("ppsgd", smoke)
+    claims.check("ppsgd", found, tmp_path)
+    table = found.verdicts
     text = " ".join(capsys.readouterr().out.split())
     assert text.count(NOT_RUN) == 1
     assert f"all {len(table)} claims of ppsgd: scale smoke only shows" in text

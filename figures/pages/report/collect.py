@@ -19,7 +19,7 @@ from bench.analysis.saving import save_picture
 from bench.errors import InputError, in_one_line
 from bench.files import AS_TEXT
 from figures import PAPERS
-from figures.claims import deviations_of, judged, recall
+from figures.claims import findings, recall
 from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
 from figures.pages.report.pictures import is_whole
 from figures.shared.drawn import digest, recorded
@@ -262,7 +262,8 @@ def _verdicts(name: str, place: Place) -> tuple[pd.DataFrame, pd.DataFrame]:
     runs = {sweep: read(folder, [sweep], UNREAD) for sweep, folder in folders.items()}
     if any(map(_decides, folders.values())):
         print(f"{name} is judged for the report: no verdicts were written on these runs", file=sys.stderr)
-    return judged(name, runs), deviations_of(name, runs)[0]
+    found = findings(name, runs)
+    return found.verdicts, found.deviations
 
 
 def _exhibit(name: str, figure: Figure, main: Place, here: Place | None) -> Exhibit:

@@ -118,7 +118,9 @@ def test_every_part_of_the_algorithms_has_its_verdicts_and_deviations(sweep):
 
 @pytest.mark.slow
 def test_a_partial_sweep_keeps_no_verdict_back(tmp_path, capsys):
-    table = claims.check("p2p", RUNS | {"p2p_movielens": only("p2p_movielens", "local")}, tmp_path)
+    found = claims.findings("p2p", RUNS | {"p2p_movielens": only("p2p_movielens", "local")})
+    claims.check("p2p", found, tmp_path)
+    table = found.verdicts
     assert len(table) == len(CLAIMS)
     assert table["outcome"].value_counts()[HOLDS] == len(CLAIMS) - len(MOVIELENS)
     text = " ".join(capsys.readouterr().out.split())
@@ -132,7 +134,9 @@ def test_a_partial_sweep_keeps_no_verdict_back(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_the_text_fits_a_terminal_and_has_claims_and_deviations(tmp_path, capsys):
-    table = claims.check("p2p", RUNS, tmp_path / "new")
+    found = claims.findings("p2p", RUNS)
+    claims.check("p2p", found, tmp_path / "new")
+    table = found.verdicts
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 100
     flat = " ".join(text.split())
