@@ -8,6 +8,7 @@ A number stands between two comments, of which the first says how it is computed
 `python -m figures docs` computes them again, and a test fails where one is out of date.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +22,7 @@ from bench.sweeps.condition import condition
 from figures import PAPERS
 
 NUMBER = re.compile(r"(<!-- = ((?:(?!-->).)+?) -->)(.*?)(<!-- \. -->)", re.DOTALL)
+PERF = "perf.json"  # in the results folder
 DRAWN = "MNIST"  # the data set whose draws are told
 OF_ROWS: Mapping[str, Callable[[pd.Series], float]] = {
     "the": lambda values: _only(values),
@@ -183,6 +185,33 @@ def apart(
     return _written(OF_ROWS[of_rows](gaps.dropna()), form.removeprefix("x"))
 
 
+def measured(folder: Path, what: str, form: str, factor: str = "1") -> str:
+    """A number of `python -m bench perf --out results/perf.json`.
+
+    Args:
+        folder: of a scale, beside which the file is.
+        what: the name of its line; or "share WORKLOAD, 1 core" for the share of the machine's limit that a workload
+            reaches on one core; or "date BENCHMARK", "device BENCHMARK" and "processor BENCHMARK" of its measurement.
+        form: as of `value`; empty for words.
+        factor: by which the number is multiplied, for another unit.
+    """
+    path = folder.parent / PERF
+    if not path.is_file():
+        raise InputError(f"{path} is missing: run `python -m bench perf --out {path}`")
+    found = json.loads(path.read_text())
+    kind, _, name = what.partition(" ")
+    if kind in ("date", "device", "processor") and name in found:
+        return found[name][kind]
+    if kind == "share":
+        workload, _, place = name.rpartition(", ")
+        values = [
+            one["shares_of_limit"][workload][place] for one in found.values() if workload in one["shares_of_limit"]
+        ]
+    else:
+        values = [line["value"] for one in found.values() for line in one["lines"] if line["what"] == what]
+    return _written(float(factor) * _only(pd.Series(values)), form)
+
+
 FUNCTIONS: Mapping[str, Callable[..., str]] = {
     "hours": hours,
     "runs": runs,
@@ -192,6 +221,7 @@ FUNCTIONS: Mapping[str, Callable[..., str]] = {
     "crossing": crossing,
     "value": value,
     "apart": apart,
+    "measured": measured,
 }
 
 

@@ -333,7 +333,13 @@ def perf(
         bool, typer.Option("--accelerator", help="Measure what this GPU or TPU reaches, in ten minutes, as JSON.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(parser=path, metavar="PATH", help="With --accelerator: the file to write.")
+        Path | None,
+        typer.Option(
+            parser=path,
+            metavar="PATH",
+            help="JSON file for the numbers; those of other benchmarks in it are kept. With --accelerator, default "
+            "perf-DEVICE.json.",
+        ),
     ] = None,
     data_dir: DataDir = None,
     source: Source = None,
@@ -346,8 +352,6 @@ def perf(
     """
     from bench.perf import BENCHMARKS, report, report_accelerator
 
-    if out is not None and not accelerator:
-        raise InputError("--out belongs to --accelerator: add it, or leave --out out")
     if accelerator:
         if names:
             raise InputError(f"--accelerator takes no names, but got {' '.join(names)}: leave them out")
@@ -356,4 +360,4 @@ def perf(
     for name in names or []:
         if name not in BENCHMARKS:
             raise unknown_name("benchmark", name, BENCHMARKS)
-    report(names or list(BENCHMARKS), DataFiles(data_dir, source))
+    report(names or list(BENCHMARKS), DataFiles(data_dir, source), out)

@@ -4,10 +4,15 @@ of this machine.
 This is not a test: it prints what it measures. The limits are measured in the same run.
 """
 
+import datetime
 import json
+import math
+import os
+import platform
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jax
 import psutil
@@ -16,10 +21,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from bench.data.files import DataFiles, with_files
-from bench.errors import InputError, cannot_write
+from bench.errors import InputError, cannot_write, in_one_line
 from bench.files import write_whole
-from bench.perf import accelerator, grids, isrl, methods, p2p, pfl, ppsgd, shares, users
+from bench.perf import accelerator, commands, grids, isrl, methods, p2p, pfl, ppsgd, shares, users
 from bench.perf.measure import Measurement
+from bench.sweeps.rows import commit
 
 BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
@@ -37,31 +43,75 @@ BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "small_runs": grids.small_runs,
     "users": users.users,
     "methods": methods.methods,
+    "commands": commands.commands,
 }
 
 
-def report(names: list[str], data_files: DataFiles | None = None) -> None:
+def report(names: list[str], data_files: DataFiles | None = None, out: Path | None = None) -> None:
     """Run the benchmarks and print their lines, and then their shares of this machine's limits.
 
     Args:
         names: names in BENCHMARKS.
         data_files: the allowed sources of the data of benchmarks that read any; default DataFiles().
+        out: a JSON file to which the numbers are written; those of other benchmarks in it are kept.
+
+    Raises:
+        InputError: where the file is no such file, or cannot be written.
     """
-    table = Table("what", "value", "unit", "wanted", "remarks")
-    lines: list[Measurement] = []
-    for name in names:
-        lines += with_files(BENCHMARKS[name], data_files)()
-    resident = psutil.Process().memory_info().rss
-    lines.append(Measurement("resident memory at the end", resident / 1e9, "GB"))
-    for line in lines:
-        table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, escape(line.remarks))
+    kept = _measured_before(out) if out else {}
     device = jax.local_devices()[0]
+    about = {
+        "date": datetime.date.today().isoformat(),
+        "device": f"{jax.local_device_count()} x {device.device_kind}",
+        "processor": platform.processor() or platform.machine(),
+        "cores": psutil.cpu_count(),
+        "jax": jax.__version__,
+        "commit": commit(),
+    }
+    table = Table("what", "value", "unit", "wanted", "remarks")
+    for name in names:
+        busy = os.getloadavg()[0]
+        lines = with_files(BENCHMARKS[name], data_files)()
+        if name == names[-1]:
+            resident = psutil.Process().memory_info().rss
+            lines.append(Measurement("resident memory at the end", resident / 1e9, "GB"))
+        kept[name] = about | {
+            "load_before": busy,
+            "lines": [line._asdict() for line in lines if math.isfinite(line.value)],
+        }
+        for line in lines:
+            table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, escape(line.remarks))
     console = Console(width=None if Console().is_terminal else 150)
-    console.print(
-        f"{jax.local_device_count()} x {device.device_kind}, {psutil.cpu_count()} cores, jax {jax.__version__}"
-    )
+    console.print(f"{about['device']}, {about['cores']} cores, jax {about['jax']}")
     console.print(table)
-    shares.report(names, data_files or DataFiles(), console)
+    reached = shares.report(names, data_files or DataFiles(), console)
+    for name in names:
+        kept[name]["shares_of_limit"] = {one: reached[one] for one in shares.workloads(name)}
+    if out:
+        _write(out, kept)
+
+
+def _measured_before(path: Path) -> dict[str, Any]:
+    """Return the content of a file of `report`, by benchmark; empty where there is none."""
+    if path.is_dir():
+        raise InputError(f"--out {path} is a folder: name a file")
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(f"--out {path} cannot be read ({in_one_line(error)}): name another file") from None
+    if not isinstance(found, dict) or not set(found) <= set(BENCHMARKS):
+        raise InputError(f"--out {path} is no file of `bench perf`: name another file")
+    return found
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    try:
+        write_whole(path, json.dumps(content, indent=1) + "\n")
+    except OSError as error:
+        raise cannot_write(error, path) from None
+    print(path)
 
 
 def report_accelerator(out: Path | None, data_files: DataFiles | None = None) -> None:
@@ -83,9 +133,4 @@ def report_accelerator(out: Path | None, data_files: DataFiles | None = None) ->
     path = out or Path(f"perf-{re.sub('[^a-z0-9]+', '-', device.device_kind.lower()).strip('-')}.json")
     if path.is_dir():
         raise InputError(f"--out {path} is a folder: name a file")
-    found = accelerator.measure(data_files)
-    try:
-        write_whole(path, json.dumps(found, indent=1) + "\n")
-    except OSError as error:
-        raise cannot_write(error, path) from None
-    print(path)
+    _write(path, accelerator.measure(data_files))

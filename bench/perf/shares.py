@@ -157,33 +157,45 @@ def row(name: str, place: str, rates: Sequence[Rates]) -> tuple[str, ...]:
     """
     first = rates[0]
     reached = sum(one.rate for one in rates)
-    flops, moved = reached * first.flops, reached * first.bytes
-    if sum(one.arithmetic_s for one in rates) >= sum(one.moving_s for one in rates):
-        limit = sum(one.flops / one.arithmetic_s for one in rates)
-        share, words = flops / limit, f"{limit / 1e9:.3g} GFLOP/s"
-    else:
-        limit = sum(one.bytes / one.moving_s for one in rates)
-        share, words = moved / limit, f"{limit / 1e9:.3g} GB/s"
     unit = f"{first.unit}, {first.together} together" if first.together > 1 else first.unit
-    numbers = (f"{number:.3g}" for number in (1e3 / reached, flops / 1e9, moved / 1e9))
-    return name, unit, place, *numbers, words, f"{100 * share:.0f} %"
+    numbers = (f"{number:.3g}" for number in (1e3 / reached, reached * first.flops / 1e9, reached * first.bytes / 1e9))
+    most, kind = _limit(rates)
+    words = f"{most * getattr(first, kind) / 1e9:.3g} {'GFLOP/s' if kind == 'flops' else 'GB/s'}"
+    return name, unit, place, *numbers, words, f"{100 * share_of_limit(rates):.0f} %"
 
 
-def report(names: Sequence[str], data_files: DataFiles, console: Console) -> None:
+def share_of_limit(rates: Sequence[Rates]) -> float:
+    """Return the share of the workers' limit that they reach together."""
+    return sum(one.rate for one in rates) / _limit(rates)[0]
+
+
+def _limit(rates: Sequence[Rates]) -> tuple[float, str]:
+    """Return the units a second that the workers could do together, and what limits them: "flops" or "bytes"."""
+    arithmetic = sum(one.arithmetic_s for one in rates) >= sum(one.moving_s for one in rates)
+    return sum(1 / (one.arithmetic_s if arithmetic else one.moving_s) for one in rates), (
+        "flops" if arithmetic else "bytes"
+    )
+
+
+def report(names: Sequence[str], data_files: DataFiles, console: Console) -> dict[str, dict[str, float]]:
     """Print a line for each workload on one core, and one with all workers.
 
     Args:
         names: of benchmarks; those without a limit are left out.
         data_files: the allowed sources of data.
         console: the console to print on.
+
+    Returns:
+        Workload -> where its workers ran, "1 core" -> the share of the limit that it reached.
     """
     chosen = [workload for name in names for workload in workloads(name)]
     if not chosen:
-        return
+        return {}
     gpus = resources.gpus()
     places = [(None, gpu) for gpu in gpus] or [(core, None) for core in resources.cores()]
     one, several = ("1 GPU", f"{len(places)} GPUs") if gpus else ("1 core", f"{len(places)} cores")
     budget = memory.budget() / (1 if gpus else len(places))
+    found: dict[str, dict[str, float]] = {}
     table = Table("workload", "unit", "on", "ms a unit", "GFLOP/s", "GB/s", "limit", "reached")
     with ExitStack() as stack:
         context = multiprocessing.get_context("spawn")
@@ -195,8 +207,11 @@ def report(names: Sequence[str], data_files: DataFiles, console: Console) -> Non
             given = name, data_files, budget
             for done in [worker.submit(_prepare, given) for worker in workers]:
                 done.result()
-            table.add_row(*row(name, one, _measured(workers[:1], given)))
-            if len(workers) > 1:
-                table.add_row(*row(name, several, _measured(workers, given)))
+            found[name] = {}
+            for place, taking_part in {one: workers[:1], several: workers}.items():
+                rates = _measured(taking_part, given)
+                table.add_row(*row(name, place, rates))
+                found[name][place] = share_of_limit(rates)
     console.print(table)
     console.print(NOTE)
+    return found

@@ -82,12 +82,12 @@ def test_an_empty_path_is_not_the_current_folder(bench, words, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--out", "x.json"], "--out belongs to --accelerator"),
+        (["small_runs", "--out", "."], "--out . is a folder: name a file"),
         (["users", "--accelerator"], "--accelerator takes no names, but got users"),
         (["--accelerator"], "JAX sees no GPU or TPU here"),
     ],
 )
-def test_what_an_accelerator_reaches_is_refused_in_a_line(bench, words, said):
+def test_what_cannot_be_measured_is_refused_in_a_line(bench, words, said):
     status, _, lines = bench("perf", *words)
     assert (status, len(lines)) == (2, 1)
     assert said in lines[0]

@@ -1,5 +1,6 @@
 """Numbers in the prose of the pages are those of the committed results."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -83,3 +84,27 @@ def test_a_number_that_changes_makes_its_page_outdated(tmp_path):
 def test_the_papers_pages_have_such_numbers():
     with_numbers = {page.name for page in pages(ROOT) if prose.NUMBER.search(page.read_text())}
     assert {"index.md", "ppsgd.md", "isrl.md", "p2p.md", "pfl.md", "reproducing.md"} <= with_numbers
+
+
+def test_numbers_of_speed_are_those_of_the_file_of_perf(tmp_path):
+    content = {
+        "first": {
+            "date": "2026-01-02",
+            "lines": [{"what": "a round", "value": 0.25}, {"what": "memory", "value": 3e-3}],
+            "shares_of_limit": {"net": {"1 core": 0.71, "2 cores": 0.6}},
+        },
+        "second": {"date": "2026-01-03", "lines": [{"what": "twice", "value": 1}] * 2, "shares_of_limit": {}},
+    }
+    with pytest.raises(InputError, match="run `python -m bench perf --out"):
+        prose.number(tmp_path / "laptop", "measured 'a round' .2f")
+    (tmp_path / "perf.json").write_text(json.dumps(content))
+    for words, number in {
+        "measured 'a round' .1f": "0.2",
+        "measured memory .0f 1000": "3",
+        "measured 'share net, 1 core' .0%": "71",
+        "measured 'date first' ''": "2026-01-02",
+    }.items():
+        assert prose.number(tmp_path / "laptop", words) == number
+    for wrong in ("measured 'no such' .1f", "measured twice .1f", "measured 'share net, 3 cores' .0%"):
+        with pytest.raises(InputError, match="cannot be computed"):
+            prose.number(tmp_path / "laptop", wrong)

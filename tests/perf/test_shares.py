@@ -17,8 +17,8 @@ def rates(rate, arithmetic_s, moving_s):
     return shares.Rates("step", 1, 2e9, 1e9, rate, arithmetic_s, moving_s)
 
 
-def test_every_benchmark_has_workloads_but_those_of_whole_runs_and_of_many_methods():
-    assert [name for name in BENCHMARKS if not shares.workloads(name)] == ["small_runs", "methods"]
+def test_every_benchmark_has_workloads_but_those_of_whole_runs_of_many_methods_and_of_commands():
+    assert [name for name in BENCHMARKS if not shares.workloads(name)] == ["small_runs", "methods", "commands"]
     assert {*shares.GRIDS, *shares.OTHERS} <= set(BENCHMARKS)
 
 
