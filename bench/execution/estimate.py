@@ -84,6 +84,10 @@ class Estimate:
         self.now[kind] = self.now.get(kind, 0.0) - units
         self.train_s += seconds
 
+    def resumed(self, kind: Hashable, units: float) -> None:
+        """Run-rounds were done by an earlier command."""
+        self.now[kind] = self.now.get(kind, 0.0) - units
+
     def lost(self, kind: Hashable, units: float) -> None:
         """Run-rounds that were done are lost; what they took is still known."""
         self.now[kind] += units

@@ -18,7 +18,8 @@ import jax
 from bench.errors import InputError
 from bench.execution import resources
 from bench.execution.executor import WorkerDied
-from bench.execution.shared import PACKAGE, Sender, Wire, code
+from bench.execution.shared import Sender, Wire
+from bench.execution.source import PACKAGE, code
 from bench.execution.steps import Report
 from bench.execution.unit import Outcome, Unit
 from bench.execution.worker import Settings

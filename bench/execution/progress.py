@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench.execution.estimate import Command, Left, duration
-from bench.execution.steps import Compiled, Compiling, Trained
+from bench.execution.steps import Compiled, Compiling, Resumed, Trained
 
 TICK_S = 0.5  # between two looks at what is done
 SELDOM_S = 60.0  # between plain lines of a sweep that takes long
@@ -173,7 +173,7 @@ class Part:
         self.meter, self.kind, self.size, self.units = meter, kind, size, 0
         self.compiling_since: float | None = None
 
-    def report(self, step: Compiling | Compiled | Trained) -> None:
+    def report(self, step: Compiling | Compiled | Resumed | Trained) -> None:
         """What the worker of this piece has done; may be called from any thread."""
         meter = self.meter
         with meter.lock:
@@ -183,6 +183,11 @@ class Part:
             elif isinstance(step, Compiled):
                 self.compiling_since = None
                 meter.command.estimate.compiled(step.seconds)
+            elif isinstance(step, Resumed):
+                meter.say(step.said)
+                self.units += step.units
+                meter.command.estimate.resumed(self.kind, step.units)
+                meter.add(step.units)
             else:
                 self.units += step.units
                 meter.measured += step.units

@@ -8,7 +8,8 @@ from typing import Any
 from bench.errors import InputError
 from bench.execution.executor import WorkerDied
 from bench.execution.processes import ROOT, settings
-from bench.execution.shared import PACKAGE, Sender, Wire
+from bench.execution.shared import Sender, Wire
+from bench.execution.source import PACKAGE
 from bench.execution.steps import Compiled, Report, Trained
 from bench.execution.unit import Outcome, Unit
 from bench.execution.worker import Settings

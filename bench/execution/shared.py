@@ -4,7 +4,6 @@ An object has a key, under which a worker keeps it. A function that arrived twic
 compiler, and its program would be compiled twice. So functions are sent apart from data, once for all splits.
 """
 
-import hashlib
 import itertools
 import sys
 import uuid
@@ -21,10 +20,10 @@ import jax
 import numpy as np
 
 from bench.data.task import Task
+from bench.execution.source import PACKAGE
 from bench.execution.unit import Unit
 from bench.sweeps.points import Point
 
-PACKAGE = Path(__file__).parents[1]  # the suite's
 KEPT_TASKS = 2  # tasks whose data are kept although no unit needs them now
 
 
@@ -127,15 +126,6 @@ class Receiver:
         unit = Unit(*wire.unit)
         points: list[Point] = [point._replace(method=method) for point in unit.points]
         return unit._replace(task=self._tasks[name], points=points)
-
-
-@cache
-def code() -> str:
-    """Return a digest of the suite's source."""
-    digest = hashlib.blake2b(digest_size=8)
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def packed(value: Any) -> bytes:

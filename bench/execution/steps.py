@@ -2,6 +2,7 @@
 
     Compiling   it begins to compile the programs of the unit; not sent where they are compiled already
     Compiled    they are compiled, and the runs are started
+    Resumed     it goes on after rounds that an earlier command has done; sent before it trains
     Trained     rounds are done, which took so long; sent after each evaluation, and every few seconds in between
 
 So compiling and training are timed where they happen, and no time that one takes counts for the other.
@@ -35,4 +36,15 @@ class Trained(NamedTuple):
     seconds: float
 
 
-Report = Callable[[Compiling | Compiled | Trained], None]
+class Resumed(NamedTuple):
+    """Rounds were done by an earlier command.
+
+    units: run-rounds.
+    said: a sentence about it for the user.
+    """
+
+    units: int
+    said: str
+
+
+Report = Callable[[Compiling | Compiled | Resumed | Trained], None]

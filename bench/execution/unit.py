@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -11,7 +12,8 @@ import pandas as pd
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.execution.memory import ran_out
-from bench.execution.steps import Compiled, Compiling, Report, Trained
+from bench.execution.snapshots import Snapshots, with_parts
+from bench.execution.steps import Compiled, Compiling, Report, Resumed, Trained
 from bench.sweeps import devices, diagnose, engine
 from bench.sweeps.points import Point
 from bench.sweeps.rows import Origin, rows_of
@@ -74,7 +76,12 @@ class _Watch:
             self.report(Trained((rounds - self.done) * self.runs, now - self.last))
         elif self.compiling_since is not None:
             self.report(Compiled(now - self.compiling_since))
-        self.done, self.last = rounds, now
+        self.done, self.last = max(self.done, rounds), now
+
+    def resumed(self, rounds: int, said: str) -> None:
+        """The first `rounds` rounds were done by an earlier command; a sentence says so."""
+        self.report(Resumed(rounds * self.runs, said))
+        self.done = rounds
 
 
 class Trainer:
@@ -113,7 +120,16 @@ class Trainer:
         compile_s, points = time.monotonic() - began, points[: plan.chunk]
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
         watch = _Watch(report, len(points) * len(runs), began if known != {*self.plans} else None)
-        began = time.monotonic()
+        asked = [(point.id, point.traced) for point in points], first.num_rounds, first.eval_every
+        snapshots = Snapshots(jax.tree.leaves(task), repr((task.name, *asked, runs, plan.chunk, self.devices)))
+        if kept := snapshots.load():
+            rounds = kept.evaluations * first.eval_every
+            runs_said = f"{len(points)} points x {len(runs)} seeds" if len(points) * len(runs) > 1 else "a run"
+            watch.resumed(
+                rounds,
+                f"{unit.task.name}: {runs_said} of {first.algorithm} goes on after round {rounds} of "
+                f"{first.num_rounds}, up to which an earlier command came",
+            )
         try:
             with diagnose.callbacks_not_logged():
                 metrics = engine.run_chunk(
@@ -125,6 +141,8 @@ class Trainer:
                     num_evals=first.num_rounds // first.eval_every,
                     chunk=plan.chunk,
                     on_block=watch.at,
+                    begun=kept and engine.Begun(kept.evaluations, partial(with_parts, parts=kept.state), kept.metrics),
+                    on_state=snapshots.offer,
                 )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
@@ -133,7 +151,8 @@ class Trainer:
                     raise InputError(f"a callback of {name} or of {unit.task.name} fails: {said}") from error
                 raise
             return Outcome(None, len(points), len(runs), plan.chunk, 0.0, compile_s, tuple(messages))
-        train_s = time.monotonic() - began
+        train_s = snapshots.seconds()
+        snapshots.remove()
         timing = {
             "wall_s": train_s / (len(points) * len(runs)),
             "compile_s": plan_s,

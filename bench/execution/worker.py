@@ -129,11 +129,11 @@ def prepared(settings: Settings):
     import jax
 
     from bench.errors import InputError
-    from bench.execution import memory, resources, shared, unit
+    from bench.execution import memory, resources, shared, source, unit
 
     resources.keep_to(settings.cores)
 
-    if shared.code() != settings.code:
+    if source.code() != settings.code:
         raise InputError(f"the suite's source on {platform.node()} is not the driver's: install the same commit there")
     for name, value in settings.config.items():
         jax.config.update(name, value)

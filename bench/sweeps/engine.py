@@ -15,7 +15,7 @@ adding a point, a chunk or a later round changes no other number.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -399,7 +399,32 @@ def _tell(tell: Callable[[int], object], before: int, done: int) -> None:
     tell(before + done)
 
 
-def run_chunk(program: Program, step, task: Task, keys, hypers, *, num_evals: int, chunk: int, on_block=None):
+class Begun(NamedTuple):
+    """Runs that were trained up to an evaluation.
+
+    evaluations: that are done, without the one at round 0.
+    state: a function of the state before the first round, with whose structure and places it returns that after them.
+    metrics: of each evaluation, that at round 0 included: name -> [seed, point].
+    """
+
+    evaluations: int
+    state: Callable[[Any], Any]
+    metrics: Sequence[Mapping[str, np.ndarray]]
+
+
+def run_chunk(
+    program: Program,
+    step,
+    task: Task,
+    keys,
+    hypers,
+    *,
+    num_evals: int,
+    chunk: int,
+    on_block: Callable[[int], object] | None = None,
+    begun: Begun | None = None,
+    on_state: Callable[[int, Any, Sequence[Mapping[str, np.ndarray]]], object] | None = None,
+):
     """Train all the given points with all the given keys.
 
     Args:
@@ -412,6 +437,9 @@ def run_chunk(program: Program, step, task: Task, keys, hypers, *, num_evals: in
         chunk: points that the compiled program has room for.
         on_block: called with the number of rounds done: 0 before the first round, when the start is compiled and
             evaluated, and then after each evaluation, and between evaluations where they are seconds apart.
+        begun: where the runs were trained before, up to an evaluation.
+        on_state: called after each evaluation but the last with the number of evaluations done, the state, which the
+            next round takes, and the metrics so far.
 
     Returns:
         name -> [seed, point, 1 + num_evals] float32; info that exists only between evaluations is NaN at
@@ -423,11 +451,15 @@ def run_chunk(program: Program, step, task: Task, keys, hypers, *, num_evals: in
     blocks = [jax.device_get(first)]
     tell = on_block or (lambda done: None)
     tell(0)
-    for index in range(num_evals):
+    if begun:
+        state, blocks = begun.state(state), list(begun.metrics)
+    for index in range(begun.evaluations if begun else 0, num_evals):
         before = index * program.num_rounds
         state, metrics = step(task, keys, padded, state, np.int32(before), partial(_tell, tell, before))
         blocks.append(jax.device_get(metrics))
         tell(before + program.num_rounds)
+        if on_state and index + 1 < num_evals:
+            on_state(index + 1, state, blocks)
     empty = np.full((len(keys), chunk), np.nan, np.float32)
     names = blocks[-1]
     return {

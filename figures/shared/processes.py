@@ -9,8 +9,6 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.connection import wait
 from typing import TypeVar
 
-from bench.execution.resources import cores
-
 Result = TypeVar("Result")
 
 
@@ -29,7 +27,7 @@ def side_by_side(
     Raises:
         Exception: that of a call, when its turn comes; the calls after it are dropped.
     """
-    number = min(processes or len(cores()), len(calls))
+    number = min(processes or _cores(), len(calls))
     if number < 2:
         yield from (function(*call) for call in calls)
         return
@@ -44,6 +42,11 @@ def side_by_side(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _end_with_parent() -> None:

@@ -36,6 +36,20 @@ except InputError as error:
     sys.exit(2)
 """
 
+SNAPSHOTS = """
+import os, signal, sys
+from bench.execution import snapshots
+
+snapshots.LEAST_S, snapshots.BYTES_PER_SECOND, offer = 0.0, float("inf"), snapshots.Snapshots.offer
+
+def offer_and_die(self, *given):
+    offer(self, *given)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if sys.argv[4] == "die":
+    snapshots.Snapshots.offer = offer_and_die
+"""
+
 
 def records(trial: int):
     return quadratic(trial, num_records=16)
@@ -48,10 +62,10 @@ def sweep(rounds: int):
     return sweep_of(entries, tasks={"quadratic": records}, num_rounds=rounds, eval_every=rounds // 2)
 
 
-def started(number: int, port: int, out, rounds: int) -> subprocess.Popen:
+def started(number: int, port: int, out, rounds: int, before="", *words, **environment) -> subprocess.Popen:
     paths = [ROOT, ROOT / "tests" / "helpers", ROOT / "tests" / "execution"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
-    words = [sys.executable, "-c", SCRIPT, f"localhost:{port}/2/{number}", str(out), str(rounds)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))} | environment
+    words = [sys.executable, "-c", before + SCRIPT, f"localhost:{port}/2/{number}", str(out), str(rounds), *words]
     return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -85,6 +99,26 @@ def test_where_a_process_dies_the_driver_ends_with_a_line(tmp_path):
     assert driver.returncode == 2, said[-3000:]
     assert "start all of them again" in said.strip().splitlines()[-1]
     follower.communicate()
+
+
+@pytest.mark.slow
+def test_processes_that_died_go_on_from_their_last_evaluation(tmp_path):
+    """Each has kept its own users' part of the state; the first says when."""
+    rounds, cache = 40, {"BENCH_CACHE": str(tmp_path / "cache")}
+
+    def both(how: str, out: str) -> list[str]:
+        port = free_port()
+        processes = [started(number, port, tmp_path / out, rounds, SNAPSHOTS, how, **cache) for number in (0, 1)]
+        return [one.communicate()[1] for one in processes]
+
+    both("die", "died")
+    assert len(list((tmp_path / "cache" / "unfinished").glob("*.state"))) == 2
+    said, _ = both("live", "died")
+    assert f"goes on after round {rounds // 2} of {rounds}" in said
+    assert "goes on" not in both("live", "whole")[0]
+    died, whole = (table(tmp_path / out / "smoke" / "tiny") for out in ("died", "whole"))
+    columns = ["point", "trial", "seed", "rounds", "excess_risk", "clipped", "epsilon"]
+    pd.testing.assert_frame_equal(died[columns], whole[columns], check_exact=True)
 
 
 @pytest.mark.parametrize("text", ["here", "localhost/2/0", "localhost:1/2", "localhost:1/two/0"])

@@ -26,6 +26,7 @@ from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.data.task import Head, Task
 from bench.data.tasks.quadratic import half_square
 from bench.errors import InputError
+from bench.execution import snapshots
 from bench.execution.pool import Pool
 from bench.execution.run import run_sweep
 from bench.kernels.division import Division
@@ -221,6 +222,23 @@ def test_eight_devices_give_the_rows_of_one(case):
 @pytest.mark.parametrize("case", SLOW)
 def test_eight_devices_give_the_rows_of_one_slowly(case):
     check_case(*SLOW[case], on=2 if case == "networks alone" else DEVICES)
+
+
+@on_eight
+def test_a_state_that_was_kept_goes_back_to_its_devices():
+    """As in a snapshot, of what users keep on their own device and of what all have; training goes on with its bits."""
+    make, task, args = CASES["cyclic"]
+    program, task, keys, hypers = prepared(make, task(), args, on=DEVICES)
+    begun, _ = engine.start(task, keys, hypers, program=program)
+    state, _ = engine.advance(task, keys, hypers, begun, jnp.int32(0), program=program)
+    parts = snapshots.parts_of(state)
+    assert {len(of_leaf) for of_leaf in parts} == {DEVICES}
+    begun, _ = engine.start(task, keys, hypers, program=program)
+    back = snapshots.with_parts(begun, parts)
+    jax.tree.map(np.testing.assert_array_equal, back, state)
+    assert [leaf.sharding for leaf in jax.tree.leaves(back)] == [leaf.sharding for leaf in jax.tree.leaves(state)]
+    one, other = (engine.advance(task, keys, hypers, x, jnp.int32(3), program=program)[1] for x in (back, state))
+    jax.tree.map(np.testing.assert_array_equal, one, other)
 
 
 def test_every_method_that_divides_is_compared():

@@ -1,0 +1,220 @@
+"""Snapshots of long units: the state after an evaluation, so that a stopped command does not repeat what came before.
+
+A worker writes them to the cache folder of its own machine, and a worker that gets the same unit goes on from there.
+The same unit is one with the same points, runs, data and chunk, source, version of jax and devices. The numbers are
+then those of an undisturbed run to the last bit, since a round's key depends on the run and the round alone.
+
+A snapshot is written at most once a minute, and so seldom that writing takes less than a fiftieth of the time. A unit
+of less than a minute has none. Where several processes share a run, each keeps what its own devices hold; the first
+decides when, and they go on from the last snapshot that all of them have.
+"""
+
+import contextlib
+import hashlib
+import pickle
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jaxlib.version
+import numpy as np
+from jax.experimental import multihost_utils
+
+from bench.data.fetch import cache
+from bench.execution import memory
+from bench.execution.source import code
+from bench.files import write_whole
+
+LEAST_S = 60.0  # of training between two snapshots
+SHARE = 0.02  # of the time, for writing
+BYTES_PER_SECOND = 1e8  # assumed speed of writing
+MOST_BYTES = 1e10  # of all snapshots together; the oldest make room
+OLD_S = 30 * 86_400.0  # after which a snapshot is removed
+ENDING = ".state"
+
+
+class Snapshot(NamedTuple):
+    """What is needed to go on after an evaluation.
+
+    evaluations: that are done, without the one at round 0.
+    seconds: of training so far.
+    state: of each leaf the parts on this process's devices, as `parts_of` returns them.
+    metrics: of each evaluation, that at round 0 included: name -> [seed, point].
+    """
+
+    evaluations: int
+    seconds: float
+    state: list[list[np.ndarray]]
+    metrics: list[Mapping[str, np.ndarray]]
+
+
+class Snapshots:
+    """The snapshots of one unit, the last two of them.
+
+    Args:
+        data: the arrays of the task.
+        asked: all else that determines the numbers, as text.
+    """
+
+    def __init__(self, data: Sequence[Any], asked: str):
+        self.data, self.asked = data, asked
+        self.began = self.last = time.monotonic()
+        self.before_s = 0.0  # of training, before this process had the unit
+
+    @cached_property
+    def path(self) -> Path:
+        """The file of the last snapshot; that of the one before it ends in "0"."""
+        digest = hashlib.blake2b(digest_size=16)
+        machine = [code(), jax.__version__, jaxlib.version.__version__, [str(device) for device in jax.local_devices()]]
+        for text in (
+            *machine,
+            jax.local_devices()[0].device_kind,
+            jax.process_index(),
+            jax.process_count(),
+            self.asked,
+        ):
+            digest.update(repr(text).encode() + b"\0")
+        for leaf in self.data:
+            for part in _parts(leaf):
+                digest.update(repr((part.shape, str(part.dtype))).encode() + np.ascontiguousarray(part).tobytes())
+        return folder() / f"{digest.hexdigest()}{ENDING}"
+
+    def load(self) -> Snapshot | None:
+        """Return the last snapshot, of all processes that share the run; None where there is none."""
+        self.began = self.last = time.monotonic()
+        found: dict[int, Snapshot] = {}
+        if any(folder().glob(f"*{ENDING}*")):  # else nothing needs a digest of the data
+            for path in (self.path, self._previous):
+                # An incomplete file is impossible, but the disk may have lost a part of one.
+                with contextlib.suppress(Exception):
+                    one = Snapshot(*pickle.loads(path.read_bytes()))
+                    found[one.evaluations] = one
+        last = _last_of_all(sorted(found, reverse=True))
+        if last is None:
+            return None
+        self.before_s = found[last].seconds
+        return found[last]
+
+    def offer(self, evaluations: int, state: Any, metrics: Sequence[Mapping[str, np.ndarray]]) -> None:
+        """Write a snapshot, if the last one is long ago. Where it cannot be written, nothing is.
+
+        Args:
+            evaluations: that are done.
+            state: after them, leaves on devices.
+            metrics: of all evaluations so far.
+        """
+        now = time.monotonic()
+        size = sum(part.nbytes for leaf in jax.tree.leaves(state) for part in _shards(leaf))
+        wait_s = max(LEAST_S, size / BYTES_PER_SECOND / SHARE)
+        if not _as_the_first_says(now - self.last >= wait_s and size < 0.2 * memory.available()):
+            return
+        content = Snapshot(evaluations, self.before_s + now - self.began, parts_of(state), list(metrics))
+        with contextlib.suppress(OSError, MemoryError):
+            self._make_room(size)
+            if self.path.exists():
+                self.path.replace(self._previous)
+            write_whole(self.path, pickle.dumps(tuple(content), protocol=5))
+        self.last = time.monotonic()
+
+    def seconds(self) -> float:
+        """Return the seconds of training so far, those of earlier commands included."""
+        return self.before_s + time.monotonic() - self.began
+
+    def remove(self) -> None:
+        """Remove the snapshots of a unit that is finished."""
+        if "path" in self.__dict__:  # else none was read or written
+            for path in (self.path, self._previous):
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+    @property
+    def _previous(self) -> Path:
+        return self.path.with_name(f"{self.path.name}0")
+
+    def _make_room(self, size: int) -> None:
+        """Remove old snapshots of other units, also those that would leave no room for this one.
+
+        Raises:
+            OSError: where the disk is too full all the same.
+        """
+        folder().mkdir(parents=True, exist_ok=True)
+        others = [path for path in folder().glob(f"*{ENDING}*") if path not in (self.path, self._previous)]
+        left = size
+        for path in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True):
+            entry = path.stat()
+            left += entry.st_size
+            if left > MOST_BYTES or time.time() - entry.st_mtime > OLD_S:
+                path.unlink(missing_ok=True)
+        if shutil.disk_usage(folder()).free < 2 * size:
+            raise OSError("the disk is too full")
+
+
+def folder() -> Path:
+    """Return the folder of all snapshots; it may not exist yet."""
+    return cache.folder("unfinished")
+
+
+def parts_of(state: Any) -> list[list[np.ndarray]]:
+    """Return, of each leaf, the parts on this process's devices, one after the other."""
+    return [_parts(leaf) for leaf in jax.tree.leaves(state)]
+
+
+def with_parts(state: Any, parts: Sequence[Sequence[np.ndarray]]) -> Any:
+    """Return a state with the structure and the places of another one, and these numbers.
+
+    Args:
+        state: leaves on devices.
+        parts: as of `parts_of`.
+    """
+    leaves, structure = jax.tree.flatten(state)
+    return jax.tree.unflatten(structure, [_with_parts(*pair) for pair in zip(leaves, parts, strict=True)])
+
+
+def _is_key(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _shards(leaf: Any) -> list[Any]:
+    """Return the arrays of a leaf on this process's devices."""
+    if _is_key(leaf):
+        return _shards(jax.random.key_data(leaf))
+    return [shard.data for shard in leaf.addressable_shards] if isinstance(leaf, jax.Array) else [np.asarray(leaf)]
+
+
+def _parts(leaf: Any) -> list[np.ndarray]:
+    return [np.asarray(part) for part in _shards(leaf)]
+
+
+def _with_parts(leaf: Any, parts: Sequence[np.ndarray]) -> Any:
+    if _is_key(leaf):
+        data = _with_parts(jax.random.key_data(leaf), parts)
+        return jax.random.wrap_key_data(data, impl=jax.random.key_impl(leaf))
+    pairs = zip(parts, leaf.addressable_shards, strict=True)
+    placed = [jax.device_put(part, shard.device, may_alias=False) for part, shard in pairs]  # the next call takes it
+    return jax.make_array_from_single_device_arrays(leaf.shape, leaf.sharding, placed)
+
+
+def _as_the_first_says(yes: bool) -> bool:
+    """Return what the first of all processes that share the run decides."""
+    if jax.process_count() == 1:
+        return yes
+    return bool(multihost_utils.broadcast_one_to_all(np.bool_(yes)))
+
+
+def _last_of_all(here: Sequence[int]) -> int | None:
+    """Return the largest number that every process has; None where there is none.
+
+    Args:
+        here: those of this process, at most two.
+    """
+    if jax.process_count() == 1:
+        return max(here, default=None)
+    mine = np.full(2, -1, np.int32)
+    mine[: len(here)] = here
+    everywhere = np.asarray(multihost_utils.process_allgather(mine))
+    common = set.intersection(*(set(row.tolist()) for row in everywhere)) - {-1}
+    return max(common, default=None)

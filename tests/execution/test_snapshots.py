@@ -1,0 +1,221 @@
+"""A unit that was stopped goes on from its last evaluation, with the numbers of one that was not, to the last bit."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+from tiny_sweeps import EVERY, ROOT, ROUNDS, TASK, private_sgd, resolved, sweep_of, table, walks
+
+from bench.algorithms import ALGORITHMS
+from bench.data.tasks.quadratic import quadratic
+from bench.execution import snapshots
+from bench.execution.snapshots import Snapshots, parts_of, with_parts
+from bench.execution.steps import Compiled, Compiling, Resumed, Trained
+from bench.execution.unit import Trainer, Unit
+from bench.sweeps.rows import Origin
+from bench.sweeps.spec import Entry, Sweep, grid
+
+RUNS = ((0, 0), (0, 1))
+TIMES = ["wall_s", "compile_s"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    """The folder of snapshots, one of which is taken after every evaluation."""
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(snapshots, "LEAST_S", 0.0)
+    monkeypatch.setattr(snapshots, "BYTES_PER_SECOND", np.inf)
+    return tmp_path / "cache" / "unfinished"
+
+
+def unit_of(sweep, runs=RUNS, task=None) -> Unit:
+    ((_, points),) = resolved(sweep).items()
+    (make,) = sweep.tasks.values()
+    return Unit(Origin("tiny", "smoke", 1e-4, "0"), make(0) if task is None else task, points, runs)
+
+
+def stop_after(rounds: int, unit: Unit) -> None:
+    """Train a unit until so many rounds are done, and stop there as Ctrl-C does."""
+    done = 0
+
+    def report(step) -> None:
+        nonlocal done
+        done += step.units if isinstance(step, Trained | Resumed) else 0
+        if done > rounds * len(unit.points) * len(unit.runs):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Trainer(1e9).run(unit, report)
+
+
+def trained(unit: Unit) -> tuple[pd.DataFrame, list]:
+    steps: list = []
+    return Trainer(1e9).run(unit, steps.append).rows.drop(columns=TIMES), steps
+
+
+def resumed_after(steps: list, unit: Unit) -> int:
+    """The round after which a unit went on; 0 where it began anew."""
+    found = [step.units for step in steps if isinstance(step, Resumed)]
+    return sum(found) // (len(unit.points) * len(unit.runs))
+
+
+def records(trial: int):
+    return quadratic(trial, num_records=16)
+
+
+def queued() -> Sweep:
+    """DP-FedAvg whose sampler keeps queues of examples in its state, from round to round."""
+    args = {"num_sampled": 3, "batch_size": 2, "clip_norm": 1.0, "noise_multiplier": 0.5, "sampler": "queue"}
+    entry = Entry(ALGORITHMS["dp_fedavg"], grid(step_size=[0.1, 0.2], server_step_size=0.3, **args))
+    return sweep_of({"FedAvg": entry}, tasks={"quadratic": records})
+
+
+@pytest.mark.parametrize("make", [walks, private_sgd, queued])
+def test_a_unit_that_was_stopped_goes_on_from_its_last_evaluation(make, folder):
+    unit = unit_of(make())
+    expected, steps = trained(unit)
+    assert resumed_after(steps, unit) == 0
+    assert not list(folder.glob("*"))
+    stop_after(2 * EVERY + 1, unit)
+    stop_after(3 * EVERY, unit)
+    rows, steps = trained(unit)
+    assert resumed_after(steps, unit) == 3 * EVERY
+    assert {type(step) for step in steps} == {Compiling, Compiled, Resumed, Trained}
+    said = next(step.said for step in steps if isinstance(step, Resumed))
+    assert f"goes on after round {3 * EVERY} of {ROUNDS}, up to which an earlier command came" in said
+    assert sum(step.units for step in steps if isinstance(step, Trained)) == EVERY * len(unit.points) * len(RUNS)
+    pd.testing.assert_frame_equal(rows, expected, check_exact=True)
+    assert not list(folder.glob("*"))
+
+
+@pytest.mark.parametrize("other", ["points", "runs", "data", "source", "devices"])
+def test_another_unit_begins_anew(other, monkeypatch):
+    unit = unit_of(walks())
+    stop_after(2 * EVERY, unit)
+    changed = {
+        "points": lambda: unit_of(walks(steps=(0.1, 0.2, 0.3, 0.5))),
+        "runs": lambda: unit_of(walks(), runs=((0, 0), (0, 2))),
+        "data": lambda: unit_of(walks(), task=TASK(1)),
+    }.get(other, lambda: unit)()
+    if other == "source":
+        monkeypatch.setattr(snapshots, "code", lambda: "another")
+    if other == "devices":
+        monkeypatch.setattr(snapshots.jax, "process_index", lambda: 1)
+    assert resumed_after(trained(changed)[1], changed) == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"damaged", None])
+def test_a_damaged_snapshot_leaves_the_one_before_it(folder, content):
+    unit = unit_of(walks())
+    expected, _ = trained(unit)
+    stop_after(3 * EVERY, unit)
+    (last,) = folder.glob("*.state")
+    last.write_bytes(last.read_bytes()[:-100] if content is None else content)
+    rows, steps = trained(unit)
+    assert resumed_after(steps, unit) == 2 * EVERY
+    pd.testing.assert_frame_equal(rows, expected, check_exact=True)
+
+
+def test_short_units_write_nothing(folder, monkeypatch):
+    monkeypatch.setattr(snapshots, "LEAST_S", 60.0)
+    unit = unit_of(walks())
+    stop_after(3 * EVERY, unit)
+    assert not folder.exists()
+    assert resumed_after(trained(unit)[1], unit) == 0
+
+
+def test_a_large_state_is_written_seldom(monkeypatch):
+    monkeypatch.undo()
+    kept, now = Snapshots([], ""), 0.0
+    monkeypatch.setattr(snapshots.time, "monotonic", lambda: now)
+    written: list[float] = []
+    monkeypatch.setattr(snapshots, "write_whole", lambda path, content: written.append(now))
+    monkeypatch.setattr(snapshots.memory, "available", lambda: 1e12)
+    kept.load()
+    state = jnp.zeros(10**6)  # 4 MB, at 100 kB/s
+    monkeypatch.setattr(snapshots, "BYTES_PER_SECOND", 1e5)
+    for minute in range(1, 101):
+        now = 60.0 * minute
+        kept.offer(minute, {"w": state}, [])
+    gaps = np.diff([0.0, *written])
+    assert len(written) == 2
+    assert min(gaps) >= 40 / snapshots.SHARE
+
+
+def test_what_cannot_be_written_stops_nothing(folder, monkeypatch):
+    folder.parent.mkdir()
+    folder.write_text("a file in the folder's place")
+    unit = unit_of(walks())
+    rows, _ = trained(unit)
+    assert len(rows) == len(unit.points) * len(RUNS) * (1 + ROUNDS // EVERY)
+
+
+def test_old_snapshots_make_room(folder, monkeypatch):
+    folder.mkdir(parents=True)
+    paths = [folder / f"{number}.state" for number in range(4)]
+    for age, path in enumerate(paths):
+        path.write_bytes(bytes(400))
+        when = path.stat().st_mtime - 60 * age - (snapshots.OLD_S if path == paths[3] else 0)
+        os.utime(path, (when, when))
+    monkeypatch.setattr(snapshots, "MOST_BYTES", 1000)
+    Snapshots([], "new").offer(1, {"w": jnp.zeros(1)}, [])
+    left = {path.name for path in folder.glob("*.state")}
+    assert {"0.state", "1.state"} < left
+    assert len(left) == 3  # the new one too, and neither the third, for which there is no room, nor the old one
+
+
+def test_all_kinds_of_leaves_come_back():
+    def of(seed: int) -> dict:
+        key, half = jax.random.key(seed), jnp.full(3, seed, jnp.bfloat16)
+        return {"key": key, "keys": jax.random.split(key, 2), "half": half, "numbers": seed + jnp.arange(3)}
+
+    state, begun = of(3), of(0)
+    back = with_parts(begun, parts_of(state))
+    for ours, theirs in zip(jax.tree.leaves(back), jax.tree.leaves(state), strict=True):
+        assert ours.dtype == theirs.dtype
+        if jnp.issubdtype(ours.dtype, jax.dtypes.prng_key):
+            ours, theirs = jax.random.key_data(ours), jax.random.key_data(theirs)
+        np.testing.assert_array_equal(ours, theirs)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tiny_sweeps import private_sgd
+from bench.algorithms import ALGORITHMS
+from bench.data.tasks.quadratic import quadratic
+from bench.execution import snapshots
+from bench.execution.run import run_sweep
+
+snapshots.LEAST_S, snapshots.BYTES_PER_SECOND, offer = 0.0, float("inf"), snapshots.Snapshots.offer
+
+def offer_and_die(self, evaluations, *rest):
+    offer(self, evaluations, *rest)
+    if evaluations == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if sys.argv[2] == "die":
+    snapshots.Snapshots.offer = offer_and_die
+run_sweep(private_sgd(), scale="smoke", out=Path(sys.argv[1]))
+"""
+
+
+def test_a_command_that_was_killed_goes_on_within_its_runs(tmp_path):
+    def command(out: str, how: str) -> subprocess.CompletedProcess:
+        paths = os.pathsep.join(map(str, [ROOT, ROOT / "tests" / "helpers"]))
+        words = [sys.executable, "-c", KILLED, str(tmp_path / out), how]
+        return subprocess.run(words, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
+
+    assert command("killed", "die").returncode == -signal.SIGKILL
+    again = command("killed", "live")
+    assert f"goes on after round {2 * EVERY} of {ROUNDS}" in again.stderr
+    assert "goes on after" not in command("whole", "live").stderr
+    rows, expected = (table(tmp_path / out / "smoke" / "tiny").drop(columns=TIMES) for out in ("killed", "whole"))
+    pd.testing.assert_frame_equal(rows, expected, check_exact=True)
