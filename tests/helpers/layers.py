@@ -72,6 +72,7 @@ MAY_IMPORT = {
         "bench.sweeps",
         "bench.store",
         "bench.data",
+        "bench.files",
         "bench.errors",
     ],
     "bench.upkeep": [
