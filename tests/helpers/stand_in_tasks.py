@@ -14,6 +14,7 @@ from bench.data.task import Task
 from bench.data.tasks import (
     bag_of_words,
     bounded,
+    cifar_users,
     digits,
     gossip,
     images,
@@ -23,7 +24,9 @@ from bench.data.tasks import (
     peers,
     quadratic,
     rare_features,
+    ratings,
     school,
+    shakespeare,
     softmax,
     synthetic,
     tags,
@@ -52,6 +55,35 @@ def _ratings(rng) -> movielens.Ratings:
     rows = [(user, film) for user in range(USERS) for film in rng.permutation(25)[:15]]
     user, film = np.array(rows).T
     return movielens.Ratings(user, film, rng.integers(1, 6, len(rows)).astype(float))
+
+
+def _of_lectures(rng) -> ratings.Ratings:
+    """Ten ratings of each student, of one feature of each kind beside the bias."""
+    kinds, size = len(ratings.KINDS), 3
+    features = 1 + rng.integers(0, size, (10 * USERS, kinds)) + size * np.arange(kinds)
+    index = np.concatenate([np.zeros((len(features), 1), np.int32), features.astype(np.int32)], axis=1)
+    values = rng.integers(1, 6, len(index)).astype(float)
+    return ratings.Ratings(index, values, np.repeat(np.arange(USERS), 10), 1 + kinds * size)
+
+
+def _few_cifar_users(rng, monkeypatch, function, given: dict) -> Task:
+    """CIFAR-10 by user, of twelve users with eight pictures each."""
+    users, each = 12, 8
+    labels = rng.permutation(users * each * 4) % 10
+    pictures = [rng.integers(0, 256, (len(labels), 32, 32, 3)).astype(np.uint8) for _ in range(2)]
+    features = [rng.random((len(labels), 9), np.float32) for _ in range(2)]
+    monkeypatch.setattr(cifar_users, "_labels", lambda files: (COPY, labels.astype(np.int32), labels.astype(np.int32)))
+    monkeypatch.setattr(cifar_users, "_pictures", lambda files: pictures)
+    monkeypatch.setattr(cifar_users, "_features", lambda files: features)
+    for name in ("NUM_TEST", "NUM_VALIDATION"):
+        monkeypatch.setattr(cifar_users, name, 2)
+    monkeypatch.setattr(cifar_users, "NUM_COMMON", 20)
+    return function(0, **given | {"num_users": users, "size": each})
+
+
+def _roles(rng) -> list[list[np.ndarray]]:
+    """Six short speeches of each role."""
+    return [[rng.integers(2, shakespeare.NUM_CHARACTERS, 5).astype(np.uint8) for _ in range(6)] for _ in range(12)]
 
 
 def stand_in(make: partial, monkeypatch) -> Task:
@@ -83,6 +115,12 @@ def stand_in(make: partial, monkeypatch) -> Task:
         return function(0, rank=3, num_neighbors=3, sweeps=2, **given)
     elif function in (school.best_available, school.school):
         return school.made_up_schools(0, num_schools=USERS, **given)
+    elif function is ratings.insteval:
+        return ratings.rating_task(0, _of_lectures(rng), name="made up", source="made up", checksum="0")
+    elif function is shakespeare.shakespeare:
+        monkeypatch.setattr(shakespeare, "_roles", lambda files: (_roles(rng), COPY))
+    elif function is cifar_users.cifar_users:
+        return _few_cifar_users(rng, monkeypatch, function, given)
     else:
         generated = (
             *(synthetic.synthetic, bounded.bounded, quadratic.quadratic, peers.linear_p2p, softmax.softmax),

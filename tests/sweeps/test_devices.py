@@ -329,15 +329,18 @@ def test_a_round_exchanges_one_sum_of_the_models_size(make, args):
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["fixed", "poisson", "cyclic"])
 def test_a_million_users_with_models_of_their_own_need_an_eighth_on_each_of_eight_devices(sampler):
-    """By the compiler's figures of arguments, results and temporary arrays, per device."""
+    """By the compiler's figures per device: what users hold is divided exactly. Temporary arrays, a part of them for
+    the draw among all users, depend on the processor, and are smaller than on one device."""
 
     def needed(on):
         args = PERSONAL | {"sampler": sampler, "num_sampled": 100_000, "batch_size": EACH}
         memory = compiled("ppsgd", 1_000_000, args, on=on).memory_analysis()
         held = memory.argument_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes
-        return held + memory.temp_size_in_bytes
+        return held, memory.temp_size_in_bytes
 
-    assert needed(DEVICES) <= 1.25 * needed(1) / DEVICES
+    (held, temporary), (held_alone, temporary_alone) = needed(DEVICES), needed(1)
+    assert held <= 1.001 * held_alone / DEVICES
+    assert temporary <= 0.6 * temporary_alone
 
 
 @on_eight
