@@ -7,6 +7,7 @@ A generated part is between a comment that names it and `<!-- end -->`:
     <!-- claims NAME -->      what a paper states, our reading and the verdict; and below, our further claims
     <!-- gallery -->          every figure with its title and caption
     <!-- shares -->           which share of the published grids and tables has been run
+    <!-- commands -->         how long whole commands take, as `python -m bench perf commands` measured
 
 Single numbers in the prose are those of `figures.prose`. Verdicts are those that `python -m figures claims` wrote next
 to the figures.
@@ -26,7 +27,9 @@ from figures.claims import written as read_claims
 from figures.shared.paper import Paper
 from figures.shared.verdicts import CONTRADICTED, DOES_NOT_CARRY_OVER, ERROR, FAILS, OURS
 
-PART = re.compile(r"(<!-- (papers|papers in full|gallery|shares|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
+PART = re.compile(
+    r"(<!-- (papers|papers in full|gallery|shares|commands|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL
+)
 PICTURES = "../results/laptop/figures"  # as a page in docs links to them
 
 
@@ -144,6 +147,33 @@ def shares_part(folder: Path) -> str:
     return "\n".join(markdown(table(folder.parent), words=True) for table in (shares.of_grids, shares.of_tables))
 
 
+def commands_part(folder: Path) -> str:
+    """When commands were timed, and a table of their seconds.
+
+    Args:
+        folder: that of the figures.
+
+    Raises:
+        InputError: where they were not measured.
+    """
+    found = prose.measurements(folder.parent).get("commands")
+    if found is None:
+        path = folder.parent.parent / prose.PERF
+        raise InputError(f"{path} has no times of commands: run `python -m bench perf commands --out {path}`")
+    seconds = {line["what"]: line["value"] for line in found["lines"] if line["unit"] == "s"}
+    rows = [
+        {
+            "command": f"`{what}`",
+            "s": f"{seconds[what]:.2g}",
+            "processor, s": f"{seconds[f'{what}: processor']:.2g}",
+        }
+        for what in seconds
+        if f"{what}: processor" in seconds
+    ]
+    about = f"Measured on {found['date']}, {found['cores']} cores, jax {found['jax']}:"
+    return f"{about}\n\n{markdown(pd.DataFrame(rows))}"
+
+
 def written_anew(text: str, folder: Path) -> str:
     """A page with its generated parts updated.
 
@@ -157,7 +187,12 @@ def written_anew(text: str, folder: Path) -> str:
             raise InputError(f"a page has a part `claims {name}`, but no paper is called {name}")
         if name:
             return match[1] + claims_part(PAPERS[name], folder) + match[4]
-        make = {"papers": papers_part, "papers in full": papers_in_full, "shares": shares_part}
+        make = {
+            "papers": papers_part,
+            "papers in full": papers_in_full,
+            "shares": shares_part,
+            "commands": commands_part,
+        }
         return match[1] + (make[match[2]](folder) if match[2] in make else gallery_part()) + match[4]
 
     return prose.written_anew(PART.sub(part, text), folder.parent)

@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -185,6 +186,21 @@ def apart(
     return _written(OF_ROWS[of_rows](gaps.dropna()), form.removeprefix("x"))
 
 
+def measurements(folder: Path) -> dict[str, Any]:
+    """The content of the file of `python -m bench perf --out`, by benchmark.
+
+    Args:
+        folder: of a scale, beside which the file is.
+
+    Raises:
+        InputError: where it is missing.
+    """
+    path = folder.parent / PERF
+    if not path.is_file():
+        raise InputError(f"{path} is missing: run `python -m bench perf --out {path}`")
+    return json.loads(path.read_text())
+
+
 def measured(folder: Path, what: str, form: str, factor: str = "1") -> str:
     """A number of `python -m bench perf --out results/perf.json`.
 
@@ -195,10 +211,7 @@ def measured(folder: Path, what: str, form: str, factor: str = "1") -> str:
         form: as of `value`; empty for words.
         factor: by which the number is multiplied, for another unit.
     """
-    path = folder.parent / PERF
-    if not path.is_file():
-        raise InputError(f"{path} is missing: run `python -m bench perf --out {path}`")
-    found = json.loads(path.read_text())
+    found = measurements(folder)
     kind, _, name = what.partition(" ")
     if kind in ("date", "device", "processor") and name in found:
         return found[name][kind]

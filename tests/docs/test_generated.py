@@ -1,5 +1,6 @@
 """README and docs say of the claims what the claims give, and the committed results give the committed verdicts."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -13,7 +14,7 @@ from bench.comparison.problems import PROBLEMS
 from bench.errors import InputError
 from figures import FIGURES, PAPERS
 from figures.claims import judged
-from figures.docs import outdated, verdicts, written_anew
+from figures.docs import commands_part, outdated, verdicts, written_anew
 from figures.shared.runs import runs_of
 
 ROOT = Path(__file__).parents[2]
@@ -88,3 +89,21 @@ def test_verdicts_on_other_claims_are_refused(folder):
 def test_a_part_about_no_paper_is_refused():
     with pytest.raises(InputError, match="no paper is called nosuch"):
         written_anew("<!-- claims nosuch -->\n<!-- end -->\n", FOLDER)
+
+
+def test_the_times_of_commands_are_those_that_were_measured(tmp_path):
+    folder = tmp_path / "laptop" / "figures"
+    folder.mkdir(parents=True)
+    with pytest.raises(InputError, match=r"perf\.json is missing"):
+        commands_part(folder)
+    about = {"date": "2026-01-02", "cores": 2, "jax": "0.10"}
+    (tmp_path / "perf.json").write_text(json.dumps({"users": about}))
+    with pytest.raises(InputError, match="has no times of commands"):
+        commands_part(folder)
+    names = {"a | b": 1.234, "a | b: processor": 2.5, "resident memory": 3.0}
+    lines = [{"what": what, "value": value, "unit": "s"} for what, value in names.items()]
+    (tmp_path / "perf.json").write_text(json.dumps({"commands": about | {"lines": lines}}))
+    part = commands_part(folder)
+    assert part.startswith("Measured on 2026-01-02, 2 cores, jax 0.10:\n\n| command | s | processor, s |\n")
+    assert part.count("\n|") == 3
+    assert "| 1.2 | 2.5 |" in part
