@@ -17,7 +17,7 @@ from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
 from bench.comparison.entries import fault, no_numbers, read_entries
 from bench.comparison.plan import Plan
 from bench.comparison.problems import problem
-from bench.comparison.protocol import protocol_of, read_protocol
+from bench.comparison.protocol import board_folder, protocol_of, read_protocol
 from bench.comparison.request import BOARD, Request, make_request
 from bench.comparison.result import at_end
 from bench.comparison.stages import KEYS, TEST, TUNING, choose, with_spent
@@ -91,7 +91,7 @@ def request_on_board(
         InputError: where the board has no such task, or was run with other options than requested.
     """
     on = problem(rest["task"], rest["data_files"])
-    folder = Path(rest["out"]) / BOARD if str(board) == BOARD else Path(board)
+    folder = board_folder(board, rest["out"])
     protocol = read_protocol(folder / on.name)
     boards = {
         "epsilons": protocol.epsilons,
