@@ -24,17 +24,18 @@ class InputError(ValueError):
         return [line.rstrip("\n") for line in lines]
 
 
-def unknown_name(kind: str, name: str, names: Iterable[str]) -> InputError:
+def unknown_name(kind: str, name: str, names: Iterable[str], remedy: str | None = None) -> InputError:
     """The error for a name that is not in a table; it suggests the nearest valid name, or lists all.
 
     Args:
         kind: what the name refers to ("sweep", "figure").
         name: the name that was given.
         names: the valid names.
+        remedy: in place of the list of names, where they are too many.
     """
     names = sorted(names)
     near = nearest(name, names)
-    hint = f"choose from {', '.join(names)}." if near is None else f"did you mean {near}?"
+    hint = remedy or f"choose from {', '.join(names)}." if near is None else f"did you mean {near}?"
     return InputError(f"no {kind} is called {shown(name)}: {hint}")
 
 

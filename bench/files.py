@@ -1,14 +1,20 @@
-"""Files that several processes share: locked, written atomically, or read without waiting."""
+"""Files that several processes share: locked, written atomically or read without waiting, and the cache of what can be
+computed or fetched again.
+"""
 
 import contextlib
 import errno
+import json
 import os
 import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from bench.errors import InputError
+import platformdirs
+
+from bench.errors import InputError, expanded
 
 PART = ".part-"  # prefix of the names of unfinished files
 # For reading tables: the digits of a commit may look like a number, "09351561e448" like infinity.
@@ -87,3 +93,31 @@ def set_aside(path: Path, remedy: str = "") -> None:
             path.replace(path.with_name(f"earlier-{path.name}"))
     except OSError as error:
         raise InputError(f"cannot rename {path}: {error.strerror}{remedy}") from None
+
+
+def cache_folder(name: str) -> Path:
+    """The folder of one kind of cached files, in BENCH_CACHE or the user's cache folder. It may not exist yet.
+
+    Args:
+        name: the kind: a data set, compiled programs, calibrated noise.
+    """
+    if root := os.environ.get("BENCH_CACHE"):
+        return expanded(root, "BENCH_CACHE") / name
+    return Path(platformdirs.user_cache_dir("private-federated-bench")) / name
+
+
+def recall(path: Path) -> Any:
+    """The content of a file that `remember` wrote; None where it is missing or damaged."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def remember(path: Path, content: Any) -> None:
+    """Write a JSON file atomically, so that any number of processes can share it.
+
+    Where writing fails, nothing is written and no error is raised: the content can be computed again.
+    """
+    with contextlib.suppress(OSError):
+        write_whole(path, json.dumps(content))

@@ -12,7 +12,7 @@ import pytest
 from tiny_sweeps import WALK, sweep_of, walks
 
 import bench
-from bench import Problem, cache_folder
+from bench import Problem
 from bench.algorithms.base import Algorithm, State
 from bench.algorithms.loading import load_method
 from bench.comparison.plan import make_plan
@@ -21,6 +21,7 @@ from bench.data.files import DataFiles
 from bench.data.read.tables import client_table
 from bench.errors import InputError, shown, unknown_name
 from bench.execution.run import run_sweep
+from bench.files import cache_folder
 from bench.store import requests
 from bench.store.store import LOCK, Store
 from bench.sweeps.grids import listed
@@ -236,7 +237,7 @@ def test_a_round_that_reports_a_complex_number_is_named_before_training(tmp_path
 @pytest.mark.parametrize("variable", ["BENCH_DATA", "BENCH_CACHE"])
 def test_a_home_folder_that_nobody_has_is_named(variable, monkeypatch):
     monkeypatch.setenv(variable, "~nosuchuser/x")
-    use = {"BENCH_DATA": DataFiles, "BENCH_CACHE": lambda: cache_folder.folder("noise")}[variable]
+    use = {"BENCH_DATA": DataFiles, "BENCH_CACHE": lambda: cache_folder("noise")}[variable]
     with pytest.raises(InputError, match=rf"{variable}.* is '~nosuchuser/x', but that home folder is unknown"):
         use()
 

@@ -40,7 +40,7 @@ def compare(
     neighbors: str | None = None,
     delta: float | None = None,
     units: bool = False,
-    against: str | os.PathLike | None = None,
+    board: str | os.PathLike | None = None,
     name: str | None = None,
     out: str | os.PathLike = "results",
     fresh: bool = False,
@@ -69,7 +69,7 @@ def compare(
         neighbors: neighbouring relation; default the task's.
         delta: of (epsilon, delta)-DP; default the task's.
         units: whether to include methods with other privacy statements, which the figure shows in separate panels.
-        against: folder of a board ("board" is out/board), whose methods are included without being run again. The board
+        board: folder of a board ("board" is out/board), whose methods are included without being run again. The board
             determines epsilons, seeds, num_settings, rounds, neighbors and delta; leave them out.
         name: of the folder in out/compare; by default made from the task and the methods.
         out: results folder.
@@ -92,7 +92,7 @@ def compare(
 
     request = _request(
         methods,
-        against,
+        board,
         DataFiles(data_dir, source),
         task=task,
         epsilons=epsilons,
@@ -116,16 +116,16 @@ def compare(
     return table
 
 
-def _request(methods, against: str | os.PathLike | None, data_files: DataFiles, **options) -> "Request":
+def _request(methods, board: str | os.PathLike | None, data_files: DataFiles, **options) -> "Request":
     """The request that the options of `compare` describe, with or without a board."""
     from bench.comparison.board import BY_PROTOCOL, request_on_board
     from bench.comparison.request import make_request
 
-    if against is None:
+    if board is None:
         return make_request(methods, data_files=data_files, **options)
     said = {name: value for name, value in options.items() if name in BY_PROTOCOL}
     rest = {name: value for name, value in options.items() if name not in BY_PROTOCOL}
-    return request_on_board(against, methods, said, rest | {"data_files": data_files})
+    return request_on_board(board, methods, said, rest | {"data_files": data_files})
 
 
 def _compared(

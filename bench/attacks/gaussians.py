@@ -80,8 +80,8 @@ def _delta(epsilon, p, q):
         return np.where(straight, line, curved)
 
     with np.errstate(invalid="ignore", over="ignore"):
-        found, against = mass(shift, ratio), mass(0.0, 1.0)
-        difference = np.exp(found) - np.exp(np.minimum(epsilon + against, 700.0))
+        of_p, of_q = mass(shift, ratio), mass(0.0, 1.0)
+        difference = np.exp(of_p) - np.exp(np.minimum(epsilon + of_q, 700.0))
     return np.nan_to_num(np.maximum(difference, 0.0))
 
 

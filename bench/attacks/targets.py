@@ -10,9 +10,9 @@ import pandas as pd
 
 from bench.attacks.runs import Attacked
 from bench.attacks.units import without_evaluation
+from bench.comparison.board import protocol_on_board
 from bench.comparison.problems import problem
-from bench.comparison.protocol import read_protocol
-from bench.comparison.request import BOARD
+from bench.comparison.protocol import board_folder
 from bench.comparison.result import at_end
 from bench.comparison.stages import TEST, with_spent
 from bench.data.files import DataFiles
@@ -58,11 +58,6 @@ class Targets(NamedTuple):
     silent: list[str]
 
 
-def folder_of(name: str, board: str, out: Path) -> Path:
-    """Return the folder of a board's task; "board" is the board in the results folder `out`."""
-    return (out / BOARD if board == BOARD else Path(board)) / name
-
-
 def targets(
     task: str,
     labels: Sequence[str],
@@ -87,9 +82,9 @@ def targets(
     Raises:
         InputError: for unknown names, and a board that has no such runs, or other data or versions.
     """
-    on = problem(task, data_files)
-    folder = folder_of(on.name, board, out)
-    protocol = read_protocol(folder)
+    folder = board_folder(board, out)
+    protocol = protocol_on_board(folder, task)
+    on, folder = problem(task, data_files), folder / task
     if not 0 <= split < protocol.seeds:
         raise InputError(f"split is {split}, but {folder} has splits 0 to {protocol.seeds - 1}: choose one of them")
     again = f"run `python -m bench board {on.name}` again"

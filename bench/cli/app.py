@@ -230,7 +230,7 @@ def compare(
         neighbors=neighbors,
         delta=delta,
         units=units,
-        against=against,
+        board=against,
         name=name,
         out=out,
         fresh=fresh,

@@ -43,8 +43,8 @@ def attack(
 
     Example: python -m bench attack digits DP-FedAvg --epsilon 1 --epsilon inf
     """
-    from bench.attacks.targets import folder_of
     from bench.attacks.whole import PAGE, attack_all
+    from bench.comparison.protocol import board_folder
     from bench.execution.run import use_compilation_cache
 
     for value in epsilon or []:
@@ -65,4 +65,4 @@ def attack(
         data_files=DataFiles(data_dir, source),
         say=lambda line: typer.echo(line, err=True),
     )
-    typer.echo(folder_of(task, against, out) / PAGE)
+    typer.echo(board_folder(against, out) / task / PAGE)

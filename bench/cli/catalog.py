@@ -9,11 +9,11 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
-from bench.cache_folder import folder, recall, remember
 from bench.data.fetch import retrieval
 from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
 from bench.errors import SUITE, InputError
+from bench.files import cache_folder, recall, remember
 
 if TYPE_CHECKING:
     from bench.comparison.problem import Problem
@@ -46,7 +46,7 @@ def _where(name: str, data_files: DataFiles) -> str:
 
 def _from_code() -> dict[str, list[dict[str, Any]]]:
     """The kinds that follow from the code, from the cache where the code has not changed."""
-    path, code = folder("catalog") / "catalog.json", _digest()
+    path, code = cache_folder("catalog") / "catalog.json", _digest()
     match recall(path):
         case {"code": str(known), "found": found} if known == code:
             return found

@@ -13,7 +13,7 @@ from bench.data.dataset import DataSet, LocalCopy
 from bench.data.fetch import user_files
 from bench.data.fetch.cache import Cached, md5
 from bench.data.fetch.retrieval import find, get, sources_of
-from bench.data.fetch.sources import DATASETS, known
+from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
 from bench.errors import InputError
 
@@ -98,7 +98,12 @@ def verify(name: Name = None, data_dir: DataDir = None) -> None:
 
 
 def _chosen(names: list[str] | None) -> list[DataSet]:
-    return [known(name) for name in dict.fromkeys(names or DATASETS)]
+    for name in names or ():
+        if name not in DATASETS:
+            from bench.data.tasks.registry import misnamed
+
+            raise misnamed(name, "a data set", DATASETS)
+    return [DATASETS[name] for name in dict.fromkeys(names or DATASETS)]
 
 
 def _row(dataset: DataSet, data_files: DataFiles) -> dict:

@@ -6,6 +6,10 @@ moment later, by a timer (SIGALRM):
 
 - in a callback such as `__del__`, whose exceptions Python reports and drops (`sys.unraisablehook`);
 - while a module is imported, since extension modules can lose exceptions, or crash on them, while they initialise.
+
+`except KeyboardInterrupt` alone loses this: without the hook, or where the hook itself raises, a command goes on;
+without the wait an import is broken off; with `sys.exit` in place of `os._exit` threads delay the end, and the status
+is wrong after an `exec`. tests/cli/test_signals.py has a test that fails without each of these four.
 """
 
 import atexit

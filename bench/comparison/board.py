@@ -17,12 +17,13 @@ from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
 from bench.comparison.entries import fault, no_numbers, read_entries
 from bench.comparison.plan import Plan
 from bench.comparison.problems import problem
-from bench.comparison.protocol import protocol_of, read_protocol
+from bench.comparison.protocol import PROTOCOL, Protocol, board_folder, protocol_of, read_protocol
 from bench.comparison.request import BOARD, Request, make_request
 from bench.comparison.result import at_end
 from bench.comparison.stages import KEYS, TEST, TUNING, choose, with_spent
 from bench.data.files import DataFiles
-from bench.errors import InputError, shown, unknown_name
+from bench.data.tasks.registry import misnamed
+from bench.errors import InputError, shown
 from bench.store import part_files
 
 ROUNDS: dict[str, int] = {  # task of the board -> communication rounds of methods that do not set their own
@@ -59,7 +60,7 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
         InputError: for a task that the board does not have.
     """
     if task not in ROUNDS:
-        raise unknown_name("task of the board", task, ROUNDS)
+        raise misnamed(task, "a task of the board", ROUNDS)
     known = problem(task).baselines
     assert known is not None, task
     whole: dict[str, Any] = {
@@ -73,6 +74,18 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
     }
     request = make_request(task=task, out=out, data_files=data_files, **whole | options)
     return request._replace(scale=BOARD)
+
+
+def protocol_on_board(folder: Path, task: str) -> Protocol:
+    """The protocol of a task in the folder of a board.
+
+    Raises:
+        InputError: where the board has no such task, or its protocol cannot be read.
+    """
+    there = {path.parent.name for path in folder.glob(f"*/{PROTOCOL}")}
+    if there and task not in {*there, *ROUNDS}:
+        raise misnamed(task, f"a task of the board {folder}", there)
+    return read_protocol(folder / task)
 
 
 def request_on_board(
@@ -91,8 +104,8 @@ def request_on_board(
         InputError: where the board has no such task, or was run with other options than requested.
     """
     on = problem(rest["task"], rest["data_files"])
-    folder = Path(rest["out"]) / BOARD if str(board) == BOARD else Path(board)
-    protocol = read_protocol(folder / on.name)
+    folder = board_folder(board, rest["out"])
+    protocol = protocol_on_board(folder, on.name)
     boards = {
         "epsilons": protocol.epsilons,
         "seeds": protocol.seeds,

@@ -32,9 +32,9 @@ from bench.data.tasks.clients_file import (
     sums_of_squares,
 )
 from bench.data.tasks.images import PICTURES, client_size
-from bench.data.tasks.registry import COMPARED, TASKS
+from bench.data.tasks.registry import COMPARED, TASKS, misnamed
 from bench.data.tasks.synthetic import risks
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError
 from bench.models import digits_cnn
 from bench.models.user_networks import PictureCNN
 
@@ -449,12 +449,10 @@ def _meant(task: Any) -> Problem:
         return PROBLEMS[task]()
     if task.endswith(".npz") or is_table(Path(task)):
         return own_clients(task)
+    names, otherwise = [*PROBLEMS, "FILE.npz", "FILE.csv", "FILE.parquet"], ""
     if task in TASKS:
-        raise InputError(
-            f"task {task} says neither which data tune a method nor what is private: choose from "
-            f"{', '.join(PROBLEMS)}, or pass a bench.Problem of it"
-        )
-    raise unknown_name("task to compare on", task, [*PROBLEMS, "FILE.npz", "FILE.csv", "FILE.parquet"])
+        otherwise = ", or pass a bench.Problem of it, which says which data tune a method and what is private"
+    raise misnamed(task, "a task of `compare`", names, otherwise)
 
 
 def _own_network(trial: int, *, network: Any, **where: Any) -> Task:

@@ -2,10 +2,11 @@
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.comparison.request import Request
+from bench.comparison.request import BOARD, Request
 from bench.errors import InputError
 from bench.files import read_regular, write_whole
 from bench.inputs.declared import check, kinds
@@ -33,6 +34,11 @@ class Protocol(NamedTuple):
     delta: float
     neighbors: str
     unit: str
+
+
+def board_folder(board: str | os.PathLike, out: str | os.PathLike) -> Path:
+    """The folder of a board; "board" is the one in the results folder `out`."""
+    return Path(out) / BOARD if str(board) == BOARD else Path(board)
 
 
 def protocol_of(request: Request) -> Protocol:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.conformance import ACCOUNTING, FOLDER, GOLDEN_RUNS, VERSION
 from bench.conformance.runs import QUANTITIES
-from bench.errors import MOST_SHOWN, InputError, nearest, remedy_of, shown, unknown_name
+from bench.errors import MOST_SHOWN, InputError, remedy_of, shown, unknown_name
 
 TEMPLATE = "python -m bench conformance > answers.json"
 LARGEST = 50_000_000  # bytes of a file of answers; that of all numbers has some ten thousand
@@ -84,7 +84,7 @@ def read(path: Path) -> dict[str, np.ndarray]:
     known = numbers()
     for name in answers:
         if name not in known:
-            raise _unknown_id(path, name)
+            raise unknown_name(f"number of {path}", name, known, f"take the ids from {TEMPLATE}")
     given = {name: _answer(name, answer, known[name]) for name, answer in answers.items() if answer is not None}
     if not given:
         raise InputError(f"{path} has no answers: put numbers in place of null")
@@ -135,13 +135,6 @@ def _check_version(path: Path, version: Any) -> None:
             f"{path} answers version {version:.0f} of the set, and this suite has version {VERSION}: answer a new "
             f"file, {TEMPLATE}"
         )
-
-
-def _unknown_id(path: Path, name: str) -> InputError:
-    """Return the error for an id that does not exist; the message has a near one, and never all of them."""
-    if nearest(name, numbers()) is not None:
-        return unknown_name(f"number of {path}", name, numbers())
-    return InputError(f"no number of {path} is called {shown(name)}: take the ids from {TEMPLATE}")
 
 
 def _answer(name: str, answer: Any, number: Number) -> np.ndarray:

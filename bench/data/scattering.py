@@ -21,9 +21,9 @@ from jax import Array
 from rich.console import Console
 from rich.progress import track
 
-from bench.cache_folder import folder
 from bench.data.fetch.cache import filling
 from bench.errors import InputError
+from bench.files import cache_folder
 
 SCALES, ANGLES = 2, 8  # J, L
 STRIDE = 2**SCALES  # pixels from place to place
@@ -97,7 +97,7 @@ def features(name: str, images: np.ndarray, checksum: str) -> np.ndarray:
     Raises:
         InputError: the cached file is not what was written, or the cache cannot be written.
     """
-    path = folder("scattering") / f"{name}-{checksum}-{recipe()}.npy"
+    path = cache_folder("scattering") / f"{name}-{checksum}-{recipe()}.npy"
     if not path.exists():
         with filling(path.parent) as scratch:
             if not path.exists():  # another process was faster

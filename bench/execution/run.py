@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 
-from bench.data.fetch import cache
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError
@@ -24,6 +23,7 @@ from bench.execution.progress import Meter, Part
 from bench.execution.queue import Block, Queue, describe, rounded_up
 from bench.execution.reasons import reasons
 from bench.execution.unit import Unit
+from bench.files import cache_folder
 from bench.store import other_data
 from bench.store.shared_runs import take_over
 from bench.store.store import Store
@@ -39,8 +39,8 @@ TASK_BYTES = 2e9  # of data sets that the driver keeps at hand
 def use_compilation_cache() -> None:
     """Keep compiled programs on disk, beside the data sets, unless the user has chosen a place already."""
     if not jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
-        compile_cache.tidy(cache.folder("compiled"))
-        jax.config.update("jax_compilation_cache_dir", str(cache.folder("compiled")))
+        compile_cache.tidy(cache_folder("compiled"))
+        jax.config.update("jax_compilation_cache_dir", str(cache_folder("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
 
 

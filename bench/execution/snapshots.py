@@ -24,10 +24,9 @@ import jaxlib.version
 import numpy as np
 from jax.experimental import multihost_utils
 
-from bench.data.fetch import cache
 from bench.execution import memory
 from bench.execution.source import code
-from bench.files import write_whole
+from bench.files import cache_folder, write_whole
 
 LEAST_S = 60.0  # of training between two snapshots
 SHARE = 0.02  # of the time, for writing
@@ -155,7 +154,7 @@ class Snapshots:
 
 def folder() -> Path:
     """Return the folder of all snapshots; it may not exist yet."""
-    return cache.folder("unfinished")
+    return cache_folder("unfinished")
 
 
 def parts_of(state: Any) -> list[list[np.ndarray]]:

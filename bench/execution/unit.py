@@ -94,7 +94,7 @@ class Trainer:
 
     def __init__(self, budget: float, devices: int = 1):
         self.budget, self.devices = budget, devices
-        self.plans: dict[tuple, tuple[engine.Plan, float]] = {}
+        self.fitted: dict[tuple, tuple[engine.FittedChunk, float]] = {}
         self._laid: tuple[Task, Task] | None = None  # the task of the last unit, and what it trains on
 
     def run(self, unit: Unit, report: Report = lambda step: None) -> Outcome:
@@ -107,21 +107,21 @@ class Trainer:
         first, points, runs, task = unit.points[0], unit.points, list(unit.runs), self._task(unit.task)
         program = engine.Program(first.method.make, first.static, first.eval_every)
         messages: list[str] = []
-        known, began = set(self.plans), time.monotonic()
+        known, began = set(self.fitted), time.monotonic()
         try:
-            plan, plan_s = self._plan(program, unit, len(runs), messages, report)
-            if len(runs) > 1 and plan.chunk < len(points):  # several runs only where all points fit
+            fitted, fitting_s = self._fitted(program, unit, len(runs), messages, report)
+            if len(runs) > 1 and fitted.chunk < len(points):  # several runs only where all points fit
                 runs = runs[:1]
-                plan, plan_s = self._plan(program, unit, 1, messages, report)
+                fitted, fitting_s = self._fitted(program, unit, 1, messages, report)
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
                 raise
             return Outcome(None, len(points), len(runs), len(points), 0.0, time.monotonic() - began, tuple(messages))
-        compile_s, points = time.monotonic() - began, points[: plan.chunk]
+        compile_s, points = time.monotonic() - began, points[: fitted.chunk]
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
-        watch = _Watch(report, len(points) * len(runs), began if known != {*self.plans} else None)
+        watch = _Watch(report, len(points) * len(runs), began if known != {*self.fitted} else None)
         asked = [(point.id, point.traced) for point in points], first.num_rounds, first.eval_every
-        snapshots = Snapshots(jax.tree.leaves(task), repr((task.name, *asked, runs, plan.chunk, self.devices)))
+        snapshots = Snapshots(jax.tree.leaves(task), repr((task.name, *asked, runs, fitted.chunk, self.devices)))
         if kept := snapshots.load():
             rounds = kept.evaluations * first.eval_every
             runs_said = f"{len(points)} points x {len(runs)} seeds" if len(points) * len(runs) > 1 else "a run"
@@ -134,12 +134,12 @@ class Trainer:
             with diagnose.callbacks_not_logged():
                 metrics = engine.run_chunk(
                     program,
-                    plan.step,
+                    fitted.step,
                     task,
                     engine.run_keys(*np.array(runs, np.int32).T),
                     hypers,
                     num_evals=first.num_rounds // first.eval_every,
-                    chunk=plan.chunk,
+                    chunk=fitted.chunk,
                     on_block=watch.at,
                     begun=kept and engine.Begun(kept.evaluations, partial(with_parts, parts=kept.state), kept.metrics),
                     on_state=snapshots.offer,
@@ -150,16 +150,16 @@ class Trainer:
                     name = first.method.make.__name__
                     raise InputError(f"a callback of {name} or of {unit.task.name} fails: {said}") from error
                 raise
-            return Outcome(None, len(points), len(runs), plan.chunk, 0.0, compile_s, tuple(messages))
+            return Outcome(None, len(points), len(runs), fitted.chunk, 0.0, compile_s, tuple(messages))
         train_s = snapshots.seconds()
         snapshots.remove()
         timing = {
             "wall_s": train_s / (len(points) * len(runs)),
-            "compile_s": plan_s,
-            "points_per_chunk": plan.chunk,
+            "compile_s": fitting_s,
+            "points_per_chunk": fitted.chunk,
         }
         rows = rows_of(unit.origin, unit.task, points, runs, metrics, timing)
-        return Outcome(rows, len(points), len(runs), plan.chunk, train_s, compile_s, tuple(messages))
+        return Outcome(rows, len(points), len(runs), fitted.chunk, train_s, compile_s, tuple(messages))
 
     def _task(self, task: Task) -> Task:
         """Return the task as it is trained on."""
@@ -170,20 +170,20 @@ class Trainer:
             self._laid = task, devices.lay_out(task, self.devices)
         return self._laid[1]
 
-    def _plan(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str], report: Report):
-        """Return the plan for this many runs at once, and the seconds of compiling it."""
+    def _fitted(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str], report: Report):
+        """Return the chunk of this many runs that fits at once, and the seconds of compiling it."""
         task = self._task(unit.task)
         leaves, structure = jax.tree.flatten(task)
         shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
         size = unit.chunk or len(unit.points)
         key = (program, structure, shapes, num_runs, size)
-        if key not in self.plans:
+        if key not in self.fitted:
             report(Compiling())
             began = time.monotonic()
-            made = engine.plan(program, task, num_runs, unit.points[0].traced, size, budget=self.budget)
-            self.plans[key] = made, time.monotonic() - began
+            made = engine.fitted_chunk(program, task, num_runs, unit.points[0].traced, size, budget=self.budget)
+            self.fitted[key] = made, time.monotonic() - began
             messages.append(
                 f"{unit.task.name}: {len(unit.points)} points x {num_runs} seeds in chunks of {made.chunk}, "
-                f"peak memory {made.peak_bytes / 1e9:.2f} GB, compiled in {self.plans[key][1]:.1f} s"
+                f"peak memory {made.peak_bytes / 1e9:.2f} GB, compiled in {self.fitted[key][1]:.1f} s"
             )
-        return self.plans[key]
+        return self.fitted[key]

@@ -83,18 +83,18 @@ def workload_of(grid: Grid, budget: float | None = None) -> Workload:
     task, points, first = grid.task, grid.points, grid.points[0]
     program = engine.Program(first.method.make, first.static, grid.eval_every)
     hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
-    plan = engine.plan(program, task, 1, hypers, len(points), budget=budget or memory.budget())
-    hypers = {name: column[: plan.chunk] for name, column in hypers.items()}
-    work = work_of(program, task, 1, hypers, plan.chunk)
+    fitted = engine.fitted_chunk(program, task, 1, hypers, len(points), budget=budget or memory.budget())
+    hypers = {name: column[: fitted.chunk] for name, column in hypers.items()}
+    work = work_of(program, task, 1, hypers, fitted.chunk)
     keys = engine.run_keys(np.zeros(1, np.int32), np.zeros(1, np.int32))
-    run = partial(engine.run_chunk, program, plan.step, task, keys, hypers)
+    run = partial(engine.run_chunk, program, fitted.step, task, keys, hypers)
     return Workload(
-        partial(run, num_evals=grid.num_rounds // grid.eval_every, chunk=plan.chunk),
+        partial(run, num_evals=grid.num_rounds // grid.eval_every, chunk=fitted.chunk),
         "round of a point",
-        grid.num_rounds * plan.chunk,
-        Counts().plus(work.per_round(grid.eval_every), 1 / plan.chunk),
-        plan.peak_bytes,
-        plan.chunk,
+        grid.num_rounds * fitted.chunk,
+        Counts().plus(work.per_round(grid.eval_every), 1 / fitted.chunk),
+        fitted.peak_bytes,
+        fitted.chunk,
     )
 
 

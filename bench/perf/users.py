@@ -56,18 +56,18 @@ def round_of(name: str, task: Task) -> Workload:
     static = {"num_sampled": cohort, "batch_size": EXAMPLES, "sampler": "fixed"}
     program = engine.Program(ALGORITHMS[name].make, tuple(sorted(static.items())), ROUNDS)
     hypers = {key: np.full(1, value, np.float32) for key, value in ARGS[name].items()}
-    plan = engine.plan(program, task, 1, hypers, 1, budget=np.inf)
+    fitted = engine.fitted_chunk(program, task, 1, hypers, 1, budget=np.inf)
     keys = engine.run_keys(np.zeros(1, np.int32), np.zeros(1, np.int32))
     hypers = {key: jnp.asarray(column) for key, column in hypers.items()}
     state, _ = engine.start(task, keys, hypers, program=program)
 
     def rounds():
         nonlocal state
-        state, metrics = plan.step(task, keys, hypers, state, jnp.int32(0))
+        state, metrics = fitted.step(task, keys, hypers, state, jnp.int32(0))
         jax.block_until_ready(metrics)
 
     work = work_of(program, task, 1, hypers, 1)
-    return Workload(rounds, "round", ROUNDS, work.per_round(ROUNDS), plan.peak_bytes)
+    return Workload(rounds, "round", ROUNDS, work.per_round(ROUNDS), fitted.peak_bytes)
 
 
 def round_of_many(name: str) -> Workload:

@@ -306,8 +306,8 @@ class Step:
         return min(begin + size, self.num_rounds)
 
 
-class Plan(NamedTuple):
-    """How many points share a call, and the memory that the compiler says it needs, in bytes."""
+class FittedChunk(NamedTuple):
+    """How many points share a call, the bytes of memory that the compiler says it needs, and the step that calls it."""
 
     chunk: int
     peak_bytes: int
@@ -358,7 +358,7 @@ def _peak(program: Program, task: Task, keys, hypers, state):
     return step, peak - memory.alias_size_in_bytes
 
 
-def plan(program: Program, task: Task, num_seeds: int, names, num_points: int, *, budget: float) -> Plan:
+def fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_points: int, *, budget: float) -> FittedChunk:
     """The largest chunk, at most `num_points` points, whose compiled program fits into `budget` bytes.
 
     The compiler's own figure decides; where it is too large the chunk is halved and compiled again.
@@ -374,14 +374,14 @@ def plan(program: Program, task: Task, num_seeds: int, names, num_points: int, *
         InputError: where a function of the method stops, or does not give what it must; naming it.
     """
     try:
-        return _plan(program, task, num_seeds, names, num_points, budget)
+        return _fitted_chunk(program, task, num_seeds, names, num_points, budget)
     except Exception as error:
         if culprit := diagnose.culprit(program.algorithm, program.make.__name__, devices.whole(task), names):
             raise InputError(culprit) from error
         raise
 
 
-def _plan(program: Program, task: Task, num_seeds: int, names, num_points: int, budget: float) -> Plan:
+def _fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_points: int, budget: float) -> FittedChunk:
     chunk = num_points
     while True:
         shapes = shapes_of(program, task, num_seeds, names, chunk)
@@ -391,7 +391,7 @@ def _plan(program: Program, task: Task, num_seeds: int, names, num_points: int, 
         else:
             step, peak = _peak(program, task, *shapes)
             if peak <= budget or chunk == 1:
-                return Plan(chunk, peak, step)
+                return FittedChunk(chunk, peak, step)
         chunk = max(1, min(chunk // 2, int(chunk * budget / peak)))
 
 
@@ -429,7 +429,7 @@ def run_chunk(
 
     Args:
         program: with `num_rounds` = rounds between evaluations.
-        step: of the plan for this chunk.
+        step: of the chunk that fits.
         task: the data.
         keys: of the runs, [seed].
         hypers: traced arguments, each [point]; padded to `chunk` here.

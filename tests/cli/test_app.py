@@ -35,7 +35,7 @@ WRONG = [
     (["run", "tiny", "ppsgd_synthetc"], "did you mean ppsgd_synthetic?"),
     (["run", "qqq"], "no sweep is called 'qqq': choose from "),
     (["run", "tiny", "--scale", "papr"], "no scale is called 'papr': did you mean paper?"),
-    (["run", "tiny", "--task", "synthetic_01"], "no task is called 'synthetic_01': did you mean synthetic_0"),
+    (["run", "tiny", "--task", "synthetic_01"], "no task of `run` is called 'synthetic_01': did you mean synthetic_0"),
     (["run", "tiny", "--seeds", "0"], "seeds is 0: it must be a whole number from 1"),
     (["run", "tiny", "--seeds", "two"], "--seeds"),
     (["run", "tiny", "--seeds"], "--seeds"),

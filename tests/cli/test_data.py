@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from bench.__main__ import main
 from bench.cli.data import app
-from bench.data.fetch import cache
 from bench.data.fetch.sources import DATASETS, IDX
 from bench.errors import InputError
+from bench.files import cache_folder
 
 
 @pytest.fixture(autouse=True)
@@ -65,14 +65,14 @@ def test_list_shows_a_wrong_file_and_goes_on(data):
 
 def test_get_prints_place_source_and_terms(data, sets):
     printed = run("get", "mnist", "--data-dir", data)
-    assert printed == f"mnist: {cache.folder('mnist')} (user files; terms: CC BY-SA 3.0)\n"
-    assert {name: (cache.folder("mnist") / name).read_bytes() for name in IDX} == sets["mnist"]
+    assert printed == f"mnist: {cache_folder('mnist')} (user files; terms: CC BY-SA 3.0)\n"
+    assert {name: (cache_folder("mnist") / name).read_bytes() for name in IDX} == sets["mnist"]
 
 
 def test_get_without_a_name_gets_what_can_be_got(data):
     printed = run("get", "--data-dir", data)
     assert "mnist: " in printed
-    assert f"fashion_mnist: {cache.folder('fashion_mnist')} (user files; terms: MIT)" in printed
+    assert f"fashion_mnist: {cache_folder('fashion_mnist')} (user files; terms: MIT)" in printed
     assert "qmnist_writers: not here: put qmnist-train-labels-idx2-int, qmnist-test-labels-idx2-int in" in printed
     assert "federated_emnist: not here: put fed_emnist" in printed
 
@@ -82,7 +82,7 @@ def test_get_without_a_name_gets_the_rest_and_then_names_a_wrong_file(data, monk
     write(data, {"qmnist-train-labels-idx2-int": b"wrong"})
     with pytest.raises(InputError, match="qmnist-train-labels-idx2-int: md5 "):
         run("get", "--data-dir", data)
-    assert (cache.folder("fashion_mnist") / IDX[0]).exists()
+    assert (cache_folder("fashion_mnist") / IDX[0]).exists()
 
 
 def test_errors_come_through_as_one_line(data):
@@ -104,8 +104,8 @@ def test_errors_come_through_as_one_line(data):
 def test_verify_reads_every_file_again_and_names_the_wrong_one(data):
     run("get", "--data-dir", data)
     first = run("verify")
-    assert f"mnist: {cache.folder('mnist')} (user files): md5 as published, " in first
-    path = cache.folder("fashion_mnist") / IDX[0]
+    assert f"mnist: {cache_folder('mnist')} (user files): md5 as published, " in first
+    path = cache_folder("fashion_mnist") / IDX[0]
     # One bit, the same size, the same time.
     content, times = bytearray(path.read_bytes()), path.stat()
     content[100] ^= 1
@@ -115,7 +115,7 @@ def test_verify_reads_every_file_again_and_names_the_wrong_one(data):
         with pytest.raises(InputError, match=re.escape(f"{path}: md5 ")) as error:
             run(*arguments)
         assert "python -m bench data get fashion_mnist" in str(error.value)
-        assert str(cache.folder("mnist") / IDX[0]) not in str(error.value)
+        assert str(cache_folder("mnist") / IDX[0]) not in str(error.value)
     run("verify", "mnist")
 
 

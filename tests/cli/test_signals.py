@@ -16,7 +16,8 @@ SENDS = "import os, signal, time\ndef send():\n    os.kill(os.getpid(), signal.{
 WHERE = {
     "an import": "send()\ntime.sleep(20)\n",
     # Python reports what is raised there, and goes on.
-    "a callback that drops exceptions": "class Kept:\n    __del__ = lambda self: send()\nKept()\ntime.sleep(20)\n",
+    "a callback that drops exceptions": "import typer\napp = typer.Typer()\nclass Kept:\n"
+    "    __del__ = lambda self: send()\n@app.command()\ndef f():\n    Kept()\n    time.sleep(20)\n",
     "a command": "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    send()\n    time.sleep(20)\n",
 }
 

@@ -47,7 +47,7 @@ def out(tmp_path_factory, tiny):
 def joined(out):
     """A built-in method under another name beside the board: its table, and the parts of the board before and after."""
     parts = {path: path.stat().st_mtime_ns for path in (out / "board").rglob("*.parquet")}
-    table = compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", against="board", fixed=FIXED, out=out, workers=1)
+    table = compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", board="board", fixed=FIXED, out=out, workers=1)
     assert parts == {path: path.stat().st_mtime_ns for path in (out / "board").rglob("*.parquet")}
     return table
 
@@ -100,7 +100,7 @@ def test_an_entry_is_named_before_anything_is_run(small, tmp_path, caplog, monke
     folder = crafted.crafted(small, crafted.WRONG["delta"], tmp_path)
     monkeypatch.setattr("bench.comparison.run.run_plan", lambda *_: pytest.fail("it was run"))
     with pytest.raises(pytest.fail.Exception, match="it was run"):
-        compare("ppsgd", task="tiny", against=folder.parent, fixed={"personalization": 1.0}, out=tmp_path)
+        compare("ppsgd", task="tiny", board=folder.parent, fixed={"personalization": 1.0}, out=tmp_path)
     assert "entries/renamed, of the board, is left out: its tuning runs are at delta 0.5" in caplog.text
 
 
@@ -147,15 +147,15 @@ def test_an_entry_stands_on_the_board_of_whoever_compares_with_it(joined, out, t
     assert entry == folder / "tiny" / "entries" / "renamed"
     assert sorted(path.parent.name for path in entry.rglob("*.parquet")) == ["test", "tuning"]
     assert protocols.read_protocol(entry) == protocols.read_protocol(folder / "tiny")
-    table = compare("ppsgd", task="tiny", against=folder, fixed={"personalization": 1.0}, out=tmp_path, workers=1)
+    table = compare("ppsgd", task="tiny", board=folder, fixed={"personalization": 1.0}, out=tmp_path, workers=1)
     assert {"renamed", "Global private SGD", "Local learning", "ppsgd"} == set(table["algorithm"])
     ours, theirs = (rows[rows["algorithm"] == "renamed"].set_index("target_epsilon") for rows in (table, joined))
     np.testing.assert_array_equal(ours["excess_risk"], theirs["excess_risk"])
     with pytest.raises(InputError, match="renamed is on the board already"):
-        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", against=folder, fixed=FIXED, out=tmp_path)
+        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", board=folder, fixed=FIXED, out=tmp_path)
     (part,) = (entry / "test").glob("*.parquet")
     part.write_bytes(part.read_bytes()[:-9])
-    table = compare("ppsgd", task="tiny", against=folder, fixed={"personalization": 1.0}, out=tmp_path, workers=1)
+    table = compare("ppsgd", task="tiny", board=folder, fixed={"personalization": 1.0}, out=tmp_path, workers=1)
     assert "renamed" not in set(table["algorithm"])
     assert "entries/renamed, of the board, is left out" in (tmp_path / "compare/tiny_ppsgd/comparison.md").read_text()
 
@@ -179,12 +179,12 @@ def test_what_every_method_got_is_written_down(out):
         ({"epsilons": [2.0]}, "epsilons is [2.0], but the board was run with [1.0, 4.0]: leave it out"),
         ({"seeds": 3}, "seeds is 3, but the board was run with 2: leave it out"),
         ({"baselines": ["PPSGD"]}, "baselines is ['PPSGD'], but the board was run with []"),
-        ({"against": "nowhere"}, "nowhere/tiny is not the folder of a board's task, as it has no protocol.json"),
+        ({"board": "nowhere"}, "nowhere/tiny is not the folder of a board's task, as it has no protocol.json"),
     ],
 )
 def test_other_options_than_the_boards_are_refused(out, options, said):
     with pytest.raises(InputError) as error:
-        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", fixed=FIXED, out=out, **{"against": "board"} | options)
+        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", fixed=FIXED, out=out, **{"board": "board"} | options)
     assert said in str(error.value)
 
 
@@ -208,7 +208,7 @@ def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatc
 
     monkeypatch.setattr(boards.part_files, "read", altered)
     with pytest.raises(InputError) as error:
-        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", against="board", fixed=FIXED, out=out)
+        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", board="board", fixed=FIXED, out=out)
     assert said in str(error.value)
     assert "run `python -m bench board tiny` again" in str(error.value)
 
@@ -218,7 +218,7 @@ def test_a_board_without_runs_names_the_command_that_makes_them(out, tmp_path):
     folder.mkdir(parents=True)
     shutil.copy(out / "board" / "tiny" / "protocol.json", folder)
     with pytest.raises(InputError, match="has no runs in tuning"):
-        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", against=tmp_path / "board", fixed=FIXED, out=tmp_path)
+        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", board=tmp_path / "board", fixed=FIXED, out=tmp_path)
 
 
 def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypatch):

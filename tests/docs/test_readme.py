@@ -131,6 +131,14 @@ def test_every_file_that_a_page_names_is_there():
     assert sorted(path for path in paths if not (ROOT / path).exists() and path != "docs/_build") == []
 
 
+def test_every_module_that_the_design_page_names_by_its_room_is_there():
+    """As `execution/run.py`, and `report/table.py` of the walk through a comparison."""
+    named = set(re.findall(r"`([a-z]+/\w+\.py)`", (DOCS / "design.md").read_text()))
+    tops = [ROOT, ROOT / "bench", ROOT / "bench/comparison"]
+    assert len(named) > 10
+    assert sorted(path for path in named if not any((top / path).exists() for top in tops)) == []
+
+
 def test_every_command_of_the_pages_exists():
     known = {command.name or command.callback.__name__ for command in app.registered_commands} | {"data"}
     for page in PAGES:
@@ -148,7 +156,7 @@ def test_every_sweep_and_figure_that_a_page_says_to_make_is_there():
 
 def test_the_design_page_says_who_may_import_whom():
     rows = re.findall(r"^\| `([\w.]+)` \| (.*) \|$", (DOCS / "design.md").read_text().split("helpers apart")[1], re.M)
-    helpers = {"bench.errors", "bench.files", "bench.cache_folder", "bench.inputs"}
+    helpers = {"bench.errors", "bench.files", "bench.inputs"}
     assert {name for name, _ in rows} > {"bench.sweeps", "bench.comparison", "figures"}
     for name, said in rows:
         assert set(re.findall(r"`([\w.]+)`", said)) == {each.lstrip("=") for each in MAY_IMPORT[name]} - helpers - {

@@ -40,7 +40,7 @@ def run(monkeypatch, *, stride: int, part_s: float, make=noisy, static=(), colum
     monkeypatch.setattr(engine, "stride_of", lambda num_rounds: stride)
     program, columns = engine.Program(make, static, ROUNDS), columns or {"step_size": np.array([0.1, 0.2, 0.3])}
     num_points = len(columns["step_size"])
-    step = engine.plan(program, TASK(0), 2, columns, num_points, budget=1e9).step
+    step = engine.fitted_chunk(program, TASK(0), 2, columns, num_points, budget=1e9).step
     told: list[int] = []
     found = engine.run_chunk(program, step, TASK(0), KEYS, columns, num_evals=2, chunk=num_points, on_block=told.append)
     return found, told

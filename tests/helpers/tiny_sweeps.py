@@ -105,7 +105,7 @@ def train(columns, *, seeds=(0, 1), chunk=None, make=ppsgd.ppsgd, static=STATIC,
     chunk = chunk or size
     known = (program, len(seeds), chunk)
     if known not in _steps:
-        _steps[known] = engine.plan(program, task, len(seeds), columns, chunk, budget=1e9).step
+        _steps[known] = engine.fitted_chunk(program, task, len(seeds), columns, chunk, budget=1e9).step
     parts = []
     for at in range(0, size, chunk):
         part = {name: column[at : at + chunk] for name, column in columns.items()}

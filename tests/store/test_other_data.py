@@ -140,7 +140,7 @@ def test_a_board_of_other_data_is_refused_before_anything_is_read(tmp_path, monk
     (folder / PROTOCOL).write_text(PROTOCOL_OF_DIGITS)
     before = content(folder / "test"), content(folder / "tuning")
     with pytest.raises(other_data.OtherData, match="leave --against out") as refused:
-        compare("dp_fedavg", task="digits", against="board", out=tmp_path)
+        compare("dp_fedavg", task="digits", board="board", out=tmp_path)
     assert "has 1 runs on mnist_by_writer" in str(refused.value)
     assert "--fresh" not in str(refused.value)
     with pytest.raises(other_data.OtherData, match="move those runs aside by --fresh"):

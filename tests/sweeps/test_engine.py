@@ -180,10 +180,10 @@ def test_a_schedule_that_depends_on_the_point_is_refused_in_words(make):
 def test_a_small_budget_gives_a_small_chunk(whole):
     """The compiler's own figure of the chunk that is chosen fits; the chunk before it did not."""
     program, task = engine.Program(ppsgd, STATIC, EVERY), TASK(0)
-    free = engine.plan(program, task, 2, hypers(), 12, budget=1e9)
+    free = engine.fitted_chunk(program, task, 2, hypers(), 12, budget=1e9)
     assert free.chunk == 12
-    tight = engine.plan(program, task, 2, hypers(), 12, budget=free.peak_bytes - 1)
+    tight = engine.fitted_chunk(program, task, 2, hypers(), 12, budget=free.peak_bytes - 1)
     assert 1 <= tight.chunk <= 6
     assert tight.peak_bytes < free.peak_bytes
-    assert engine.plan(program, task, 2, hypers(), 12, budget=1).chunk == 1
-    assert engine.plan(program, task, 2, hypers(), 5, budget=1e9).chunk == 5
+    assert engine.fitted_chunk(program, task, 2, hypers(), 12, budget=1).chunk == 1
+    assert engine.fitted_chunk(program, task, 2, hypers(), 5, budget=1e9).chunk == 5

@@ -10,11 +10,10 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bench.cache_folder import folder
 from bench.data.dataset import DataSet, LocalCopy, Unavailable
 from bench.data.decode import Contents, plain
 from bench.errors import InputError
-from bench.files import PART, open_lock, write_whole
+from bench.files import PART, cache_folder, open_lock, write_whole
 
 RECORD = "source.json"  # a record beside the files of their source
 
@@ -49,7 +48,7 @@ class Cached:
     """The folder of a data set in the cache, which need not exist."""
 
     def __init__(self, dataset: DataSet):
-        self.dataset, self.here = dataset, folder(dataset.name)
+        self.dataset, self.here = dataset, cache_folder(dataset.name)
 
     def load(self) -> LocalCopy | None:
         """Return the data set; None unless every file exists with the right md5."""

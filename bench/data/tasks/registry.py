@@ -1,9 +1,11 @@
-"""The tasks by name: those that sweeps run on, and those that methods are compared on. Commands know both."""
+"""The tasks by name: those that sweeps run on, and those that methods are compared on."""
 
 import math
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Iterable
 from functools import partial
 
+from bench.data.fetch.sources import DATASETS
 from bench.data.task import Task
 from bench.data.tasks import digits, odd_even, tags
 from bench.data.tasks.bounded import bounded
@@ -19,7 +21,7 @@ from bench.data.tasks.school import made_up_schools, school
 from bench.data.tasks.shakespeare import shakespeare
 from bench.data.tasks.softmax import softmax
 from bench.data.tasks.synthetic import synthetic
-from bench.errors import unknown_name
+from bench.errors import InputError, unknown_name
 from bench.models.networks import NETWORKS
 
 DIGITS: dict[str, Callable[..., Task]] = {
@@ -87,13 +89,31 @@ COMPARED: dict[str, Callable[..., Task]] = {
 }
 
 
+NAMED = ChainMap(TASKS, COMPARED)  # what `run` knows: sweeps' own tasks come first
+
+
 def task_named(name: str) -> Callable[[int], Task]:
-    """The function trial -> Task of a name, by which `run` finds it; sweeps' own tasks come first.
+    """The function trial -> Task of a name, by which `run` finds it.
 
     Raises:
         InputError: where no task has this name.
     """
-    named = {**COMPARED, **TASKS}
-    if name not in named:
-        raise unknown_name("task", name, named)
-    return named[name]
+    if name not in NAMED:
+        raise misnamed(name, "a task of `run`", NAMED)
+    return NAMED[name]
+
+
+def misnamed(name: str, wanted: str, names: Iterable[str], otherwise: str = "") -> InputError:
+    """The error for a name that is not what a command wants: it says of which commands it is a task, if of any.
+
+    Args:
+        name: the name that was given.
+        wanted: what the command wants, with its article ("a task of the board").
+        names: the valid names.
+        otherwise: what can be done instead of choosing from these.
+    """
+    commands = [f"`{command}`" for command, tasks in (("run", NAMED), ("compare", COMPARED)) if name in tasks]
+    if not commands and name not in DATASETS:
+        return unknown_name(wanted.removeprefix("a "), name, names)
+    known = f"a task of {' and '.join(commands)}" if commands else "a data set"
+    return InputError(f"{name} is {known}, not {wanted}: choose from {', '.join(sorted(names))}{otherwise}")

@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.cache_folder import folder, recall, remember
+from bench.files import cache_folder, recall, remember
 from bench.privacy.events import Release
 
 FOLDER = "noise"  # in the cache folder
@@ -41,7 +41,7 @@ def kept(
     """
     described = [_described(release(sigma), rounds) for sigma in PROBES]
     key = json.dumps([float(target).hex(), int(rounds), described, _computed_by()])
-    path = folder(FOLDER) / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+    path = cache_folder(FOLDER) / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
     found = _read(path, release, rounds)
     if found is None or not (1 - WITHIN) * target <= spent(found) <= target:
         found = find()

@@ -50,8 +50,8 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Task:
-    """One task of the board.
+class BoardTask:
+    """One task of the board, with its results.
 
     name: of its folder, and in commands.
     protocol: what protocol.json says.
@@ -101,7 +101,7 @@ class Task:
 class Board:
     """All tasks, by name, and a sentence on each folder that could not be used."""
 
-    tasks: list[Task]
+    tasks: list[BoardTask]
     left_out: list[str]
 
     @property
@@ -163,8 +163,8 @@ def command(words: str, results: Path) -> str:
     return f"python -m bench {words}" + ("" if results == Path("results") else f" --out {results}")
 
 
-def task(folder: Path) -> Task:
-    """One task of the board.
+def task(folder: Path) -> BoardTask:
+    """One task of the board, with its results.
 
     Raises:
         InputError: for a file that is missing, damaged, or of another run than the others.
@@ -183,7 +183,7 @@ def task(folder: Path) -> Task:
         for method, own in arguments.items()
     }
     pictures = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.png"))}
-    return Task(name, protocol, rows, scores, chosen, pictures, frozenset(runs["point"].astype(str)))
+    return BoardTask(name, protocol, rows, scores, chosen, pictures, frozenset(runs["point"].astype(str)))
 
 
 def _protocol(path: Path) -> dict[str, Any]:

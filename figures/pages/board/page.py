@@ -10,7 +10,7 @@ from bench.analysis import measured
 from bench.analysis.measured import PANEL
 from bench.ranking import EVERY
 from figures.pages.board import attacks, curves, tables
-from figures.pages.board.collect import TUNED, Board, Chosen, Task, command, written
+from figures.pages.board.collect import TUNED, Board, BoardTask, Chosen, command, written
 from figures.pages.board.reading import protected, reading
 from figures.pages.report import html
 from figures.pages.report.document import document, navigation
@@ -163,7 +163,7 @@ def _rows(board: Board, results: Path, csv: str) -> str:
     return element("section", "<h2>All rows</h2>", whole, element("p", html.download(csv, "board.csv")), id="rows")
 
 
-def _row(row: dict, task: Task, results: Path) -> dict:
+def _row(row: dict, task: BoardTask, results: Path) -> dict:
     """The cells of a row."""
     epsilon = row["target_epsilon"]
     cells = {
@@ -227,7 +227,7 @@ def _tasks(board: Board, results: Path) -> str:
     )
 
 
-def _task(task: Task, results: Path) -> str:
+def _task(task: BoardTask, results: Path) -> str:
     facts = {name: escape(words) for name, words in tables.protocol_of(task).items() if name != "task"}
     names = [*(name for name in ALTS if name in task.pictures), *sorted(set(task.pictures) - set(ALTS))]
     pictures = [

@@ -10,7 +10,7 @@ import pandas as pd
 from bench.analysis import measured, tables
 from bench.analysis.measured import PANEL
 from bench.ranking import EVERY
-from figures.pages.board.collect import Board, Task
+from figures.pages.board.collect import Board, BoardTask
 
 COSTS = {  # column of a comparison -> heading; costs are those of a whole run
     "floats_up": "numbers sent up",
@@ -138,7 +138,7 @@ def plain(row: dict) -> str:
     return f"{score(row)} ({rank(row)})"
 
 
-def protocol_of(task: Task) -> dict[str, str]:
+def protocol_of(task: BoardTask) -> dict[str, str]:
     """The protocol that a task was run by, in words."""
     stated, first = task.protocol, task.rows.iloc[0]
     direction = "larger" if task.sign > 0 else "smaller"

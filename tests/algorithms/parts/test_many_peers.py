@@ -56,7 +56,7 @@ def planned(name, task):
     static = tuple(sorted((key, value) for key, value in given.items() if key not in traced))
     hypers = {key: np.array([given[key]]) for key in given if key in traced}
     program = engine.Program(method.make, static, 1)
-    return program, engine.plan(program, task, 1, hypers, 1, budget=1e12), hypers
+    return program, engine.fitted_chunk(program, task, 1, hypers, 1, budget=1e12), hypers
 
 
 @pytest.mark.parametrize("name", POINTS)

@@ -24,6 +24,7 @@ from bench.data.fetch.packages import AptIndex, Package
 from bench.data.fetch.sources import DATASETS, IDX
 from bench.data.files import DataFiles
 from bench.errors import InputError
+from bench.files import cache_folder
 
 AS_SHIPPED = packages.SILENT
 
@@ -378,7 +379,7 @@ def test_whatever_goes_wrong_the_next_is_asked_and_one_line_says_why(monkeypatch
     tried = "; ".join(f"{address}: {fault}" for address, fault in faults)
     (line,) = caplog.messages
     assert re.fullmatch(rf"mnist: from {found.source} \({tried}\)", line)
-    assert {path.name for path in cache.folder("mnist").iterdir()} == {*IDX, cache.RECORD, ".lock"}
+    assert {path.name for path in cache_folder("mnist").iterdir()} == {*IDX, cache.RECORD, ".lock"}
 
 
 def test_an_address_that_is_silent_is_left_within_seconds(monkeypatch, site):

@@ -20,6 +20,7 @@ from bench.data.fetch.packages import AptIndex, Package
 from bench.data.fetch.sources import DATASETS, IDX
 from bench.data.files import DataFiles
 from bench.errors import InputError
+from bench.files import cache_folder
 
 
 @pytest.fixture(autouse=True)
@@ -170,7 +171,7 @@ def test_a_crash_between_writing_and_moving_leaves_no_half_file(mnist, tmp_path,
     data = write(tmp_path / "data", mnist)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (Path(__file__).parents[2] / "helpers", Path.cwd()))))
     assert subprocess.run([sys.executable, "-c", CRASH, data, IDX[2]], check=False).returncode == 3
-    folder = cache.folder("mnist")
+    folder = cache_folder("mnist")
     there = {path.name for path in folder.iterdir()}
     assert IDX[1] in there
     assert IDX[2] not in there
@@ -200,7 +201,7 @@ def test_many_at_once_fill_the_cache_once(mnist, tmp_path, monkeypatch):
 
 def test_the_cache_remembers_the_source_and_works_without_the_record(mnist, tmp_path):
     retrieval.get("mnist", DataFiles(write(tmp_path / "data", mnist)))
-    record = cache.folder("mnist") / cache.RECORD
+    record = cache_folder("mnist") / cache.RECORD
     record.write_text(json.dumps({"source": "apt something"}))
     assert retrieval.get("mnist").source == "apt something"
     # The user's own files are what a result is credited to where they are given, cached or not.
@@ -229,7 +230,7 @@ def test_a_full_disk_is_one_line(mnist, tmp_path, monkeypatch):
     with pytest.raises(InputError) as error:
         retrieval.get("mnist", DataFiles(data))
     assert "No space left on device: set BENCH_CACHE" in one_line(error)
-    assert {path.name for path in cache.folder("mnist").iterdir()} == {".lock"}
+    assert {path.name for path in cache_folder("mnist").iterdir()} == {".lock"}
 
 
 def test_an_unknown_name_and_a_set_that_only_the_user_can_bring():

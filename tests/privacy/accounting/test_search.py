@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from bench import cache_folder
+from bench import files
 from bench.errors import InputError
 from bench.privacy import accounting, events
 from bench.privacy.accounting import disk, search
@@ -166,7 +166,7 @@ def test_a_folder_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "file"))
     assert accounting.noise_multiplier(2.0, release, 10) == found
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "full"))
-    monkeypatch.setattr(cache_folder.os, "replace", _no_space)
+    monkeypatch.setattr(files.os, "replace", _no_space)
     assert accounting.noise_multiplier(2.0, release, 10) == found
     assert list((tmp_path / "full" / disk.FOLDER).iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""The memory that a plan names is what a process takes to run it, beside what it had before."""
+"""The memory that the compiler names for a chunk is what a process takes to run it, beside what it had before."""
 
 import json
 import os
@@ -43,15 +43,15 @@ sweep = {
 task, make, static, points = largest(sweep)
 points = points * times
 program = engine.Program(make, static, 2)
-plan = engine.plan(program, task, 2, points[0].traced, len(points), budget=4e9)
-assert plan.chunk == len(points)
+fitted = engine.fitted_chunk(program, task, 2, points[0].traced, len(points), budget=4e9)
+assert fitted.chunk == len(points)
 keys = engine.run_keys(np.zeros(2, np.int32), np.arange(2, dtype=np.int32))
 hypers = {name: np.array([point.traced[name] for point in points]) for name in points[0].traced}
 held = sum(leaf.nbytes for leaf in jax.tree.leaves(task))
 before = resident("VmRSS")
 Path("/proc/self/clear_refs").write_text("5")
-engine.run_chunk(program, plan.step, task, keys, hypers, num_evals=2, chunk=plan.chunk)
-print(json.dumps([plan.peak_bytes, held + resident("VmHWM") - before]))
+engine.run_chunk(program, fitted.step, task, keys, hypers, num_evals=2, chunk=fitted.chunk)
+print(json.dumps([fitted.peak_bytes, held + resident("VmHWM") - before]))
 """
 
 
