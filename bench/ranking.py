@@ -25,7 +25,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from bench.analysis import significance
+from bench.analysis import drawn_users, significance
 from bench.errors import InputError, shown, unknown_name
 
 SIGN = {"max": 1.0, "min": -1.0}
@@ -52,11 +52,12 @@ def mean_ranks(scores: pd.DataFrame, *, best: str | Mapping[str, str] | None = N
         best: "max" or "min", for all tasks or by task; default the column `best`.
 
     Returns:
-        Columns method, epsilon, mean_rank, low and high (NaN where a task has one split), tasks (the number of tasks
-        with this method) and of (the number of tasks with any method). At one epsilon a method's mean is over the tasks
-        in which it was run there; at epsilon `EVERY` it is first the mean over the private epsilons of each task, then
-        over tasks. A method that diverged ranks behind all others; equal scores share the better rank. At each epsilon
-        the methods with the most tasks come first, and among them the best.
+        Columns method, epsilon, mean_rank, low and high (NaN where a task has one split), last (the mean rank of a
+        method that is always the last: an interval that ends there, or at 1, is one-sided, since no rank lies beyond),
+        tasks (the number of tasks with this method) and of (the number of tasks with any method). At one epsilon a
+        method's mean is over the tasks in which it was run there; at epsilon `EVERY` it is first the mean over the
+        private epsilons of each task, then over tasks. A method that diverged ranks behind all others; equal scores
+        share the better rank. At each epsilon the methods with the most tasks come first, and among them the best.
 
     Raises:
         InputError: for a table that is not as the module says.
@@ -123,6 +124,57 @@ def improvements(values: pd.DataFrame, reference: Hashable, best: str) -> pd.Dat
     return better.where(better.abs().gt(ROUNDING * values[reference].abs(), axis=0) | better.isna(), 0.0)
 
 
+def gains_over(
+    runs: pd.DataFrame,
+    metric: str,
+    best: str,
+    reference: str,
+    candidates: Sequence[str],
+    *,
+    test_ratio: float = 0.0,
+    num_tests: int = 0,
+) -> pd.DataFrame:
+    """Compute the paired gains of tested runs at one epsilon over one of their methods, with intervals that know users
+    and common test examples.
+
+    Args:
+        runs: one row per method and split, with the columns algorithm, trial and the metric, and those of the metric on
+            drawn users (`bench.analysis.drawn_users`) where they are known.
+        metric: the column of the score.
+        best: "max" or "min".
+        reference: the method that gains are taken over.
+        candidates: the methods that it is the best of; itself alone where it was named beforehand.
+        test_ratio: test examples for each training example where all splits are of one data set, else 0.
+        num_tests: number of test examples that all splits share, of a metric that is a share of them, else 0.
+
+    Returns:
+        By method: gain, gain_low and gain_high (95 % of this gain alone), gain_p (`bench.analysis.significance`), and
+        gain_error_users, the standard error due to the choice of users, NaN for the reference and where it is unknown.
+    """
+    scores = runs.pivot(index="trial", columns="algorithm", values=metric).astype(float)
+    gains = improvements(scores, reference, best)
+    same = gains.eq(0).all()
+    # Where all gains are rounding errors, so is what they would be on other users or other test examples.
+    of_users = drawn_users.error_of_gains(runs, metric, reference)
+    of_users = of_users.mask(same & of_users.notna(), 0.0)
+    place, of_tests = list(gains.columns).index(reference), np.zeros(len(gains.columns))
+    if num_tests:
+        wrong = (scores if best == "min" else 1 - scores).mean().to_numpy()
+        of_tests = np.where(same, 0.0, significance.error_of_tests(wrong, place, num_tests))
+    found = significance.differences(
+        gains.to_numpy(),
+        place,
+        gains.columns.isin(candidates),
+        test_ratio=test_ratio,
+        of_users=of_users.reindex(gains.columns).to_numpy(),
+        num_draws=drawn_users.DRAWS,
+        of_tests=of_tests,
+    )
+    intervals = {"gain": found.mean, "gain_low": found.mean - found.half, "gain_high": found.mean + found.half}
+    table = pd.DataFrame(intervals | {"gain_p": found.p}, index=gains.columns)
+    return table.assign(gain_error_users=of_users.drop(reference))
+
+
 def _gains(scores: pd.DataFrame, candidates: Sequence[str], test_ratio: float) -> pd.DataFrame:
     tables = []
     for task, of_task in scores.groupby("task", sort=True):
@@ -159,25 +211,32 @@ def _gains_at(here: pd.DataFrame, candidates: Sequence[str], test_ratio: float) 
 
 def _mean_ranks(scores: pd.DataFrame) -> pd.DataFrame:
     drawn: dict[tuple[float, str], list[np.ndarray]] = {}
+    lasts: dict[tuple[float, str], list[float]] = {}
     tasks_at: dict[float, set[str]] = {}
     narrow = set()
     for task, of_task in scores.groupby("task", sort=True):
         private: dict[str, list[np.ndarray]] = {}
+        private_lasts: dict[str, list[int]] = {}
+        counts = of_task.groupby("epsilon")["method"].nunique()
         for (epsilon, method), of_draws in drawn_ranks(str(task), of_task):
             drawn.setdefault((epsilon, method), []).append(of_draws)
+            lasts.setdefault((epsilon, method), []).append(counts[epsilon])
             tasks_at.setdefault(epsilon, set()).add(str(task))
             narrow |= {epsilon, EVERY} if of_task["split"].nunique() == 1 else set()
             if math.isfinite(epsilon):
                 private.setdefault(method, []).append(of_draws)
+                private_lasts.setdefault(method, []).append(counts[epsilon])
         for method, of_epsilons in private.items():
             drawn.setdefault((EVERY, method), []).append(np.mean(of_epsilons, axis=0))
+            lasts.setdefault((EVERY, method), []).append(float(np.mean(private_lasts[method])))
             tasks_at.setdefault(EVERY, set()).add(str(task))
     rows = []
     for (epsilon, method), of_tasks in drawn.items():
         mean = np.mean(of_tasks, axis=0)
         low, high = (np.nan, np.nan) if epsilon in narrow else np.quantile(mean[1:], [0.025, 0.975])
+        ends = {"low": low, "high": high, "last": float(np.mean(lasts[epsilon, method]))}
         counts = {"tasks": len(of_tasks), "of": len(tasks_at[epsilon])}
-        rows.append({"method": method, "epsilon": epsilon, "mean_rank": mean[0], "low": low, "high": high} | counts)
+        rows.append({"method": method, "epsilon": epsilon, "mean_rank": mean[0]} | ends | counts)
     table = pd.DataFrame(rows)
     order = ["epsilon", "tasks", "mean_rank", "method"]
     return table.sort_values(order, ascending=[True, False, True, True], ignore_index=True)

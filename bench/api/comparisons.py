@@ -69,7 +69,8 @@ def compare(
         neighbors: neighbouring relation; default the task's.
         delta: of (epsilon, delta)-DP; default the task's.
         units: whether to include methods with other privacy statements, which the figure shows in separate panels.
-        board: folder of a board ("board" is out/board), whose methods are included without being run again. The board
+        board: folder of a board, whose methods are included without being run again; "board" is out/board, or, where
+            that does not have the task, the copy of the committed board that an installed wheel has. The board
             determines epsilons, seeds, num_settings, rounds, neighbors and delta; leave them out.
         name: of the folder in out/compare; by default made from the task and the methods.
         out: results folder.
@@ -82,12 +83,13 @@ def compare(
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
         baseline, or over the reference, with its interval; see `bench.comparison.report.table.table`. .attrs["folder"]
-        is where the files are, and .attrs["notes"] lists what a reader of the table must know, such as chosen values
-        at the end of their interval.
+        is where the files are, .attrs["board"] says which board was used, if any, and .attrs["notes"] lists what a
+        reader of the table must know, such as chosen values at the end of their interval.
 
     Raises:
         InputError: for anything that cannot be used, before anything is run.
     """
+    from bench.comparison.board import described
     from bench.comparison.report import figure
 
     request = _request(
@@ -113,6 +115,8 @@ def compare(
     (compared,) = _compared([request], workers, executor, devices)
     table = figure.write(compared)
     table.attrs |= {"folder": str(request.folder), "notes": compared.notes}
+    if request.board is not None:
+        table.attrs["board"] = described(request.board, request.problem.name)
     return table
 
 
@@ -181,7 +185,7 @@ def add_to_board(
     Args:
         method: FILE.py:NAME, a Method or a factory.
         task: of the board.
-        board: folder of the board; "board" is out/board.
+        board: folder of the board; "board" is out/board, and never the copy in an installed wheel.
         tuned, fixed: as of `compare`.
         others: as of `compare`.
 
@@ -196,7 +200,9 @@ def add_to_board(
     from bench.audit.report import audit
     from bench.comparison.entries import write_entry
     from bench.comparison.report import figure
+    from bench.comparison.request import BOARD
 
+    board = Path(out) / BOARD if str(board) == BOARD else board
     request = _request(method, board, DataFiles(data_dir, source), task=task, tuned=tuned, fixed=fixed, out=out)
     ((label, tried),) = request.methods.items()
     if not label.isidentifier() or not is_name(label):

@@ -11,6 +11,7 @@ from bench.cli.attacks import attack
 from bench.cli.audit import audit
 from bench.cli.conformance import conformance
 from bench.cli.data import app as data_app
+from bench.cli.extrapolation import extrapolate
 from bench.cli.options import Commands, DataDir, Json, Out, Source, Version, Workers, path
 from bench.cli.privacy import epsilon, noise
 from bench.cli.upkeep import export, merge, status
@@ -33,6 +34,7 @@ app.command()(noise)
 app.command()(audit)
 app.command()(conformance)
 app.command()(attack)
+app.command()(extrapolate)
 app.command()(merge)
 app.command()(status)
 app.command()(verify)
@@ -194,7 +196,11 @@ def compare(
         bool, typer.Option("--units", help="Include methods with other privacy units, in separate panels.")
     ] = False,
     against: Annotated[
-        str | None, typer.Option(help="Board to compare with; its methods are not run again. `board` is OUT/board.")
+        str | None,
+        typer.Option(
+            help="Board to compare with; its methods are not run again. `board` is OUT/board, or the installed copy of "
+            "the committed board where OUT/board does not have the task."
+        ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the results folder in OUT/compare.")] = None,
     out: Out = Path("results"),
@@ -242,6 +248,8 @@ def compare(
     )
     folder, given = Path(table.attrs["folder"]), set(table.loc[~table["is_baseline"], "algorithm"])
     print(brief_text(table, [f"{note}." for note in table.attrs["notes"] if any(label in note for label in given)]))
+    if "board" in table.attrs:
+        print(f"\nthe methods of the board are those of {table.attrs['board']}")
     print(f"\ngains, costs and all {len(table.attrs['notes'])} notes: {folder / f'{COMPARISON}.md'}")
     print(folder / f"{COMPARISON}.png")
 

@@ -44,6 +44,7 @@ ROUNDS: dict[str, int] = {  # task of the board -> communication rounds of metho
 SPLITS = 5
 LESS = {"epsilons": (1.0, 4.0, 8.0), "seeds": 3, "num_settings": 24}  # where the whole would take too long
 BY_LESS = ("insteval", "cifar_users", "shakespeare")  # tasks with this protocol, the same for all methods
+INSTALLED = Path(__file__).parent / "rows_of_board"  # in a wheel, where setup.py copies the committed rows
 BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neighbors", "delta")  # options of a request
 
 
@@ -88,13 +89,32 @@ def protocol_on_board(folder: Path, task: str) -> Protocol:
     return read_protocol(folder / task)
 
 
+def folder_of(board: str | os.PathLike, task: str, out: str | os.PathLike) -> Path:
+    """The folder of a board that a comparison on a task is made with.
+
+    Args:
+        board: the folder; "board" is out/board, or, where that does not have the task, the copy of the committed board
+            that an installed wheel has.
+        task: name of the task.
+        out: results folder.
+    """
+    ours = board_folder(board, out)
+    return INSTALLED if str(board) == BOARD and not (ours / task).exists() and (INSTALLED / task).is_dir() else ours
+
+
+def described(board: Path, task: str) -> str:
+    """The folder of a board's task for a reader, who is told where it is the installed copy."""
+    copied = " (the copy that is installed with the suite)" if board == INSTALLED else ""
+    return f"{board / task}{copied}"
+
+
 def request_on_board(
     board: str | os.PathLike, methods: Any, said: Mapping[str, Any], rest: Mapping[str, Any]
 ) -> Request:
     """The request that compares new methods with a board by its protocol.
 
     Args:
-        board: folder of the board; "board" is the one in the results folder.
+        board: as in `folder_of`.
         methods: as in `make_request`.
         said: options of `make_request` that the board determines; values that differ both from the board's and from
             the defaults are refused.
@@ -104,7 +124,7 @@ def request_on_board(
         InputError: where the board has no such task, or was run with other options than requested.
     """
     on = problem(rest["task"], rest["data_files"])
-    folder = board_folder(board, rest["out"])
+    folder = folder_of(board, on.name, rest["out"])
     protocol = protocol_on_board(folder, on.name)
     boards = {
         "epsilons": protocol.epsilons,

@@ -6,15 +6,10 @@ users within every split. It costs one more pass over the scores of the users, n
 
 import jax
 import jax.numpy as jnp
-import pandas as pd
 
-DRAWS = 50  # estimates a standard error to a tenth
+from bench.analysis.drawn_users import DRAWS, names
+
 KEY = 0x5EED  # of the draws of users, the same in all runs
-
-
-def names(metric: str) -> list[str]:
-    """The columns of a metric's values on the drawn users."""
-    return [f"{metric}_of_draw_{draw:02d}" for draw in range(DRAWS)]
 
 
 def resampled(metric: str, totals: jax.Array, weights: jax.Array) -> dict[str, jax.Array]:
@@ -35,19 +30,3 @@ def resampled(metric: str, totals: jax.Array, weights: jax.Array) -> dict[str, j
 
     keys = jax.random.split(jax.random.key(KEY), DRAWS)
     return dict(zip(names(metric), jax.lax.map(score, keys), strict=True))
-
-
-def error_of_gains(runs: pd.DataFrame, metric: str, reference: str) -> pd.Series:
-    """The standard error, due to the choice of users, of each method's mean difference to a reference over splits.
-
-    Args:
-        runs: rows of one epsilon, one per method and split.
-        metric: the column of the metric.
-        reference: the method that differences are taken to.
-
-    Returns:
-        By method; NaN where a run has no scores on drawn users.
-    """
-    drawn = runs.reindex(columns=names(metric)).astype(float)
-    means = drawn.groupby(runs["algorithm"]).mean().where(drawn.notna().groupby(runs["algorithm"]).all())
-    return (means - means.loc[reference]).std(axis=1, ddof=1, skipna=False)

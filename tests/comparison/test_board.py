@@ -294,3 +294,38 @@ def test_the_committed_boards_follow_their_protocols(task):
         tried = tuning[tuning["algorithm"] == label]
         chosen = choose(tried, metric=on.tuned_by, best=on.best)
         assert not fault(str(label), tried, runs.merge(chosen, on=KEYS), protocols.read_protocol(folder), on)
+
+
+# ---- The copy of the board that a wheel has ----
+
+
+@pytest.fixture
+def installed(out, tmp_path, monkeypatch):
+    """The board as if it were installed with the suite."""
+    shutil.copytree(out / "board", tmp_path / "installed")
+    monkeypatch.setattr(boards, "INSTALLED", tmp_path / "installed")
+    return tmp_path / "installed"
+
+
+def test_the_installed_board_is_taken_where_the_results_have_no_such_task(installed, out, tmp_path):
+    assert boards.folder_of("board", "tiny", out) == out / "board"
+    assert boards.folder_of("board", "tiny", tmp_path) == installed
+    assert boards.folder_of("board", "other", tmp_path) == tmp_path / "board"  # whose error names what to run
+    assert boards.folder_of(out / "board", "tiny", tmp_path) == out / "board"
+    assert boards.described(installed, "tiny") == f"{installed / 'tiny'} (the copy that is installed with the suite)"
+    assert boards.described(out / "board", "tiny") == f"{out / 'board' / 'tiny'}"
+
+
+def test_the_installed_board_gives_the_same_table(installed, joined, tmp_path):
+    method = renamed(ALGORITHMS["ppsgd"])
+    found = compare(method, task="tiny", against="board", out=tmp_path, fixed=FIXED, workers=1, name="mine")
+    assert found.attrs["board"].startswith(str(installed))
+    of_board = found[found["is_baseline"]].merge(joined, on=["algorithm", "target_epsilon"])
+    assert len(of_board)
+    np.testing.assert_array_equal(of_board["excess_risk_x"], of_board["excess_risk_y"])
+
+
+@pytest.mark.usefixtures("installed")
+def test_nothing_is_added_to_the_installed_board(tmp_path):
+    with pytest.raises(InputError, match=rf"{tmp_path / 'board' / 'tiny'} is not the folder of a board's task"):
+        add_to_board(renamed(ALGORITHMS["ppsgd"]), "tiny", out=tmp_path)

@@ -13,7 +13,7 @@ MAY_IMPORT = {
     "bench.theory": ["bench.theory", "bench.errors"],
     "bench.models": ["bench.models", "bench.kernels", "bench.errors"],
     "bench.analysis": ["bench.analysis", "bench.files", "bench.errors"],
-    "bench.ranking": ["bench.analysis.significance", "bench.errors"],
+    "bench.ranking": ["bench.analysis.significance", "bench.analysis.drawn_users", "bench.errors"],
     "bench.data": [
         "bench.data",
         "bench.files",

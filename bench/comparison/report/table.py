@@ -9,9 +9,8 @@ import pandas as pd
 
 from bench.analysis import select, significance, tables
 from bench.analysis.measured import PANEL, methods_by_epsilon, titles
-from bench.comparison import resampled
 from bench.comparison.columns import COSTS, TUNED
-from bench.ranking import SIGN, improvements
+from bench.ranking import SIGN, gains_over
 
 GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
 BEST_BASELINE = "best baseline"  # what gains are taken over, unless there is a reference
@@ -111,34 +110,9 @@ def _with_gains(
     if candidates.empty:
         return group.assign(best_baseline="", **dict.fromkeys(GAINS, np.nan))
     reference = candidates.sort_values("rank").iloc[0]["algorithm"]
-    scores = at_epsilon.pivot(index="trial", columns="algorithm", values=metric).astype(float)
-    gains = improvements(scores, reference, best)
-    names, same = group["algorithm"], gains.eq(0).all()
-    # Where all gains are rounding errors, so is what they would be on other users or other test examples.
-    of_users = resampled.error_of_gains(at_epsilon, metric, reference)
-    of_users = of_users.mask(same & of_users.notna(), 0.0)
-    place, of_tests = list(gains.columns).index(reference), np.zeros(len(gains.columns))
-    if num_tests:
-        wrong = (scores if best == "min" else 1 - scores).mean().to_numpy()
-        of_tests = np.where(same, 0.0, significance.error_of_tests(wrong, place, num_tests))
-    found = significance.differences(
-        gains.to_numpy(),
-        place,
-        gains.columns.isin(candidates["algorithm"]),
-        test_ratio=test_ratio,
-        of_users=of_users.reindex(gains.columns).to_numpy(),
-        num_draws=resampled.DRAWS,
-        of_tests=of_tests,
-    )
-    mean, half, p = (pd.Series(values, gains.columns) for values in found)
-    return group.assign(
-        best_baseline=reference,
-        gain=names.map(mean),
-        gain_low=names.map(mean - half),
-        gain_high=names.map(mean + half),
-        gain_p=names.map(p),
-        gain_error_users=names.map(of_users.drop(reference)),
-    )
+    chosen_from = candidates["algorithm"].tolist()
+    gains = gains_over(at_epsilon, metric, best, reference, chosen_from, test_ratio=test_ratio, num_tests=num_tests)
+    return group.assign(best_baseline=reference).join(gains, on="algorithm")
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from bench.analysis.measured import PANEL, is_name, over_target, spent
 from bench.errors import InputError, shown
 from bench.files import AS_TEXT
 from bench.store import part_files
-from figures.pages.board import attacks
+from figures.pages.board import alone, attacks
 
 BOARD = "board"  # the folder of the board in the results
 PLACE = ["algorithm", "target_epsilon"]  # names a row of a task
@@ -61,6 +61,7 @@ class BoardTask:
     pictures: PNG files by name, without the ending.
     points: the ids of the tested settings.
     attacks: one row per method and epsilon that was attacked: algorithm, target_epsilon, and columns attack_*.
+    alone: one row per row: what it gains over learning alone (`figures.pages.board.alone`).
     """
 
     name: str
@@ -71,6 +72,7 @@ class BoardTask:
     pictures: dict[str, bytes]
     points: frozenset[str] = frozenset()
     attacks: pd.DataFrame = field(default_factory=pd.DataFrame)
+    alone: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def metric(self) -> str:
@@ -183,7 +185,8 @@ def task(folder: Path) -> BoardTask:
         for method, own in arguments.items()
     }
     pictures = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.png"))}
-    return BoardTask(name, protocol, rows, scores, chosen, pictures, frozenset(runs["point"].astype(str)))
+    points, over_alone = frozenset(runs["point"].astype(str)), alone.gains(rows, runs, metric)
+    return BoardTask(name, protocol, rows, scores, chosen, pictures, points, alone=over_alone)
 
 
 def _protocol(path: Path) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from bench.analysis.measured import PANEL
 from bench.ranking import EVERY
 from figures.pages.board import attacks, curves, tables
 from figures.pages.board.collect import TUNED, Board, BoardTask, Chosen, command, written
-from figures.pages.board.reading import protected, reading
+from figures.pages.board.overview import overview
+from figures.pages.board.reading import FIRST_TABLE, protected, reading
 from figures.pages.report import html
 from figures.pages.report.document import document, navigation
 from figures.pages.report.html import Html, element
@@ -41,6 +42,8 @@ def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
         csv: all rows, to be saved from the page.
     """
     sections = [
+        overview(board, ranks),
+        _about(board),
         _filters(board),
         *(_panel(board, panel, ranks[panel]) for panel in board.panels),
         _tasks(board, results),
@@ -49,10 +52,11 @@ def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
     ]
     own = "figures.pages.board"
     styles, programs = [(own, "board.css")], [(own, "board.js")]
-    return document(TITLE, _header(board), sections, styles=styles, programs=programs)
+    return document(TITLE, "", sections, styles=styles, programs=programs)
 
 
-def _header(board: Board) -> str:
+def _about(board: Board) -> str:
+    """How the methods were compared, and links to what follows."""
     rows = board.rows()
     terms = {
         "Tasks": escape(", ".join(task.name for task in board.tasks)),
@@ -72,7 +76,7 @@ def _header(board: Board) -> str:
         "the same neighbouring relation; different units are never ranked together. Each score links to the chosen "
         "settings and the command that produced it.",
     )
-    return words + html.facts(terms) + navigation(links)
+    return element("section", words, html.facts(terms), navigation(links), id="about")
 
 
 def _epsilons(board: Board) -> list[float]:
@@ -93,7 +97,7 @@ def _filters(board: Board) -> str:
         html.select("Against the best baseline", "outcome", tables.OUTCOMES),
     ]
     left = element("span", id="rows-left", role="status")
-    return element("div", *lists, left, class_="filters bar")
+    return element("div", *lists, left, class_="filters held")
 
 
 # ---- A unit of privacy ----
@@ -124,7 +128,11 @@ def _panel(board: Board, panel: tuple[str, str], ranks: pd.DataFrame) -> str:
         *parts,
         element("p", "Nothing was run for this unit at this ε.", class_="soft nothing", hidden=True),
         element(
-            "p", "Mean rank against ε; bands and bars are 95 % intervals by the bootstrap over splits.", class_="soft"
+            "p",
+            "Mean rank against ε. Bars are 95 % intervals by the bootstrap over splits. An end without a cap is the "
+            "first or the last rank, beyond which there is none, so that such an interval is one-sided. Where a bar is "
+            "on one side of its mark, hardly any draw gave a rank on the other.",
+            class_="soft",
         ),
         html.zoom(curves.picture(ranks, words), counted, f"Enlarge: {words}"),
         element("p", html.download(ranks.to_csv(index=False, float_format="%.6g"), f"ranks_{_id(panel)}.csv")),
@@ -256,5 +264,6 @@ def _task(task: BoardTask, results: Path) -> str:
 
 
 def _how(board: Board, results: Path) -> str:
-    terms = {term: html.prose(words) for term, words in reading(board, results).items()}
+    explained = {"The first table": FIRST_TABLE, **reading(board, results)}
+    terms = {term: html.prose(words) for term, words in explained.items()}
     return element("section", "<h2>How to read it</h2>", html.facts(terms), id="how")

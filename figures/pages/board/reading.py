@@ -19,6 +19,13 @@ AGAINST = {
     "example": "the server",
     "point": "all other agents together",
 }
+FIRST_TABLE = (
+    "All methods by task at one ε, beside learning alone: the method that releases nothing, of several the best. The "
+    "gain over it is the mean of the paired differences over splits, ± half its 95 % interval, which covers what that "
+    "of “Gain” covers and is not corrected for the number of methods. Positive is better. The colour compares errors, "
+    "so that it has one meaning for all metrics: the error of a method divided by that of learning alone, where the "
+    "error of an accuracy is 1 minus it, and other metrics are errors themselves."
+)
 
 
 def protected(panel: tuple[str, str], board: Board) -> str:
@@ -53,8 +60,10 @@ def reading(board: Board, results: Path) -> dict[str, str]:
         f"tasks. A method that diverged ranks behind all others. The interval is the middle 95 % of {DRAWS:,} paired "
         "bootstrap draws: within each task all splits but one are drawn with replacement, which gives means the right "
         "spread, and the same draw serves all methods and ε. It does not cover the choice of tasks, and with few "
-        "splits it is narrow: with five, for a mean, 0.7 times as wide as Student's. A method that was not run on all "
-        "tasks is listed with its number of tasks below those that were, since its mean is over other tasks.",
+        "splits it is narrow: with five, for a mean, 0.7 times as wide as Student's. An interval that ends at the "
+        "first or the last rank is one-sided, since no rank lies beyond, and has at least 97.5 % of the draws. A "
+        "method that was not run on all tasks is listed with its number of tasks below those that were, since its mean "
+        "is over other tasks.",
         "Gain": "The improvement over the best baseline, the one with the best mean at that task and ε: mean of the "
         "paired differences over splits, with the 95 % interval of this gain alone. The interval is wider where all "
         "splits are of the same data (Nadeau and Bengio 2003), and covers users, and test examples that all splits "

@@ -19,15 +19,24 @@ class Html(str):
 
     Attributes:
         number: the number that a cell with this text is sorted by; None sorts by the text.
+        look: the class of a cell with this text; None has none.
     """
 
     number: float | None = None
+    look: str | None = None
 
 
-def sorted_by(number: float, text: str) -> Html:
-    """HTML for a cell that is sorted by a number; a number that is not finite comes last."""
+def sorted_by(number: float, text: str, look: str | None = None) -> Html:
+    """HTML for a cell that is sorted by a number; a number that is not finite comes last. `look`: class of the cell."""
     content = Html(text)
-    content.number = float(number) if np.isfinite(number) else np.inf
+    content.number, content.look = float(number) if np.isfinite(number) else np.inf, look
+    return content
+
+
+def missing(look: str) -> Html:
+    """HTML for an empty cell, which comes last however a table is sorted. `look`: class of the cell."""
+    content = Html()
+    content.look = look
     return content
 
 
@@ -123,6 +132,7 @@ def table(
     caption: str,
     *,
     rows: Sequence[Mapping[str, str]] = (),
+    groups: Sequence[tuple[str, int]] = (),
     wide: Collection[str] = (),
     classes: Mapping[str, str] = MappingProxyType({}),
     **attributes: str,
@@ -133,6 +143,7 @@ def table(
         cells: the content, text or Html; numbers are sorted as numbers, and so is text that begins with one.
         caption: of the table.
         rows: attributes of each row; none where left out.
+        groups: headings above those of the columns, each with the number of columns that it is above.
         wide: columns of long text.
         classes: text of a cell -> the class of the cell.
         attributes: of the table.
@@ -141,6 +152,7 @@ def table(
         element("th", element("button", formula(str(name)) or "row", type="button"), scope="col", aria_sort="none")
         for name in cells
     )
+    above = "".join(element("th", formula(words), scope="colgroup", colspan=str(span)) for words, span in groups)
     looks = [{"class_": "wide"} if name in wide else {} for name in cells]
     body = (
         element("tr", *(_cell(*pair, classes) for pair in zip(row, looks, strict=True)), **more)
@@ -149,7 +161,7 @@ def table(
     whole = element(
         "table",
         element("caption", escape(caption)),
-        element("thead", element("tr", head)),
+        element("thead", element("tr", above) if above else "", element("tr", head)),
         element("tbody", *body),
         **attributes,
     )
@@ -161,10 +173,18 @@ def _cell(value, look: Mapping[str, str], classes: Mapping[str, str]) -> str:
     if isinstance(value, (int, float, np.number)):
         whole = abs(value) >= 1000 or float(value).is_integer()
         digits = "" if np.isnan(value) else format(value, ",.0f" if whole else ".4g")
-        return element("td", digits, class_="number", data_number=None if np.isnan(value) else str(float(value)))
+        return element(
+            "td", digits, class_="number", data_number=None if np.isnan(value) else _for_browsers(float(value))
+        )
     if isinstance(value, Html):
-        return element("td", value, data_number=None if value.number is None else str(value.number), **look)
+        look = look if value.look is None else {"class_": value.look}
+        return element("td", value, data_number=None if value.number is None else _for_browsers(value.number), **look)
     text = str(value)
     first = re.match(r"[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?", text)
     number = first[0].replace(",", "") if first and not look else None
     return element("td", formula(text), data_number=number, **({"class_": classes[text]} if text in classes else look))
+
+
+def _for_browsers(number: float) -> str:
+    """A number as JavaScript reads it."""
+    return str(number).replace("inf", "Infinity")

@@ -1,5 +1,5 @@
 "use strict";
-// Sorting: a button in every heading; the order of equal rows stays.
+// Sorting: a button in every heading; the order of equal rows stays, and empty cells come last.
 const keyOf = (row, column) => {
   const cell = row.cells[column];
   return "number" in cell.dataset ? Number(cell.dataset.number) : cell.textContent.trim();
@@ -17,7 +17,7 @@ for (const button of document.querySelectorAll("th button")) {
     for (const other of heading.parentElement.cells) other.setAttribute("aria-sort", "none");
     heading.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
     const rows = [...body.rows].map((row) => [keyOf(row, heading.cellIndex), row]);
-    rows.sort(([a], [b]) => sign * compare(a, b));
+    rows.sort(([a], [b]) => (a === "" || b === "" ? (a === "") - (b === "") : sign * compare(a, b)));
     body.append(...rows.map(([, row]) => row));
   });
 }

@@ -22,6 +22,18 @@ TRIES = """
     visible("#rows-table > tbody > tr").length,
     document.getElementById("rows-left").textContent,
   ];
+  const shown = () => visible("[data-of-all]").map((one) => one.dataset.ofAll);
+  const epsilons = document.getElementById("epsilon-of-all");
+  found.first = [shown()];
+  epsilons.value = "inf";
+  epsilons.dispatchEvent(new Event("change"));
+  found.first.push(shown());
+  const whole = visible("[data-of-all='inf'] table")[0];
+  const named = () => [...whole.tBodies[0].rows].slice(0, 5).map((row) => row.cells[0].textContent);
+  whole.tHead.rows[1].cells[1].querySelector("button").click();
+  found.first.push(named());
+  whole.tHead.rows[1].cells[1].querySelector("button").click();
+  found.first.push(named());
   found.states = { start: state() };
   choose("epsilon", "4");
   found.states.epsilon = state();
@@ -69,6 +81,14 @@ def test_nothing_breaks_and_nobody_is_asked(found):
     assert len(found["pictures"]) == 3 * 2
     assert min(found["pictures"]) > 0
     assert found["enlarged"]
+
+
+def test_the_first_table_shows_one_epsilon_and_sorts_by_a_task(found):
+    at_first, chosen, up, down = found["first"]
+    assert (at_first, chosen) == (["1"], ["inf"])
+    names = ["Alone", "Shared", "New <b>", "Bare (not private)"]
+    assert up[:4] == names
+    assert down[:4] == names[::-1]  # methods without a run on this task come last, also here
 
 
 def test_filters(found):

@@ -14,6 +14,8 @@ from made_up_board import COSTS, HARMLESS, made_up_board
 from figures.pages.board.tables import outcome
 from figures.pages.board.write import write
 
+UNITS = ["unit-point-replace-one", "unit-user-add-or-remove-one"]
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
@@ -48,7 +50,7 @@ def lines(table):
 
 def test_each_unit_of_privacy_has_its_own_tables(page, text):
     sections = [a["id"] for a, _ in page.all("section")]
-    assert sections == ["unit-point-replace-one", "unit-user-add-or-remove-one", "tasks", "how", "rows"]
+    assert sections == ["all-tasks", "about", *UNITS, "tasks", "how", "rows"]
     heads = re.findall(r'<button type="button">([^<]*)</button>', part(text, 4))
     assert heads == ["method", "mean rank", "first", "second"]
     heads = re.findall(r'<button type="button">([^<]*)</button>', part(text, 4, "point-replace-one"))
@@ -106,7 +108,7 @@ def numbers_after(text, place):
 def test_cost_and_epsilon_with_tuning_are_shown_where_they_are_known(text):
     costs = [str(COSTS[name]) for name in COSTS]
     assert numbers_after(text, "first/user/add-or-remove_one/Shared/4")[-4:] == [*costs, "8.0"]
-    assert numbers_after(text, "first/user/add-or-remove_one/Shared/inf")[-4:] == [*costs, "inf"]
+    assert numbers_after(text, "first/user/add-or-remove_one/Shared/inf")[-4:] == [*costs, "Infinity"]
     assert not set(numbers_after(text, "second/user/add-or-remove_one/Shared/4")) & {*costs, "8.0"}
     for words in ("numbers sent up", "gradients computed", "examples touched", "ε with tuning counted"):
         assert f'<button type="button">{words}</button>' in text

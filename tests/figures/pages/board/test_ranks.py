@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 from made_up_board import add_task
+from matplotlib.figure import Figure
 
 from bench import ranking
 from bench.ranking import EVERY, drawn_ranks
 from figures.pages.board.collect import collect
+from figures.pages.board.curves import bar, open_ends
 
 USER = ("user", "add-or-remove one")
 
@@ -102,6 +104,36 @@ def test_an_interval_is_the_middle_of_the_draws(tmp_path):
         row = rows[method, 1.0]
         assert (row.low, row.high) == tuple(np.quantile(means[:, place], [0.025, 0.975]))
         assert (row.low < row.high) == (method != "Shared")  # which is second in every draw
+
+
+def test_an_interval_that_ends_at_the_first_or_the_last_rank_is_one_sided(tmp_path):
+    """Of B and C, which change places, neither can be before the first nor behind the last; of four, D always is."""
+    add_task(tmp_path, "a", at_one(**SPREAD, D=[0.0, 0.0, 0.0, 0.0]))
+    rows = found(tmp_path)
+    assert {method: open_ends(row._asdict()) for (method, epsilon), row in rows.items() if epsilon == 1.0} == {
+        "Shared": (False, False),
+        "B": (True, False),
+        "C": (True, False),
+        "D": (False, True),
+    }
+    assert {row.last for row in rows.values()} == {4}
+
+
+def test_the_last_rank_is_a_mean_over_tasks_and_over_epsilons_first(tmp_path):
+    add_task(tmp_path, "a", at_one(Shared=[0.1, 0.2], B=[0.3, 0.4], C=[0.5, 0.6]))
+    add_task(tmp_path, "b", {"Shared": {1.0: [0.1, 0.2], 4.0: [0.1, 0.2]}, "B": {4.0: [0.3, 0.4]}})
+    rows = found(tmp_path)
+    assert (rows["Shared", 1.0].last, rows["Shared", 4.0].last, rows["Shared", EVERY].last) == (2, 2.5, 2.25)
+    assert (rows["C", EVERY].last, rows["B", 1.0].last) == (3, 3)
+
+
+def test_an_end_on_the_first_rank_is_drawn_without_a_cap():
+    ax = Figure().subplots()
+    for low, high, caps in ((1.0, 2.0, [2.0]), (1.5, 2.0, [1.5, 2.0]), (1.5, 3.0, [1.5]), (1.0, 3.0, [])):
+        bar(ax, {"x": 1.0, "low": low, "high": high, "last": 3.0}, "black")
+        drawn, ends = ax.lines[-2:]
+        assert list(drawn.get_ydata()) == [low, high]
+        assert list(ends.get_ydata()) == caps
 
 
 def test_what_diverged_stands_behind(tmp_path):

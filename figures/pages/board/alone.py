@@ -1,0 +1,66 @@
+"""What each method gains over learning alone, which releases nothing: the reference of the page's first table."""
+
+import numpy as np
+import pandas as pd
+
+from bench import ranking
+from bench.analysis import metric_limits
+from bench.analysis.measured import PANEL
+
+PLACE = [*PANEL, "target_epsilon", "algorithm"]  # names a row of a task
+COLUMNS = ["alone", "over_alone", "over_alone_low", "over_alone_high", "times_alone"]
+NAMES = {f"gain{end}": f"over_alone{end}" for end in ("", "_low", "_high")}  # of `bench.ranking.gains_over` -> here
+EDGES = (1.01, 1.1, 1.5, 3.0)  # of the steps of colour: how many times as large one error is as the other
+
+
+def gains(rows: pd.DataFrame, runs: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Compute the gain of every method over learning alone, paired by split.
+
+    Intervals know what those of the board's gains over the best baseline know: splits that share their data, users, and
+    common test examples.
+
+    Args:
+        rows: of a task, one per unit of privacy, relation, epsilon and method, with the mean score as "score".
+        runs: the tested runs at their end; target_epsilon is 0 for what reveals nothing.
+        metric: the column of the score in the runs.
+
+    Returns:
+        As many rows, with PLACE and: alone, the name of the method that is taken for learning alone, of several that
+        reveal nothing the best; over_alone with its 95 % interval; times_alone, the error divided by that of learning
+        alone, where the error of an accuracy is 1 minus it, and NaN where a metric has no such error. Without a method
+        that reveals nothing, "" and NaN.
+    """
+    pieces = []
+    for _, here in rows.groupby([*PANEL, "target_epsilon"], sort=False):
+        silent = here[here["reveals_nothing"]].dropna(subset="rank").sort_values("rank")
+        if silent.empty:
+            pieces.append(here[PLACE].assign(**{COLUMNS[0]: "", **dict.fromkeys(COLUMNS[1:], np.nan)}))
+            continue
+        alone, best = silent.iloc[0]["algorithm"], here["best"].iloc[0]
+        epsilons = np.where(here["reveals_nothing"], 0.0, here["target_epsilon"])
+        wanted = here[["algorithm"]].assign(target_epsilon=epsilons)
+        facts = {name: here[name].iloc[0] for name in ("test_ratio", "num_tests") if name in here}
+        found = ranking.gains_over(
+            runs.merge(wanted, on=["algorithm", "target_epsilon"]), metric, best, alone, [alone], **facts
+        )
+        errors = _errors(here.set_index("algorithm")["score"], metric, best)
+        found = found.assign(times_alone=errors / errors[alone], alone=alone).rename(columns=NAMES)
+        pieces.append(here[PLACE].join(found[COLUMNS], on="algorithm"))
+    return pd.concat(pieces, ignore_index=True)
+
+
+def _errors(scores: pd.Series, metric: str, best: str) -> pd.Series:
+    """How far scores are from a perfect one; NaN where the metric has none, and for what reaches it."""
+    least, most = metric_limits.limits(metric)
+    least = 0.0 if metric_limits.can_diverge(metric) else least
+    errors = (most - scores if best == "max" else scores - least).astype(float)
+    return errors.where(np.isfinite(errors) & (errors > 0))
+
+
+def step(times: float) -> int:
+    """The step of colour of an error that is so many times that of learning alone: 0 where they are about equal,
+    positive where it is smaller, and negative where it is larger.
+    """
+    factor = max(times, 1 / times)
+    steps = sum(factor >= edge for edge in EDGES)
+    return steps if times < 1 else -steps
