@@ -199,11 +199,12 @@ def add_to_board(
     from bench.analysis.measured import is_name
     from bench.audit.report import audit
     from bench.comparison.entries import write_entry
+    from bench.comparison.protocol import board_folder
     from bench.comparison.report import figure
-    from bench.comparison.request import BOARD
 
-    board = Path(out) / BOARD if str(board) == BOARD else board
-    request = _request(method, board, DataFiles(data_dir, source), task=task, tuned=tuned, fixed=fixed, out=out)
+    request = _request(
+        method, board_folder(board, out), DataFiles(data_dir, source), task=task, tuned=tuned, fixed=fixed, out=out
+    )
     ((label, tried),) = request.methods.items()
     if not label.isidentifier() or not is_name(label):
         raise InputError(f"{label} cannot be the name of an entry: define the method by a function with a short name")

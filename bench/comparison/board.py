@@ -89,7 +89,7 @@ def protocol_on_board(folder: Path, task: str) -> Protocol:
     return read_protocol(folder / task)
 
 
-def folder_of(board: str | os.PathLike, task: str, out: str | os.PathLike) -> Path:
+def board_with(board: str | os.PathLike, task: str, out: str | os.PathLike) -> Path:
     """The folder of a board that a comparison on a task is made with.
 
     Args:
@@ -98,8 +98,9 @@ def folder_of(board: str | os.PathLike, task: str, out: str | os.PathLike) -> Pa
         task: name of the task.
         out: results folder.
     """
-    ours = board_folder(board, out)
-    return INSTALLED if str(board) == BOARD and not (ours / task).exists() and (INSTALLED / task).is_dir() else ours
+    folder = board_folder(board, out)
+    copied = str(board) == BOARD and not (folder / task).exists() and (INSTALLED / task).is_dir()
+    return INSTALLED if copied else folder
 
 
 def described(board: Path, task: str) -> str:
@@ -114,7 +115,7 @@ def request_on_board(
     """The request that compares new methods with a board by its protocol.
 
     Args:
-        board: as in `folder_of`.
+        board: as in `board_with`.
         methods: as in `make_request`.
         said: options of `make_request` that the board determines; values that differ both from the board's and from
             the defaults are refused.
@@ -124,7 +125,7 @@ def request_on_board(
         InputError: where the board has no such task, or was run with other options than requested.
     """
     on = problem(rest["task"], rest["data_files"])
-    folder = folder_of(board, on.name, rest["out"])
+    folder = board_with(board, on.name, rest["out"])
     protocol = protocol_on_board(folder, on.name)
     boards = {
         "epsilons": protocol.epsilons,

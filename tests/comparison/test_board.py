@@ -308,17 +308,17 @@ def installed(out, tmp_path, monkeypatch):
 
 
 def test_the_installed_board_is_taken_where_the_results_have_no_such_task(installed, out, tmp_path):
-    assert boards.folder_of("board", "tiny", out) == out / "board"
-    assert boards.folder_of("board", "tiny", tmp_path) == installed
-    assert boards.folder_of("board", "other", tmp_path) == tmp_path / "board"  # whose error names what to run
-    assert boards.folder_of(out / "board", "tiny", tmp_path) == out / "board"
+    assert boards.board_with("board", "tiny", out) == out / "board"
+    assert boards.board_with("board", "tiny", tmp_path) == installed
+    assert boards.board_with("board", "other", tmp_path) == tmp_path / "board"  # whose error names what to run
+    assert boards.board_with(out / "board", "tiny", tmp_path) == out / "board"
     assert boards.described(installed, "tiny") == f"{installed / 'tiny'} (the copy that is installed with the suite)"
     assert boards.described(out / "board", "tiny") == f"{out / 'board' / 'tiny'}"
 
 
 def test_the_installed_board_gives_the_same_table(installed, joined, tmp_path):
     method = renamed(ALGORITHMS["ppsgd"])
-    found = compare(method, task="tiny", against="board", out=tmp_path, fixed=FIXED, workers=1, name="mine")
+    found = compare(method, task="tiny", board="board", out=tmp_path, fixed=FIXED, workers=1, name="mine")
     assert found.attrs["board"].startswith(str(installed))
     of_board = found[found["is_baseline"]].merge(joined, on=["algorithm", "target_epsilon"])
     assert len(of_board)
